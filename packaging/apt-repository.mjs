@@ -14,14 +14,30 @@ import { FORMS } from './deb/forms.mjs';
 /** The public key, beside `dists` and `pool`. */
 const KEY_NAME = 'tonearm.asc';
 
-/** Each form has a folder of its own in `pool`, so that a suite is a list of folders. */
+/** A folder in `pool` for each suite and form, so that a suite is a list of folders. */
+const poolOf = (suite, { name }) => join('pool', suite, name);
+
+/** The files of a form in a folder of packages. Two forms may have one name, but not one suffix of the version. */
+function packagesOf(form, packages) {
+  const others = Object.values(FORMS).map(({ versionSuffix }) => versionSuffix);
+  const suffixOf = (file) =>
+    others
+      .filter((suffix) => file.split('_')[1].endsWith(suffix))
+      .sort()
+      .at(-1);
+  const files = readdirSync(packages).filter(
+    (file) => file.startsWith(`${form.name}_`) && file.endsWith('.deb'),
+  );
+  return files.filter((file) => suffixOf(file) === form.versionSuffix);
+}
+
 function fillPool(packages, out) {
-  for (const { name } of Object.values(FORMS)) {
-    const files = readdirSync(packages).filter(
-      (file) => file.startsWith(`${name}_`) && file.endsWith('.deb'),
-    );
-    mkdirSync(join(out, 'pool', name), { recursive: true });
-    for (const file of files) cpSync(join(packages, file), join(out, 'pool', name, file));
+  for (const form of Object.values(FORMS)) {
+    for (const suite of form.suites) {
+      mkdirSync(join(out, poolOf(suite, form)), { recursive: true });
+      for (const file of packagesOf(form, packages))
+        cpSync(join(packages, file), join(out, poolOf(suite, form), file));
+    }
   }
 }
 
@@ -30,8 +46,8 @@ function index(suite, out) {
   const forms = Object.values(FORMS).filter(({ suites }) => suites.includes(suite));
   const architectures = [...new Set(forms.flatMap((form) => form.architectures))];
   for (const architecture of architectures) {
-    const lists = forms.map(({ name }) =>
-      run('apt-ftparchive', ['--arch', architecture, 'packages', `pool/${name}`], { cwd: out }),
+    const lists = forms.map((form) =>
+      run('apt-ftparchive', ['--arch', architecture, 'packages', poolOf(suite, form)], { cwd: out }),
     );
     const folder = join(out, 'dists', suite, 'main', `binary-${architecture}`);
     mkdirSync(folder, { recursive: true });

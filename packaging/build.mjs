@@ -17,6 +17,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -27,17 +28,16 @@ import { parseArgs } from 'node:util';
 import { build, transformSync } from 'esbuild';
 import { checkScript } from './browser-check.mjs';
 import { TARGETS } from './browsers.mjs';
-import { bundleName, bundleWithLateParts, SHARED } from './bundles.mjs';
+import { bundleName, bundleWithLateParts, NATIVE_UWS, NATIVE_UWS_TABLE, SHARED } from './bundles.mjs';
 import { clientPaths } from './client-paths.mjs';
 import { writeDeclarations } from './client-types.mjs';
-import { nativeFiles, ownArchitecture } from './deb/architectures.mjs';
 import { checkEmittedImports } from './emitted-imports.mjs';
+import { NATIVES, nativeFiles } from './natives.mjs';
 import { thirdPartyNotices } from './notices.mjs';
 import { buildPage } from './page.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
-const NATIVE = join(ROOT, 'node_modules/uWebSockets.js/dist/bin');
 const { version, license } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
 const CLIENT_PACKAGE = {
@@ -94,12 +94,35 @@ async function buildModules(outdir) {
     format: 'esm',
     sourcemap: 'inline',
   });
+  await buildNativeUws(join(outdir, 'node_modules/uWebSockets.js'));
   // As the shipped actors are: where `require` also loads ES modules, Node 20 aborts when a thread is ended as it loads one (measured).
   const fixtures = join(outdir, 'test/crash/fixtures');
   const named = sources('test/crash/fixtures').map((file) => [basename(file, '.ts'), file]);
   const { metafiles } = await bundleWithLateParts(fixtures, Object.fromEntries(named));
   checkEmittedImports(fixtures, metafiles);
   writeFileSync(join(fixtures, 'package.json'), '{ "type": "commonjs" }\n');
+}
+
+/** Modules that are not bundled find this before the package itself: its own entry knows nothing of an older C library. */
+async function buildNativeUws(outdir) {
+  await build({
+    entryPoints: { index: NATIVE_UWS },
+    outdir,
+    platform: 'node',
+    target: SHARED.target,
+    define: NATIVE_UWS_TABLE,
+  });
+  writeFileSync(join(outdir, 'package.json'), '{ "type": "commonjs" }\n');
+  for (const { file, place } of ownNatives()) {
+    mkdirSync(dirname(join(outdir, place)), { recursive: true });
+    symlinkSync(file, join(outdir, place));
+  }
+}
+
+function ownNatives() {
+  const files = nativeFiles(ROOT, process.arch);
+  if (files.length === 0) throw new Error(`tonearm is not built for ${process.arch}`);
+  return files;
 }
 
 /**
@@ -117,7 +140,10 @@ function cacheCode(outdir, names) {
     const digest = createHash('sha256').update(bundled).digest('hex');
     const define = { BUNDLE_DIGEST: JSON.stringify(digest), BUNDLE_NAME: JSON.stringify(name) };
     writeFileSync(file.replace(/\.js$/, '.bundle.js'), bundled);
-    writeFileSync(file, `${shebang}${transformSync(template, { define, minifyWhitespace: true }).code}`);
+    writeFileSync(
+      file,
+      `${shebang}${transformSync(template, { define, minifyWhitespace: true }).code}`,
+    );
   }
 }
 
@@ -131,15 +157,14 @@ async function buildDist(outdir) {
   metafiles.push(...(await bundleWithLateParts(outdir, worker)).metafiles);
   checkEmittedImports(outdir, metafiles);
   cacheCode(outdir, names);
-  const inputs = [NATIVE, ...metafiles.flatMap(({ inputs: sourcePaths }) => Object.keys(sourcePaths))];
+  const natives = NATIVES.map(({ name }) => join(ROOT, 'node_modules', name));
+  const inputs = [...natives, ...metafiles.flatMap(({ inputs: sourcePaths }) => Object.keys(sourcePaths))];
   inputs.push(...(await buildPage(join(ROOT, 'src/page'), join(outdir, 'page'))));
   writeFileSync(
     join(outdir, 'third-party-notices.txt'),
     thirdPartyNotices(inputs.map((path) => resolve(path))),
   );
-  const architecture = ownArchitecture();
-  if (architecture === undefined) throw new Error(`tonearm is not built for ${process.arch}`);
-  for (const file of nativeFiles(architecture)) cpSync(join(NATIVE, file), join(outdir, file));
+  for (const { file, place } of ownNatives()) cpSync(file, join(outdir, place));
   // package.json's `bin` names main.js, so it must be executable; the `#!` line comes from the source.
   chmodSync(join(outdir, 'main.js'), 0o755);
 }

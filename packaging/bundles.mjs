@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { NATIVES, NODE_OF_MODULES } from './natives.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -21,12 +22,16 @@ export const SHARED = {
   define: { TONEARM_VERSION: JSON.stringify(version) },
 };
 
-/** The native half of uWebSockets.js lies beside the bundle, chosen by architecture and Node's module version. */
+/** What chooses among the binaries of uWebSockets.js, which lie beside the bundle. */
+export const NATIVE_UWS = join(ROOT, 'packaging/native-uws.cjs');
+export const NATIVE_UWS_TABLE = {
+  NATIVES: JSON.stringify(NATIVES.map(({ name, glibc }) => ({ name, glibc }))),
+  NODE_OF_MODULES: JSON.stringify(NODE_OF_MODULES),
+};
 const nativeUws = {
   name: 'native-uws',
   setup(pluginBuild) {
-    const path = join(ROOT, 'packaging/native-uws.cjs');
-    pluginBuild.onResolve({ filter: /^uWebSockets\.js$/ }, () => ({ path }));
+    pluginBuild.onResolve({ filter: /^uWebSockets\.js$/ }, () => ({ path: NATIVE_UWS }));
   },
 };
 
@@ -120,7 +125,7 @@ async function bundle(outdir, folder, entries, late) {
     supported: { 'dynamic-import': false },
     minifyWhitespace: true,
     minifySyntax: true,
-    define: { ...SHARED.define, 'import.meta.url': 'importMetaUrl' },
+    define: { ...SHARED.define, ...NATIVE_UWS_TABLE, 'import.meta.url': 'importMetaUrl' },
     banner: { js: BANNER },
     external: ['@napi-rs/nice', '*.node'],
     alias: { yaml: YAML },

@@ -1,11 +1,51 @@
-// Stands in for the package uWebSockets.js within the bundles: loads its binary for this Node from beside the bundle.
+// Stands in for the package uWebSockets.js: loads the newest of the binaries beside it that this machine takes, when it is first called.
+// So whatever does not listen, such as --help, runs on every Node. The build puts the table of packaging/natives.mjs in here.
 
-const { existsSync } = require('node:fs');
+const { existsSync, readdirSync } = require('node:fs');
 const { join } = require('node:path');
 
-const file = join(__dirname, `uws_linux_${process.arch}_${process.versions.modules}.node`);
-if (process.platform !== 'linux' || !existsSync(file)) {
-  const here = `${process.version} on ${process.platform} ${process.arch}`;
-  throw new Error(`tonearm needs Linux with Node 20 or 22; this is ${here}. tonearm-client runs everywhere.`);
+/** Whether a C library is too old is the kernel's and the loader's to say: the binary that it cannot load is left out. */
+function load() {
+  const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
+  const paths = NATIVES.map(({ name }) => join(__dirname, name, file));
+  for (const path of process.platform === 'linux' ? paths.filter((each) => existsSync(each)) : []) {
+    try {
+      return require(path);
+    } catch (error) {
+      if (error.code !== 'ERR_DLOPEN_FAILED') throw error;
+    }
+  }
+  throw Object.assign(new Error(whyNone()), { code: 'ERR_NO_BINARY' });
 }
-module.exports = require(file);
+
+/** One line: what there are binaries for, and what this is. */
+function whyNone() {
+  const needs = NATIVES.flatMap(({ name, glibc }) => {
+    const nodes = nodesOf(join(__dirname, name));
+    return nodes.length === 0 ? [] : [`Node ${nodes.join(', ')} with glibc from ${glibc} on`];
+  });
+  const needed = needs.length === 0 ? 'another processor' : needs.join(', or ');
+  if (process.report) process.report.excludeNetwork = true;
+  const { glibcVersionRuntime } = process.report?.getReport().header ?? {};
+  const library = glibcVersionRuntime ? `glibc ${glibcVersionRuntime}` : 'without glibc';
+  const here = `Node ${process.versions.node}, ${process.platform} ${process.arch}, ${library}`;
+  return `uWebSockets.js needs Linux and ${needed}; this is ${here}`;
+}
+
+/** The Nodes for which a folder has binaries for this processor. */
+function nodesOf(folder) {
+  const name = new RegExp(`^uws_linux_${process.arch}_(\\d+)\\.node$`);
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  return files.flatMap((file) => NODE_OF_MODULES[name.exec(file)?.[1]] ?? []).sort((a, b) => a - b);
+}
+
+let binary;
+function loaded() {
+  binary ??= load();
+  return binary;
+}
+
+// All that the sources call of it. Node finds these names without running this, for modules that import them.
+exports.App = (...args) => loaded().App(...args);
+exports.us_listen_socket_close = (...args) => loaded().us_listen_socket_close(...args);
+exports.us_socket_local_port = (...args) => loaded().us_socket_local_port(...args);

@@ -7,15 +7,12 @@ const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)/i;
 /** Matches the package's folder at the beginning of a file's path. */
 const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
 
-/**
- * uws-pack repackages uWebSockets.js and its licence file names only itself; what it holds is under these terms, whose text
- * every Debian system has in /usr/share/common-licenses.
- */
-const CONTAINED = {
-  'uws-pack':
-    'The binary is built from uWebSockets.js, uWebSockets and uSockets, Copyright Alex Hultman and contributors, under the ' +
-    'Apache License, Version 2.0 (/usr/share/common-licenses/Apache-2.0).',
-};
+const APACHE = readFileSync(new URL('apache-2.0.txt', import.meta.url), 'utf8').trim();
+const UWS =
+  'The binaries are built from uWebSockets.js, uWebSockets and uSockets, Copyright Alex Hultman and contributors, under the ' +
+  `following licence.\n\n${APACHE}`;
+/** Copies of uWebSockets.js by others: one has a licence file that names only its makers, one has none. */
+const CONTAINED = { 'uws-pack': UWS, '@btc-vision/uwebsockets.js': UWS };
 
 /** One text, under its title. */
 export const section = (title, text) => `${'='.repeat(78)}\n${title}\n${'='.repeat(78)}\n\n${text}\n`;
@@ -26,8 +23,8 @@ function notice(folder) {
     .filter((file) => LICENCE_FILE.test(file))
     .sort()
     .map((file) => readFileSync(join(folder, file), 'utf8').trim());
-  if (texts.length === 0) throw new Error(`${folder} has no licence text`);
   if (CONTAINED[name] !== undefined) texts.push(CONTAINED[name]);
+  if (texts.length === 0) throw new Error(`${folder} has no licence text`);
   return section(`${name} ${version}`, texts.join('\n\n'));
 }
 

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NODE_22, thisNodeFits } from './node22.mjs';
+import { FETCHED_NODES, majorToFetch, thisNodeFits } from './fetched-node.mjs';
 
 const NPM_DEADLINE_MS = 10 * 60_000;
 
@@ -31,10 +31,15 @@ function npmPackagesComplete(root) {
 
 /** npm's environment: names the Node that the packages are for, where npm runs on another one. */
 function npmEnvironment(root) {
-  if (thisNodeFits()) return process.env;
-  const preload = join(root, 'packaging/npm-for-node22.cjs');
+  const major = thisNodeFits() ? undefined : majorToFetch();
+  if (major === undefined) return process.env;
+  const preload = join(root, 'packaging/npm-for-node.cjs');
   const options = `${process.env.NODE_OPTIONS ?? ''} --require ${JSON.stringify(preload)}`;
-  return { ...process.env, NODE_OPTIONS: options, TONEARM_PACKAGES_FOR: `v${NODE_22}` };
+  return {
+    ...process.env,
+    NODE_OPTIONS: options,
+    TONEARM_PACKAGES_FOR: `v${FETCHED_NODES.get(major)[process.arch]}`,
+  };
 }
 
 /**

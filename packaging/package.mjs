@@ -16,12 +16,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { ROOT, run, script } from './command.mjs';
+import { ROOT, run, script, WrongUsage } from './command.mjs';
 import { ARCHITECTURES, ownArchitecture } from './deb/architectures.mjs';
 import { controlText, debianChangelog, maintainerScripts, md5sums } from './deb/control.mjs';
 import { FORMS } from './deb/forms.mjs';
 import { copyTree, layOut } from './deb/tree.mjs';
-import { node22 } from './node22.mjs';
+import { fetchedNode } from './fetched-node.mjs';
+import { hasNative, thisGlibc } from './natives.mjs';
 
 const KIB = 1024;
 
@@ -29,8 +30,11 @@ const USAGE = `Usage: npm run package [-- OPTIONS]
 
 Builds the Debian package of tonearm for this machine's architecture.
 
-  --with-node     put Node 22 into the package; without this option the package
-                  runs on the system's Node 20 or 22
+  --with-node     put Node into the package: 24 for Debian 13, 22 for Debian 12;
+                  without this option the package runs on the system's Node 20,
+                  22 or 24
+  --debian 12|13  the Debian that --with-node is for; unless given, that of this
+                  machine's C library
   --arch ARCH     amd64, arm64 or armhf, or all of them, each in a folder of
                   that name
   --out DIR       the folder for the package; the checkout unless given
@@ -46,6 +50,7 @@ const OPTIONS = {
   out: { type: 'string', default: ROOT },
   version: { type: 'string' },
   'with-node': { type: 'boolean', default: false },
+  debian: { type: 'string' },
   compress: { type: 'string', default: 'xz' },
   tree: { type: 'string' },
   prefix: { type: 'string', default: '/usr' },
@@ -141,18 +146,32 @@ function folderOf(architecture, { arch, out }) {
   return folder;
 }
 
-function fetchedNode(architecture) {
-  report(`using Node 22 for ${architecture}, which is fetched once`);
-  const { trouble, ...files } = node22(ROOT, ARCHITECTURES[architecture].node);
+/** The forms with a Node of their own, by the Debian that they are for. */
+const WITH_NODE = { 12: FORMS.withNodeForDebian12, 13: FORMS.withNode };
+
+function formOf({ 'with-node': isWithNode, debian }) {
+  if (!isWithNode && debian === undefined) return FORMS.plain;
+  if (!isWithNode) throw new WrongUsage('--debian needs --with-node');
+  const own = hasNative(FORMS.withNode.ownNode, process.arch, thisGlibc()) ? 13 : 12;
+  const form = WITH_NODE[debian ?? own];
+  if (form === undefined) throw new WrongUsage(`--debian must be 12 or 13, not ${debian}`);
+  return form;
+}
+
+function ownNodeOf(form, architecture) {
+  if (form.ownNode === undefined) return undefined;
+  report(`using Node ${form.ownNode} for ${architecture}, which is fetched once`);
+  const { trouble, ...files } = fetchedNode(ROOT, form.ownNode, ARCHITECTURES[architecture].node);
   if (trouble !== undefined) throw new Error(trouble);
   return files;
 }
 
 function main(values) {
   const epochS = buildTimeS();
-  const version =
+  const form = formOf(values);
+  const plainVersion =
     values.version ?? `${JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version}-1`;
-  const form = values['with-node'] ? FORMS.withNode : FORMS.plain;
+  const version = `${plainVersion}${form.versionSuffix}`;
   const { prefix, compress } = values;
   const architectures = wanted(values.arch, form);
   const work = mkdtempSync(join(tmpdir(), 'tonearm-package-'));
@@ -163,7 +182,7 @@ function main(values) {
     for (const architecture of architectures) {
       const tree = join(work, architecture);
       mkdirSync(tree);
-      const ownNode = values['with-node'] ? fetchedNode(architecture) : undefined;
+      const ownNode = ownNodeOf(form, architecture);
       const target = { form, architecture, version, epochS };
       layOut({ ...target, root: ROOT, dist, into: tree, prefix, ownNode });
       const wrong = foreign(tree, architecture);

@@ -2,7 +2,7 @@
 // from 9.2 on, and before anything is installed. Remarks go to standard error.
 
 import { fileURLToPath } from 'node:url';
-import { fittingNode } from './node22.mjs';
+import { fittingNode } from './fetched-node.mjs';
 import { installNpmPackages } from './npm-packages.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

@@ -17,8 +17,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ROOT, run, script, WrongUsage } from './command.mjs';
-import { ARCHITECTURES, nativeFiles } from './deb/architectures.mjs';
+import { ARCHITECTURES } from './deb/architectures.mjs';
 import { FORMS } from './deb/forms.mjs';
+import { nativeFiles } from './natives.mjs';
 
 const USAGE = `Usage: npm run release -- VERSION [OPTIONS]
 
@@ -68,7 +69,7 @@ function refusal(version) {
 function debianPackages(version, { compress }, out) {
   const common = ['--arch', 'all', '--out', out, '--version', `${version}-1`, '--compress', compress];
   part('package.mjs', ...common);
-  part('package.mjs', ...common, '--with-node');
+  for (const debian of [12, 13]) part('package.mjs', ...common, '--with-node', '--debian', String(debian));
   for (const architecture of Object.keys(ARCHITECTURES)) {
     const folder = join(out, architecture);
     for (const file of readdirSync(folder)) renameSync(join(folder, file), join(out, file));
@@ -82,8 +83,8 @@ function npmPackages(out) {
   try {
     const [dist, client] = [join(stage, 'dist'), join(stage, 'dist-client')];
     part('build.mjs', '--dist-only', '--dist-dir', dist, '--client-dir', client);
-    for (const file of Object.keys(ARCHITECTURES).flatMap((architecture) => nativeFiles(architecture)))
-      cpSync(join(ROOT, 'node_modules/uWebSockets.js/dist/bin', file), join(dist, file));
+    for (const { file, place } of Object.values(ARCHITECTURES).flatMap(({ node }) => nativeFiles(ROOT, node)))
+      cpSync(file, join(dist, place));
     const { files } = JSON.parse(read('package.json'));
     const copied = ['package.json', ...files.filter((path) => !/^(?:dist|!)/.test(path))];
     for (const path of copied) {

@@ -10,8 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { FOR, installCommand, installDebian, notInstalled, packageOf, rootCommand } from './debian.mjs';
 import { debian13, insideDebian13 } from './debian13.mjs';
+import { FETCHED_NODES, fetchedNode } from './fetched-node.mjs';
 import { machine } from './machine.mjs';
-import { NODE_22, node22 } from './node22.mjs';
+import { hasNative, thisGlibc } from './natives.mjs';
 import { say, seconds, show } from './progress.mjs';
 import { changed, compiled, kindOf, matching, testFiles, together } from './test-files.mjs';
 import { runTests } from './test-run.mjs';
@@ -85,13 +86,27 @@ function leftOut(trouble) {
 /** Another Node keeps memory, and ends threads, in another way. */
 const NODE_LOAD = /^(leaks\/|crash\/)/;
 
-function onNode22(place) {
-  if (process.versions.node === NODE_22) return 'all stages ran on it';
-  const { node, trouble } = node22(ROOT);
-  if (trouble !== undefined) return leftOut(trouble);
-  const files = [...testFiles('unit'), ...testFiles('load').filter((file) => NODE_LOAD.test(file))];
-  return counted(place, files, { command: [node], atOnce: 2, areTogether: true });
+/** How a fetched Node runs: here, or where its binary of uWebSockets.js needs a newer C library than this machine's, on Debian 13. */
+async function fetchedRun(major) {
+  const { node, trouble } = fetchedNode(ROOT, major);
+  if (trouble !== undefined) return { trouble };
+  if (hasNative(major, process.arch, thisGlibc())) return { run: { command: [node] } };
+  const debian = await debian13();
+  if (debian.trouble !== undefined) return { trouble: debian.trouble };
+  return { run: insideDebian13(debian.kept, ROOT, [node]) };
 }
+
+const onNode = (major, files) => async (place) => {
+  if (process.versions.node === FETCHED_NODES.get(major)[process.arch]) return 'all stages ran on it';
+  const { run, trouble } = await fetchedRun(major);
+  if (trouble !== undefined) return leftOut(trouble);
+  return counted(place, files(), { ...run, atOnce: 2, areTogether: true });
+};
+const onNode22 = onNode(22, () => testFiles('unit'));
+const onNode24 = onNode(24, () => [
+  ...testFiles('unit'),
+  ...testFiles('load').filter((file) => NODE_LOAD.test(file)),
+]);
 
 /**
  * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC, Mopidy and MPD; packages, images
@@ -101,7 +116,7 @@ function onNode22(place) {
 const ONE_DEBIAN =
   /^(browser\/|hardware\/|contract\/(proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
 
-/** Units meet a Debian only in these; all others need nothing but Node, and two versions of that have seen them. */
+/** Units meet a Debian only in these; all others need nothing but Node, and three versions of that have seen them. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
 const onBothDebians = () => [
   ...testFiles('unit', 'load').filter((file) => DEBIAN_UNITS.test(file)),
@@ -164,7 +179,8 @@ const QUICK = [
 ];
 const ALL = [
   ...QUICK,
-  ['units', `unit tests on Node ${NODE_22}`, onNode22],
+  ['units', 'unit tests on Node 24', onNode24],
+  ['units', 'unit tests on Node 22', onNode22],
   ['units', 'load', tests(2, 'load')],
   ['units', 'booted nodes', tests(2, 'nodes')],
   ['daemon', 'daemon at length', tests(3, 'long')],
@@ -234,7 +250,7 @@ function printLeftOut() {
     printReasons([each], `(${each[0]})`);
   if (!isChosen && !asked.all)
     say(
-      'left out: long tests, load, booted nodes, brokers, packages, a second Node, a second Debian, an emulated machine: npm test -- --all',
+      'left out: long tests, load, booted nodes, brokers, packages, other Nodes, a second Debian, an emulated machine: npm test -- --all',
     );
 }
 

@@ -5,9 +5,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ENTRY } from '../../test/contract/daemon.js';
 import type { Environment } from '../../test/sound/program.js';
@@ -49,8 +50,8 @@ export async function startable(): Promise<Startable> {
   const config = join(directory, 'config.yaml');
   const upgrade = `upgrade: {enabled: true, resultFile: ${directory}/result.json}`;
   writeFileSync(config, `api: {port: ${port}}\nlogLevel: error\npower: {enabled: true}\n${upgrade}\n`);
-  // The daemon loads the same file.
-  const uws = join(dirname(ENTRY), `uws_linux_${process.arch}_${process.versions.modules}.node`);
+  // What the daemon loads chooses the same binary.
+  const uws = createRequire(import.meta.url).resolve('uWebSockets.js');
   return {
     port,
     ours: [ENTRY, '--allow-root', '--config', config],

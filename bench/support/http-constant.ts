@@ -72,7 +72,7 @@ function closeBeyond(most: number): void {
     if (change > 0) enter(response);
     else if (!isClosing) leave(response);
   };
-  app.filter(onChange);
+  app.filter((response, change) => onChange(response, Number(change)));
 }
 
 /** The IPv4 address; '' after the connection has closed. */

@@ -1,16 +1,29 @@
-// The two forms of the Debian package: one runs on the system's Node, one brings its own. Otherwise they are the same, and each
-// takes the other's place. A table.
+// The forms of the Debian package: one runs on the system's Node, and for each Debian there is one that brings its own. Otherwise they are
+// the same, and each takes the other's place. A table.
 
-import { ARCHITECTURES, NODE_MODULE_VERSIONS } from './architectures.mjs';
+import { ARCHITECTURES } from './architectures.mjs';
 
-/** The newest symbol version in any of the native files, and in the official Node 22. */
+/** The newest symbol version in the binaries for older C libraries, and in the official Node 22 and 24. */
 const LIBC = 'libc6 (>= 2.28)';
 
+/** What the forms that bring their own Node have in common. */
+const WITH_NODE = {
+  name: 'tonearm-with-node',
+  architectures: ['amd64', 'arm64'],
+  node: '@PREFIX@/lib/tonearm/node',
+  lintianOverrides: 'packaging/deb/lintian-overrides',
+  relations: ['Provides: tonearm (= @VERSION@)', 'Conflicts: tonearm', 'Replaces: tonearm'],
+};
+/** The libraries that Node is linked with, besides the C library; the newest symbol that it needs from libstdc++ is GLIBCXX_3.4.21. */
+const NODE_LIBRARIES = ['libgcc-s1', 'libstdc++6 (>= 5)'];
+
 /**
- * `node`: the Node that the start script calls, @PREFIX@ as in every text. `moduleVersions`: of the Nodes that it runs on.
- * `relations`: to the other form; @VERSION@ is the package's. `lintianOverrides`: intended findings of lintian, with reasons.
- * `suites`: those of the apt repository that have it. Debian 12 has Node 18: a suite with both forms would let apt choose the one that it
- * cannot install, for `tonearm` is a name of both.
+ * `node`: the Node that the start script calls, @PREFIX@ as in every text. `ownNode`: the major version of the Node in it. `natives`: the
+ * binaries in it, as major versions of Node by the package that has them. `relations`: to the other forms; @VERSION@ is the package's.
+ * `versionSuffix`: what tells versions of one name apart; apt takes ~ for older than nothing, so a node that changes to the next Debian gets
+ * that Debian's package. `lintianOverrides`: intended findings of lintian, with reasons. `suites`: those of the apt repository that have it.
+ * Debian 12 has Node 18: a suite with a form for the system's Node would let apt choose the one that it cannot install, for `tonearm` is a
+ * name of both.
  */
 export const FORMS = {
   plain: {
@@ -18,21 +31,28 @@ export const FORMS = {
     architectures: Object.keys(ARCHITECTURES),
     suites: ['trixie'],
     node: 'node',
-    moduleVersions: NODE_MODULE_VERSIONS,
-    depends: ['nodejs (>= 20)', 'nodejs (<< 23)', LIBC],
+    versionSuffix: '',
+    natives: { 'uWebSockets.js': [20, 22, 24], 'uws-pack': [20, 22] },
+    depends: ['nodejs (>= 20)', 'nodejs (<< 25)', LIBC],
     relations: ['Conflicts: tonearm-with-node', 'Replaces: tonearm-with-node'],
-    description: 'It runs on Node 20 or 22 of the system; tonearm-with-node contains its own Node.',
+    description: 'It runs on Node 20, 22 or 24 of the system; tonearm-with-node contains its own Node.',
   },
   withNode: {
-    name: 'tonearm-with-node',
-    architectures: ['amd64', 'arm64'],
-    suites: ['bookworm', 'trixie'],
-    node: '@PREFIX@/lib/tonearm/node',
-    moduleVersions: [127],
-    // The libraries that Node is linked with; the newest symbol that it needs from libstdc++ is GLIBCXX_3.4.21.
-    depends: [LIBC, 'libgcc-s1', 'libstdc++6 (>= 5)'],
-    lintianOverrides: 'packaging/deb/lintian-overrides',
-    relations: ['Provides: tonearm (= @VERSION@)', 'Conflicts: tonearm', 'Replaces: tonearm'],
+    ...WITH_NODE,
+    suites: ['trixie'],
+    versionSuffix: '',
+    ownNode: 24,
+    natives: { 'uWebSockets.js': [24] },
+    depends: ['libc6 (>= 2.38)', ...NODE_LIBRARIES],
+    description: 'It contains the official Node 24, and does not use a Node of the system.',
+  },
+  withNodeForDebian12: {
+    ...WITH_NODE,
+    suites: ['bookworm'],
+    versionSuffix: '~deb12',
+    ownNode: 22,
+    natives: { 'uws-pack': [22] },
+    depends: [LIBC, ...NODE_LIBRARIES],
     description: 'It contains the official Node 22, and does not use a Node of the system.',
   },
 };

@@ -4,10 +4,10 @@
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { nativeFiles } from '../natives.mjs';
 import { NO_INSPECTOR } from '../no-inspector.mjs';
-import { NODE_22 } from '../node22.mjs';
 import { section } from '../notices.mjs';
-import { nativeFiles } from './architectures.mjs';
+import { ARCHITECTURES } from './architectures.mjs';
 
 /**
  * None of V8's. One alone, whichever it is, makes Node refuse the code that it has ready for itself: a third more CPU until the first
@@ -29,7 +29,7 @@ const dayOf = (epochS) => new Date(epochS * 1000).toISOString().slice(0, 10);
 const zipped = (text) => gzipSync(text, { level: 9 });
 
 /**
- * @param {{ root: string, dist: string, into: string, prefix: string, form: object, ownNode?: { node: string, licence: string },
+ * @param {{ root: string, dist: string, into: string, prefix: string, form: object, ownNode?: { version: string, node: string, licence: string },
  *   architecture: string, version: string, epochS: number }} plan
  *   `dist` holds the bundles, `into` is filled, `form` is a row of forms.mjs, `ownNode` are the files of the Node that is
  *   shipped along, `epochS` is the build's time in seconds.
@@ -109,9 +109,8 @@ function layOutProgram({ dist, root, architecture, form, put }) {
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.node') && entry.name !== NOTICES)
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
   for (const file of bundles) put(join('lib/tonearm', file.slice(dist.length + 1)), readFileSync(file));
-  const natives = join(root, 'node_modules/uWebSockets.js/dist/bin');
-  for (const file of nativeFiles(architecture, form.moduleVersions))
-    put(`lib/tonearm/${file}`, readFileSync(join(natives, file)));
+  for (const { name, node, file, place } of nativeFiles(root, ARCHITECTURES[architecture].node))
+    if (form.natives[name]?.includes(node)) put(join('lib/tonearm', place), readFileSync(file));
 }
 
 /** The licence texts of the bundled packages and, where Node is in the package, of Node. */
@@ -119,7 +118,7 @@ function rights(dist, ownNode, prefix) {
   const bundled = readFileSync(join(dist, NOTICES), 'utf8');
   if (ownNode === undefined) return bundled;
   const licence = readFileSync(ownNode.licence, 'utf8').trim();
-  return `${bundled}\n${section(`Node.js ${NODE_22}, ${prefix}/lib/tonearm/node`, licence)}`;
+  return `${bundled}\n${section(`Node.js ${ownNode.version}, ${prefix}/lib/tonearm/node`, licence)}`;
 }
 
 function copyright(licence) {

@@ -67,7 +67,7 @@ export class HttpServer {
     this.#handler = handler;
     this.#clock = clock;
     const bound = new ConnectionBound(limits, clock, onFull, () => this.#newest);
-    this.#app.filter((response, change) => bound.changed(response, change));
+    this.#app.filter((response, change) => bound.changed(response, Number(change)));
     this.#app.any('/*', (response, request) => this.#serve(response, request));
   }
 

@@ -1,0 +1,98 @@
+// A Node that is fetched: where the Node at hand has no binary of uWebSockets.js, as a further one that is tested, and for the
+// packages that bring their own. Taken from the npm registry, since npm is what every machine with Node has, which checks what
+// it fetches against the registry's digest. Kept in node_modules/.cache. Runs on any Node from 18 on.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasNative, thisGlibc } from './natives.mjs';
+
+/**
+ * By major version, the most wanted first, and by processor: the registry does not have every version for each, and none for arm. Fixed, so
+ * that the same sources give the same package. Newer ones mend what is found in Node: keep up with them.
+ */
+export const FETCHED_NODES = new Map([
+  [24, { x64: '24.22.3', arm64: '24.22.0' }],
+  [22, { x64: '22.23.3', arm64: '22.23.3' }],
+]);
+const NPM_DEADLINE_MS = 5 * 60_000;
+
+/** Fills `home` in one step: several may fetch at once, and what was broken off must not look whole. */
+function fetchInto(home, name, version, arch) {
+  const fresh = `${home}.new-${process.pid}`;
+  try {
+    mkdirSync(fresh, { recursive: true });
+    // The package of the platform itself: `node` would fetch it with an install script, which npm may not run.
+    const install = [
+      'install',
+      '--prefix',
+      fresh,
+      '--no-save',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+    ];
+    // npm would refuse a binary that does not run here.
+    const foreign = arch === process.arch ? [] : ['--force'];
+    const npm = spawnSync('npm', [...install, ...foreign, `${name}@${version}`], {
+      cwd: fresh,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: NPM_DEADLINE_MS,
+    });
+    if (npm.status !== 0) {
+      return `npm could not install ${name}@${version}: ${npm.error?.message ?? npm.stderr.trim()}`;
+    }
+    if (!existsSync(home)) renameSync(fresh, home);
+    return undefined;
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The official Node of a major version, for a processor in Node's words, downloaded on first use: its version, binary and licence text.
+ * @returns {{ version: string, node: string, licence: string } | { trouble: string }}
+ */
+export function fetchedNode(root, major, arch = process.arch) {
+  const version = FETCHED_NODES.get(major)[arch];
+  if (version === undefined) return { trouble: `there is no Node ${major} for ${arch} to fetch` };
+  const name = `node-linux-${arch}`;
+  const home = join(root, `node_modules/.cache/node-${version}-${arch}`);
+  const folder = join(home, 'node_modules', name);
+  const node = join(folder, 'bin/node');
+  const trouble = existsSync(home) ? undefined : fetchInto(home, name, version, arch);
+  if (trouble !== undefined) return { trouble };
+  if (arch === process.arch) {
+    const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+    if (stdout?.trim() !== `v${version}`) return { trouble: `${node} does not run` };
+  }
+  return { version, node, licence: join(folder, 'LICENSE') };
+}
+
+/** True when uWebSockets.js has a binary for the running Node. */
+export function thisNodeFits() {
+  return hasNative(Number.parseInt(process.versions.node, 10), process.arch, thisGlibc());
+}
+
+/** The major version of the Node to fetch where the running one does not fit; undefined where none would. */
+export function majorToFetch() {
+  const isFitting = (major) => hasNative(major, process.arch, thisGlibc());
+  return [...FETCHED_NODES].find(([major, versions]) => process.arch in versions && isFitting(major))?.[0];
+}
+
+/**
+ * The Node to continue with: this one, or where it does not fit, a fetched one, which it reports in one line.
+ * @returns {{ node: string } | { trouble: string }}
+ */
+export function fittingNode(root) {
+  if (thisNodeFits()) return { node: process.execPath };
+  const here = `Node ${process.version} (${process.arch}, glibc ${thisGlibc() ?? 'none'})`;
+  const major = majorToFetch();
+  if (major === undefined) return { trouble: `uWebSockets.js has no binary for ${here}` };
+  console.error(
+    `setup: uWebSockets.js has no binary for ${here}, so this continues with Node ${FETCHED_NODES.get(major)[process.arch]} ` +
+      'in node_modules/.cache, which is fetched once',
+  );
+  return fetchedNode(root, major);
+}

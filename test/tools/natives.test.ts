@@ -1,0 +1,61 @@
+// The table of the binaries of uWebSockets.js says what the packages hold, and the published package.json what the table says.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+// build/test/tools/natives.test.js -> the project's root
+const ROOT = new URL('../../../', import.meta.url);
+
+interface Row {
+  readonly name: string;
+  readonly nodes: Readonly<Record<string, readonly number[]>>;
+}
+
+interface Natives {
+  readonly NATIVES: readonly Row[];
+  readonly SUPPORTED_NODES: readonly number[];
+  hasNative(node: number, arch: string, glibc: string | undefined): boolean;
+  nativeFiles(root: string, arch: string): readonly { readonly name: string; readonly node: number }[];
+}
+
+const natives: Natives = await import(new URL('packaging/natives.mjs', ROOT).href);
+const { engines } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
+  readonly engines: { readonly node: string };
+};
+
+/** Debian 12 has glibc 2.36, Debian 13 has 2.41. */
+const MACHINES: readonly (readonly [node: number, arch: string, glibc: string | undefined, fits: boolean])[] =
+  [
+    [20, 'x64', '2.36', true],
+    [22, 'arm64', '2.36', true],
+    [24, 'x64', '2.36', false],
+    [24, 'x64', '2.38', true],
+    [25, 'arm64', '2.41', true],
+    [24, 'x64', '3.0', true],
+    [26, 'x64', '2.41', false],
+    [18, 'x64', '2.41', false],
+    [22, 'arm', '2.41', true],
+    [24, 'arm', '2.41', false],
+    [20, 'riscv64', '2.41', false],
+    [20, 'x64', '2.17', false],
+    [20, 'x64', undefined, false],
+  ];
+
+for (const [node, arch, glibc, fits] of MACHINES)
+  test(`Node ${node} on ${arch} with glibc ${glibc} has ${fits ? 'a' : 'no'} binary`, () =>
+    assert.equal(natives.hasNative(node, arch, glibc), fits));
+
+test('the table says of the installed packages which binaries they have', () => {
+  for (const arch of ['x64', 'arm64', 'arm']) {
+    const files = natives.nativeFiles(fileURLToPath(ROOT), arch);
+    for (const { name, nodes } of natives.NATIVES) {
+      const installed = files.filter((file) => file.name === name).map(({ node }) => node);
+      assert.deepEqual(installed, nodes[arch] ?? [], `${name}, ${arch}`);
+    }
+  }
+});
+
+test('engines of the published package are the Nodes that have a binary somewhere', () =>
+  assert.equal(engines.node, natives.SUPPORTED_NODES.join(' || ')));
