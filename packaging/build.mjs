@@ -32,7 +32,7 @@ import { bundleName, bundleWithLateParts, NATIVE_UWS, NATIVE_UWS_TABLE, SHARED }
 import { clientPaths } from './client-paths.mjs';
 import { writeDeclarations } from './client-types.mjs';
 import { checkEmittedImports } from './emitted-imports.mjs';
-import { NATIVES, nativeFiles } from './natives.mjs';
+import { NATIVES, nativeFiles, SUPPORTED_NODES } from './natives.mjs';
 import { thirdPartyNotices } from './notices.mjs';
 import { buildPage } from './page.mjs';
 
@@ -125,6 +125,21 @@ function ownNatives() {
   return files;
 }
 
+/** What stands in for the program where Node is too old to read it. It is made for Nodes that nobody has any more. */
+async function buildForOldNodes(outdir) {
+  await build({
+    entryPoints: [join(ROOT, 'src/cli/old-node.ts')],
+    outdir,
+    bundle: true,
+    format: 'cjs',
+    target: 'es2015',
+    minifyWhitespace: true,
+    define: { ...SHARED.define, SUPPORTED_NODES: JSON.stringify(SUPPORTED_NODES.join(', ')) },
+  });
+}
+/** At the head of main.js. The bundles are read by Nodes from 18 on. */
+const OLD_NODE_GATE = "if (parseInt(process.versions.node, 10) < 18) return require('./old-node.js');\n";
+
 /**
  * Puts cached-bundle.cjs in the place of each bundle, as one function in `NAME.bundle.js`. What only commands load stays as it is: they end
  * before there is anything to keep.
@@ -140,9 +155,10 @@ function cacheCode(outdir, names) {
     const digest = createHash('sha256').update(bundled).digest('hex');
     const define = { BUNDLE_DIGEST: JSON.stringify(digest), BUNDLE_NAME: JSON.stringify(name) };
     writeFileSync(file.replace(/\.js$/, '.bundle.js'), bundled);
+    const gate = name === 'main' ? OLD_NODE_GATE : '';
     writeFileSync(
       file,
-      `${shebang}${transformSync(template, { define, minifyWhitespace: true }).code}`,
+      `${shebang}${gate}${transformSync(template, { define, minifyWhitespace: true }).code}`,
     );
   }
 }
@@ -157,6 +173,7 @@ async function buildDist(outdir) {
   metafiles.push(...(await bundleWithLateParts(outdir, worker)).metafiles);
   checkEmittedImports(outdir, metafiles);
   cacheCode(outdir, names);
+  await buildForOldNodes(outdir);
   const natives = NATIVES.map(({ name }) => join(ROOT, 'node_modules', name));
   const inputs = [...natives, ...metafiles.flatMap(({ inputs: sourcePaths }) => Object.keys(sourcePaths))];
   inputs.push(...(await buildPage(join(ROOT, 'src/page'), join(outdir, 'page'))));

@@ -5,7 +5,8 @@
 import { existsSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { type CommandLine, HELP, parseArguments } from './cli/arguments.js';
+import { type CommandLine, parseArguments } from './cli/arguments.js';
+import { HELP } from './cli/help.js';
 import { systemClock } from './clock.js';
 import { AVAHI_SOCKET } from './gateway/avahi-names.js';
 import { canNeverBe } from './gateway/bind.js';
@@ -13,6 +14,7 @@ import { Gateway } from './gateway/gateway.js';
 import { listenError } from './gateway/listen-error.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import { readPageFiles } from './gateway/page.js';
+import { whyNoServer } from './gateway/server.js';
 import { logWarnings } from './node-warnings.js';
 import { errorText } from './printable.js';
 import type { Log } from './protocol/actor/messages.js';
@@ -29,7 +31,15 @@ import { VERSION } from './version.js';
 /**
  * From sysexits(3), because systemd and administrators know them (docs/configuration.md, "Exit statuses").
  */
-const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
+const EXIT = {
+  ok: 0,
+  usage: 64,
+  cannotListen: 69,
+  cannotWrite: 74,
+  refusesRoot: 77,
+  badConfig: 78,
+  cannotRunHere: 126,
+} as const;
 
 /**
  * SIGHUP means that the terminal is closed; it ends the daemon like the others, and does not reload the
@@ -72,11 +82,21 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
       return trace(request.args);
     case 'check-config':
       return checkConfig(await load(request.configPath));
-    case 'run':
+    case 'run': {
+      const unsupported = failUnsupported();
+      if (unsupported !== undefined) return unsupported;
       if (process.getuid?.() === 0 && !request.allowRoot)
         return fail(EXIT.refusesRoot, ['tonearm: refuses to run as root; --allow-root allows it']);
       return start(request.configPath);
+    }
   }
+}
+
+/** The exit status where no server can run, for want of a binary for this Node, processor or C library. */
+function failUnsupported(): Exit | undefined {
+  const reason = whyNoServer();
+  if (reason === undefined) return undefined;
+  return fail(EXIT.cannotRunHere, [`tonearm: cannot run here: ${reason}. tonearm-client runs everywhere.`]);
 }
 
 /**
@@ -103,6 +123,8 @@ async function bench(args: readonly string[]): Promise<Exit> {
   const request = parseBench(args);
   if (request.do === 'help') return printOut(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: bench: ${request.message}`]);
+  const unsupported = failUnsupported();
+  if (unsupported !== undefined) return unsupported;
   const loaded = await load('/dev/null');
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
   const threads = firstThread();

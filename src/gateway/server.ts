@@ -38,6 +38,20 @@ export interface ExchangeHandler {
   onFault(exchange: Exchange, error: unknown): void;
 }
 
+/**
+ * Why no server can be made on this machine, in one line: there is no binary of uWebSockets.js for it. Undefined where there is one, which
+ * this loads: nothing of uWebSockets.js is loaded before it is called.
+ */
+export function whyNoServer(): string | undefined {
+  try {
+    App();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_NO_BINARY') return error.message;
+    throw error;
+  }
+}
+
 /** Limits the log while there are too many connections for long. */
 const LOG_PAUSE_MS = 3_600_000;
 /** While there are too many connections, `CLOSED_TOGETHER` of them are closed every `CLOSE_EVERY_MS`. */

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CommandLine, HELP, parseArguments } from '../../src/cli/arguments.js';
+import { type CommandLine, parseArguments } from '../../src/cli/arguments.js';
+import { HELP } from '../../src/cli/help.js';
 
 function check(argv: readonly string[], expected: CommandLine): void {
   test(`tonearm ${argv.join(' ')}`, () => assert.deepEqual(parseArguments(argv), expected));

@@ -1,0 +1,21 @@
+// Takes the program's place on a Node that is too old to read its bundles: help and version, and else one line. The build makes it for any
+// Node, so it imports no module of Node, and main.js loads it (packaging/build.mjs).
+
+import { VERSION } from '../version.js';
+import { HELP } from './help.js';
+
+/** The Nodes that there are binaries for, inserted by packaging/build.mjs. */
+declare const SUPPORTED_NODES: string;
+
+/** As main.ts has it for a Node without a binary. */
+const EXIT_CANNOT_RUN_HERE = 126;
+
+const words = process.argv.slice(2);
+if (words.includes('--help')) process.stdout.write(HELP);
+else if (words.includes('--version')) process.stdout.write(`${VERSION}\n`);
+else {
+  process.exitCode = EXIT_CANNOT_RUN_HERE;
+  process.stderr.write(
+    `tonearm: cannot run here: it needs Node ${SUPPORTED_NODES}; this is Node ${process.versions.node}. tonearm-client runs everywhere.\n`,
+  );
+}
