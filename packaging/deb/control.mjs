@@ -19,6 +19,10 @@ const ARMHF_DESCRIPTION = [
   ' Raspberry Pi and the Pi Zero (not the Zero 2).',
 ];
 
+/** The system's Node, for the form that runs on it. */
+const nodejs = ({ nodejs: range }, architecture) =>
+  range === undefined ? [] : [`nodejs (>= ${range.from})`, `nodejs (<< ${range.below[architecture]})`];
+
 export function controlText({ form, version, architecture, installedKiB }) {
   return `${[
     `Package: ${form.name}`,
@@ -26,7 +30,7 @@ export function controlText({ form, version, architecture, installedKiB }) {
     `Architecture: ${architecture}`,
     `Maintainer: ${MAINTAINER}`,
     `Installed-Size: ${installedKiB}`,
-    `Depends: ${[...form.depends, ...DEPENDS].join(', ')}`,
+    `Depends: ${[...nodejs(form, architecture), ...form.depends, ...DEPENDS].join(', ')}`,
     `Recommends: ${RECOMMENDS.join(', ')}`,
     `Suggests: ${SUGGESTS.join(', ')}`,
     ...form.relations.map((line) => line.replace('@VERSION@', version)),

@@ -18,7 +18,7 @@ const WITH_NODE = {
 const NODE_LIBRARIES = ['libgcc-s1', 'libstdc++6 (>= 5)'];
 
 /**
- * `node`: the Node that the start script calls, @PREFIX@ as in every text. `ownNode`: the major version of the Node in it. `natives`: the
+ * `node`: the Node that the start script calls, @PREFIX@ as in every text. `nodejs`: which of the system's. `ownNode`: the major version of the Node in it. `natives`: the
  * binaries in it, as major versions of Node by the package that has them. `relations`: to the other forms; @VERSION@ is the package's.
  * `versionSuffix`: what tells versions of one name apart; apt takes ~ for older than nothing, so a node that changes to the next Debian gets
  * that Debian's package. `lintianOverrides`: intended findings of lintian, with reasons. `suites`: those of the apt repository that have it.
@@ -33,7 +33,8 @@ export const FORMS = {
     node: 'node',
     versionSuffix: '',
     natives: { 'uWebSockets.js': [20, 22, 24], 'uws-pack': [20, 22] },
-    depends: ['nodejs (>= 20)', 'nodejs (<< 25)', LIBC],
+    depends: [LIBC],
+    nodejs: { from: 20, below: { amd64: 25, arm64: 25, armhf: 23 } },
     relations: ['Conflicts: tonearm-with-node', 'Replaces: tonearm-with-node'],
     description: 'It runs on Node 20, 22 or 24 of the system; tonearm-with-node contains its own Node.',
   },

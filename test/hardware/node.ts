@@ -7,7 +7,7 @@ import type { NodeState } from '../../src/client/store.js';
 import { EventConsumer } from '../consumer/consumer.js';
 import { type Audio, byId, type Client, hasValues, type Output } from '../contract/audio-node.js';
 import { Conformance } from '../gateway/openapi-conformance.js';
-import { buildPackage, packageIn } from '../packaging/built-package.js';
+import { buildPackage, FOR_DEBIAN_12, packageIn } from '../packaging/built-package.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { type HttpAnswer, send } from '../tools/http.js';
 import { until } from '../until.js';
@@ -147,9 +147,11 @@ export class EmulatedNode {
 async function install(machine: Machine): Promise<void> {
   const hasNode = (await machine.root('command -v node || true')) !== '';
   const folder = temporaryFolder();
-  const form = hasNode ? ['--compress', 'gzip'] : ['--compress', 'none', '--with-node'];
+  const form = hasNode ? ['--compress', 'gzip'] : ['--compress', 'none', '--with-node', '--debian', '12'];
   await buildPackage(...form, '--out', folder);
-  const file = packageIn(folder, hasNode ? 'tonearm' : 'tonearm-with-node', 'amd64');
+  const file = hasNode
+    ? packageIn(folder, 'tonearm', 'amd64')
+    : packageIn(folder, 'tonearm-with-node', 'amd64', FOR_DEBIAN_12);
   const apt = 'DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends';
   await machine.root(`cat > /root/tonearm.deb && ${apt} /root/tonearm.deb`, readFileSync(file));
 }

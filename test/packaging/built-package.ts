@@ -73,9 +73,16 @@ export async function output(command: string, ...args: readonly string[]): Promi
   return (await run(command, [...args], { encoding: 'utf8', maxBuffer: 1 << 24 })).stdout;
 }
 
-/** The package of that name and architecture in a folder. */
-export function packageIn(folder: string, name: string, architecture: string): string {
-  const isWanted = (file: string) => file.startsWith(`${name}_`) && file.endsWith(`_${architecture}.deb`);
+/** The end of the version of the package with its own Node for Debian 12. */
+export const FOR_DEBIAN_12 = '~deb12';
+
+/** The package of that name and architecture in a folder; `suffix` is the end of its version. */
+export function packageIn(folder: string, name: string, architecture: string, suffix = ''): string {
+  const isWanted = (file: string) => {
+    const [fileName, version = '', fileArchitecture] = file.split('_');
+    const isSuffix = suffix === '' ? !version.includes('~') : version.endsWith(suffix);
+    return fileName === name && isSuffix && fileArchitecture === `${architecture}.deb`;
+  };
   const found = readdirSync(folder).find(isWanted);
   return join(folder, found ?? assert.fail(`there is no ${name} for ${architecture}`));
 }

@@ -46,7 +46,7 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
 
   before(async () => {
     const architecture = ARCHITECTURES[process.arch] ?? assert.fail(process.arch);
-    await buildPackage('--with-node', '--compress', 'none', '--out', folder);
+    await buildPackage('--with-node', '--debian', '13', '--compress', 'none', '--out', folder);
     const deb = packageIn(folder, 'tonearm-with-node', architecture);
     await run(process.execPath, [MAKER, '--deb', deb, '--out', path('image.oci.tar')]);
     mkdirSync(path('layout'));

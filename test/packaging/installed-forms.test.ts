@@ -2,9 +2,12 @@
 // needs no other.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { BootedNode, CONFIG, type Node, RULE, whyNoNode } from '../node/node.js';
+import { BootedNode, CONFIG, NODE_ROOT, type Node, RULE, whyNoNode } from '../node/node.js';
 import { LEFT } from '../node/scenarios/package-remove.js';
+import { FOR_DEBIAN_12 } from './built-package.js';
 import { loadsLateParts } from './installed-late-parts.js';
 
 const OWN_NODE = '/usr/lib/tonearm/node';
@@ -25,11 +28,16 @@ async function installed(node: Node): Promise<string> {
 /** Prints the files that tonearm-setup has made and recorded. */
 const SETUP = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
 const BUILT = ['--version', '0.1.0-1', '--compress', 'none'];
+/** What the form with Node is for the Debian of the booted node. */
+const SYSTEM = readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8');
+const OWN = /^VERSION_ID="12"$/m.test(SYSTEM)
+  ? { debian: '12', version: `0.1.0-1${FOR_DEBIAN_12}`, major: '22' }
+  : { debian: '13', version: '0.1.0-1', major: '24' };
 
 describe('the forms of the package', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
   const { node } = booted;
-  before(() => booted.boot(BUILT, [...BUILT, '--with-node']));
+  before(() => booted.boot(BUILT, [...BUILT, '--with-node', '--debian', OWN.debian]));
   after(() => booted.close());
 
   test('dpkg replaces one form by the one with Node: set-up and service stay, on its own Node', async () => {
@@ -37,7 +45,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     await node().setUpPi();
     const before = await node().shell(SETUP);
     assert.notEqual(await nodeOfService(node()), OWN_NODE);
-    await node().shell('dpkg --install /opt/packages/tonearm-with-node_0.1.0-1_*.deb 2>&1');
+    await node().shell(`dpkg --install /opt/packages/tonearm-with-node_${OWN.version}_*.deb 2>&1`);
     assert.equal(await installed(node()), 'tonearm-with-node');
     assert.equal(await nodeOfService(node()), OWN_NODE);
     assert.equal(await node().property('UnitFileState'), 'enabled');
@@ -70,16 +78,20 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
   test('apt installs the form with Node where there is no package of Node, and it runs on its own', async () => {
     // The stand-in, where the machine's Node is from no package.
     await node().shell('dpkg --purge nodejs 2>&1 || true');
-    await node().apt('install', './tonearm-with-node_0.1.0-1_*.deb');
+    await node().apt('install', `./tonearm-with-node_${OWN.version}_*.deb`);
     const said = await node().setUpPi('--with-upgrade');
     assert.equal(await nodeOfService(node()), OWN_NODE);
     // The detector has run, and asked for the form that is installed.
-    assert.match(said, /tonearm-with-node 0\.1\.0-1 is installed, and apt has nothing newer/);
+    assert.ok(
+      said.includes(`tonearm-with-node ${OWN.version} is installed, and apt has nothing newer`),
+      said,
+    );
     assert.match(said, /line into \/etc\/sudoers\.d\/tonearm-upgrade: pi ALL.* --yes tonearm-with-node$/m);
     assert.equal(await node().property('ActiveState', 'tonearm-detect.timer'), 'active');
-    assert.match((await node().ask('GET', '/upgrade')).text, /"current":"0\.1\.0-1"/);
+    const upgrade = await node().ask('GET', '/upgrade');
+    assert.ok(upgrade.text.includes(`"current":"${OWN.version}"`), upgrade.text);
     const version = await node().user(OWN_NODE, '--version');
-    assert.match(version.stdout, /^v22\./);
+    assert.ok(version.stdout.startsWith(`v${OWN.major}.`), version.stdout);
   });
 
   test('purging the form with Node leaves nothing, not even the right to install upgrades', async () => {

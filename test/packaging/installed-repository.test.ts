@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { BootedNode, CONFIG, NODE_PROGRAM, NODE_ROOT, type Node, RULE, whyNoNode } from '../node/node.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
-import { buildPackage, buildStandIn, output, run } from './built-package.js';
+import { buildPackage, buildStandIn, FOR_DEBIAN_12, output, run } from './built-package.js';
 
 // build/test/packaging/installed-repository.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/apt-repository.mjs', import.meta.url));
@@ -66,6 +66,7 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   let key = '';
   const system = readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8');
   const isBookworm = /^VERSION_CODENAME=bookworm$/m.test(system);
+  const suffix = isBookworm ? FOR_DEBIAN_12 : '';
 
   before(async () => {
     key = await makeKey(folder);
@@ -82,7 +83,7 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   async function publish(version: string, to: string): Promise<void> {
     const packages = join(folder, version);
     const tree = join(folder, 'tree');
-    const form = isBookworm ? ['--with-node'] : [];
+    const form = isBookworm ? ['--with-node', '--debian', '12'] : [];
     await buildPackage('--version', version, '--compress', 'none', '--out', packages, ...form);
     await run(process.execPath, [MAKER, '--packages', packages, '--key', key, '--out', tree]);
     await node().root('rm', '-rf', to);
@@ -97,7 +98,7 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
     const isServed = async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0;
     await until('the web server', isServed);
     await node().shell(lines());
-    assert.equal(await installed(node()), '0.1.0-1');
+    assert.equal(await installed(node()), `0.1.0-1${suffix}`);
   });
 
   test('a tree that was changed after it was signed is refused', async () => {
@@ -115,7 +116,7 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
     const before = { pid: await node().property('MainPID'), settings: await node().shell(SETTINGS) };
     await publish('0.2.0-1', SERVED);
     await node().shell('apt update && apt upgrade');
-    assert.equal(await installed(node()), '0.2.0-1');
+    assert.equal(await installed(node()), `0.2.0-1${suffix}`);
     assert.equal(await node().property('ActiveState'), 'active');
     assert.notEqual(await node().property('MainPID'), before.pid);
     assert.equal(await node().shell(SETTINGS), before.settings);
