@@ -30,10 +30,11 @@ fi
 case " $* " in *' --uninstall '*) die '--uninstall takes no other argument' ;; esac
 sh "$here/packaging/tonearm-setup" --check-arguments "$@"
 case " $* " in *' --help '* | *' -h '*) exit 0 ;; esac
-case $(node --version 2> /dev/null) in
-  v20.* | v22.*) ;;
-  *) die 'the command `node` must be Node 20 or 22; `npm run package -- --with-node` builds a package that contains its own Node' ;;
-esac
+# Runs on any Node from 18 on.
+node --input-type=module -e '
+  const { thisNodeFits } = await import(process.argv[1]);
+  process.exit(thisNodeFits() ? 0 : 1)' "$here/packaging/fetched-node.mjs" 2> /dev/null ||
+  die "the command \`node\` ($(node --version 2> /dev/null || echo 'not found')) must be a Node that uWebSockets.js has a binary for: 20 or 22, or with glibc from 2.38 on also 24 or 25; \`npm run package -- --with-node\` builds a package that contains its own Node"
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 owner=$(stat -c %U "$here")

@@ -2,18 +2,18 @@
 // docs/install.md, and upgraded by apt. The repository is signed with a key of this test's.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { BootedNode, CONFIG, NODE_PROGRAM, NODE_ROOT, type Node, RULE, whyNoNode } from '../node/node.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
-import { buildPackage, buildStandIn, FOR_DEBIAN_12, output, run } from './built-package.js';
+import { buildPackage, buildStandIn, FOR_DEBIAN_12, run } from './built-package.js';
+import { makeKey } from './signing-key.js';
 
 // build/test/packaging/installed-repository.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/apt-repository.mjs', import.meta.url));
-const USER = ['--quick-generate-key', 'tonearm <tonearm@tonearm.invalid>', 'ed25519', 'sign', 'never'];
 
 const INSTALL = fileURLToPath(new URL('../../../docs/install.md', import.meta.url));
 const SERVED = '/srv/apt';
@@ -22,7 +22,8 @@ const ADDRESS = 'http://127.0.0.1:8765';
 const SERVER = `
 const [folder, port] = process.argv.slice(1);
 require('node:http').createServer((request, response) => {
-  require('node:fs').readFile(folder + new URL(request.url, 'http://node').pathname, (error, bytes) => {
+  const path = decodeURIComponent(new URL(request.url, 'http://node').pathname);
+  require('node:fs').readFile(folder + path, (error, bytes) => {
     response.writeHead(error ? 404 : 200).end(bytes);
   });
 }).listen(Number(port), '127.0.0.1');
@@ -45,18 +46,6 @@ function lines(): string {
 /** The installed version of whichever form there is. */
 async function installed(node: Node): Promise<string | undefined> {
   return /^ii +\S+ +(\S+)/m.exec(await node.shell("dpkg --list 'tonearm*'"))?.[1];
-}
-
-/** A secret key, in ASCII. */
-async function makeKey(folder: string): Promise<string> {
-  const home = join(folder, 'keys');
-  const gpg = ['env', `GNUPGHOME=${home}`, 'gpg', '--batch', '--quiet', '--passphrase', ''] as const;
-  mkdirSync(home, { mode: 0o700 });
-  await output(...gpg, ...USER);
-  const file = join(folder, 'key.asc');
-  writeFileSync(file, await output(...gpg, '--armor', '--export-secret-keys'));
-  await output('env', `GNUPGHOME=${home}`, 'gpgconf', '--kill', 'all');
-  return file;
 }
 
 describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl') }, () => {

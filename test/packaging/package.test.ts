@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
@@ -23,7 +24,10 @@ import {
   run,
   VERSION,
 } from './built-package.js';
+import { makeKey } from './signing-key.js';
 
+// build/test/packaging/package.test.js -> the project's root
+const REPOSITORY_MAKER = fileURLToPath(new URL('../../../packaging/apt-repository.mjs', import.meta.url));
 const skip = lacks({ programs: ['dpkg-deb', 'npm'] });
 
 const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
@@ -328,6 +332,22 @@ describe('the packages', { skip }, () => {
       const control = await output('dpkg-deb', '--field', packageOf('amd64', WITH_NODE, FOR_DEBIAN_12));
       assert.match(control, /^Depends: libc6 \(>= 2\.28\), /m);
       assert.match(control, /^Provides: tonearm \(= [\d.]+-1~deb12\)$/m);
+    });
+
+    test('each suite of an apt repository has the packages of its Debian', {
+      skip: lacks({ programs: ['apt-ftparchive', 'gpg'] }),
+    }, async () => {
+      const tree = join(folder, 'apt');
+      const key = await makeKey(folder);
+      await run(process.execPath, [REPOSITORY_MAKER, '--packages', path, '--key', key, '--out', tree]);
+      for (const [suite, packages] of Object.entries({
+        bookworm: [`${WITH_NODE} ${VERSION}-1${FOR_DEBIAN_12}`],
+        trixie: [`tonearm ${VERSION}-1`, `${WITH_NODE} ${VERSION}-1`],
+      })) {
+        const index = readFileSync(join(tree, 'dists', suite, 'main/binary-amd64/Packages'), 'utf8');
+        const listed = [...index.matchAll(/^Package: (.*)\n(?:.*\n)*?Version: (.*)$/gm)];
+        assert.deepEqual(listed.map(([, name, version]) => `${name} ${version}`).sort(), packages);
+      }
     });
 
     test('the example of an upgrade checks for the package that it came with', async () => {

@@ -12,8 +12,11 @@ import { temporaryFolder } from '../temporary-folder.js';
 const MADE = ['./.git', './node_modules', './build*', './dist*', './*.deb'];
 /** Debian 12 and 13 have this npm. */
 const NPM = '9.2.0';
-/** Debian 12's, and the one that most people have. */
-const NODES = ['18', '24'];
+/** Debian 12's, and one that no package on the registry has a binary for. */
+const NODES = ['18', '26'];
+/** It cannot even read the bundles. */
+const OLD_NODE = '12';
+const NODE_PACKAGE = `node-linux-${process.arch}`;
 
 const skip =
   process.env['TONEARM_REQUIRE_ALL'] === '1'
@@ -37,20 +40,26 @@ describe('a fresh checkout', { skip }, () => {
     return `${stdout}${stderr}`;
   };
 
+  const fetched = (major: string): string => join(home, `fetched-${major}`, 'node_modules');
+  const nodeOf = (major: string): string => join(fetched(major), NODE_PACKAGE, 'bin/node');
+  const fetch = async (major: string, ...others: readonly string[]): Promise<void> => {
+    const into = join(home, `fetched-${major}`);
+    mkdirSync(into);
+    const install = ['install', '--prefix', into, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
+    await run('npm', [...install, `${NODE_PACKAGE}@${major}`, ...others], { cwd: into });
+  };
+
   before(async () => {
     mkdirSync(copy());
     await copyCheckout(copy(), ...MADE);
+    await fetch(OLD_NODE);
     for (const major of NODES) {
-      const node = `node-linux-${process.arch}`;
-      const into = join(home, `fetched-${major}`);
-      mkdirSync(into);
-      const fetch = ['install', '--prefix', into, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
-      await run('npm', [...fetch, `${node}@${major}`, `npm@${NPM}`], { cwd: into });
+      await fetch(major, `npm@${NPM}`);
       const programs = join(home, `programs-${major}`);
       mkdirSync(programs);
-      symlinkSync(join(into, 'node_modules', node, 'bin/node'), join(programs, 'node'));
+      symlinkSync(nodeOf(major), join(programs, 'node'));
       // Not its own `npm`, which would prefer the Node that its folder belongs to.
-      const script = `#!/bin/sh\nexec node ${join(into, 'node_modules/npm/bin/npm-cli.js')} "$@"\n`;
+      const script = `#!/bin/sh\nexec node ${join(fetched(major), 'npm/bin/npm-cli.js')} "$@"\n`;
       writeFileSync(join(programs, 'npm'), script);
       chmodSync(join(programs, 'npm'), 0o755);
     }
@@ -62,7 +71,9 @@ describe('a fresh checkout', { skip }, () => {
     mkdirSync(out);
     const output = await npm('18', 'run', 'package', '--', '--out', out);
     assert.equal(output.match(/^setup: installing npm packages$/gm)?.length, 1, output);
-    const warnings = output.match(/^setup: .*no binary for Node v18\..*continues with Node 22\./gm)?.length;
+    const warnings = output.match(
+      /^setup: .*no binary for Node v18\..*continues with Node 2[24]\./gm,
+    )?.length;
     assert.equal(warnings, 1, output);
     assert.equal(readdirSync(out).length, 1);
   });
@@ -76,11 +87,21 @@ describe('a fresh checkout', { skip }, () => {
     });
   }
 
-  test('npm run bench says what it does not know, on Node 24', async () => {
-    await assert.rejects(npm('24', 'run', 'bench', '--', 'no-such-thing'), /bench: no measurement matches/);
+  for (const major of [OLD_NODE, ...NODES]) {
+    test(`what was built prints help and version on Node ${major}, and else why it cannot run there`, async () => {
+      const main = join(copy(), 'dist/main.js');
+      assert.match((await run(nodeOf(major), [main, '--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+      assert.match((await run(nodeOf(major), [main, '--help'])).stdout, /^Usage: tonearm /);
+      const why = new RegExp(`^tonearm: cannot run here: .* this is Node ${major}\\..*\n$`);
+      await assert.rejects(run(nodeOf(major), [main]), { code: 126, stdout: '', stderr: why });
+    });
+  }
+
+  test('npm run bench says what it does not know, on Node 26', async () => {
+    await assert.rejects(npm('26', 'run', 'bench', '--', 'no-such-thing'), /bench: no measurement matches/);
   });
 
-  test('npm test runs types, style, dead code and a test on Node 24', async () => {
-    assert.match(await npm('24', 'test', '--', 'tools/lock'), /^ok - tests .*\n.*all green/ms);
+  test('npm test runs types, style, dead code and a test on Node 26', async () => {
+    assert.match(await npm('26', 'test', '--', 'tools/lock'), /^ok - tests .*\n.*all green/ms);
   });
 });

@@ -1,0 +1,19 @@
+// A key that signs an apt repository for a test.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { output } from './built-package.js';
+
+const USER = ['--quick-generate-key', 'tonearm <tonearm@tonearm.invalid>', 'ed25519', 'sign', 'never'];
+
+/** The file of a secret key, in ASCII, below `folder`. */
+export async function makeKey(folder: string): Promise<string> {
+  const home = join(folder, 'keys');
+  const gpg = ['env', `GNUPGHOME=${home}`, 'gpg', '--batch', '--quiet', '--passphrase', ''] as const;
+  mkdirSync(home, { mode: 0o700 });
+  await output(...gpg, ...USER);
+  const file = join(folder, 'key.asc');
+  writeFileSync(file, await output(...gpg, '--armor', '--export-secret-keys'));
+  await output('env', `GNUPGHOME=${home}`, 'gpgconf', '--kill', 'all');
+  return file;
+}
