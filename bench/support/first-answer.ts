@@ -50,7 +50,7 @@ export async function startable(): Promise<Startable> {
   const config = join(directory, 'config.yaml');
   const upgrade = `upgrade: {enabled: true, resultFile: ${directory}/result.json}`;
   writeFileSync(config, `api: {port: ${port}}\nlogLevel: error\npower: {enabled: true}\n${upgrade}\n`);
-  // What the daemon loads chooses the same binary.
+  // It chooses among the same binaries as the daemon.
   const uws = createRequire(import.meta.url).resolve('uWebSockets.js');
   return {
     port,

@@ -7,7 +7,7 @@ import { HELP } from './help.js';
 /** The Nodes that there are binaries for, inserted by packaging/build.mjs. */
 declare const SUPPORTED_NODES: string;
 
-/** As main.ts has it for a Node without a binary. */
+/** The same as in main.ts, for a Node without a binary. */
 const EXIT_CANNOT_RUN_HERE = 126;
 
 const words = process.argv.slice(2);

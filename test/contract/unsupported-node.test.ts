@@ -13,7 +13,7 @@ import { ENTRY } from './daemon.js';
 const CANNOT_RUN_HERE = 126;
 const HELP = /^Usage: tonearm \[--config PATH\]/;
 
-/** What the preloaded file says about `process`, and what the line says then. */
+/** Each with the line of the preloaded file that makes it one, and what the program must say there. */
 const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])[] = [
   [
     'a Node without a binary',

@@ -28,8 +28,8 @@ async function installed(node: Node): Promise<string> {
 /** Prints the files that tonearm-setup has made and recorded. */
 const SETUP = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
 const BUILT = ['--version', '0.1.0-1', '--compress', 'none'];
-/** What the form with Node is for the Debian of the booted node. */
 const SYSTEM = readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8');
+/** The form with Node that is made for the Debian of the booted node. */
 const OWN = /^VERSION_ID="12"$/m.test(SYSTEM)
   ? { debian: '12', version: `0.1.0-1${FOR_DEBIAN_12}`, major: '22' }
   : { debian: '13', version: '0.1.0-1', major: '24' };
