@@ -137,6 +137,7 @@ async function buildForOldNodes(outdir) {
     define: { ...SHARED.define, SUPPORTED_NODES: JSON.stringify(SUPPORTED_NODES.join(', ')) },
   });
 }
+
 /** At the head of main.js. The bundles are read by Nodes from 18 on. */
 const OLD_NODE_GATE = "if (parseInt(process.versions.node, 10) < 18) return require('./old-node.js');\n";
 
