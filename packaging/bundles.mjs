@@ -25,7 +25,7 @@ export const SHARED = {
 /** What chooses among the binaries of uWebSockets.js, which lie beside the bundle. */
 export const NATIVE_UWS = join(ROOT, 'packaging/native-uws.cjs');
 export const NATIVE_UWS_TABLE = {
-  NATIVES: JSON.stringify(NATIVES.map(({ name, glibc }) => ({ name, glibc }))),
+  NATIVES: JSON.stringify(NATIVES.map(({ place, glibc }) => ({ place, glibc }))),
   NODE_OF_MODULES: JSON.stringify(NODE_OF_MODULES),
 };
 const nativeUws = {

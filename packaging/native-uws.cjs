@@ -7,7 +7,7 @@ const { join } = require('node:path');
 /** Whether a C library is too old is the kernel's and the loader's to say: the binary that it cannot load is left out. */
 function load() {
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
-  const paths = NATIVES.map(({ name }) => join(__dirname, name, file));
+  const paths = NATIVES.map(({ place }) => join(__dirname, place, file));
   for (const path of process.platform === 'linux' ? paths.filter((each) => existsSync(each)) : []) {
     try {
       return require(path);
@@ -20,8 +20,8 @@ function load() {
 
 /** One line: what there are binaries for, and what this is. */
 function whyNone() {
-  const needs = NATIVES.flatMap(({ name, glibc }) => {
-    const nodes = nodesOf(join(__dirname, name));
+  const needs = NATIVES.flatMap(({ place, glibc }) => {
+    const nodes = nodesOf(join(__dirname, place));
     return nodes.length === 0 ? [] : [`Node ${nodes.join(', ')} with glibc from ${glibc} on`];
   });
   const needed = needs.length === 0 ? 'another processor' : needs.join(', or ');

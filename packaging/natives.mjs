@@ -8,19 +8,21 @@ import { join } from 'node:path';
 export const NODE_OF_MODULES = { 115: 20, 127: 22, 137: 24, 141: 25, 147: 26 };
 
 /**
- * The newest first: each is taken where the C library is new enough. `name` is that in node_modules, where `folder` holds the binaries;
- * `glibc` is the oldest C library that loads them; `nodes` are those of the version in package-lock.json, by processor in Node's words.
+ * The newest first: each is taken where the C library is new enough. `name` is that in node_modules, where `folder` holds the binaries,
+ * and `place` the folder for them beside the bundles; `glibc` is the oldest C library that loads them; `nodes` are those of the version in package-lock.json, by processor in Node's words.
  */
 export const NATIVES = [
   {
     name: 'uWebSockets.js',
     folder: '.',
+    place: 'uws-newer',
     glibc: '2.38',
     nodes: { x64: [20, 22, 24, 25], arm64: [20, 22, 24, 25] },
   },
   {
     name: 'uws-pack',
     folder: 'dist/bin',
+    place: 'uws-older',
     glibc: '2.28',
     nodes: { x64: [20, 22], arm64: [20, 22], arm: [20, 22] },
   },
@@ -52,14 +54,14 @@ export function hasNative(node, arch, glibc) {
  * @returns {{ name: string, node: number, file: string, place: string }[]}
  */
 export function nativeFiles(root, arch) {
-  return NATIVES.flatMap(({ name, folder }) =>
+  return NATIVES.flatMap(({ name, folder, place }) =>
     Object.entries(NODE_OF_MODULES).map(([modules, node]) => {
       const binary = `uws_linux_${arch}_${modules}.node`;
       return {
         name,
         node,
         file: join(root, 'node_modules', name, folder, binary),
-        place: join(name, binary),
+        place: join(place, binary),
       };
     }),
   ).filter(({ file }) => existsSync(file));

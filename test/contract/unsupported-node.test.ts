@@ -74,13 +74,13 @@ describe('on a machine for which there is no binary', () => {
   });
 });
 
-/** A copy of the program whose binaries are these: the newest in `uWebSockets.js`, the older one in `uws-pack`. */
+/** A copy of the program whose binaries are these: a newer one in `uws-newer`, an older one in `uws-older`. */
 function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadable' | 'own'>>): string {
   const folder = temporaryFolder(t);
   const own = dirname(ENTRY);
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
   // The older one has fewer Nodes, the newer one fewer C libraries.
-  const loadable = [join(own, 'uws-pack', file), join(own, 'uWebSockets.js', file)].find((path) =>
+  const loadable = [join(own, 'uws-older', file), join(own, 'uws-newer', file)].find((path) =>
     existsSync(path),
   );
   cpSync(own, folder, { recursive: true, filter: (path) => !path.endsWith('.node') });
@@ -103,14 +103,12 @@ function startWith(entry: string) {
 
 describe('of several binaries', () => {
   test('one that the C library does not load is passed over for an older one', (t) => {
-    const { status, stderr } = startWith(
-      withBinaries(t, { 'uWebSockets.js': 'unloadable', 'uws-pack': 'own' }),
-    );
+    const { status, stderr } = startWith(withBinaries(t, { 'uws-newer': 'unloadable', 'uws-older': 'own' }));
     assert.equal(status, 78, stderr);
   });
 
   test('where none is loaded, the line names those that are there', (t) => {
-    const { status, stderr } = startWith(withBinaries(t, { 'uWebSockets.js': 'unloadable' }));
+    const { status, stderr } = startWith(withBinaries(t, { 'uws-newer': 'unloadable' }));
     assert.equal(status, CANNOT_RUN_HERE, stderr);
     assert.match(stderr, /needs Linux and Node \d+ with glibc from 2\.38 on; this is Node [^\n]+\n$/);
   });

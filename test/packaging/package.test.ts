@@ -74,8 +74,8 @@ const nativesOf = (
   older: readonly number[],
   below = 'usr/lib/tonearm',
 ): readonly string[] => [
-  ...newer.map((modules) => `${below}/uWebSockets.js/uws_linux_${node}_${modules}.node`),
-  ...older.map((modules) => `${below}/uws-pack/uws_linux_${node}_${modules}.node`),
+  ...newer.map((modules) => `${below}/uws-newer/uws_linux_${node}_${modules}.node`),
+  ...older.map((modules) => `${below}/uws-older/uws_linux_${node}_${modules}.node`),
 ];
 
 /** The forms with a Node of their own: the end of their version, that Node, and for which module versions they have binaries. */
