@@ -1,10 +1,14 @@
-// Stands in for the package uWebSockets.js: loads the newest of the binaries beside it that this machine takes, when it is first called.
-// So whatever does not listen, such as --help, runs on every Node. The build puts the table of packaging/natives.mjs in here.
+// Stands in for the package uWebSockets.js: loads the newest of the binaries beside it that this machine
+// takes, when it is first called. So whatever does not listen, such as --help, runs on every Node. The build
+// puts the table of packaging/natives.mjs in here.
 
 const { existsSync, readdirSync } = require('node:fs');
 const { join } = require('node:path');
 
-/** Whether a C library is too old is the kernel's and the loader's to say: the binary that it cannot load is left out. */
+/**
+ * Whether a C library is too old is the kernel's and the loader's to say: the binary that it cannot load is
+ * left out.
+ */
 function load() {
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
   const paths = NATIVES.map(({ place }) => join(__dirname, place, file));

@@ -1,15 +1,20 @@
-// The binaries of uWebSockets.js: which package has them, for which processor, Node and C library. A table for whoever builds, chooses or
-// packs them. Runs on any Node from 18 on, before anything is installed.
+// The binaries of uWebSockets.js: which package has them, for which processor, Node and C library. A table
+// for whoever builds, chooses or packs them. Runs on any Node from 18 on, before anything is installed.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Major versions of Node by the module version in the names of binaries. No package of package-lock.json has 26, upstream's own has it. */
+/**
+ * Major versions of Node by the module version in the names of binaries. No package of package-lock.json has
+ * 26, upstream's own has it.
+ */
 export const NODE_OF_MODULES = { 115: 20, 127: 22, 137: 24, 141: 25, 147: 26 };
 
 /**
- * The newest first: each is taken where the C library is new enough. `name` is that in node_modules, where `folder` holds the binaries,
- * and `place` the folder for them beside the bundles; `glibc` is the oldest C library that loads them; `nodes` are those of the version in package-lock.json, by processor in Node's words.
+ * The newest first: each is taken where the C library is new enough. `name` is that in node_modules, where
+ * `folder` holds the binaries, and `place` the folder for them beside the bundles; `glibc` is the oldest C
+ * library that loads them; `nodes` are those of the version in package-lock.json, by processor in Node's
+ * words.
  */
 export const NATIVES = [
   {
@@ -43,14 +48,18 @@ function isAtLeast(version, least) {
   return major > leastMajor || (major === leastMajor && minor >= leastMinor);
 }
 
-/** True when a package of package-lock.json has a binary for this major version of Node, on this processor and C library. */
+/**
+ * True when a package of package-lock.json has a binary for this major version of Node, on this processor and
+ * C library.
+ */
 export function hasNative(node, arch, glibc) {
   if (glibc === undefined) return false;
   return NATIVES.some((row) => isAtLeast(glibc, row.glibc) && row.nodes[arch]?.includes(node));
 }
 
 /**
- * The binaries that are installed for a processor, in Node's words: whose, for which Node, the file itself, and its place beside bundles.
+ * The binaries that are installed for a processor, in Node's words: whose, for which Node, the file itself,
+ * and its place beside bundles.
  * @returns {{ name: string, node: number, file: string, place: string }[]}
  */
 export function nativeFiles(root, arch) {

@@ -39,8 +39,8 @@ export interface ExchangeHandler {
 }
 
 /**
- * Why no server can be made on this machine, in one line: there is no binary of uWebSockets.js for it. Undefined where there is one, which
- * this loads: nothing of uWebSockets.js is loaded before it is called.
+ * Why no server can be made on this machine, in one line: there is no binary of uWebSockets.js for it.
+ * Undefined where there is one, which this loads: nothing of uWebSockets.js is loaded before it is called.
  */
 export function whyNoServer(): string | undefined {
   try {

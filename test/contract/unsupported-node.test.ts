@@ -1,5 +1,6 @@
-// The built program on a Node, a system or a C library for which it has no binary: one line and a documented status, while what needs none
-// works. The Node is this one, which a preloaded file makes report another version; test/tools/fresh-checkout.test.ts has real ones.
+// The built program on a Node, a system or a C library for which it has no binary: one line and a documented
+// status, while what needs none works. The Node is this one, which a preloaded file makes report another
+// version; test/tools/fresh-checkout.test.ts has real ones.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -74,7 +75,9 @@ describe('on a machine for which there is no binary', () => {
   });
 });
 
-/** A copy of the program whose binaries are these: a newer one in `uws-newer`, an older one in `uws-older`. */
+/**
+ * A copy of the program whose binaries are these: a newer one in `uws-newer`, an older one in `uws-older`.
+ */
 function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadable' | 'own'>>): string {
   const folder = temporaryFolder(t);
   const own = dirname(ENTRY);

@@ -1,5 +1,6 @@
-// Heads of requests that are malformed, as the parser of uWebSockets.js takes them: the newer one answers each with an error. The older one,
-// for older C libraries, answers none of these, and ends the connection after its own time. Neither passes one on.
+// Heads of requests that are malformed, as the parser of uWebSockets.js takes them: the newer one answers
+// each with an error. The older one, for older C libraries, answers none of these, and ends the connection
+// after its own time. Neither passes one on.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';

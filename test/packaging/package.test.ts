@@ -78,7 +78,10 @@ const nativesOf = (
   ...older.map((modules) => `${below}/uws-older/uws_linux_${node}_${modules}.node`),
 ];
 
-/** The forms with a Node of their own: the end of their version, that Node, and for which module versions they have binaries. */
+/**
+ * The forms with a Node of their own: the end of their version, that Node, and for which module versions they
+ * have binaries.
+ */
 const OWN_NODES = [
   { debian: 13, suffix: '', major: 24, newer: [137], older: [] },
   { debian: 12, suffix: FOR_DEBIAN_12, major: 22, newer: [], older: [127] },
@@ -235,7 +238,8 @@ describe('the packages', { skip }, () => {
     assert.notEqual(await output(process.execPath, '--max-semi-space-size=1', ...said), tag);
   });
 
-  // The form for Debian 13 does not run on every machine that builds it: on a booted node it is seen to (installed-forms).
+  // The form for Debian 13 does not run on every machine that builds it: on a booted node it is seen to
+  // (installed-forms).
   for (const [form, suffix] of [
     ['tonearm', ''],
     [WITH_NODE, FOR_DEBIAN_12],
