@@ -1,6 +1,6 @@
 // A clock that stands still until a test moves it, and that shows which timers are set.
 
-import type { Clock } from '../src/clock.js';
+import type { Clock } from '../src/host/clock.js';
 
 /** When it was made, to the wall: some time that is not the monotonic one. */
 const EPOCH_MS = 1_000_000_000_000;

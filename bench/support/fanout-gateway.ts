@@ -2,8 +2,8 @@
 // it.
 
 import { networkInterfaces } from 'node:os';
-import { systemClock } from '../../src/clock.js';
 import { Gateway } from '../../src/gateway/gateway.js';
+import { systemClock } from '../../src/host/clock.js';
 import { DEFAULT_SETTINGS } from '../../test/supervisor/config/full.js';
 import { obey, ownCpu, repeating } from './fork.js';
 import { nowUs, stampedOutput } from './stamped-output.js';

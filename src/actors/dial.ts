@@ -2,7 +2,7 @@
 // It knows no records and no policy; the caller decides whether and when to dial again.
 
 import { connect, type Socket } from 'node:net';
-import { monotonic } from '../clock.js';
+import { monotonic } from '../host/clock.js';
 import { errorText } from '../printable.js';
 import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands.js';
 import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';

@@ -2,8 +2,8 @@
 // to a backend and changes to a subscriber. It knows no actor, and never catches what an actor throws outside
 // a promise: that ends the thread.
 
-import { IdleHeap } from '../idle-heap.js';
-import { logWarnings } from '../node-warnings.js';
+import { IdleHeap } from '../host/idle-heap.js';
+import { logWarnings } from '../host/node-warnings.js';
 import { errorText, printable } from '../printable.js';
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection } from '../protocol/actor/collections.js';

@@ -4,7 +4,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Clock, within } from '../clock.js';
+import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
 import { type Failure, failed, type Result, success } from '../protocol/actor/result.js';
 

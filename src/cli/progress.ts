@@ -3,8 +3,8 @@
 
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
+import { runtimeDirectory, type Variables } from '../host/user-directories.js';
 import { errorText } from '../printable.js';
-import { runtimeDirectory, type Variables } from '../user-directories.js';
 import { type WrongUsage, wrongUsage } from './arguments.js';
 
 export const PROGRESS_HELP = `Usage: tonearm progress begin --total N

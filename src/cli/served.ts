@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { resolveBind } from '../gateway/bind.js';
-import { bestFirst, type InterfaceAddresses, isLinkLocal, reachableAt } from '../own-addresses.js';
+import { bestFirst, type InterfaceAddresses, isLinkLocal, reachableAt } from '../host/own-addresses.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface Machine {

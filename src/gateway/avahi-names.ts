@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../host/clock.js';
 
 export const AVAHI_SOCKET = '/run/avahi-daemon/socket';
 /**

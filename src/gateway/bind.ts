@@ -10,7 +10,7 @@ import {
   type InterfaceAddresses,
   isLinkLocal,
   reachableAt,
-} from '../own-addresses.js';
+} from '../host/own-addresses.js';
 
 export interface BindAddress {
   readonly address: string;

@@ -2,7 +2,7 @@
 // health of each enabled child. It parses no text, and waits for a thread only while the service starts, for
 // a backend's first health report.
 
-import type { Clock } from '../clock.js';
+import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { Collection } from '../protocol/actor/collections.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/collections.js';

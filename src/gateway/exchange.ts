@@ -4,7 +4,7 @@
 // uWebSockets.js behaves is in docs/development/what-we-learnt.md, "uWebSockets.js".
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../host/clock.js';
 import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
 import type { OpenStream, TextSink } from './events/stream.js';
 import { KeptRequest, type RequestHead } from './kept-request.js';

@@ -1,8 +1,8 @@
 // Assembles the gateway: journal, documents, event hub, router and server. main.ts connects it to the
 // supervisor and the network.
 
-import type { Clock } from '../clock.js';
-import type { InterfaceAddresses } from '../own-addresses.js';
+import type { Clock } from '../host/clock.js';
+import type { InterfaceAddresses } from '../host/own-addresses.js';
 import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Backends, ChildListener, Log } from '../protocol/actor/messages.js';
 import { AvahiNames } from './avahi-names.js';

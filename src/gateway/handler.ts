@@ -1,7 +1,7 @@
 // Serves one request: checks trust, then route, then method, then runs the route. Every request is answered
 // here. It reads headers before its first await, and nothing has an effect before trust was checked.
 
-import { type Clock, within } from '../clock.js';
+import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
 import type { Log } from '../protocol/actor/messages.js';
 import type { Params } from '../protocol/actor/parameters.js';

@@ -1,6 +1,6 @@
 // Applies what the children report: to the journal first, then to streams and bridges.
 
-import type { Clock } from '../clock.js';
+import type { Clock } from '../host/clock.js';
 import { type BackendHealth, type ChildName, SUBSCRIBERS } from '../protocol/actor/backends.js';
 import type { BackendListener, BackendRecord, Change, ServedRecord } from '../protocol/actor/messages.js';
 import type { BridgeFeeds } from './bridges.js';

@@ -1,8 +1,8 @@
 // Opens and closes listening sockets as the addresses that `bind` names come and go (docs/configuration.md,
 // "Addresses"). The system does not notify of such changes, so addresses that can change are polled.
 
-import type { Clock } from '../clock.js';
-import { bestFirst, type InterfaceAddresses, reachableAt } from '../own-addresses.js';
+import type { Clock } from '../host/clock.js';
+import { bestFirst, type InterfaceAddresses, reachableAt } from '../host/own-addresses.js';
 import type { Log } from '../protocol/actor/messages.js';
 import { type BindAddress, canChange, hostFor, resolveBind } from './bind.js';
 

@@ -1,7 +1,7 @@
 // Carries out operations for HTTP requests and for bridges, and makes the replies. It knows no connections
 // and no trust: the caller has checked trust and parsed the body.
 
-import type { Clock } from '../clock.js';
+import type { Clock } from '../host/clock.js';
 import type { Backend } from '../protocol/actor/backends.js';
 import type { Command } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';

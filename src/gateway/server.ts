@@ -12,7 +12,7 @@ import {
   us_listen_socket_close,
   us_socket_local_port,
 } from 'uWebSockets.js';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../host/clock.js';
 import type { ConnectionLimits } from './connection-limits.js';
 import { type Connection, Connections, peerOf } from './connections.js';
 import { Exchange } from './exchange.js';

@@ -1,6 +1,6 @@
 // The health of one child, as `/health` and the log have it: what is news, and for whom.
 
-import type { Clock } from '../clock.js';
+import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { ChildListener, Log, LogFields } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';

@@ -3,7 +3,7 @@
 // docs/http-api.md, "Backends that are away". Whether a thread is dead is decided in incarnation.ts.
 
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../host/clock.js';
 import type { ChildName } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection, LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';

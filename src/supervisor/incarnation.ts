@@ -2,7 +2,7 @@
 // killed. It does not know about earlier or later threads of the child.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { type Clock, RateLimit } from '../clock.js';
+import { type Clock, RateLimit } from '../host/clock.js';
 import {
   type FromActor,
   type Port,

@@ -1,7 +1,7 @@
 // The commands of one child that have no answer yet: how many there may be, how long each may take, and which
 // of them its thread has received. It knows no thread.
 
-import { type Clock, within } from '../clock.js';
+import { type Clock, within } from '../host/clock.js';
 import type { ChildName } from '../protocol/actor/backends.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';

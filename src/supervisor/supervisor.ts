@@ -1,8 +1,8 @@
 // The supervisor: starts the children one after another, runs the heartbeat of all, and stops them in reverse
 // order. Each child handles its own events (child.ts). It does not know what a backend does.
 
-import { type Clock, systemClock, Timers, within } from '../clock.js';
-import { IdleHeap } from '../idle-heap.js';
+import { type Clock, systemClock, Timers, within } from '../host/clock.js';
+import { IdleHeap } from '../host/idle-heap.js';
 import type { Backend, ChildName } from '../protocol/actor/backends.js';
 import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';

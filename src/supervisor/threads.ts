@@ -3,7 +3,7 @@
 
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import { type Clock, within } from '../clock.js';
+import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
 import type { ActorTask } from '../protocol/actor/messages.js';
 

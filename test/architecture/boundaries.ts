@@ -13,13 +13,13 @@ export interface Boundary {
 
 const SHARED = [
   'src/protocol/actor/',
-  'src/clock.ts',
-  'src/idle-heap.ts',
-  'src/node-warnings.ts',
+  'src/host/clock.ts',
+  'src/host/idle-heap.ts',
+  'src/host/node-warnings.ts',
   'src/version.ts',
   'src/printable.ts',
-  'src/user-directories.ts',
-  'src/own-addresses.ts',
+  'src/host/user-directories.ts',
+  'src/host/own-addresses.ts',
 ];
 
 export const BOUNDARIES: readonly Boundary[] = [
@@ -33,21 +33,27 @@ export const BOUNDARIES: readonly Boundary[] = [
       'src/protocol/dbus/',
       'src/protocol/actor/',
       'src/actors/text.ts',
-      'src/clock.ts',
+      'src/host/clock.ts',
       'src/printable.ts',
-      'src/user-directories.ts',
+      'src/host/user-directories.ts',
     ],
     builtins: 'net',
   },
   // journalctl is the only stable interface to the journal, and starting it needs this.
   {
     of: 'src/actors/units/unit-logs.ts',
-    may: ['src/protocol/actor/', 'src/clock.ts', 'src/actors/text.ts', 'src/actors/units/'],
+    may: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/text.ts', 'src/actors/units/'],
     builtins: 'child_process fs fs/promises util',
   },
   {
     of: 'src/actors/units/',
-    may: ['src/protocol/dbus/', 'src/protocol/actor/', 'src/clock.ts', 'src/actors/bus/', 'src/actors/*.ts'],
+    may: [
+      'src/protocol/dbus/',
+      'src/protocol/actor/',
+      'src/host/clock.ts',
+      'src/actors/bus/',
+      'src/actors/*.ts',
+    ],
     builtins: '',
   },
   // A look-up of a name can only be ended in a process of its own.
@@ -59,7 +65,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   // Covers on the web: the one actor that speaks HTTP to strangers, and only through these.
   {
     of: 'src/actors/players/web-cover.ts',
-    may: ['src/protocol/actor/', 'src/clock.ts', 'src/actors/players/'],
+    may: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/players/'],
     builtins: 'dns/promises http https net os',
   },
   {
@@ -73,8 +79,8 @@ export const BOUNDARIES: readonly Boundary[] = [
     builtins: 'fs fs/promises net path worker_threads',
   },
   // V8's measurement of memory collects garbage.
-  { of: 'src/idle-heap.ts', may: [], builtins: 'vm' },
-  { of: 'src/own-addresses.ts', may: [], builtins: 'fs net os' },
+  { of: 'src/host/idle-heap.ts', may: [], builtins: 'vm' },
+  { of: 'src/host/own-addresses.ts', may: [], builtins: 'fs net os' },
   // Read by the build, which puts what comes of it in its place.
   { of: 'src/client/paths.ts', may: ['src/protocol/actor/operations.ts'], builtins: '' },
   // It may import only types of the daemon, because it runs in browsers.
@@ -161,7 +167,7 @@ export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/proto
  */
 export const EDGES: Readonly<Record<string, string>> = {
   'src/main.ts': 'bounds the shutdown',
-  'src/clock.ts': 'is the clock that the others are given',
+  'src/host/clock.ts': 'is the clock that the others are given',
   'src/actors/dial.ts': 'drives a session by its deadlines',
   'src/actors/path-watch.ts': 'looks again where nothing is told',
   'src/actors/bus/connection.ts': 'bounds the greeting and each call',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { Branch } from '../../src/actors/mqtt/branch.js';
 import { RetainedTopics } from '../../src/actors/mqtt/retained-topics.js';
-import type { InterfaceAddresses } from '../../src/own-addresses.js';
+import type { InterfaceAddresses } from '../../src/host/own-addresses.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import type { MqttSettings } from '../../src/protocol/actor/settings.js';
 import { SERVER, WHOLE_NODE } from './simulated-node.js';

@@ -4,7 +4,7 @@
 import type { TestContext } from 'node:test';
 import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
 import { type BrokerConnection, type BrokerOptions, MqttConnection } from '../../src/actors/mqtt/broker.js';
-import { type Clock, systemClock } from '../../src/clock.js';
+import { type Clock, systemClock } from '../../src/host/clock.js';
 import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
 import type { BridgeReply, BridgeRequest, Change } from '../../src/protocol/actor/messages.js';
 import type { OutputRecord, ServerRecord, ServiceRecord } from '../../src/protocol/actor/schemas.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { ResourceLimits } from 'node:worker_threads';
-import { systemClock } from '../../src/clock.js';
+import { systemClock } from '../../src/host/clock.js';
 import type { Backend, BackendHealth, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { Change, ChildListener, Log, LogFields } from '../../src/protocol/actor/messages.js';

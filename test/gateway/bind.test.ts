@@ -8,7 +8,7 @@ import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { canNeverBe, hostFor, resolveBind } from '../../src/gateway/bind.js';
 import { ListeningSockets } from '../../src/gateway/listening.js';
-import type { InterfaceAddresses } from '../../src/own-addresses.js';
+import type { InterfaceAddresses } from '../../src/host/own-addresses.js';
 import { ManualClock } from '../manual-clock.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { v4, v6 } from './interfaces.js';

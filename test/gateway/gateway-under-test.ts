@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { type Clock, systemClock } from '../../src/clock.js';
 import { Gateway } from '../../src/gateway/gateway.js';
 import type { PageFiles } from '../../src/gateway/page.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
+import { type Clock, systemClock } from '../../src/host/clock.js';
 import { BACKENDS, type Subscriber } from '../../src/protocol/actor/backends.js';
 import type { ChangeBatch } from '../../src/protocol/actor/messages.js';
 import { type HttpAnswer, type HttpRequest, send } from '../tools/http.js';

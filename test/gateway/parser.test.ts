@@ -31,6 +31,6 @@ describe('a malformed head', { concurrency: true }, () => {
     test(`${what} is ${isNewer ? '400' : 'never answered'}, and its connection is closed`, async () => {
       const received = await new RawConnection(under.port).write(head).closed();
       assert.match(received, isNewer ? /^HTTP\/1\.1 400 / : /^$/);
-      assert.deepEqual(under.backends.asked, []);
+      assert.deepEqual(under.backends.requests, []);
     });
 });

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { within } from '../../src/clock.js';
 import { shutDown } from '../../src/gateway/gateway.js';
+import { within } from '../../src/host/clock.js';
 import { NodeUnderTest } from './events/node-under-test.js';
 
 const WITHIN_MS = 1800;

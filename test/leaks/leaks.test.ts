@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { BluetoothBackend } from '../../src/actors/bluetooth/backend.js';
-import { type Clock, systemClock } from '../../src/clock.js';
+import { type Clock, systemClock } from '../../src/host/clock.js';
 import type { BluetoothCommand } from '../../src/protocol/actor/commands.js';
 import { connected } from '../actors/audio/backed.js';
 import { BLUETOOTH_SETTINGS } from '../actors/bluetooth/followed.js';

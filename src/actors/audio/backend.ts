@@ -2,12 +2,12 @@
 // decides when there is a connection and which status is published; the work on a connection is in
 // connection.ts.
 
-import { backoffMs } from '../../clock.js';
+import { backoffMs } from '../../host/clock.js';
+import { homeDirectory } from '../../host/user-directories.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
-import { homeDirectory } from '../../user-directories.js';
 import { VERSION } from '../../version.js';
 import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';

@@ -1,7 +1,7 @@
 // One live connection to the sound server: subscribes, reads what events mark as dirty, publishes
 // differences. It neither dials nor redials.
 
-import { monotonic } from '../../clock.js';
+import { monotonic } from '../../host/clock.js';
 import { AUDIO_MASK, type RequestName, type SubscriptionEvent } from '../../protocol/pulse/commands.js';
 import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
 import type { Link } from '../dial.js';

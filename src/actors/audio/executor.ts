@@ -2,7 +2,7 @@
 // them. Turns the sound server's replies into answers. It does not plan commands (commands.ts does) and reads
 // nothing itself (the connection does).
 
-import { systemClock, within } from '../../clock.js';
+import { systemClock, within } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';

@@ -1,7 +1,7 @@
 // Peak meters while somebody watches: one record stream on the monitor of each output that is playing. Other
 // outputs get none, because PipeWire would wake them. Levels are computed in levels.ts.
 
-import { systemClock, Timers } from '../../clock.js';
+import { systemClock, Timers } from '../../host/clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link } from '../dial.js';
 import {

@@ -4,9 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { systemClock } from '../../clock.js';
+import { systemClock } from '../../host/clock.js';
+import { runtimeDirectory, type Variables, xdgDirectory } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import { runtimeDirectory, type Variables, xdgDirectory } from '../../user-directories.js';
 import { inTime, readSmallFile } from '../small-file.js';
 import { clipped } from '../text.js';
 

@@ -3,8 +3,8 @@
 // the one route that serves them, never into a log or a detail (docs/security.md, "What the daemon defends").
 
 import { isAbsolute, join } from 'node:path';
-import { systemClock, within } from '../../clock.js';
-import type { Variables } from '../../user-directories.js';
+import { systemClock, within } from '../../host/clock.js';
+import type { Variables } from '../../host/user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 

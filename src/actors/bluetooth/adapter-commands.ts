@@ -1,7 +1,7 @@
 // Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. Commands to
 // the adapter run one after the other; devices do not wait for each other.
 
-import { Timers, within } from '../../clock.js';
+import { Timers, within } from '../../host/clock.js';
 import type { AdapterVerb, Answer, DeviceVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';

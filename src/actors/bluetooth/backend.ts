@@ -1,7 +1,7 @@
 // The Bluetooth backend: decides which adapter is used, publishes it with its devices, and runs commands.
 // BlueZ keeps all state. Only what a client has requested is kept here: pairing mode, a scan, a connection.
 
-import { type Clock, systemClock } from '../../clock.js';
+import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { ChangeBatch } from '../../protocol/actor/messages.js';

@@ -1,7 +1,7 @@
 // Calls to BlueZ, the faults that clients get for its errors, and what blocks an adapter.
 
 import { readdir, readFile } from 'node:fs/promises';
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { FaultCode } from '../../protocol/actor/faults.js';
 import type { Failure } from '../../protocol/actor/result.js';

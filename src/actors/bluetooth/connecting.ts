@@ -1,6 +1,6 @@
 // Connections that a client requests: pairs the device where needed, connects it, and gives up after a while.
 
-import { within } from '../../clock.js';
+import { within } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';

@@ -1,6 +1,6 @@
 // Switches the adapter off when it was not used for the time of `bluetooth.idleTimeout`.
 
-import { type Clock, Timers } from '../../clock.js';
+import { type Clock, Timers } from '../../host/clock.js';
 
 interface IdleParts {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 // Publishes the records of the adapter and its devices where they have changed, no more often than clients
 // were promised (docs/events.md, "Events").
 
-import { type Clock, Timers, within } from '../../clock.js';
+import { type Clock, Timers, within } from '../../host/clock.js';
 import type { BluetoothCommand } from '../../protocol/actor/commands.js';
 import type { Publisher } from '../runtime.js';
 import type { BluetoothRecords } from './records.js';

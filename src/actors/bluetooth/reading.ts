@@ -1,7 +1,7 @@
 // Reads all objects of BlueZ, again until it answers. Signals that come meanwhile are queued, because they
 // are newer than the answer.
 
-import { backoffMs, type Clock, Timers } from '../../clock.js';
+import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { isAbsence, sentence } from '../bus/fault.js';

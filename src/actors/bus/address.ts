@@ -1,8 +1,8 @@
 // The bus's addresses from the environment, as paths of unix sockets (D-Bus Specification, "Server
 // Addresses"). Pure.
 
+import { runtimeDirectory, type Variables } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { percentText } from '../text.js';
 
 /** The paths, or why there is none. */

@@ -1,7 +1,7 @@
 // An actor's bus: connects, reconnects after every loss, and makes only the calls that its effect allows: the
 // others do not compile, and are refused at run time. Each actor may open a bus with its own effect alone.
 
-import { backoffMs } from '../../clock.js';
+import { backoffMs } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
 import { failed } from '../../protocol/actor/result.js';
 import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';

@@ -2,7 +2,7 @@
 // of the name change. Every change requests a round, which compares the announced service with the desired
 // one. One round runs at a time.
 
-import { type Clock, Timers } from '../../clock.js';
+import { type Clock, Timers } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
 import type { ServedRecord } from '../../protocol/actor/messages.js';
 import { failed, success } from '../../protocol/actor/result.js';

@@ -4,8 +4,8 @@
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { systemClock } from '../../clock.js';
-import { deviceOf } from '../../own-addresses.js';
+import { systemClock } from '../../host/clock.js';
+import { deviceOf } from '../../host/own-addresses.js';
 import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {

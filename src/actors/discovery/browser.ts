@@ -2,7 +2,7 @@
 // resolver reports soon that a host has lost its power. The service's own record lives for 75 minutes, the
 // host's records live for two.
 
-import { type Clock, Timers } from '../../clock.js';
+import { type Clock, Timers } from '../../host/clock.js';
 import {
   AVAHI_METHODS,
   AVAHI_SIGNALS,

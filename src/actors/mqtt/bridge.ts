@@ -3,8 +3,8 @@
 // no growing pause, does not read the files anew, and would not probe the branch first.
 
 import { networkInterfaces, userInfo } from 'node:os';
-import { backoffMs, type Clock, systemClock, Timers } from '../../clock.js';
-import { bestFirst, type InterfaceAddresses } from '../../own-addresses.js';
+import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js';
+import { bestFirst, type InterfaceAddresses } from '../../host/own-addresses.js';
 import { SPECS } from '../../protocol/actor/collections.js';
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';

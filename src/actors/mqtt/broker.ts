@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net';
 import { type IClientSubscribeOptions, type IConnackPacket, MqttClient, ReasonCodes } from 'mqtt';
-import { type Clock, within } from '../../clock.js';
+import { type Clock, within } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';

@@ -3,7 +3,7 @@
 // entities are removed.
 
 import { isIP } from 'node:net';
-import { type InterfaceAddresses, reachableAt } from '../../own-addresses.js';
+import { type InterfaceAddresses, reachableAt } from '../../host/own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
 import type { ServedRecord } from '../../protocol/actor/messages.js';
 import type { ServerRecord } from '../../protocol/actor/schemas.js';

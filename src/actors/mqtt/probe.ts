@@ -2,7 +2,7 @@
 // that claim its branch or its device are alive. It has no will and publishes only that question, so that it
 // does not disturb the branch of another node.
 
-import { type Clock, within } from '../../clock.js';
+import { type Clock, within } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { ENDED, type Ended } from './acknowledgement.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';

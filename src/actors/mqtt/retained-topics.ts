@@ -1,7 +1,7 @@
 // Compares the topics that the broker retains for this node with those that it should retain: the branch, and
 // Home Assistant's device message. The result is the differences that may be published now. Pure.
 
-import type { InterfaceAddresses } from '../../own-addresses.js';
+import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
 import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';

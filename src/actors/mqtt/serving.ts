@@ -1,7 +1,7 @@
 // One connection that serves the node's branch: publishes differences and runs commands, until it ends or
 // another node wants the branch.
 
-import { type Clock, within } from '../../clock.js';
+import { type Clock, within } from '../../host/clock.js';
 import type { NodeLink } from '../runtime.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
 import {

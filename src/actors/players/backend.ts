@@ -1,7 +1,7 @@
 // The players backend: decides which players exist, whose signals are followed, and runs commands. A single
 // player is in player.ts.
 
-import { type Clock, systemClock, Timers, within } from '../../clock.js';
+import { type Clock, systemClock, Timers, within } from '../../host/clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';

@@ -1,7 +1,7 @@
 // One player, as long as one connection owns its name: reads its properties, applies its signals, and
 // publishes its record, and positions that clients cannot extrapolate. Changes are gathered for a moment.
 
-import { type Clock, RateLimit, Timers, within } from '../../clock.js';
+import { type Clock, RateLimit, Timers, within } from '../../host/clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
 import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';

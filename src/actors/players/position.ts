@@ -1,7 +1,7 @@
 // The position of one player between its readings: reckons it, counts its jumps, and decides when it is to be
 // read again (docs/players.md, "Positions"). It reads nothing itself.
 
-import { type Clock, Timers } from '../../clock.js';
+import { type Clock, Timers } from '../../host/clock.js';
 import {
   type Anchor,
   anchorAt,

@@ -1,7 +1,7 @@
 // Reads a part of a player's state whenever it may have changed: one reading at a time, with a pause between
 // two. While the player does not answer, it tries again with back-off. Nothing is polled.
 
-import { backoffMs, type Clock } from '../../clock.js';
+import { backoffMs, type Clock } from '../../host/clock.js';
 
 export class RepeatedReading {
   /** Resolves when the first attempt has ended. */

@@ -1,6 +1,6 @@
 // The tracklist of one player: when it is read, and the part of it that clients see.
 
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../host/clock.js';
 import { success } from '../../protocol/actor/result.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 import { PROPERTIES_CHANGED, readProperties } from '../../protocol/dbus/daemon.js';

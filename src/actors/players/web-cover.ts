@@ -8,7 +8,7 @@ import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { type Clock, within } from '../../clock.js';
+import { type Clock, within } from '../../host/clock.js';
 import { COVER_MAX_BYTES, type ImageAnswer, imageOf } from './cover.js';
 import { isPublic } from './public-address.js';
 

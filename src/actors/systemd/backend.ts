@@ -1,7 +1,7 @@
 // The systemd backend: decides which units are watched and which of them a request may name; keeps one scope
 // per list of units; and runs the commands, which only the user's scope has. The follower never gets records.
 
-import { type Clock, systemClock } from '../../clock.js';
+import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { SystemdSettings } from '../../protocol/actor/settings.js';

@@ -1,7 +1,7 @@
 // Changes units of the user: asks the manager, waits for the job, then checks the unit's state. It needs a
 // follower on the user's bus; the calls do not compile on any other type of bus.
 
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../host/clock.js';
 import type { Answer, UnitVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';

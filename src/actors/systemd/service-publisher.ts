@@ -2,7 +2,7 @@
 // gathered for a moment, and publishes whether the backend is up, which it is when every scope is. Records
 // arrive in their present state and are encoded when they are sent.
 
-import { type Clock, Timers } from '../../clock.js';
+import { type Clock, Timers } from '../../host/clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';

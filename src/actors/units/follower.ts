@@ -1,7 +1,7 @@
 // Follows units of one manager over its bus: subscribes, reads everything, applies signals, waits for reloads
 // to end, and passes changed units to its owner. It changes no unit, and does not know its owner.
 
-import { backoffMs, type Clock, Timers } from '../../clock.js';
+import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js';

@@ -6,7 +6,7 @@ import type { ChildProcess, ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { type Clock, within } from '../../clock.js';
+import { type Clock, within } from '../../host/clock.js';
 import type { Answer, UnitScope } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';

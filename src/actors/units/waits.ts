@@ -1,6 +1,6 @@
 // The waits of commands: for the end of a manager's job, or for a state of a unit.
 
-import { type Clock, within } from '../../clock.js';
+import { type Clock, within } from '../../host/clock.js';
 
 /** How many ended jobs are remembered. A start of a user's session ends some dozens at once. */
 const ENDS_MAX_JOBS = 256;

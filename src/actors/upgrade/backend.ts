@@ -2,7 +2,7 @@
 // publisher.ts publishes.
 
 import { readFileSync } from 'node:fs';
-import { type Clock, systemClock, within } from '../../clock.js';
+import { type Clock, systemClock, within } from '../../host/clock.js';
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';

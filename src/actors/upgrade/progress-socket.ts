@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
-import { type Clock, RateLimit, within } from '../../clock.js';
+import { type Clock, RateLimit, within } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { codeOf } from '../small-file.js';

@@ -1,7 +1,7 @@
 // Publishes the upgrade: status, run, progress, check, and whether the backend is up. It uses neither systemd
 // nor files, only their results.
 
-import { type Clock, Timers } from '../../clock.js';
+import { type Clock, Timers } from '../../host/clock.js';
 import type { Collection } from '../../protocol/actor/collections.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';

@@ -1,7 +1,7 @@
 // Reads the detector's result file at every change, one reading at a time, as JSON text of the status
 // (docs/upgrades.md, "The result file").
 
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { PathWatch } from '../path-watch.js';
 import { inTime, LATE, readSmallFile } from '../small-file.js';

@@ -1,7 +1,7 @@
 // Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and
 // ends a silent run of the socket. publisher.ts decides what is published.
 
-import { type Clock, Timers } from '../../clock.js';
+import { type Clock, Timers } from '../../host/clock.js';
 import { inTurn } from '../turns.js';
 import type { RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';

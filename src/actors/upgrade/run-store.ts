@@ -1,7 +1,7 @@
 // The state file, in which a run outlives the daemon: read once at start, written whole at each transition,
 // the newest text last.
 
-import { type Clock, Timers, within } from '../../clock.js';
+import { type Clock, Timers, within } from '../../host/clock.js';
 import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
 import { shared } from '../turns.js';

@@ -1,7 +1,7 @@
 // The check unit and the upgrade unit on the user's bus: starts them, and passes their changes to the run and
 // the publisher. run.ts decides what these mean for a run; units/follower.ts follows the units.
 
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../host/clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { readProperties } from '../../protocol/dbus/daemon.js';

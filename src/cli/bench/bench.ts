@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { systemClock, within } from '../../clock.js';
 import type { Gateway } from '../../gateway/gateway.js';
+import { systemClock, within } from '../../host/clock.js';
 import type { Settings } from '../../protocol/actor/settings.js';
 import type { Supervisor } from '../../supervisor/supervisor.js';
 import { readOptions, type WrongUsage } from '../arguments.js';

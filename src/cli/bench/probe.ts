@@ -8,7 +8,8 @@ import { findServer, readMachineId } from '../../actors/audio/server-address.js'
 import { cookiePaths, readCookie } from '../../actors/audio/server-files.js';
 import { kindOfServer } from '../../actors/audio/state.js';
 import { Link } from '../../actors/dial.js';
-import { systemClock, within } from '../../clock.js';
+import { systemClock, within } from '../../host/clock.js';
+import { homeDirectory } from '../../host/user-directories.js';
 import { errorText } from '../../printable.js';
 import {
   type Reply,
@@ -18,7 +19,6 @@ import {
 } from '../../protocol/pulse/commands.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
-import { homeDirectory } from '../../user-directories.js';
 import { type Figures, type Measured, quantile } from './report.js';
 import { FULL, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js';
 

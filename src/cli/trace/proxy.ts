@@ -3,7 +3,7 @@
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { systemClock } from '../../clock.js';
+import { systemClock } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
 import { CONTROL_CHANNEL, Framer, HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';

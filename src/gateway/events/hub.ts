@@ -1,7 +1,7 @@
 // The event hub: frames each change of the journal once, and gives the same text to every stream whose filter
 // matches and that keeps up. It does no I/O, and uses only the clock that it is given.
 
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../host/clock.js';
 import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Journal, JournalEntry } from '../journal.js';

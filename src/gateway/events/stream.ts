@@ -1,7 +1,7 @@
 // One client's stream: its filter, its state, and its cursor while it is behind. It has no uWS object, only
 // a TextSink.
 
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../host/clock.js';
 import type { Cursor } from './cursor.js';
 import { BYE, type Filter } from './frames.js';
 

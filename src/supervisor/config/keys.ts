@@ -2,8 +2,8 @@
 // files, the hints for unknown keys and the effective configuration use it. docs/configuration.md and
 // packaging/config.example.yaml explain the keys. Pure.
 
+import { runtimeDirectory, xdgDirectory } from '../../host/user-directories.js';
 import type { Settings } from '../../protocol/actor/settings.js';
-import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
 import type { ValueReader } from './readers.js';
 import * as read from './readers.js';
 import * as text from './texts.js';

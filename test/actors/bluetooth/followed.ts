@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { BluetoothBackend } from '../../../src/actors/bluetooth/backend.js';
-import { type Clock, systemClock } from '../../../src/clock.js';
+import { type Clock, systemClock } from '../../../src/host/clock.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
 import type { BluetoothCommand } from '../../../src/protocol/actor/commands.js';
 import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemBusPaths, userBusPaths } from '../../../src/actors/bus/address.js';
-import type { Variables } from '../../../src/user-directories.js';
+import type { Variables } from '../../../src/host/user-directories.js';
 
 /** The paths, or why there are none. */
 type Row = readonly [env: Variables, paths: readonly string[] | RegExp];

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Discovery } from '../../../src/actors/discovery/bridge.js';
 import type { Interfaces } from '../../../src/actors/discovery/places.js';
-import { systemClock } from '../../../src/clock.js';
+import { systemClock } from '../../../src/host/clock.js';
 import { AVAHI_BROWSER, AVAHI_RESOLVER, IS_LOCAL } from '../../../src/protocol/dbus/avahi.js';
 import { put } from '../../gateway/scripted-backends.js';
 import { until } from '../../until.js';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { InterfaceAddresses } from '../../../src/own-addresses.js';
+import type { InterfaceAddresses } from '../../../src/host/own-addresses.js';
 import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
 import { CARD, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 

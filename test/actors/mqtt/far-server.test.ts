@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { before, type TestContext, test } from 'node:test';
 import { MqttConnection } from '../../../src/actors/mqtt/broker.js';
 import { webCover } from '../../../src/actors/players/web-cover.js';
-import { systemClock } from '../../../src/clock.js';
+import { systemClock } from '../../../src/host/clock.js';
 import { startBroker } from '../../broker/mosquitto.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';

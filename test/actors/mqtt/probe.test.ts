@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { ACKNOWLEDGED } from '../../../src/actors/mqtt/acknowledgement.js';
 import type { BrokerConnection, BrokerMessage } from '../../../src/actors/mqtt/broker.js';
 import { probe } from '../../../src/actors/mqtt/probe.js';
-import { systemClock } from '../../../src/clock.js';
+import { systemClock } from '../../../src/host/clock.js';
 import { failed } from '../../../src/protocol/actor/result.js';
 import { AnnouncedNode } from '../../broker/announced-node.js';
 import { hurrying } from '../../broker/simulated-node.js';

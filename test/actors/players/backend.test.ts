@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Variant } from 'dbus-next';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
-import { systemClock } from '../../../src/clock.js';
+import { systemClock } from '../../../src/host/clock.js';
 import type { Answer, PlayersCommand } from '../../../src/protocol/actor/commands.js';
 import {
   PLAYER_INTERFACE,

@@ -2,7 +2,7 @@
 
 import type { TestContext } from 'node:test';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
-import { type Clock, systemClock } from '../../../src/clock.js';
+import { type Clock, systemClock } from '../../../src/host/clock.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
 import type { PlayerPosition, PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import { PLAYER_NAMES } from '../../../src/protocol/dbus/mpris.js';

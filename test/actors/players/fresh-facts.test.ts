@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
 import type { PlayerCommand } from '../../../src/actors/players/commands.js';
-import { type Clock, systemClock } from '../../../src/clock.js';
+import { type Clock, systemClock } from '../../../src/host/clock.js';
 import type { PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import { PLAYER_INTERFACE, ROOT_INTERFACE, TRACKLIST_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { ManualClock } from '../../manual-clock.js';

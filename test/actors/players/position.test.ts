@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Variant } from 'dbus-next';
-import { type Clock, systemClock } from '../../../src/clock.js';
+import { type Clock, systemClock } from '../../../src/host/clock.js';
 import { PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';

@@ -9,7 +9,7 @@ import { CoverReader, type FetchCover } from '../../../src/actors/players/cover.
 import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
 import { isPublic } from '../../../src/actors/players/public-address.js';
 import { type WebAccess, webCover } from '../../../src/actors/players/web-cover.js';
-import type { Clock } from '../../../src/clock.js';
+import type { Clock } from '../../../src/host/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { UpgradeBackend } from '../../../src/actors/upgrade/backend.js';
-import { systemClock } from '../../../src/clock.js';
+import { systemClock } from '../../../src/host/clock.js';
 import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';

@@ -16,7 +16,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ProgressSocket, type SocketOwner } from '../../../src/actors/upgrade/progress-socket.js';
-import { type Clock, systemClock } from '../../../src/clock.js';
+import { type Clock, systemClock } from '../../../src/host/clock.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';

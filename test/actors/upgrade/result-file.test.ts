@@ -13,7 +13,7 @@ import {
   ResultFile,
   type ResultReading,
 } from '../../../src/actors/upgrade/result-file.js';
-import { systemClock } from '../../../src/clock.js';
+import { systemClock } from '../../../src/host/clock.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { backoffMs, RateLimit } from '../src/clock.js';
+import { backoffMs, RateLimit } from '../../src/host/clock.js';
 
 const ROWS: readonly [attempt: number, random: number, delayMs: number][] = [
   [0, 0, 0],

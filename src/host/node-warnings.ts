@@ -1,7 +1,7 @@
 // Node's own warnings, such as one about too many listeners, as lines of the log. It decides nothing else
 // about them.
 
-import type { LogFields } from './protocol/actor/messages.js';
+import type { LogFields } from '../protocol/actor/messages.js';
 
 /**
  * Call it once in each thread: Node would write its warnings as text between the lines of the log.

@@ -3,7 +3,7 @@
 // directory, and nothing is done.
 
 import { writeFileSync } from 'node:fs';
-import type { Gateway } from './gateway/gateway.js';
+import type { Gateway } from '../gateway/gateway.js';
 
 /** A backend that never reports must not make the start fail: the unit waits for 60 s. */
 const SILENT_MAX_MS = 20_000;

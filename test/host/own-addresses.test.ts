@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pageUrl } from '../src/actors/mqtt/home-assistant.js';
-import { defaultRoutes, defaultRoutes6, inOrder, reachableAt } from '../src/own-addresses.js';
-import { v4, v6 } from './gateway/interfaces.js';
+import { pageUrl } from '../../src/actors/mqtt/home-assistant.js';
+import { defaultRoutes, defaultRoutes6, inOrder, reachableAt } from '../../src/host/own-addresses.js';
+import { v4, v6 } from '../gateway/interfaces.js';
 
 /** docker0 and wg0 are older than the network of the house, as after a restart of it. */
 const HOUSE = {

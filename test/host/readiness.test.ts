@@ -7,11 +7,11 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { reportReady } from '../src/readiness.js';
-import { temporaryFolder } from './temporary-folder.js';
-import { textOf } from './tools/spawned.js';
+import { reportReady } from '../../src/host/readiness.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { textOf } from '../tools/spawned.js';
 
-const WAIT_LISTENING = fileURLToPath(new URL('../../packaging/deb/wait-listening', import.meta.url));
+const WAIT_LISTENING = fileURLToPath(new URL('../../../packaging/deb/wait-listening', import.meta.url));
 const PID = 7;
 
 /** `failures`: what is said of a report that fails. */

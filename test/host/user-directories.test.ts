@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { serverPlaces } from '../src/actors/audio/server-address.js';
-import { userBusPaths } from '../src/actors/bus/address.js';
-import { parseProgress } from '../src/cli/progress.js';
-import { KEYS } from '../src/supervisor/config/keys.js';
-import { runtimeDirectory } from '../src/user-directories.js';
+import { serverPlaces } from '../../src/actors/audio/server-address.js';
+import { userBusPaths } from '../../src/actors/bus/address.js';
+import { parseProgress } from '../../src/cli/progress.js';
+import { runtimeDirectory } from '../../src/host/user-directories.js';
+import { KEYS } from '../../src/supervisor/config/keys.js';
 
 const UID = 7;
 const ROWS: readonly (readonly [value: string | undefined, expected: string])[] = [
@@ -17,7 +17,7 @@ const ROWS: readonly (readonly [value: string | undefined, expected: string])[] 
   ['/r//', '/r'],
   ['/', '/'],
   ['r', '/run/user/7'],
-  ['./r', '/run/user/7'],
+  ['../r', '/run/user/7'],
   ['~/r', '/run/user/7'],
 ];
 for (const [value, expected] of ROWS) {
