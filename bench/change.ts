@@ -61,7 +61,8 @@ await measurement(async (context) => {
   const rows: Row[] = [];
   for (const launch of LAUNCHES) {
     for (const load of LOADS)
-      if (context.wants(`${launch.what}: ${load.what}`)) rows.push(...(await measure(load, launch, context)));
+      if (context.selects(`${launch.what}: ${load.what}`))
+        rows.push(...(await measure(load, launch, context)));
   }
   return rows;
 });

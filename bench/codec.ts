@@ -196,11 +196,11 @@ await measurement(async (context) => {
     commandWork('name', 'a name with six properties'),
   ];
   const rows = await timed(
-    work.filter(({ what }) => context.wants(what)),
+    work.filter(({ what }) => context.selects(what)),
     program,
     context,
   );
-  for (const list of context.wants('heap') ? long : [])
+  for (const list of context.selects('heap') ? long : [])
     rows.push(...(await heap(list, lists.indexOf(list), program, context)));
   await program?.end();
   return rows;

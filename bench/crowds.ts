@@ -194,14 +194,14 @@ await measurement(async (context) => {
   const rows: Row[] = [];
   for (const { from, hosts, keptMax } of SILENT_CROWDS) {
     const what = `${SILENT} silent connections from ${from}`;
-    if (context.wants(what)) rows.push(...(await silentRows(what, hosts, keptMax, context)));
+    if (context.selects(what)) rows.push(...(await silentRows(what, hosts, keptMax, context)));
   }
   const others = {
     [`${STREAMS} streams, of which ${NEVER_READ} never read`]: streams(),
     'a broker that floods': ordered(broker.forked),
   };
   for (const [what, crowd] of Object.entries(others)) {
-    if (!context.wants(what)) continue;
+    if (!context.selects(what)) continue;
     const [samples] = await take([{ port, pid: daemon.pid, crowd }], context);
     if (samples !== undefined)
       rows.push({ ...answerRow(`an answer beside ${what}, p50`, samples), goal: GOAL });

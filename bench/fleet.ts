@@ -96,7 +96,7 @@ async function measure(count: number, { ms }: Context): Promise<readonly Row[]> 
 
 await measurement(async (context) => {
   const rows: Row[] = [];
-  for (const count of FLEETS.filter((nodes) => context.wants(`${nodes} nodes`)))
+  for (const count of FLEETS.filter((nodes) => context.selects(`${nodes} nodes`)))
     rows.push(...(await measure(count, context)));
   return rows;
 });

@@ -40,7 +40,7 @@ await measurement(async (context) => {
   const rows: Row[] = [];
   const [launch] = LAUNCHES;
   if (launch === undefined) return rows;
-  for (const { kind, start } of SOUND_SERVERS.filter((server) => context.wants(server.kind))) {
+  for (const { kind, start } of SOUND_SERVERS.filter((server) => context.selects(server.kind))) {
     const sides = [
       await listened(STREAMS, start, (sound) => startDaemon(sound, launch)),
       await listened(STREAMS, start, (sound) => startBare(sound, launch, 'bytes')),

@@ -256,7 +256,7 @@ async function measure(
 
 await measurement(async (context) => {
   const rows: Row[] = [];
-  for (const server of SOUND_SERVERS.filter(({ kind }) => context.wants(kind)))
+  for (const server of SOUND_SERVERS.filter(({ kind }) => context.selects(kind)))
     rows.push(...(await measure(server, context)));
   return rows;
 });

@@ -21,8 +21,8 @@ const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8'
   .map((name) => `docs/${name}`);
 const MANUALS = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
 /** Where comments cite. */
-const HELD = ['src', 'test', 'packaging', 'bench', 'examples'];
-const FOLDERS = [...HELD, 'docs'];
+const SOURCE_FOLDERS = ['src', 'test', 'packaging', 'bench', 'examples'];
+const FOLDERS = [...SOURCE_FOLDERS, 'docs'];
 
 /** `GET /server` and so on. */
 const SERVED = ROUTES.map(({ method, path }) => `${method} ${path}`);
@@ -106,8 +106,8 @@ function defaultsIn(table: KeyTable, path = ''): readonly string[] {
     if (!isRow(row)) return defaultsIn(row, `${path}${name}.`);
     const value = row.byDefault(environment) ?? 'none';
     const isEmpty = typeof value === 'object' && Object.keys(value).length === 0;
-    const shown = isEmpty ? JSON.stringify(value) : String(value).replace(/^\/\$/, '$');
-    return [`${path}${name}: ${shown}`];
+    const printed = isEmpty ? JSON.stringify(value) : String(value).replace(/^\/\$/, '$');
+    return [`${path}${name}: ${printed}`];
   });
 }
 
@@ -177,10 +177,10 @@ test('the fields of request bodies in docs are those of their schemas', () => {
 test('the functions of the client in docs are those of the source, with their routes', async () => {
   const rows = rowsIn(below('docs/client.md', 'Functions', false), 2);
   const listed = new Map(rows.map(([name, route]) => [codeIn(name).replace(/\(.*/, ''), codeIn(route)]));
-  const asked: string[] = [];
+  const requests: string[] = [];
   const node = tonearm('http://node', {
     fetch: async (url, init) => {
-      asked.push(`${init?.method} ${decodeURIComponent(String(url).slice('http://node'.length))}`);
+      requests.push(`${init?.method} ${decodeURIComponent(String(url).slice('http://node'.length))}`);
       return new Response('null');
     },
   });
@@ -190,9 +190,9 @@ test('the functions of the client in docs are those of the source, with their ro
     const parameters = listed.get(name)?.match(/\{\w+\}/g) ?? [];
     await (call as (...names: readonly string[]) => Promise<unknown>)(...parameters);
   }
-  assert.deepEqual(asked.toSorted(), [...listed.values()].toSorted());
+  assert.deepEqual(requests.toSorted(), [...listed.values()].toSorted());
   const others = ['GET /', 'GET /ui', 'GET /ui/{file}', 'GET /events'];
-  assert.deepEqual([...asked, ...others].toSorted(), SERVED.toSorted());
+  assert.deepEqual([...requests, ...others].toSorted(), SERVED.toSorted());
 });
 
 /** The anchor that GitHub makes for a heading. */
@@ -233,7 +233,7 @@ test('a heading is unique in its document, so that it can be cited', () => {
  * comment.
  */
 function citingTexts(): readonly (readonly [file: string, text: string])[] {
-  const files = HELD.flatMap((folder) =>
+  const files = SOURCE_FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !/\.(?:png|bin|gz|br)$/.test(entry.name))
       .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(ROOT.length)),

@@ -9,7 +9,7 @@ const POLL_MS = 25;
  */
 const DEADLINE_MS = 60_000;
 /** Characters of a probe's error that are shown. */
-const SHOWN_CHARS = 500;
+const PRINTED_CHARS = 500;
 
 /**
  * Asks `probe` until it answers with something other than undefined or false, and gives that answer. It is
@@ -33,7 +33,7 @@ export async function until<T>(
       cause = error;
     }
     if (isLast) {
-      const last = cause instanceof Error ? ` (${cause.message.slice(0, SHOWN_CHARS)})` : '';
+      const last = cause instanceof Error ? ` (${cause.message.slice(0, PRINTED_CHARS)})` : '';
       throw new Error(`waited ${deadlineMs} ms in vain: ${what}${last}`, { cause });
     }
     await delay(POLL_MS);

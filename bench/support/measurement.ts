@@ -20,7 +20,7 @@ export interface Context {
   /** How long to watch of so many ms: with `--quick` a tenth. */
   ms(usual: number): number;
   /** True when the row was requested: its name contains one of the given parts, or no part was given. */
-  wants(row: string): boolean;
+  selects(row: string): boolean;
   /** Reports what was left out, and why. */
   note(text: string): void;
 }
@@ -63,7 +63,7 @@ export async function measurement(take: (context: Context) => Promise<readonly R
   const rows = await take({
     rounds: (usual) => (quick ? Math.min(usual, QUICK_ROUNDS) : usual),
     ms: (usual) => (quick ? usual * QUICK_PART : usual),
-    wants: (row) => positionals.length === 0 || positionals.some((part) => row.includes(part)),
+    selects: (row) => positionals.length === 0 || positionals.some((part) => row.includes(part)),
     note: (text) => void notes.push(text),
   });
   const seconds = Math.round((performance.now() - begun) / 1000);

@@ -3,10 +3,15 @@
 // directory, and nothing is done.
 
 import { writeFileSync } from 'node:fs';
-import type { Gateway } from '../gateway/gateway.js';
+import type { ChildName } from '../protocol/actor/backends.js';
 
 /** A backend that never reports must not make the start fail: the unit waits for 60 s. */
 const SILENT_MAX_MS = 20_000;
+
+interface FirstReports {
+  /** Resolves when the child has reported that it is up, or why not; at the latest after `withinMs`. */
+  firstHealth(child: ChildName, withinMs: number): Promise<void>;
+}
 
 /**
  * Call when HTTP is served, or waits for its addresses. Waits for the upgrade backend's first report: by then
@@ -14,13 +19,13 @@ const SILENT_MAX_MS = 20_000;
  * `$RUNTIME_DIRECTORY`. Never rejects.
  */
 export async function reportReady(
-  gateway: Pick<Gateway, 'firstHealth'>,
+  reports: FirstReports,
   directory: string | undefined,
   pid: number,
   failed: (reason: string) => void,
 ): Promise<void> {
   if (directory === undefined) return;
-  await gateway.firstHealth('upgrade', SILENT_MAX_MS);
+  await reports.firstHealth('upgrade', SILENT_MAX_MS);
   try {
     writeFileSync(`${directory}/ready.${pid}`, '');
   } catch (error) {

@@ -30,35 +30,6 @@ const wordsOf = (name: string): readonly string[] =>
 const isVague = (name: string): boolean =>
   !FOREIGN.includes(name) && wordsOf(name).some((word) => VAGUE.includes(word));
 
-/** Folders whose names are words of the field; others follow. */
-const CHECKED = [
-  'src/actors/',
-  'src/cli/',
-  'src/client/',
-  'src/gateway/',
-  'src/page/',
-  'src/protocol/',
-  'src/supervisor/',
-  'test/actors/',
-  'test/broker/',
-  'test/browser/',
-  'test/client/',
-  'test/consumer/',
-  'test/contract/',
-  'test/crash/',
-  'test/fuzz/',
-  'test/gateway/',
-  'test/hardware/',
-  'test/leaks/',
-  'test/node/',
-  'test/page/',
-  'test/players/',
-  'test/sound/',
-  'test/supervisor/',
-];
-
-const isChecked = ({ path }: SourceFile): boolean => CHECKED.some((folder) => path.startsWith(folder));
-
 const complaints = (
   file: SourceFile,
   found: readonly { readonly start: number }[],
@@ -89,7 +60,7 @@ const commentWidth: Check = (files) =>
   });
 
 const wordsOfTheField: Check = (files) =>
-  files.filter(isChecked).flatMap((file) => {
+  files.flatMap((file) => {
     const vague = file.names.filter(({ name }) => isVague(name));
     return complaints(file, vague, (start) => {
       const name = /^#?\w+/.exec(file.text.slice(start))?.[0];

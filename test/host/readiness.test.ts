@@ -18,22 +18,22 @@ const PID = 7;
 function begin(t: TestContext) {
   const directory = temporaryFolder(t);
   const failures: string[] = [];
-  const asked: unknown[] = [];
+  const questions: unknown[] = [];
   let speak = (): void => undefined;
   const firstHealth = (...question: unknown[]) => {
-    asked.push(question);
+    questions.push(question);
     return new Promise<void>((resolve) => {
       speak = resolve;
     });
   };
   const reported = reportReady({ firstHealth }, directory, PID, (reason) => failures.push(reason));
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
-  return { directory, failures, asked, isReady, reported, speak: () => speak() };
+  return { directory, failures, questions, isReady, reported, speak: () => speak() };
 }
 
 test('the start is reported to systemd with the first word of the upgrade backend, or after 20 s', async (t) => {
-  const { asked, isReady, reported, speak } = begin(t);
-  assert.deepEqual([asked, isReady()], [[['upgrade', 20_000]], false]);
+  const { questions, isReady, reported, speak } = begin(t);
+  assert.deepEqual([questions, isReady()], [[['upgrade', 20_000]], false]);
   speak();
   await reported;
   assert.ok(isReady());
@@ -57,22 +57,22 @@ describe('wait-listening', { timeout: 60_000 }, () => {
     const PATH = `${directory}:${process.env['PATH']}`;
     const env = { PATH, RUNTIME_DIRECTORY: directory, MAINPID: String(pid) };
     const child = spawn(WAIT_LISTENING, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    const said = textOf(child.stdout);
+    const output = textOf(child.stdout);
     const [status] = await once(child, 'close');
-    return [status, said()];
+    return [status, output()];
   };
-  const SAY = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
+  const PRINT = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
 
   test('waits for the port file of that very process', async (t) => {
     const directory = temporaryFolder(t);
     writeFileSync(join(directory, 'ready.1'), '');
-    assert.deepEqual(await waiting(directory, process.pid, SAY), [0, 'waits\n']);
-    assert.deepEqual(await waiting(directory, process.pid, SAY), [0, '']);
+    assert.deepEqual(await waiting(directory, process.pid, PRINT), [0, 'waits\n']);
+    assert.deepEqual(await waiting(directory, process.pid, PRINT), [0, '']);
   });
 
   test('does not wait for a process that has ended', async (t) => {
     const ended = spawn('true');
     await once(ended, 'close');
-    assert.deepEqual(await waiting(temporaryFolder(t), ended.pid ?? 0, SAY), [0, '']);
+    assert.deepEqual(await waiting(temporaryFolder(t), ended.pid ?? 0, PRINT), [0, '']);
   });
 });

@@ -78,12 +78,12 @@ export const FOR_DEBIAN_12 = '~deb12';
 
 /** The package of that name and architecture in a folder; `suffix` is the end of its version. */
 export function packageIn(folder: string, name: string, architecture: string, suffix = ''): string {
-  const isWanted = (file: string) => {
+  const isNeeded = (file: string) => {
     const [fileName, version = '', fileArchitecture] = file.split('_');
     const isSuffix = suffix === '' ? !version.includes('~') : version.endsWith(suffix);
     return fileName === name && isSuffix && fileArchitecture === `${architecture}.deb`;
   };
-  const found = readdirSync(folder).find(isWanted);
+  const found = readdirSync(folder).find(isNeeded);
   return join(folder, found ?? assert.fail(`there is no ${name} for ${architecture}`));
 }
 

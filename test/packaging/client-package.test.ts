@@ -89,7 +89,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   const folder = temporaryFolder({ after });
   const packed = (...path: readonly string[]) => join(folder, 'node_modules/tonearm-client', ...path);
   const linked = () => join(folder, 'node_modules/.bin/tonearm');
-  let said = '';
+  let npmOutput = '';
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 
   before(async () => {
@@ -100,7 +100,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     write('package.json', '{"type": "module"}');
     const install = ['install', '--offline', '--no-audit', '--no-fund', ...archives];
     const { stdout, stderr } = await run('npm', install, { cwd: folder });
-    said = `${stdout}${stderr}`;
+    npmOutput = `${stdout}${stderr}`;
   });
 
   async function compiles(kind: keyof typeof PROJECTS, files: readonly string[]): Promise<void> {
@@ -112,8 +112,8 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   }
 
   test('and the daemon are installed alone: neither has dependencies, and npm warns of nothing', () => {
-    assert.match(said, /^added 2 packages/m);
-    assert.doesNotMatch(said, /EBADENGINE|deprecated|vulnerab/);
+    assert.match(npmOutput, /^added 2 packages/m);
+    assert.doesNotMatch(npmOutput, /EBADENGINE|deprecated|vulnerab/);
     const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
     assert.deepEqual(installed, ['tonearm', 'tonearm-client']);
     assert.ok(existsSync(packed('LICENSE')));
@@ -203,7 +203,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     const { daemon } = await startAudio(t);
     write('program.js', PROGRAM);
     const url = `http://127.0.0.1:${daemon.port}`;
-    const said = await output(process.execPath, join(folder, 'program.js'), url);
-    assert.equal(said, 'live living,kitchen\n');
+    const printed = await output(process.execPath, join(folder, 'program.js'), url);
+    assert.equal(printed, 'live living,kitchen\n');
   });
 });

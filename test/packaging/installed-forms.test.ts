@@ -79,14 +79,14 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     // The stand-in, where the machine's Node is from no package.
     await node().shell('dpkg --purge nodejs 2>&1 || true');
     await node().apt('install', `./tonearm-with-node_${OWN.version}_*.deb`);
-    const said = await node().setUpPi('--with-upgrade');
+    const output = await node().setUpPi('--with-upgrade');
     assert.equal(await nodeOfService(node()), OWN_NODE);
     // The detector has run, and asked for the form that is installed.
     assert.ok(
-      said.includes(`tonearm-with-node ${OWN.version} is installed, and apt has nothing newer`),
-      said,
+      output.includes(`tonearm-with-node ${OWN.version} is installed, and apt has nothing newer`),
+      output,
     );
-    assert.match(said, /line into \/etc\/sudoers\.d\/tonearm-upgrade: pi ALL.* --yes tonearm-with-node$/m);
+    assert.match(output, /line into \/etc\/sudoers\.d\/tonearm-upgrade: pi ALL.* --yes tonearm-with-node$/m);
     assert.equal(await node().property('ActiveState', 'tonearm-detect.timer'), 'active');
     const upgrade = await node().ask('GET', '/upgrade');
     assert.ok(upgrade.text.includes(`"current":"${OWN.version}"`), upgrade.text);

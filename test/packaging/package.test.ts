@@ -92,7 +92,7 @@ const digest = (file: string): string => createHash('sha256').update(readFileSyn
 describe('the packages', { skip }, () => {
   const folder = temporaryFolder({ after });
   const path = join(folder, 'release');
-  let said = '';
+  let releaseOutput = '';
   const packageOf = (architecture: string, form = 'tonearm', suffix = ''): string =>
     packageIn(path, form, architecture, suffix);
   const trees = new Map<string, Promise<string>>();
@@ -106,7 +106,7 @@ describe('the packages', { skip }, () => {
 
   before(async () => {
     // Compressing two Nodes takes minutes.
-    said = await buildRelease(path, '--compress', 'none');
+    releaseOutput = await buildRelease(path, '--compress', 'none');
   });
 
   test('a release holds every form for every architecture, each with its checksum', async () => {
@@ -119,8 +119,8 @@ describe('the packages', { skip }, () => {
     ];
     assert.deepEqual(readdirSync(path).sort(), ['SHA256SUMS', ...packages].sort());
     const sums = readFileSync(join(path, 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
-    const wanted = packages.map((name) => `${digest(join(path, name))}  ${name}`);
-    assert.deepEqual(sums.sort(), wanted.sort());
+    const expected = packages.map((name) => `${digest(join(path, name))}  ${name}`);
+    assert.deepEqual(sums.sort(), expected.sort());
     await assert.rejects(buildRelease(path), /file already exists/);
   });
 
@@ -155,7 +155,7 @@ describe('the packages', { skip }, () => {
   });
 
   test('the build prints size, installed size and number of files of each', () =>
-    assert.equal(said.match(SIZES)?.length, 7, said));
+    assert.equal(releaseOutput.match(SIZES)?.length, 7, releaseOutput));
 
   for (const [architecture, node] of ARCHITECTURES) {
     test(`${architecture} holds what it should, and native code of its own only`, async () => {
@@ -182,7 +182,7 @@ describe('the packages', { skip }, () => {
    * The control file says the first, and not the second. A sound server is only suggested, so that apt
    * installs little.
    */
-  for (const [form, architecture, says, not] of [
+  for (const [form, architecture, contained, absent] of [
     ['tonearm', 'arm64', /^Architecture: arm64$/m, /npm|gyp|gcc|make|ARMv7/],
     ['tonearm', 'arm64', /^Depends: nodejs \(>= 20\), nodejs \(<< 25\), libc6 \(>= 2\.28\), /m],
     ['tonearm', 'armhf', /^Depends: nodejs \(>= 20\), nodejs \(<< 23\), /m],
@@ -192,10 +192,10 @@ describe('the packages', { skip }, () => {
     [WITH_NODE, 'amd64', /^Provides: tonearm \(= [\d.]+-1\)\nConflicts: tonearm\nReplaces: tonearm$/m],
     [WITH_NODE, 'arm64', /^Depends: libc6 \(>= 2\.38\), /m, /nodejs/],
   ] as const) {
-    test(`${form} for ${architecture} says ${says}`, async () => {
+    test(`${form} for ${architecture} says ${contained}`, async () => {
       const control = await output('dpkg-deb', '--field', packageOf(architecture, form));
-      assert.match(control, says);
-      if (not !== undefined) assert.doesNotMatch(control, not);
+      assert.match(control, contained);
+      if (absent !== undefined) assert.doesNotMatch(control, absent);
     });
   }
 
@@ -231,11 +231,11 @@ describe('the packages', { skip }, () => {
     const tree = await treeOf('amd64');
     const [, flags = ''] =
       /^exec \S+ (.*) \S+main\.js/m.exec(readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8')) ?? [];
-    const said = ['-p', 'v8.cachedDataVersionTag()'];
+    const printTag = ['-p', 'v8.cachedDataVersionTag()'];
     assert.match(flags, /^--inspect-port=/);
-    const tag = await output(process.execPath, ...said);
-    assert.equal(await output(process.execPath, ...flags.split(' '), ...said), tag);
-    assert.notEqual(await output(process.execPath, '--max-semi-space-size=1', ...said), tag);
+    const tag = await output(process.execPath, ...printTag);
+    assert.equal(await output(process.execPath, ...flags.split(' '), ...printTag), tag);
+    assert.notEqual(await output(process.execPath, '--max-semi-space-size=1', ...printTag), tag);
   });
 
   // The form for Debian 13 does not run on every machine that builds it: on a booted node it is seen to
