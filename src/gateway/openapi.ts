@@ -178,13 +178,24 @@ function query(name: string, description: string, schema: TSchema = TEXT): JsonO
   return { name, in: 'query', required: false, description, schema };
 }
 
-/** The components; a component inside another one is a reference. */
+/**
+ * The components; a component inside another one is a reference. An optional object is a copy of its
+ * component, which has the same text: generators of clients would give both one name, and leave one out.
+ */
 function schemaComponents(): JsonObject {
-  const all = Object.entries(COMPONENTS);
+  const all: [string, TSchema][] = Object.entries(COMPONENTS);
   const names = new Map<unknown, string>(all.map(([name, schema]) => [schema, name]));
+  const objects = new Map(
+    all.flatMap(([name, schema]) => ('properties' in schema ? [[JSON.stringify(schema), name]] : [])),
+  );
+  const nameOf = (value: unknown): string | undefined =>
+    names.get(value) ??
+    (typeof value === 'object' && value !== null && 'properties' in value
+      ? objects.get(JSON.stringify(value))
+      : undefined);
   const referring = (schema: TSchema): string =>
     JSON.stringify(schema, (key, value: unknown) => {
-      const name = key === '' ? undefined : names.get(value);
+      const name = key === '' ? undefined : nameOf(value);
       return name === undefined ? value : ref(name);
     });
   return Object.fromEntries(all.map(([name, schema]) => [name, JSON.parse(referring(schema))]));

@@ -26,7 +26,7 @@ const MODULES = new URL('../../../src/', import.meta.url).href;
 
 /** Every name leads to 127.0.0.1, which counts as public here. */
 const FETCH = `
-import { systemClock } from '${MODULES}clock.js';
+import { systemClock } from '${MODULES}host/clock.js';
 import { webCover } from '${MODULES}actors/players/web-cover.js';
 const web = { isPublic: () => true, isPort: () => true, addressesOf: async () => ['127.0.0.1'] };
 const covers = [];
