@@ -28,7 +28,7 @@ export interface Connection {
   readonly peer: string;
   /** Costs a system call. */
   readonly isOpen: () => boolean;
-  /** False: it has sent no request since it was opened. */
+  /** False: it has sent no request since it was opened, or its first one was a `POST` (server.ts). */
   readonly hasRequested: () => boolean;
   /** It has had its last answer, and has sent no request since. */
   readonly isIdle: () => boolean;

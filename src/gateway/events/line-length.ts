@@ -23,11 +23,12 @@ const SHORTER_MAX = [4096, 512, 64, 8];
 export function withinLine(collection: Collection, json: string): string {
   if (Buffer.byteLength(json) <= DATA_MAX_BYTES) return json;
   const record: Readonly<Record<string, unknown>> = JSON.parse(json);
-  const kept = Object.entries(record).filter(([name]) => name !== LEFT_OUT[collection]);
-  let text = JSON.stringify(Object.fromEntries(kept));
+  const members = Object.entries(record).filter(([name]) => name !== LEFT_OUT[collection]);
+  const kept = Object.fromEntries(members);
+  let text = JSON.stringify(kept);
   for (const max of SHORTER_MAX) {
     if (Buffer.byteLength(text) <= DATA_MAX_BYTES) break;
-    text = JSON.stringify(record, (_name, value: unknown) => shortened(value, max));
+    text = JSON.stringify(kept, (_name, value: unknown) => shortened(value, max));
   }
   return text;
 }

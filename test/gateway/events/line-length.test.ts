@@ -138,4 +138,9 @@ test('a long status of the upgrade lacks its extra members in the event, and not
   node.publish([node.world.put('upgrade.info', ['status', { ...status, extra }])]);
   live.readAll();
   assert.deepEqual(JSON.parse(live.events.at(-1)?.data ?? ''), status);
+  const long = { ...status, current: 'x'.repeat(LINE_MAX_BYTES) };
+  node.publish([node.world.put('upgrade.info', ['status', { ...long, extra }])]);
+  live.readAll();
+  const event: object = JSON.parse(live.events.at(-1)?.data ?? '');
+  assert.deepEqual(Object.keys(event), Object.keys(status), 'they do not come back where a text is cut, too');
 });
