@@ -41,7 +41,9 @@ export interface ConnectionLimits {
   readonly streams: number;
 }
 
-/** `configuredStreams` is `api.sse.maxClients`; `descriptorsMax` is the process's limit, infinite if unknown. */
+/**
+ * `configuredStreams` is `api.sse.maxClients`; `descriptorsMax` is the process's limit, infinite if unknown.
+ */
 export function connectionLimits(configuredStreams: number, descriptorsMax: number): ConnectionLimits {
   const desired = configuredStreams + CONNECTIONS_BESIDE_STREAMS;
   const connections = Math.min(desired, remaining(descriptorsMax, OTHER_DESCRIPTORS));
