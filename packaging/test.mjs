@@ -184,15 +184,15 @@ const QUICK = [
 ];
 const ALL = [
   ...QUICK,
-  ['units', 'unit tests on Node 24', onNode24],
-  ['units', 'unit tests on Node 22', onNode22],
   ['units', 'load', tests(2, 'load')],
   ['units', 'booted nodes', tests(2, 'nodes')],
   ['daemon', 'daemon at length', tests(3, 'long')],
   ['daemon', 'brokers', tests(3, 'brokers')],
   ['daemon', 'Debian 13', (place) => onDebian13(place, onBothDebians())],
+  ['daemon', 'unit tests on Node 22', onNode22],
   ['page', 'seldom states of the page', tests(2, 'seldom')],
   ['page', 'packages', tests(2, 'packages')],
+  ['page', 'unit tests on Node 24', onNode24],
   ['machine', 'disk of the emulated machine', machineDisk],
 ];
 /** It is emulated on both cores, and Bluetooth's deadlines do not wait for it: it runs when everything else has ended. */
