@@ -11,7 +11,6 @@ import { COLLECTION_NAMES, type Collection, SPECS } from '../../protocol/actor/c
 import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import {
-  accepts,
   acceptsCollection,
   backendWords,
   eventDataOf,
@@ -185,7 +184,7 @@ export class Cursor {
 
   #item(entry: JournalEntry, known: number | undefined, upTo: number | undefined): StreamItem | undefined {
     const kind = kindOfEntry(entry, known);
-    if (kind === undefined || !accepts(this.#filter, kind.bits)) return undefined;
+    if (kind === undefined || !this.#filter.has(kind)) return undefined;
     return { kind, json: eventDataOf(entry, this.#context.date()), upTo };
   }
 }

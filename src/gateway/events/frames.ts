@@ -22,9 +22,6 @@ import { tracklistData, withinLine } from './line-length.js';
 const RETRY_MS_MIN = 2000;
 const RETRY_MS_MAX = 5000;
 
-/** A set of event kinds, one bit each. */
-export type Filter = number;
-
 /**
  * A kind of event. Each type is one kind of one backend, except `backend.updated`, which is one for every
  * child.
@@ -32,14 +29,18 @@ export type Filter = number;
 export interface EventKind {
   readonly type: EventType;
   readonly of: ChildName;
-  readonly bits: Filter;
   /** True if the data is an array of all records; otherwise it is exactly one record. */
   readonly listed: boolean;
 }
 
+/** The kinds that a stream wants. Each kind is one object, so a look-up compares no texts. */
+export type Filter = ReadonlySet<EventKind>;
+
+export const LEVEL_KIND: EventKind = { type: LEVEL_EVENT, of: LEVEL_BACKEND, listed: false };
+
 const TYPES = Object.keys(EVENTS) as readonly EventType[];
 const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
-const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOf).map((kind, at) => ({ ...kind, bits: 1 << at }));
+const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOf);
 const KINDS_BY_TYPE = new Map(
   TYPES.map((type) => {
     const kinds = KINDS.filter((kind) => kind.type === type);
@@ -48,8 +49,8 @@ const KINDS_BY_TYPE = new Map(
 );
 
 /** `server.info` has none: it is always sent. */
-function kindsOf(type: EventType): readonly Omit<EventKind, 'bits'>[] {
-  if (type === LEVEL_EVENT) return [{ type, of: LEVEL_BACKEND, listed: false }];
+function kindsOf(type: EventType): readonly EventKind[] {
+  if (type === LEVEL_EVENT) return [LEVEL_KIND];
   const spec = ALL_SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
   if (spec === undefined) return [];
   const owners = spec.backend === undefined ? CHILD_NAMES : [spec.backend];
@@ -61,20 +62,13 @@ export function kindOf(type: EventType, child: ChildName): EventKind | undefined
 }
 
 export function filterOf(isSelected: (type: EventType, backend: ChildName) => boolean): Filter {
-  return KINDS.reduce((filter, { type, of, bits }) => (isSelected(type, of) ? filter | bits : filter), 0);
-}
-
-export function accepts(filter: Filter, bits: Filter): boolean {
-  return (filter & bits) !== 0;
+  return new Set(KINDS.filter(({ type, of }) => isSelected(type, of)));
 }
 
 /** True if the filter lets in an event of the collection's records. */
 export function acceptsCollection(filter: Filter, collection: Collection): boolean {
   const { added, updated, removed } = SPECS[collection];
-  return accepts(
-    filter,
-    filterOf((type) => [added, updated, removed].includes(type)),
-  );
+  return [...filter].some(({ type }) => [added, updated, removed].includes(type));
 }
 
 /**

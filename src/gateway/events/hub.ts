@@ -6,16 +6,7 @@ import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
-import {
-  accepts,
-  acceptsCollection,
-  eventDataOf,
-  filterOf,
-  frame,
-  hello,
-  kindOfEntry,
-  love,
-} from './frames.js';
+import { acceptsCollection, eventDataOf, frame, hello, kindOfEntry, LEVEL_KIND, love } from './frames.js';
 import { type FramedEvent, Joiner } from './joiner.js';
 import { DATA_MAX_BYTES } from './line-length.js';
 import type { EventQuery } from './query.js';
@@ -25,8 +16,6 @@ import { EventStream, type OpenStream, type TextSink } from './stream.js';
  * Keep-alives that are due within this time of each other share one wake-up, and stay together from then on.
  */
 const SLACK_MS = 250;
-
-const LEVELS = filterOf((type) => type === LEVEL_EVENT);
 
 export interface HubOptions {
   /** Identifies this run of the daemon in event ids: letters, digits, `_`, `-`. */
@@ -89,8 +78,7 @@ export class EventHub {
     if (event === undefined) return;
     const { kind, text, upTo } = event;
     const now = this.#options.clock.monotonic();
-    for (const stream of this.#streams)
-      if ((stream.filter & kind.bits) !== 0) stream.deliver(text, upTo, now);
+    for (const stream of this.#streams) if (stream.filter.has(kind)) stream.deliver(text, upTo, now);
   }
 
   /** Sends the newest levels. A stream that misses them does not count as behind. */
@@ -190,5 +178,5 @@ export class EventHub {
 }
 
 function acceptsLevels({ filter }: EventStream): boolean {
-  return accepts(filter, LEVELS);
+  return filter.has(LEVEL_KIND);
 }
