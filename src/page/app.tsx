@@ -6,7 +6,7 @@ import type { OutputRecord, PlayerRecord } from '../client/client.js';
 import { Header } from './header.js';
 import { translate } from './language.js';
 import { Foot, mainOutput, OutputVolume, useCurrentPlayer, withoutHidden } from './main-volume.js';
-import { Connected, node } from './node.js';
+import { Connected, ownNode } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
 import { ForeignLine, useLater } from './parts.js';
 import { Presence } from './presence.js';
@@ -27,7 +27,7 @@ function useLasting(is: boolean, ms: number): boolean {
 /** `query` is that of the page's address. */
 export function App({ query }: { readonly query: string }) {
   const [, draw] = useState(0);
-  const [presence] = useState(() => new Presence(() => draw((times) => times + 1)));
+  const [presence] = useState(() => new Presence(ownNode, () => draw((times) => times + 1)));
   const { notices, report, dismiss } = useNotices();
   const view = useMemo(() => viewOf(query), [query]);
   const { live, status } = presence;
@@ -130,10 +130,10 @@ function useMediaKeys(player: PlayerRecord | undefined): void {
     });
     session.playbackState = isPlaying(player) ? 'playing' : 'paused';
     const keys = [
-      ['play', can.can_play, node.play],
-      ['pause', can.can_pause, node.pause],
-      ['nexttrack', can.can_go_next, node.next],
-      ['previoustrack', can.can_go_previous, node.previous],
+      ['play', can.can_play, ownNode.play],
+      ['pause', can.can_pause, ownNode.pause],
+      ['nexttrack', can.can_go_next, ownNode.next],
+      ['previoustrack', can.can_go_previous, ownNode.previous],
     ] as const;
     for (const [key, isAble, send] of keys) {
       // A media key cannot show an error; the page shows the real state.

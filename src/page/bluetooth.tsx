@@ -3,7 +3,7 @@
 import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
 import { isolated, translate } from './language.js';
-import { node, useLive } from './node.js';
+import { useLive, useNode } from './node.js';
 import { Cards, Empty, ForeignLine, useTicks, useUnfold } from './parts.js';
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
@@ -27,6 +27,7 @@ export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth'
 }
 
 function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
+  const node = useNode();
   const { name, powered, pairing_active: isPairing, pairing_until = '', scanning } = adapter;
   return (
     <div class="card">
@@ -65,6 +66,7 @@ function Countdown({ name, until }: { readonly name: string; readonly until: str
 }
 
 function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: BluetoothRecord }>) {
+  const node = useNode();
   const { address, name, connected, battery } = device;
   const { known_devices: known = [], powered } = adapter;
   const isKnown = known.includes(device);

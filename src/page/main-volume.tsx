@@ -6,7 +6,7 @@ import type { ClientRecord, NodeState, OutputRecord, PlayerRecord } from '../cli
 import { Toggle } from './controls.js';
 import { Button } from './icons.js';
 import { formatPercent, translate } from './language.js';
-import { node } from './node.js';
+import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { Empty, ForeignLine } from './parts.js';
 import { Slider } from './slider.js';
@@ -33,6 +33,7 @@ export function OutputVolume({
   output,
   isMain = false,
 }: Readonly<{ output: OutputRecord; isMain?: boolean }>) {
+  const node = useNode();
   const { id, label: name, muted, volume, volume_limit: limit = 1 } = output;
   return (
     <div class={`row ${isMain ? 'heard' : ''}`}>
@@ -61,6 +62,7 @@ export function OutputVolume({
 
 /** Each press counts, also while another is in progress: the node adds them up. */
 function StepButton({ output, by }: { readonly output: number; readonly by: number }) {
+  const node = useNode();
   const report = useContext(Reporting);
   const label = translate(by > 0 ? 'louder' : 'quieter');
   const failed = translate('didNotWork', { what: label });
@@ -106,6 +108,7 @@ export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord
 
 /** Outputs that were muted before stay muted when the others are unmuted. */
 function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
+  const node = useNode();
   const mutedHere = useRef<readonly number[]>([]);
   const isSilent = outputs.every(({ muted }) => muted);
   const send = (desired: boolean): Promise<unknown> => {

@@ -1,11 +1,11 @@
-// The node that served this page: its functions, and the live connection to it.
+// The node that a part of the page shows and controls: its functions, and the live connection to it.
 
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { type Live, tonearm } from '../client/client.js';
+import { type Live, type Tonearm, tonearm } from '../client/client.js';
 
-/** A proxy may serve the node below a path of its own. */
-export const node = tonearm(new URL('.', location.href));
+/** The node that served this page. A proxy may serve it below a path of its own. */
+export const ownNode = tonearm(new URL('.', location.href));
 
 /** Undefined only outside the page. */
 export const Connected = createContext<Live | undefined>(undefined);
@@ -14,4 +14,9 @@ export function useLive(): Live {
   const live = useContext(Connected);
   if (live === undefined) throw new Error('This part of the page is not connected');
   return live;
+}
+
+/** The functions of the node around this part, as a page of the house shows several. */
+export function useNode(): Tonearm {
+  return useLive().node;
 }

@@ -6,7 +6,7 @@ import { Choice, useControl } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
 import { hasNoSoundCard, OutputVolume } from './main-volume.js';
-import { node, useLive } from './node.js';
+import { useLive, useNode } from './node.js';
 import { Cards, Empty, Field, ForeignLine, Missing, memoized, useUnfold } from './parts.js';
 import { Slider } from './slider.js';
 import type { TextKey } from './texts.js';
@@ -40,6 +40,7 @@ export function Outputs(state: NodeState) {
 
 /** Without an output of its own the card has only this. */
 function ProfileChoice({ card }: { readonly card: CardRecord }) {
+  const node = useNode();
   const { id, description, active_profile = '', profiles } = card;
   const send = (profile: string) => node.setCardProfile(id, { profile });
   return <PlugChoice what="profile" name={description} value={active_profile} all={profiles} send={send} />;
@@ -96,6 +97,7 @@ const OutputCard = memoized(({ output, card }: OutputProps) => {
 });
 
 function DefaultButton({ output }: { readonly output: OutputRecord }) {
+  const node = useNode();
   const label = translate('makeDefaultOf', { name: output.label });
   const { displayed, set } = useControl(output.default, () => node.setDefaultOutput(output.id), label);
   // One button for both states, so that it keeps the focus.
@@ -107,6 +109,7 @@ function DefaultButton({ output }: { readonly output: OutputRecord }) {
 }
 
 function OutputMore({ output, card }: OutputProps) {
+  const node = useNode();
   const { id, label: name, ports = [], active_port, balance, driver } = output;
   return (
     <>

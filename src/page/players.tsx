@@ -11,7 +11,7 @@ import type {
 import { ActionButton, Toggle, useAction } from './controls.js';
 import { formatPercent, isolated, translate } from './language.js';
 import { mainOutput, OutputVolume } from './main-volume.js';
-import { node } from './node.js';
+import { useNode } from './node.js';
 import { Cards, Field, ForeignLine, memoized, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
 import {
@@ -60,6 +60,7 @@ interface PlayerProps {
 }
 
 const PlayerCard = memoized(({ player, tracklist, own, output, isAlone }: PlayerProps) => {
+  const node = useNode();
   const { bus_name, identity, shuffle, loop_status, capabilities } = player;
   const maker = makerOf(player);
   const label = (what: string): string => (isAlone ? what : translate('ofPlayer', { what, name: identity }));
@@ -100,6 +101,7 @@ const PlayerCard = memoized(({ player, tracklist, own, output, isAlone }: Player
  * stopped.
  */
 function PlayerMore({ player, own }: Pick<PlayerProps, 'player' | 'own'>) {
+  const node = useNode();
   const { bus_name, identity, volume, capabilities } = player;
   if (volume === undefined && !capabilities.can_pause && own === '') return null;
   return (
@@ -154,6 +156,7 @@ function Tracklist({ player, tracklist }: TracklistProps) {
  * then the first are shown.
  */
 function useWhole(player: string, streamed: StreamedTracklist): TracklistRecord {
+  const node = useNode();
   const [whole, setWhole] = useState<TracklistRecord>();
   useEffect(() => {
     if (streamed.truncated !== true) return undefined;
@@ -165,7 +168,7 @@ function useWhole(player: string, streamed: StreamedTracklist): TracklistRecord 
     return () => {
       isCurrent = false;
     };
-  }, [player, streamed]);
+  }, [node, player, streamed]);
   return streamed.truncated === true ? (whole ?? streamed) : streamed;
 }
 
@@ -201,6 +204,7 @@ interface TrackProps {
 }
 
 const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: TrackProps) => {
+  const node = useNode();
   const { track_id: id, metadata } = track;
   const { 'xesam:artist': artist } = metadata;
   const name = metadata['xesam:title'] || metadata['xesam:url'] || translate('untitled');
@@ -227,6 +231,7 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
 });
 
 function AddTrack({ busName }: Pick<TrackProps, 'busName'>) {
+  const node = useNode();
   const field = useRef<HTMLInputElement>(null);
   const add = async (): Promise<void> => {
     await node.addTrack(busName, { uri: field.current?.value ?? '' });

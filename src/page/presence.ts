@@ -1,9 +1,8 @@
 // The presence of the node: the connection, whether it answers, why it is away, and whether it has a newer
 // page.
 
-import type { Live, NodeEvent } from '../client/client.js';
+import type { Live, NodeEvent, Tonearm } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
-import { node } from './node.js';
 import { type AnnouncedAbsence, HAND_MS, Hands, Pulse } from './pulse.js';
 import { SharedLive } from './shared-live.js';
 
@@ -20,6 +19,7 @@ const RELOAD_CHECK_MS = 1000;
 
 export class Presence {
   readonly live: Live;
+  readonly #node: Tonearm;
   readonly #draw: () => void;
   readonly #hands = new Hands(document);
   #isBeating = true;
@@ -29,7 +29,8 @@ export class Presence {
   #status = 'connecting';
 
   /** Calls `draw` at each change. Lives as long as the page. */
-  constructor(draw: () => void) {
+  constructor(node: Tonearm, draw: () => void) {
+    this.#node = node;
     this.#draw = draw;
     this.live = new SharedLive(node, ownScript(), {
       // A hidden page must not cost the node anything.
@@ -89,7 +90,7 @@ export class Presence {
    */
   async #compare(): Promise<void> {
     // Without an answer, the next return checks again.
-    if (this.isOld || !(await isOutdated().catch(() => false))) return;
+    if (this.isOld || !(await isOutdated(this.#node).catch(() => false))) return;
     this.isOld = true;
     this.#draw();
     const timer = setInterval(() => {
@@ -110,7 +111,7 @@ function ownScript(): string {
 }
 
 /** The document of another version names another script. */
-async function isOutdated(): Promise<boolean> {
+async function isOutdated(node: Tonearm): Promise<boolean> {
   const own = document.querySelector('script[src]')?.getAttribute('src') ?? '';
   return withDeadline(DOCUMENT_MS, async (signal) => {
     const answer = await fetch(`${node.transport.base}/ui`, { cache: 'no-cache', signal });

@@ -7,7 +7,7 @@ import { SETTLE_MS } from './control.js';
 import { Switch } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
-import { node } from './node.js';
+import { useNode } from './node.js';
 import { Reporting, useMended } from './notices.js';
 import { Cards, Empty, ForeignLine, memoized, Status, type Tone, useLater, useUnfold } from './parts.js';
 import type { TextKey } from './texts.js';
@@ -64,6 +64,7 @@ function knownState({ active_state = 'inactive', exists, running }: ServiceRecor
 }
 
 const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) => {
+  const node = useNode();
   const { name, scope, description, active_state } = service;
   const title = description || name;
   const { isOpen, unfold } = useUnfold(title);
@@ -115,6 +116,7 @@ function UnitButton({ verb, title, isStill, run }: ButtonProps & { readonly verb
 }
 
 function ServiceMore({ service, ...button }: ButtonProps & { readonly service: ServiceRecord }) {
+  const node = useNode();
   const { name, scope, enabled, url } = service;
   const { title } = button;
   const linkLabel = translate('openOf', { name: title });
@@ -160,6 +162,7 @@ type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
  * an older one.
  */
 function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: string) {
+  const node = useNode();
   const report = useContext(Reporting);
   const [command, setCommand] = useState<UnitCommand>();
   /** The result of an older command is ignored, as the newer one may have cancelled it. */

@@ -7,7 +7,7 @@ import type { ClientRecord, NodeState } from '../client/client.js';
 import { Choice, type Option, Toggle } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { formatPercent, translate } from './language.js';
-import { node } from './node.js';
+import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { DrawOrder, Empty, ForeignLine, memoized, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
@@ -81,6 +81,7 @@ interface RowProps {
 }
 
 const StreamRow = memoized(({ stream, options, onDrag }: RowProps) => {
+  const node = useNode();
   const { id, name, app, corked, muted, volume, output = '' } = stream;
   const label = translate('moveOf', { name });
   const place = (desired: string): Promise<unknown> => node.moveClient(id, { output: desired });

@@ -4,7 +4,7 @@
 import type { NodeState } from '../client/client.js';
 import { QuestionButton } from './controls.js';
 import { isolated, translate } from './language.js';
-import { node } from './node.js';
+import { useNode } from './node.js';
 import { Status, stateText } from './parts.js';
 
 export function System({ server, backends, power }: NodeState) {
@@ -58,6 +58,7 @@ function Health({ backends }: Pick<NodeState, 'backends'>) {
 }
 
 function Power({ power, name }: Readonly<{ power: NonNullable<NodeState['power']>; name: string }>) {
+  const node = useNode();
   const names = { node: isolated(name) };
   const actions = [
     ['reboot', 'restart', power.reboot],

@@ -6,7 +6,7 @@ import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from
 import { ActionButton, useControl } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
-import { node, useLive } from './node.js';
+import { useLive, useNode } from './node.js';
 import { useLater, useTicks } from './parts.js';
 import { Slider } from './slider.js';
 
@@ -49,6 +49,7 @@ interface TransportProps {
 }
 
 export function LoopButton({ player, label: of }: TransportProps) {
+  const node = useNode();
   const { bus_name, loop_status = 'None', capabilities } = player;
   const send = (loop: keyof typeof LOOPS) => node.setLoop(bus_name, { loop });
   const { displayed, set } = useControl(loop_status, send, of(translate('loop')));
@@ -66,6 +67,7 @@ export function LoopButton({ player, label: of }: TransportProps) {
 
 /** Play or pause in one button, which keeps its place and the focus. */
 export function PlayButton({ player, label }: TransportProps) {
+  const node = useNode();
   const { bus_name, capabilities: can, identity } = player;
   const send = (desired: boolean) => (desired ? node.play(bus_name) : node.pause(bus_name));
   const playing = useControl(isPlaying(player), send, identity);
@@ -84,6 +86,7 @@ export function PlayButton({ player, label }: TransportProps) {
 }
 
 export function TransportButtons({ player, label }: TransportProps) {
+  const node = useNode();
   const { bus_name, capabilities: can } = player;
   const button = (verb: 'previous' | 'next' | 'stop', isAble: boolean) => (
     <ActionButton
@@ -113,6 +116,7 @@ const TRACK_ID = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
 /** A slider that moves by itself. */
 export function PositionBar({ player }: { readonly player: PlayerRecord }) {
+  const node = useNode();
   const live = useLive();
   const runs = isPlaying(player);
   useTicks(TICK_MS, runs);
@@ -158,6 +162,7 @@ const TRY_AGAIN_MS = 60_000;
  * the page's policy stops that.
  */
 export function Cover({ player }: { readonly player: PlayerRecord }) {
+  const node = useNode();
   const art = player.metadata?.['mpris:artUrl'] ?? '';
   const [broken, setBroken] = useState('');
   useLater(broken === '' ? undefined : TRY_AGAIN_MS, () => setBroken(''), [broken]);

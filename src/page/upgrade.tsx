@@ -6,10 +6,11 @@ import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { QuestionButton, useAction } from './controls.js';
 import { Button } from './icons.js';
 import { formatTime, isolated, translate } from './language.js';
-import { node } from './node.js';
+import { useNode } from './node.js';
 import { UnitLog } from './unit-log.js';
 
 export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
+  const node = useNode();
   if (upgrade === undefined) return null;
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' }, check } = upgrade;
@@ -47,6 +48,7 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
 }
 
 function UpgradeButton({ latest }: { readonly latest: string }) {
+  const node = useNode();
   const version = { version: isolated(latest) };
   const isKnown = latest !== '';
   const text = isKnown ? translate('upgradeNow', version) : translate('upgradeAny');
@@ -64,6 +66,7 @@ function UpgradeButton({ latest }: { readonly latest: string }) {
 }
 
 function CheckButton({ isRunning }: { readonly isRunning: boolean }) {
+  const node = useNode();
   const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), translate('couldNotCheck'));
   const isChecking = isUnderWay || isRunning;
   return (
