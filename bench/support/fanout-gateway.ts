@@ -15,7 +15,12 @@ const { api, systemd, ...others } = DEFAULT_SETTINGS;
 const gateway = new Gateway({
   settings: {
     ...others,
-    api: { ...api, sse: { enabled: true, maxClients: STREAMS_MAX }, ui: { enabled: false }, logs: false },
+    api: {
+      ...api,
+      sse: { enabled: true, maxClients: STREAMS_MAX },
+      ui: { ...api.ui, enabled: false },
+      logs: false,
+    },
     systemd: { ...systemd, enabled: false },
   },
   node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },

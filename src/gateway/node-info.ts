@@ -71,6 +71,7 @@ export function serverRecord(
       zeroconf: settings.discovery.enabled,
       mqtt: settings.mqtt.enabled,
     },
+    volume_step: settings.api.ui.volumeStep / 100,
   };
 }
 

@@ -5,15 +5,12 @@ import { useContext, useRef } from 'preact/hooks';
 import type { ClientRecord, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { Toggle } from './controls.js';
 import { Button } from './icons.js';
-import { formatPercent, translate } from './language.js';
+import { translate } from './language.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { Empty, ForeignLine } from './parts.js';
-import { Slider } from './slider.js';
 import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
-
-/** The change per press of a button, or per notch of a wheel. */
-const STEP = 0.05;
+import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 
 /** Where no sound is allowed, a slider still needs an end above its beginning. */
 const SLIDER_END_MIN = 0.01;
@@ -44,30 +41,30 @@ export function OutputVolume({
         isOn={muted}
         send={(desired) => node.muteOutput(id, { muted: desired })}
       />
-      {isMain ? <StepButton output={id} by={-STEP} /> : null}
-      <Slider
+      {isMain ? <StepButton output={id} isUp={false} /> : null}
+      <VolumeSlider
         class="grow"
         label={translate(isMain ? 'volumeHere' : 'volumeOf', { name })}
         value={volume}
         max={Math.max(limit, SLIDER_END_MIN)}
-        text={formatPercent}
         dim={muted}
-        wheel={isMain ? STEP : undefined}
+        wheel={isMain}
         send={(desired) => node.setOutputVolume(id, { volume: desired })}
       />
-      {isMain ? <StepButton output={id} by={STEP} /> : null}
+      {isMain ? <StepButton output={id} isUp /> : null}
     </div>
   );
 }
 
 /** Each press counts, also while another is in progress: the node adds them up. */
-function StepButton({ output, by }: { readonly output: number; readonly by: number }) {
+function StepButton({ output, isUp }: { readonly output: number; readonly isUp: boolean }) {
   const node = useNode();
   const report = useContext(Reporting);
-  const label = translate(by > 0 ? 'louder' : 'quieter');
+  const step = useVolumeStep();
+  const label = translate(isUp ? 'louder' : 'quieter');
   const failed = translate('didNotWork', { what: label });
-  const press = () => report(failed, node.setOutputVolume(output, { delta: by }));
-  return <Button class="step" icon={by > 0 ? 'plus' : 'minus'} label={label} onClick={press} />;
+  const press = () => report(failed, node.setOutputVolume(output, { delta: isUp ? step() : -step() }));
+  return <Button class="step" icon={isUp ? 'plus' : 'minus'} label={label} onClick={press} />;
 }
 
 interface FootProps {

@@ -9,11 +9,10 @@ import type {
   TracklistRecord,
 } from '../client/client.js';
 import { ActionButton, Toggle, useAction } from './controls.js';
-import { formatPercent, isolated, translate } from './language.js';
+import { isolated, translate } from './language.js';
 import { mainOutput, OutputVolume } from './main-volume.js';
 import { useNode } from './node.js';
 import { Cards, Field, ForeignLine, memoized, useGrowing } from './parts.js';
-import { Slider } from './slider.js';
 import {
   Cover,
   hasTrack,
@@ -25,6 +24,7 @@ import {
   TransportButtons,
   titleOf,
 } from './transport.js';
+import { VolumeSlider } from './volume-slider.js';
 
 export function Players(state: NodeState) {
   const { players, tracklists, clients } = state;
@@ -109,11 +109,10 @@ function PlayerMore({ player, own }: Pick<PlayerProps, 'player' | 'own'>) {
       <summary aria-label={translate('moreOf', { name: identity })}>{translate('more')}</summary>
       {volume === undefined ? null : (
         <Field name={translate('playerVolume')}>
-          <Slider
+          <VolumeSlider
             class="grow"
             label={translate('volumeOf', { name: identity })}
             value={volume}
-            text={formatPercent}
             disabled={!capabilities.can_control}
             send={(desired) => node.setPlayerVolume(bus_name, { volume: desired })}
           />

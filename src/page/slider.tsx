@@ -19,8 +19,10 @@ interface SliderProps {
   readonly dim?: boolean;
   /** It moves by itself; a screen reader must not announce that each second, but only on request. */
   readonly runs?: boolean;
-  /** The change per notch of a mouse wheel; if undefined, the wheel scrolls the page. */
-  readonly wheel?: number | undefined;
+  /** The change per arrow key and per notch of the wheel; if undefined, one step. */
+  readonly keyStep?: () => number;
+  /** A mouse wheel changes the value; else it scrolls the page. */
+  readonly wheel?: boolean;
   /** Sent only on release, and a tap sets its value at once: values in between would be heard as jumps. */
   readonly late?: boolean;
 }
@@ -31,14 +33,17 @@ const RISE_MAX = 0.1;
 const RISE_MS = 95;
 
 export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send, ...more }: SliderProps) {
-  const { late, wheel } = more;
+  const { late, wheel, keyStep = () => step } = more;
   const control = useControl(value, send, label, (a, b) => Math.abs(a - b) < step * 0.6);
   /** Like everything of the native slider, in steps from the minimum. */
   const [preview, setPreview] = useState<number>();
   const input = useRef<HTMLInputElement>(null);
+  /** The field's value when a key went down. */
+  const before = useRef<number | undefined>(undefined);
   const end = Math.round((max - min) / step);
   const stepAt = (part: number): number => Math.round(part * end);
   const valueAt = (at: number): number => Number((min + at * step).toFixed(4));
+  const stepsAtOnce = (): number => Math.max(1, Math.round(keyStep() / step));
   const set = (at: number): void => control.set(valueAt(at));
   const ramp = useRamp(set);
   const displayed = preview === undefined ? control.displayed : valueAt(preview);
@@ -56,7 +61,7 @@ export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send
       ramp([]);
       control.grab();
     },
-    onWheel: wheel ? (notches) => take(clamp(now + Math.round((notches * wheel) / step), end)) : undefined,
+    onWheel: wheel ? (notches) => take(clamp(now + notches * stepsAtOnce(), end)) : undefined,
     onMove: (to) => take(stepAt(to)),
     onTap: (to) => ramp(late ? [stepAt(to)] : stepsTo(now, stepAt(to), RISE_MAX * end)),
     onEnd: (to) => {
@@ -82,11 +87,14 @@ export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send
             // A key starts from the current value; the next one, which may come before a redraw, from the
             // result.
             if (runs && field.valueAsNumber === announced) field.valueAsNumber = now;
+            before.current = field.valueAsNumber;
           }}
           onInput={({ currentTarget: field }) => {
             if (hasHand()) field.valueAsNumber = now;
             else {
               ramp([]);
+              field.valueAsNumber = afterKey(before.current, field.valueAsNumber, stepsAtOnce());
+              before.current = undefined;
               take(field.valueAsNumber);
             }
           }}
@@ -103,6 +111,15 @@ export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send
 
 function clamp(value: number, max: number): number {
   return Math.min(max, Math.max(0, value));
+}
+
+/**
+ * An arrow key moves a native slider by one; which arrow leads upwards depends on the direction of the
+ * writing, so the browser decides that. Other keys move it by more.
+ */
+function afterKey(before: number | undefined, after: number, stepsAtOnce: number): number {
+  if (before === undefined || Math.abs(after - before) !== 1) return after;
+  return before + (after - before) * stepsAtOnce;
 }
 
 /**

@@ -6,11 +6,11 @@ import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/h
 import type { ClientRecord, NodeState } from '../client/client.js';
 import { Choice, type Option, Toggle } from './controls.js';
 import { Button, Icon } from './icons.js';
-import { formatPercent, translate } from './language.js';
+import { translate } from './language.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { DrawOrder, Empty, ForeignLine, memoized, useGrowing } from './parts.js';
-import { Slider } from './slider.js';
+import { VolumeSlider } from './volume-slider.js';
 
 const ROWS_AT_ONCE = 2;
 const CHANGES_AT_ONCE = 4;
@@ -120,11 +120,10 @@ const StreamRow = memoized(({ stream, options, onDrag }: RowProps) => {
         {volume === undefined ? (
           <p class="quiet grow">{translate('fixedVolume')}</p>
         ) : (
-          <Slider
+          <VolumeSlider
             class="grow"
             label={translate('volumeOf', { name })}
             value={volume}
-            text={formatPercent}
             dim={muted}
             send={(desired) => node.setClientVolume(id, { volume: desired })}
           />

@@ -38,6 +38,7 @@ export const SERVER: ServerRecord = {
     zeroconf: false,
     mqtt: true,
   },
+  volume_step: 0.05,
 };
 
 /** A clock on which this one time is a twentieth of a second. */

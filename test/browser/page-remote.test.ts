@@ -3,10 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn, spotOn } from './finger.js';
-import { type NodeWithPage, output, player, service, stream } from './node-with-page.js';
+import { NodeWithPage, output, player, service, stream } from './node-with-page.js';
 import { commands, commandsAre, nextCommand, node, PHONE, page, pageForEach } from './pages.js';
 
 /** The player sounds in the kitchen, and another output is the default. */
@@ -103,6 +104,32 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await foot.getByRole('button', { name: /^Pause: / }).tap();
     const louder = { do: 'delta', target: kitchen, delta: 0.05 };
     await commandsAre(louder, louder, { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' });
+  });
+
+  test("a button, an arrow key and a notch of the wheel move a volume by the node's step", async (t) => {
+    const own = new NodeWithPage({ ui: { enabled: true, volumeStep: 2 } }).up({ audio: IN_THE_KITCHEN });
+    t.after(() => own.close());
+    await page.goto(own.url);
+    const foot = page.locator('.foot');
+    const slider = foot.getByRole('slider', { name: 'Volume on Kitchen' });
+    const received = (): object[] =>
+      own.backends.requests.flatMap(({ command }) => (command.do === 'status' ? [] : [command]));
+    const next = async (expected: object, act: () => Promise<unknown>): Promise<void> => {
+      own.backends.requests.length = 0;
+      await act();
+      await until(JSON.stringify(expected), () => isDeepStrictEqual(received(), [expected]));
+    };
+    const to = (volume: number) => ({ do: 'volume', target: kitchen, volume });
+    await foot.getByRole('button', { name: 'Quieter' }).waitFor();
+    await next({ do: 'delta', target: kitchen, delta: -0.02 }, () =>
+      foot.getByRole('button', { name: 'Quieter' }).tap(),
+    );
+    await next(to(0.32), () => slider.press('ArrowUp'));
+    await next(to(0.3), () => slider.press('ArrowLeft'));
+    await next(to(1), () => slider.press('End'));
+    await next(to(0.98), () => slider.press('ArrowDown'));
+    await slider.hover();
+    await next(to(1), () => page.mouse.wheel(0, -60));
   });
 
   test('all outputs are muted at once, and those muted before stay so when all are unmuted', async () => {

@@ -21,7 +21,7 @@ const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
  * Each need of a route: the key that a 404 without it names, and the sections of a configuration without it.
  */
 const WITHOUT = {
-  page: ['api.ui.enabled', { api: { ...api, ui: { enabled: false } } }],
+  page: ['api.ui.enabled', { api: { ...api, ui: { ...api.ui, enabled: false } } }],
   logs: ['api.logs', { api: { ...api, logs: false } }],
   stream: ['api.sse.enabled', { api: { ...api, sse: { enabled: false, maxClients: 1 } } }],
   audio: ['pulseaudio.enabled', { audio: { ...audio, enabled: false } }],

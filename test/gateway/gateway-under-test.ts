@@ -22,7 +22,7 @@ export const SETTINGS: RouteSettings = {
     cors: { origins: [] },
     hosts: [],
     sse: { enabled: true, maxClients: 4 },
-    ui: { enabled: true },
+    ui: { enabled: true, volumeStep: 5 },
     logs: true,
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },

@@ -34,6 +34,7 @@ describe('every route with every backend', () => {
       zeroconf: false,
       mqtt: false,
     },
+    volume_step: 0.05,
   };
   const reads: [path: string, check: (body: unknown) => void][] = [
     ['/server', (body) => assert.deepEqual(body, SERVER)],

@@ -57,6 +57,11 @@ export const ServerRecord = closed({
     zeroconf: Type.Boolean(),
     mqtt: Type.Boolean(),
   }),
+  volume_step: Type.Number({
+    minimum: 0.01,
+    maximum: 0.1,
+    description: 'what a button or key of the page moves a volume by',
+  }),
 });
 
 export const HealthRecord = closed({

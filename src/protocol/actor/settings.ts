@@ -89,7 +89,8 @@ export interface Settings {
     readonly cors: { readonly origins: readonly string[] };
     readonly hosts: readonly string[];
     readonly sse: { readonly enabled: boolean; readonly maxClients: number };
-    readonly ui: { readonly enabled: boolean };
+    /** `volumeStep`: percent. */
+    readonly ui: { readonly enabled: boolean; readonly volumeStep: number };
     /** The logs of units can be read. */
     readonly logs: boolean;
   };

@@ -59,7 +59,7 @@ export const KEYS = {
     cors: { origins: key([], read.listOf(read.checkedText('an origin', text.corsOrigin))) },
     hosts: key([], read.listOf(read.checkedText('a host name', text.hostName))),
     sse: { enabled: key(true, read.flag), maxClients: key(256, read.integer(1, 10000)) },
-    ui: { enabled: key(true, read.flag) },
+    ui: { enabled: key(true, read.flag), volumeStep: key(5, read.integer(1, 10)) },
     logs: key(true, read.flag),
   },
   systemd: { enabled: key(true, read.flag), system: key([], read.units), user: key([], read.units) },

@@ -93,7 +93,8 @@ bluetooth: {enabled: true, adapter: hci2, pairingTimeout: ${HASTENED.pairingTime
 `;
 
 const BARE = 'sse: {enabled: false}, ui: {enabled: false}, logs: false';
-const PLAIN = 'hosts: [music.example.org], cors: {origins: ["http://app.lan"]}, sse: {maxClients: 1}';
+const PLAIN =
+  'hosts: [music.example.org], cors: {origins: ["http://app.lan"]}, sse: {maxClients: 1}, ui: {volumeStep: 2}';
 
 function startLogind(t: Ending, address: string): Promise<BusService> {
   return BusService.start(t, address, 'org.freedesktop.login1', {

@@ -99,6 +99,15 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     },
   },
   {
+    drives: ['key api.ui.volumeStep'],
+    title: 'api.ui.volumeStep is told to the page',
+    run: async ({ house, plain }) => {
+      const step = async (driver: typeof house) =>
+        (await driver.read<{ readonly volume_step: number }>('/server')).volume_step;
+      assert.deepEqual([await step(plain), await step(house)], [0.02, 0.05]);
+    },
+  },
+  {
     drives: ['operation openapi'],
     title: 'the document describes the routes that exist',
     run: async ({ house, bare }) => {

@@ -41,6 +41,7 @@ api:
     maxClients: 10
   ui:
     enabled: false
+    volumeStep: 2
   logs: false
 systemd:
   enabled: false

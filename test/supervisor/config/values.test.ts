@@ -139,6 +139,11 @@ accepted('api.sse.maxClients', '10000', 10000);
 for (const clients of ['0', '10001'])
   refused('api.sse.maxClients', clients, `must be a whole number from 1 to 10000, not ${clients}`);
 
+accepted('api.ui.volumeStep', '1', 1);
+accepted('api.ui.volumeStep', '10', 10);
+for (const step of ['0', '11', '2.5'])
+  refused('api.ui.volumeStep', step, `must be a whole number from 1 to 10, not ${step}`);
+
 accepted('api.sse.enabled', 'true', true);
 accepted('api.sse.enabled', 'false', false);
 refused('api.sse.enabled', 'yes', 'must be true or false, not the text "yes"');
