@@ -31,16 +31,12 @@ export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
   return wrongType === undefined ? parseJson(bytes) : failed(wrongType);
 }
 
-/**
- * If no body is required, `{}` counts as none; `null` does too where no body is allowed, because some clients
- * always send JSON.
- */
+/** If no body is required, `{}` and `null` count as none, because some clients always send JSON. */
 export async function checkBody(
   { body, isRequired, absent }: Pick<ChangeOperation, 'body' | 'isRequired' | 'absent'>,
   json: unknown,
 ): Promise<ParsedBody> {
-  const isAbsent = isEmptyBody(json) || (json === null && body === undefined);
-  if (isAbsent && !isRequired) return success(absent);
+  if (isEmptyBody(json) && !isRequired) return success(absent);
   if (body === undefined) return badBody('This route takes no fields');
   const { bodyFault } = await import('./body-schemas.js');
   const fault = bodyFault(body, json);
@@ -76,7 +72,7 @@ function parseJson(bytes: Uint8Array): ParsedBody {
 }
 
 function isEmptyBody(json: unknown): boolean {
-  if (json === undefined) return true;
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return false;
+  if (json === undefined || json === null) return true;
+  if (typeof json !== 'object' || Array.isArray(json)) return false;
   return Object.keys(json).length === 0;
 }

@@ -99,7 +99,11 @@ const OutputCard = memoized(({ output, card }: OutputProps) => {
 function DefaultButton({ output }: { readonly output: OutputRecord }) {
   const node = useNode();
   const label = translate('makeDefaultOf', { name: output.label });
-  const { displayed, set } = useControl(output.default, () => node.setDefaultOutput(output.id), label);
+  const { displayed, set } = useControl(
+    output.default,
+    () => node.setDefaultOutput(output.id, { move: true }),
+    label,
+  );
   // One button for both states, so that it keeps the focus.
   return (
     <Button class="default" label={label} isPressed={displayed} onClick={() => displayed || set(true)}>

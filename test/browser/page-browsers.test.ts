@@ -105,7 +105,7 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
     test('works: it shows its node, sends commands, asks questions, and notices a loss', async () => {
       assert.equal(await page.evaluate('AbortSignal.timeout ?? [].findLast ?? navigator.locks'), undefined);
       await page.getByRole('button', { name: 'Make default: Kitchen' }).click();
-      assert.deepEqual(await nextCommand(), { do: 'default', output: '1' });
+      assert.deepEqual(await nextCommand(), { do: 'default', output: '1', move: true });
       await page.getByRole('slider', { name: 'Volume of Living room' }).first().press('Home');
       await nextCommand();
       await page.getByRole('button', { name: 'Switch off' }).click();

@@ -19,7 +19,7 @@ const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command
   ['button', 'Stop Music Player Daemon', { do: 'stop', ...MPD }],
   ['switch', 'Start Music Player Daemon automatically', { do: 'disable', ...MPD }],
   ['button', 'Start AirPlay receiver', { do: 'start', scope: 'user', unit: 'shairport-sync.service' }],
-  ['button', 'Make default: Kitchen', { do: 'default', output: '1' }],
+  ['button', 'Make default: Kitchen', { do: 'default', output: '1', move: true }],
   ['button', 'Check now', { do: 'check' }],
   ['button', 'Pause', { do: 'pause', player: PLAYER }],
   ['button', 'Next', { do: 'next', player: PLAYER }],

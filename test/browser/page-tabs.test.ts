@@ -75,7 +75,7 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     for (const each of all) {
       node.backends.requests.length = 0;
       await each.getByRole('button', { name: 'Make default: Kitchen' }).click();
-      assert.deepEqual(await nextCommand(), { do: 'default', output: '1' });
+      assert.deepEqual(await nextCommand(), { do: 'default', output: '1', move: true });
     }
   });
 

@@ -50,6 +50,7 @@ describe('values', () => {
   const rows: [name: keyof typeof BODIES, body: string, value: unknown][] = [
     ['none', '{}', undefined],
     ['none', ' null ', undefined],
+    ['mute', 'null', undefined],
     ['mute', '\uFEFF{"muted":false}', { muted: false }],
     ['volume', '{"volume":1.0}', { volume: 1 }],
     ['volume', '{"volume":5e-1}', { volume: 0.5 }],
@@ -65,7 +66,7 @@ describe('values', () => {
 
 describe('faults', () => {
   const rows: [name: keyof typeof BODIES, body: string | Buffer, detail: string | RegExp][] = [
-    ['mute', 'null', 'The body must be an object with muted, got null'],
+    ['port', 'null', 'The body must be an object with port, got null'],
     ['volume', '{"volume":1.2}', 'Field volume must be a number between 0 and 1, got 1.2'],
     ['volume', '{"volume":"1"}', 'Field volume must be a number between 0 and 1, got "1"'],
     ['volume', '{"volume":null}', 'Field volume must be a number between 0 and 1, got null'],

@@ -8,6 +8,7 @@ export const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
   port: { port: 'analog-output-headphones' },
   profile: { profile: 'output:hdmi-stereo' },
   balance: { balance: -0.2 },
+  makeDefault: { move: true },
   move: { output: 'kitchen' },
   seek: { offset: -10_000_000 },
   position: { position: 60_000_000 },

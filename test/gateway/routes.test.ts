@@ -98,6 +98,8 @@ describe('every route with every backend', () => {
     ...loudness('/audio/clients/Radio%20%231', { kind: 'client', ref: 'Radio #1' }),
     [`${OUTPUT}/default`, undefined, audio({ do: 'default', output: '3' })],
     [`${OUTPUT}/default`, '{}', audio({ do: 'default', output: '3' })],
+    [`${OUTPUT}/default`, 'null', audio({ do: 'default', output: '3' })],
+    [`${OUTPUT}/default`, '{"move":true}', audio({ do: 'default', output: '3', move: true })],
     [`${OUTPUT}/port`, '{"port":"headphones"}', audio({ do: 'port', output: '3', port: 'headphones' })],
     [`${OUTPUT}/balance`, '{"balance":-0.25}', audio({ do: 'balance', output: '3', balance: -0.25 })],
     ['/audio/cards/%3A/profile', '{"profile":"off"}', audio({ do: 'profile', card: ':', profile: 'off' })],

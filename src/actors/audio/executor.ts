@@ -19,6 +19,7 @@ import {
 } from './commands.js';
 import type { ReadRequest } from './refetch.js';
 import type { SoundState } from './state.js';
+import { streamMoves } from './stream-moves.js';
 import type { Waker } from './wake.js';
 
 export interface CommandTiming {
@@ -124,12 +125,30 @@ export class Executor {
     if (result.ok && plan.remember !== undefined) state.putBalance(plan.remember.sink, plan.remember.balance);
     // No longer than the command's deadline: the server's reply is the answer even if the read hangs.
     if (result.ok || missing) await this.#readAgain(plan.after, latest);
+    if (result.ok && command.do === 'default' && command.move === true)
+      return this.#moveStreams(command.output, latest);
     const { setting } = plan;
     if (result.ok && setting.command === 'SET_SINK_VOLUME')
       state.putRequested(setting.args.index, loudestOf(setting.args.volume));
     if (result.ok) return OK;
     if (missing) return { ok: false, ...missingFault(state, command) };
     return this.#failure(plan.setting.command, result.error);
+  }
+
+  /** A stream that the server does not move stays where it is, which is no failure. */
+  async #moveStreams(output: string, latest: number): Promise<Answer> {
+    const { state } = this.#performer;
+    const read: ReadRequest = { of: 'sink-input' };
+    // The server has moved some of them by itself.
+    await this.#readAgain(read, latest);
+    for (const setting of streamMoves(state, output)) {
+      if (!this.#isInTime(latest)) return failure('timeout', 'Moving the streams took too long');
+      const { index } = setting.args;
+      const result = await this.#performer.send(setting, { ...read, index }, latest - this.#now());
+      if (!result.ok && result.error.kind !== 'server') return this.#failure(setting.command, result.error);
+    }
+    await this.#readAgain(read, latest);
+    return OK;
   }
 
   /**

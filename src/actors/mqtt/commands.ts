@@ -112,13 +112,24 @@ function memberRequests(found: MatchedTopic, json: unknown, payload: string): re
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   const values = new Map<string, unknown>(isObject ? Object.entries(json) : []);
   const named = found.members.filter(({ name }) => values.has(name));
-  const operations = new Set(named.map(({ operation }) => operation));
-  if (named.length > 0 && named.length === values.size && named.length === operations.size)
-    return named.map((way) => queuedRequest(found, way, memberRequest(found, way, values.get(way.name))));
+  const asking = named.filter((way) => !addsNothing(way, named, values));
+  const operations = new Set(asking.map(({ operation }) => operation));
+  if (named.length > 0 && named.length === values.size && asking.length === operations.size)
+    return asking.map((way) => queuedRequest(found, way, memberRequest(found, way, values.get(way.name))));
   // Runs no member: one operation gets the whole payload, and refuses it.
   const [way = found.members[0]] = named;
   const whole = json === undefined ? { unread: payload } : { body: json };
   return [queuedRequest(found, undefined, { operation: way?.operation, params: found.params, ...whole })];
+}
+
+/** True for a bare `true` beside another member of the same operation. */
+function addsNothing(
+  { isBare, name, operation }: NamedOperation,
+  named: readonly NamedOperation[],
+  values: ReadonlyMap<string, unknown>,
+): boolean {
+  const isTrue = isBare === true && values.get(name) === true;
+  return isTrue && named.some((other) => other.operation === operation && other.name !== name);
 }
 
 function memberRequest({ params }: MatchedTopic, way: NamedOperation, value: unknown): BridgeRequest {
@@ -127,9 +138,9 @@ function memberRequest({ params }: MatchedTopic, way: NamedOperation, value: unk
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return { operation, params: { ...params, [name]: text } };
   }
-  // An operation without a body is asked for by `true`, and refuses any other value.
-  const isBare = change.body === undefined && value === true;
-  return { operation, params, ...(!isBare && { body: { [of]: value } }) };
+  // The operation refuses any other value than `true`.
+  const isAlone = way.isBare === true && value === true;
+  return { operation, params, ...(!isAlone && { body: { [of]: value } }) };
 }
 
 /** The request as it is carried out: where a name alone could mean another thing, its id. */

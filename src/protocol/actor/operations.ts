@@ -34,6 +34,8 @@ export interface MqttName {
   readonly topic?: string;
   /** The body's member, if its name differs from `name`. */
   readonly of?: string;
+  /** The value `true` asks for the operation, and is no member of its body. */
+  readonly isBare?: true;
   /** A newer command that sets the same thing replaces a waiting one. Absent: every command counts. */
   readonly sets?: string;
 }
@@ -252,9 +254,21 @@ const TABLE = {
   setOutputVolume: volume(OUTPUT, 'an output', outputTarget),
   muteClient: mute(CLIENT, 'a client', clientTarget),
   setClientVolume: volume(CLIENT, 'a client', clientTarget),
-  setDefaultOutput: post('audio', OUTPUT, 'default', 'Makes an output the default', {
-    mqtt: [member('default'), { by: 'member', name: 'output', topic: 'audio/server', sets: 'default' }],
-  }),
+  setDefaultOutput: post(
+    'audio',
+    OUTPUT,
+    'default',
+    'Makes an output the default, and may move all streams',
+    {
+      body: 'makeDefault',
+      absent: {},
+      mqtt: [
+        { by: 'member', name: 'default', isBare: true, sets: 'default' },
+        { by: 'member', name: 'output', topic: 'audio/server', sets: 'default' },
+        member('move', 'default'),
+      ],
+    },
+  ),
   setOutputPort: post('audio', OUTPUT, 'port', 'Switches an output to one of its ports', {
     body: 'port',
     mqtt: [member('port')],

@@ -321,6 +321,9 @@ export const BODIES = {
   port: closed({ port: Name }),
   profile: closed({ profile: Name }),
   balance: closed({ balance: Type.Number({ minimum: -1, maximum: 1 }) }),
+  makeDefault: closed({
+    move: Type.Optional(Type.Boolean({ description: 'also moves all streams there' })),
+  }),
   move: closed({ output: Type.Union([Name, Type.Integer({ minimum: 0 })]) }),
   seek: closed({ offset: Type.Integer({ ...EXACT, description: 'microseconds' }) }),
   position: closed({

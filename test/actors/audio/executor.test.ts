@@ -6,6 +6,7 @@ import type { SoundCommand } from '../../../src/actors/audio/commands.js';
 import { type CommandTiming, Executor, type Performer } from '../../../src/actors/audio/executor.js';
 import type { ReadRequest } from '../../../src/actors/audio/refetch.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
+import { streamMoves } from '../../../src/actors/audio/stream-moves.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
 import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/outcome.js';
 import { faultOf } from '../recorder.js';
@@ -92,6 +93,48 @@ test('a command for an output that sleeps is overtaken by those for others, and 
   assert.deepEqual(await Promise.all(answers.slice(0, 2)), [OK, OK]);
   const expected = ['SET_DEFAULT_SINK kitchen', 'SET_SINK_VOLUME 1', 'SET_SINK_MUTE 0', 'SET_SINK_VOLUME 0'];
   assert.deepEqual(sent, expected);
+});
+
+describe('a default that takes the streams along', () => {
+  const COMMAND: SoundCommand = { do: 'default', output: 'living', move: true };
+  const INVALID: RequestError = { kind: 'server', code: 3, name: 'INVALID', meaning: 'invalid argument' };
+
+  /** Four streams play elsewhere: one that the server refuses to move, one of a group, two others. */
+  function moving(refusal: RequestError) {
+    const state = filled();
+    state.putSink(sinkInfo(1, 'group', { ownerModule: 7 }));
+    state.putInput(inputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: 7 }));
+    state.putInput(inputInfo(8, 'Show', { sink: 1 }));
+    state.putInput(inputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: 8 }));
+    const moved: (number | undefined)[] = [];
+    const send: Performer['send'] = async ({ command, args }) => {
+      if (command !== 'MOVE_SINK_INPUT') return { ok: true, value: undefined };
+      moved.push(args.index);
+      return args.index === 6 ? { ok: false, error: refusal } : { ok: true, value: undefined };
+    };
+    return { moved, executor: new Executor(performing({ state, send }), TIMING) };
+  }
+
+  test('moves all but those of groups, and a refusal by the server is no failure', async () => {
+    const { moved, executor } = moving(INVALID);
+    assert.deepEqual(await executor.run(COMMAND), OK);
+    assert.deepEqual(moved, [6, 8, 9]);
+  });
+
+  test('fails where the server does not answer', async () => {
+    const { moved, executor } = moving({ kind: 'timeout' });
+    assert.equal(faultOf(await executor.run(COMMAND)), 'timeout');
+    assert.deepEqual(moved, [6]);
+  });
+
+  test('moves no passthrough above a limit', async () => {
+    const state = new SoundState({ outputs: {}, volumeLimit: { living: 0.5 } });
+    state.putSink(sinkInfo(0, 'living'));
+    state.putInput(inputInfo(5, 'Film', { sink: 9, hasVolume: false }));
+    assert.deepEqual(streamMoves(state, 'living'), []);
+    state.putInput(inputInfo(5, 'Film', { sink: 9 }));
+    assert.equal(streamMoves(state, 'living').length, 1);
+  });
 });
 
 test('a command that an earlier reading refuses is planned anew from a new reading', async () => {

@@ -102,6 +102,29 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       if (kind === 'pipewire') test('gets its restored volume before a step is added', restoredStep);
     });
 
+    test('a default takes along what plays, but for what the server does not let be moved', async (t) => {
+      const { server, recorder, run } = await node(t);
+      const playing = await server.play({ sink: 'living', name: 'News' });
+      const following = await server.play({ name: 'Following' });
+      const args = 'slaves=living,kitchen sink_name=both'.split(' ');
+      await server.pactl('load-module', 'module-combine-sink', ...args);
+      await server.pactl('load-module', 'module-null-sink', 'sink_name=attic');
+      const whole = await server.play({ sink: 'both', name: 'Everywhere' });
+      await until('all of it is published', () => recorder.output('attic') && recorder.client(whole.id));
+      const own = (await server.sinkInputs()).filter(
+        ({ properties }) => !properties['application.process.id'],
+      );
+      assert.equal(own.length, 2);
+      await run({ do: 'default', output: 'attic', move: true });
+      const streams = [playing, following, whole];
+      const outputs = streams.map(({ id }) => recorder.client(id)?.output);
+      assert.deepEqual(outputs, ['attic', 'attic', 'attic']);
+      const attic = (await server.sinks()).find(({ name }) => name === 'attic');
+      const there = (await server.sinkInputs()).filter(({ sink }) => sink === attic?.index);
+      assert.deepEqual(there.map(({ index }) => index).sort(), streams.map(({ id }) => id).sort());
+      assert.equal((await server.pactl('get-default-sink')).trim(), 'attic');
+    });
+
     test('names and balance outlive a server that hangs and goes on', async (t) => {
       const { server, recorder, run } = await node(t, { requestMs: 1_000, authMs: 1_000, reconcileMs: 100 });
       await server.play({ sink: 'kitchen' });

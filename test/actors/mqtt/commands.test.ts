@@ -35,6 +35,13 @@ const ROWS: readonly Row[] = [
     ['setDefaultOutput a/b'],
   ],
   ['audio/outputs/x/set', '{"default": false}', ['setDefaultOutput x', { default: false }]],
+  ['audio/outputs/x/set', '{"move": true}', ['setDefaultOutput x', { move: true }]],
+  ['audio/outputs/x/set', '{"default": true, "move": true}', ['setDefaultOutput x', { move: true }]],
+  [
+    'audio/outputs/x/set',
+    '{"default": false, "move": true}',
+    ['setDefaultOutput x', { default: false, move: true }],
+  ],
   ['audio/outputs/set/set', '{"muted": true}', ['muteOutput set', { muted: true }]],
   ['audio/cards/hw%2F0/set', '{"profile": "off"}', ['setCardProfile hw/0', { profile: 'off' }]],
   ['audio/clients/🎵 1/set', '{"output": "k"}', ['moveClient 🎵 1', { output: 'k' }]],

@@ -114,6 +114,18 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     },
   },
   {
+    drives: ['operation setDefaultOutput'],
+    title: 'what plays moves with the default where the body says so',
+    run: (node) =>
+      withStream(node, async (id) => {
+        await node.house.post('/audio/outputs/kitchen/default', { move: true });
+        const clients = await node.house.read<readonly ClientRecord[]>('/audio/clients');
+        assert.equal(clients.find((client) => client.id === id)?.output, 'kitchen');
+        await node.house.post('/audio/outputs/living/default');
+        await pactl(node, /^living$/m, 'get-default-sink');
+      }),
+  },
+  {
     drives: ['event audio.output.removed'],
     title: 'an output that goes is an event',
     run: async ({ house, sound }) => {
