@@ -91,6 +91,8 @@ export class Connections<C extends Connection> {
   /** Tells whether a peer must lose a connection; undefined if no peer must. */
   #givers(): ((peer: Peer) => boolean) | undefined {
     const { connections, reserved, perPeer } = this.#limits;
+    // The ordinary case: so few connections exceed no bound, whoever has them.
+    if (this.#open.length <= Math.min(perPeer, connections - reserved)) return undefined;
     const local = this.#peers.get(LOOPBACK)?.open ?? 0;
     const others = this.#open.length - local;
     const isLocal = ({ name }: Peer): boolean => name === LOOPBACK;

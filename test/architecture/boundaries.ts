@@ -189,10 +189,5 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/shared-live.ts': 'passes on how far the clock of the node is behind',
   'src/page/tabs.ts': 'orders the tabs by age, and waits for objections and for one that has crashed',
   'src/page/pulse.ts': 'asks whether the node still answers',
-  'src/actors/audio/backend.ts': 'connects, waits and reconciles',
-  'src/actors/audio/executor.ts': 'bounds a command',
-  'src/actors/audio/wake.ts': 'bounds the wait for an output',
-  'src/actors/audio/profile-switch.ts': 'bounds the wait for a profile',
-  'src/actors/audio/no-card.ts': 'waits until it has lasted',
   'src/actors/audio/server-files.ts': 'waits for a socket or a delay, and bounds the wait for a file',
 };

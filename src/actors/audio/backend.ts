@@ -2,7 +2,7 @@
 // decides when there is a connection and which status is published; the work on a connection is in
 // connection.ts.
 
-import { backoffMs } from '../../host/clock.js';
+import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js';
 import { homeDirectory } from '../../host/user-directories.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
@@ -77,6 +77,8 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #settings: AudioSettings;
   readonly #context: ServerContext;
   readonly #publish: Publisher;
+  readonly #clock: Clock;
+  readonly #timers: Timers<'reconcile'>;
   readonly #timing: Timing;
   readonly #publisher: SoundPublisher;
   readonly #state: SoundState;
@@ -90,10 +92,18 @@ export class AudioBackend implements Actor<AudioCommand> {
   /** Why there is no connection; undefined until a reason has been published. */
   #detail: string | undefined;
 
-  constructor(settings: AudioSettings, context: ServerContext, publish: Publisher, timing: Timing = TIMING) {
+  constructor(
+    settings: AudioSettings,
+    context: ServerContext,
+    publish: Publisher,
+    clock: Clock,
+    timing: Timing = TIMING,
+  ) {
     this.#settings = settings;
     this.#context = context;
     this.#publish = publish;
+    this.#clock = clock;
+    this.#timers = new Timers(clock);
     this.#timing = timing;
     this.#publisher = new SoundPublisher(publish, settings);
     this.#state = new SoundState(settings);
@@ -138,7 +148,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         this.#publish.status('connecting', ended.detail);
       this.#detail = ended.detail;
       attempt = attemptAfter(attempt, ended.upMs, this.#timing.stableMs);
-      if (await socketOrDelay(sockets, backoffMs(attempt, Math.random()), signal)) attempt = 0;
+      if (await socketOrDelay(sockets, backoffMs(attempt, this.#clock.random()), signal)) attempt = 0;
     }
   }
 
@@ -173,7 +183,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     };
     return new Promise((resolve) => {
       let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });
-      const noCard = new NoCardWatch(this.#publish, this.#timing.noCardMs);
+      const noCard = new NoCardWatch(this.#publish, this.#clock, this.#timing.noCardMs);
       // A server that hangs in the handshake must not keep us from the one that has taken its place.
       const watch = new AbortController();
       const place = { path, before: fileIdentity(path) };
@@ -187,6 +197,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         openLink,
         state: this.#state,
         publisher: this.#publisher,
+        clock: this.#clock,
         timing: this.#timing,
         publishLevel: (level) => this.#publish.level(level),
         log: (level, message, fields) => this.#publish.log(level, message, fields),
@@ -213,25 +224,30 @@ export class AudioBackend implements Actor<AudioCommand> {
    * Called when everything has been published once. Returns the function to call when the connection ends.
    */
   #up(connection: SoundConnection, path: string): (detail: string) => ConnectionEnd {
-    const since = performance.now();
-    const reconcile = setInterval(() => {
-      if (this.#lacksDefault(connection.state))
-        connection.close({ kind: 'transport-failed', detail: 'it names no default output' });
-      else connection.readAll();
-    }, this.#timing.reconcileMs);
+    const since = this.#clock.monotonic();
+    this.#reconcileLater(connection);
     const { kind } = this.#state;
     this.#live = connection;
     this.#publish.status('up');
     if (this.#isWatched) connection.meters.watch(true);
     this.#publish.log('info', 'connected to the sound server', { path, kind });
     return (detail) => {
-      clearInterval(reconcile);
+      this.#timers.cancel('reconcile');
       this.#live = undefined;
       this.#publisher.forget();
       if (this.#stop.signal.aborted) return { detail };
       this.#publish.status('connecting', detail);
-      return { detail, upMs: performance.now() - since };
+      return { detail, upMs: this.#clock.monotonic() - since };
     };
+  }
+
+  #reconcileLater(connection: SoundConnection): void {
+    this.#timers.set('reconcile', this.#timing.reconcileMs, () => {
+      this.#reconcileLater(connection);
+      if (this.#lacksDefault(connection.state))
+        connection.close({ kind: 'transport-failed', detail: 'it names no default output' });
+      else connection.readAll();
+    });
   }
 
   /**
@@ -261,7 +277,7 @@ export default actorThread<'audio'>((settings, publish) => {
   // Not os.userInfo(), which fails for a user who is not in the user database.
   const uid = process.getuid?.() ?? 0;
   const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
-  return new AudioBackend(settings, context, publish);
+  return new AudioBackend(settings, context, publish, systemClock);
 });
 
 /**

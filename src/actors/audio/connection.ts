@@ -1,14 +1,13 @@
 // One live connection to the sound server: subscribes, reads what events mark as dirty, publishes
 // differences. It neither dials nor redials.
 
-import { monotonic } from '../../host/clock.js';
+import type { Clock } from '../../host/clock.js';
 import { AUDIO_MASK, type RequestName, type SubscriptionEvent } from '../../protocol/pulse/commands.js';
 import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
 import type { Link } from '../dial.js';
 import type { Publisher } from '../runtime.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
-import { LimitGuard } from './limit-guard.js';
 import { LimitKeeper } from './limit-keeper.js';
 import { Meters } from './meters.js';
 import { type DesiredProfile, desiredProfile, ProfileSwitch } from './profile-switch.js';
@@ -29,17 +28,14 @@ import {
 import type { RecordKind, SoundState } from './state.js';
 import { type OpenLink, Waker } from './wake.js';
 
-interface ConnectionTiming extends CommandTiming {
-  /** Until a card's new profile has made its outputs, in ms. */
-  readonly switchMs: number;
-}
-
 interface ConnectionContext {
   readonly openLink: OpenLink;
   /** Outlives the connection (see `SoundState.enterLife`). */
   readonly state: SoundState;
   readonly publisher: SoundPublisher;
-  readonly timing: ConnectionTiming;
+  readonly clock: Clock;
+  /** `switchMs`: until a card's new profile has made its outputs. */
+  readonly timing: CommandTiming & { readonly switchMs: number };
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
   /** Called after each publication of more than streams; the first is of everything. */
@@ -54,8 +50,8 @@ export class SoundConnection implements Performer {
   readonly #context: ConnectionContext;
   readonly #link: Link;
   readonly #waker: Waker;
-  readonly #guard: LimitGuard;
-  readonly #limits: LimitKeeper;
+  /** Undefined where the configuration limits no output. */
+  readonly #limits: LimitKeeper | undefined;
   readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
     server: new Refetch('server'),
     sink: new Refetch('sink'),
@@ -72,12 +68,12 @@ export class SoundConnection implements Performer {
   #ended = false;
 
   constructor(context: ConnectionContext) {
-    const { openLink, state, timing, publishLevel } = context;
+    const { openLink, state, clock, timing, publishLevel } = context;
     this.#context = context;
     this.state = state;
-    this.executor = new Executor(this, timing);
-    this.#guard = new LimitGuard(state, monotonic);
-    this.#limits = new LimitKeeper(this.#guard, (command) => this.executor.run(command), context.log);
+    this.executor = new Executor(this, timing, clock);
+    if (!state.limits.areNone)
+      this.#limits = new LimitKeeper(state, clock, (command) => this.executor.run(command), context.log);
     this.#link = openLink({
       onReady: () => this.#begin(),
       onEvent: this.#onEvent,
@@ -88,8 +84,8 @@ export class SoundConnection implements Performer {
         context.onClosed(reason);
       },
     });
-    this.#waker = new Waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
-    this.meters = new Meters(openLink, state, publishLevel);
+    this.#waker = new Waker(openLink, state, clock, timing.wakeMs, () => this.executor.proceed());
+    this.meters = new Meters(openLink, state, clock, publishLevel);
   }
 
   close(reason: ClosedReason): void {
@@ -136,7 +132,7 @@ export class SoundConnection implements Performer {
 
   #end(): void {
     this.#ended = true;
-    this.#limits.end();
+    this.#limits?.end();
     this.#switch?.end();
     this.#waker.stop();
     this.meters.stop();
@@ -145,17 +141,18 @@ export class SoundConnection implements Performer {
 
   send(setting: Setting, changes: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
     const { command, args } = setting;
-    const ended = this.#guard.watch(setting);
+    const ended = this.#limits?.watch(setting);
     const refetch = this.#refetch[changes.of];
     // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for
     // both.
     refetch.hold(changes.index);
+    const latest = this.#context.clock.monotonic() + deadlineMs;
     const desired =
-      command === 'SET_CARD_PROFILE' && desiredProfile(this.state, args.index, args.profile, deadlineMs);
+      command === 'SET_CARD_PROFILE' && desiredProfile(this.state, args.index, args.profile, latest);
     return new Promise((resolve) => {
       const settle = (result: Result<unknown>): void => {
         const finish = (): void => {
-          ended(result.ok);
+          ended?.(result.ok);
           resolve(result);
         };
         if (result.ok && desired !== false) void this.#switched(desired).then(finish);
@@ -180,7 +177,8 @@ export class SoundConnection implements Performer {
    */
   #switched(desired: DesiredProfile): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    const change = new ProfileSwitch(this.state, desired, this.#context.timing.switchMs, () => {
+    const { clock, timing } = this.#context;
+    const change = new ProfileSwitch(this.state, desired, clock, timing.switchMs, () => {
       this.#isShaken = true;
       this.#pump();
     });
@@ -284,7 +282,7 @@ export class SoundConnection implements Performer {
     if (this.#switch?.isStillGoing() === true) return;
     this.#switch = undefined;
     const changed = this.#context.publisher.update(this.state);
-    this.#limits.keep();
+    this.#limits?.keep();
     if (this.meters.isWatched) this.meters.follow();
     if (changed?.server === true || changed?.cards.length !== 0) this.#context.onPublished();
   }

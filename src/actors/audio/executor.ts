@@ -2,7 +2,7 @@
 // them. Turns the sound server's replies into answers. It does not plan commands (commands.ts does) and reads
 // nothing itself (the connection does).
 
-import { systemClock, within } from '../../host/clock.js';
+import { type Clock, within } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
@@ -59,16 +59,15 @@ interface QueuedCommand {
 export class Executor {
   readonly #performer: Performer;
   readonly #timing: CommandTiming;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   /** In order of arrival. The supervisor bounds their number. */
   readonly #queue: QueuedCommand[] = [];
   isBusy = false;
 
-  /** `now`: milliseconds of any monotonic clock. */
-  constructor(performer: Performer, timing: CommandTiming, now = () => performance.now()) {
+  constructor(performer: Performer, timing: CommandTiming, clock: Clock) {
     this.#performer = performer;
     this.#timing = timing;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /**
@@ -76,7 +75,7 @@ export class Executor {
    * toggles cancel out.
    */
   run(command: SoundCommand): Promise<Answer> {
-    const latest = this.#now() + this.#timing.commandMs;
+    const latest = this.#clock.monotonic() + this.#timing.commandMs;
     return new Promise((settle) => {
       this.#queue.push({ command, latest, settle });
       this.proceed();
@@ -110,7 +109,7 @@ export class Executor {
   }
 
   #isInTime(latest: number): boolean {
-    return latest - this.#now() >= this.#timing.commandLeastMs;
+    return latest - this.#clock.monotonic() >= this.#timing.commandLeastMs;
   }
 
   /** The command is sent even to an output that did not wake: it applies when the output wakes. */
@@ -120,7 +119,7 @@ export class Executor {
     const plan = await this.#planned(command, latest);
     if (plan.kind === 'nothing') return OK;
     if (plan.kind === 'fault') return { ok: false, ...plan.fault };
-    const result = await this.#performer.send(plan.setting, plan.after, latest - this.#now());
+    const result = await this.#performer.send(plan.setting, plan.after, latest - this.#clock.monotonic());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
     if (result.ok && plan.remember !== undefined) state.putBalance(plan.remember.sink, plan.remember.balance);
     // No longer than the command's deadline: the server's reply is the answer even if the read hangs.
@@ -164,7 +163,11 @@ export class Executor {
   }
 
   #readAgain(read: ReadRequest, latest: number): Promise<void> {
-    return within(systemClock, Math.max(0, latest - this.#now()), this.#performer.readAgain(read));
+    return within(
+      this.#clock,
+      Math.max(0, latest - this.#clock.monotonic()),
+      this.#performer.readAgain(read),
+    );
   }
 
   #failure(command: RequestName, error: RequestError): Answer {

@@ -1,12 +1,14 @@
 // Sets back the outputs that a command, or a Bluetooth device that came, has left above their volume limit,
 // by commands that queue with all others, and logs it.
 
+import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { levelOf } from '../../protocol/pulse/volume.js';
 import type { Publisher } from '../runtime.js';
-import type { SoundCommand } from './commands.js';
-import type { LimitGuard } from './limit-guard.js';
+import type { Setting, SoundCommand } from './commands.js';
+import { LimitGuard } from './limit-guard.js';
+import type { SoundState } from './state.js';
 
 export class LimitKeeper {
   readonly #guard: LimitGuard;
@@ -14,8 +16,13 @@ export class LimitKeeper {
   readonly #log: Publisher['log'];
   #isEnded = false;
 
-  constructor(guard: LimitGuard, run: (command: SoundCommand) => Promise<Answer>, log: Publisher['log']) {
-    this.#guard = guard;
+  constructor(
+    state: SoundState,
+    clock: Pick<Clock, 'monotonic'>,
+    run: (command: SoundCommand) => Promise<Answer>,
+    log: Publisher['log'],
+  ) {
+    this.#guard = new LimitGuard(state, clock.monotonic);
     this.#run = run;
     this.#log = log;
   }
@@ -23,6 +30,11 @@ export class LimitKeeper {
   /** To be called when the connection has ended. */
   end(): void {
     this.#isEnded = true;
+  }
+
+  /** To be called before a command is sent. Returns the function to call when it has ended. */
+  watch(setting: Setting): (isDone: boolean) => void {
+    return this.#guard.watch(setting);
   }
 
   /** To be called when something has been read. */

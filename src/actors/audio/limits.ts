@@ -9,10 +9,13 @@ import { type OutputWishes, wishFor } from './wishes.js';
 const TOLERANCE = 0.005;
 
 export class VolumeLimits {
+  /** True if the configuration limits no output. */
+  readonly areNone: boolean;
   readonly #wishes: OutputWishes;
   readonly #records: SoundRecords;
 
   constructor(wishes: OutputWishes, records: SoundRecords) {
+    this.areNone = wishes.volumeLimit === undefined;
     this.#wishes = wishes;
     this.#records = records;
   }
@@ -22,6 +25,7 @@ export class VolumeLimits {
    * Undefined means no limit.
    */
   of(sink: SinkInfo): number | undefined {
+    if (this.areNone) return undefined;
     const limits = mastersFrom(this.#records, sink).flatMap(
       ({ name }) => wishFor(this.#wishes, name).volumeLimit ?? [],
     );
@@ -30,6 +34,7 @@ export class VolumeLimits {
 
   /** The limit of a stream whose volume can raise its sink's. */
   ofFlat({ sink }: SinkInputInfo): number | undefined {
+    if (this.areNone) return undefined;
     const info = sink === undefined ? undefined : this.#records.sinks.get(sink)?.info;
     return info !== undefined && isFlat(this.#records, info) ? this.of(info) : undefined;
   }

@@ -1,7 +1,7 @@
 // Peak meters while somebody watches: one record stream on the monitor of each output that is playing. Other
 // outputs get none, because PipeWire would wake them. Levels are computed in levels.ts.
 
-import { systemClock, Timers } from '../../host/clock.js';
+import { type Clock, Timers } from '../../host/clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link } from '../dial.js';
 import {
@@ -59,13 +59,14 @@ export class Meters {
   #levels: Map<number, Peaks> = new Map();
   #sent: string | undefined;
   #soon: NodeJS.Immediate | undefined;
-  readonly #timers = new Timers<'pause' | 'retry'>(systemClock);
+  readonly #timers: Timers<'pause' | 'retry'>;
   /** The pace when a level was last sent, or found unchanged. */
   #pace: keyof typeof PAUSES_MS = 'rest';
 
-  constructor(open: OpenLink, state: SoundState, publish: (level: string) => void) {
+  constructor(open: OpenLink, state: SoundState, clock: Clock, publish: (level: string) => void) {
     this.#open = open;
     this.#state = state;
+    this.#timers = new Timers(clock);
     this.#publish = publish;
   }
 

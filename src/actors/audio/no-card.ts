@@ -3,6 +3,7 @@
 
 import { access, constants, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../../host/clock.js';
 import type { Publisher } from '../runtime.js';
 import type { SoundState } from './state.js';
 
@@ -40,12 +41,14 @@ export async function whyNoCard(folder = DEVICES): Promise<string> {
 export class NoCardWatch {
   readonly #publish: Pick<Publisher, 'status' | 'log'>;
   readonly #afterMs: number;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #clock: Pick<Clock, 'after'>;
+  #cancel = (): void => undefined;
   #isWithout = false;
   #isReported = false;
 
-  constructor(publish: Pick<Publisher, 'status' | 'log'>, afterMs: number) {
+  constructor(publish: Pick<Publisher, 'status' | 'log'>, clock: Pick<Clock, 'after'>, afterMs: number) {
     this.#publish = publish;
+    this.#clock = clock;
     this.#afterMs = afterMs;
   }
 
@@ -53,8 +56,8 @@ export class NoCardWatch {
   update(isWithout: boolean): void {
     if (isWithout === this.#isWithout) return;
     this.#isWithout = isWithout;
-    clearTimeout(this.#timer);
-    if (isWithout) this.#timer = setTimeout(() => void this.#report(), this.#afterMs);
+    this.#cancel();
+    if (isWithout) this.#cancel = this.#clock.after(this.#afterMs, () => void this.#report());
     else if (this.#isReported) {
       this.#isReported = false;
       this.#publish.status('up');
@@ -64,7 +67,7 @@ export class NoCardWatch {
 
   /** To be called when the connection has ended. */
   stop(): void {
-    clearTimeout(this.#timer);
+    this.#cancel();
     this.#isWithout = false;
   }
 

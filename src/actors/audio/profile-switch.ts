@@ -1,6 +1,7 @@
 // Decides when a card has switched its profile: PulseAudio has made the new outputs before it replies,
 // PipeWire makes them later, one after the other. It reads nothing.
 
+import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundState } from './state.js';
 
 export interface DesiredProfile {
@@ -15,14 +16,14 @@ export interface DesiredProfile {
 /** PipeWire before 1.5.82 may not announce that a card has a new profile. */
 const READ_AGAIN_MS = 100;
 
-/** To be called before the profile is set; all of it may take `deadlineMs`. */
+/** To be called before the profile is set. `latest`: when the command must end, by the monotonic clock. */
 export function desiredProfile(
   state: SoundState,
   card: number,
   profile: string,
-  deadlineMs: number,
+  latest: number,
 ): DesiredProfile {
-  return { card, profile, streams: streamsWithSink(state), latest: performance.now() + deadlineMs };
+  return { card, profile, streams: streamsWithSink(state), latest };
 }
 
 function streamsWithSink({ inputs, sinks }: SoundState): ReadonlySet<number> {
@@ -50,27 +51,34 @@ export class ProfileSwitch {
   readonly over: Promise<void>;
   readonly #state: SoundState;
   readonly #desired: DesiredProfile;
-  readonly #deadline: NodeJS.Timeout;
-  readonly #reading: NodeJS.Timeout;
+  readonly #readAgain: () => void;
+  readonly #timers: Timers<'deadline' | 'reading'>;
   #isOver = false;
   #resolveOver = (): void => undefined;
 
   /** `readAgain` is called now and then until the switch is over. */
-  constructor(state: SoundState, desired: DesiredProfile, limitMs: number, readAgain: () => void) {
+  constructor(
+    state: SoundState,
+    desired: DesiredProfile,
+    clock: Clock,
+    limitMs: number,
+    readAgain: () => void,
+  ) {
     this.#state = state;
     this.#desired = desired;
+    this.#readAgain = readAgain;
+    this.#timers = new Timers(clock);
     this.over = new Promise((resolve) => {
       this.#resolveOver = resolve;
     });
-    const waitMs = Math.max(0, Math.min(limitMs, desired.latest - performance.now()));
-    this.#deadline = setTimeout(() => this.end(), waitMs);
-    this.#reading = setInterval(readAgain, READ_AGAIN_MS);
+    const waitMs = Math.max(0, Math.min(limitMs, desired.latest - clock.monotonic()));
+    this.#timers.set('deadline', waitMs, () => this.end());
+    this.#readLater();
   }
 
   end(): void {
     this.#isOver = true;
-    clearTimeout(this.#deadline);
-    clearInterval(this.#reading);
+    this.#timers.cancelAll();
     this.#resolveOver();
   }
 
@@ -78,5 +86,12 @@ export class ProfileSwitch {
   isStillGoing(): boolean {
     if (!this.#isOver && isReached(this.#state, this.#desired)) this.end();
     return !this.#isOver;
+  }
+
+  #readLater(): void {
+    this.#timers.set('reading', READ_AGAIN_MS, () => {
+      this.#readLater();
+      this.#readAgain();
+    });
   }
 }

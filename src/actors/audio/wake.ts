@@ -1,6 +1,7 @@
 // Wakes a virtual output of PipeWire 1.4 by capturing its monitor for a moment, before its first command is
 // planned.
 
+import type { Clock } from '../../host/clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link, LinkEvents } from '../dial.js';
 import { peakStream } from './levels.js';
@@ -31,6 +32,7 @@ export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
 export class Waker {
   readonly #open: OpenLink;
   readonly #state: SoundState;
+  readonly #clock: Pick<Clock, 'after'>;
   readonly #limitMs: number;
   readonly #onEnded: () => void;
   /** By the sinks that are being woken. */
@@ -38,9 +40,16 @@ export class Waker {
   readonly waking: ReadonlyMap<number, unknown> = this.#captures;
 
   /** `onEnded` is called each time a sink has woken or will not wake; after `limitMs` at the latest. */
-  constructor(open: OpenLink, state: SoundState, limitMs: number, onEnded: () => void) {
+  constructor(
+    open: OpenLink,
+    state: SoundState,
+    clock: Pick<Clock, 'after'>,
+    limitMs: number,
+    onEnded: () => void,
+  ) {
     this.#open = open;
     this.#state = state;
+    this.#clock = clock;
     this.#limitMs = limitMs;
     this.#onEnded = onEnded;
   }
@@ -80,12 +89,12 @@ export class Waker {
         }),
       onEvent: () => undefined,
       onClosed: () => {
-        clearTimeout(timer);
+        cancel();
         this.#captures.delete(index);
         this.#onEnded();
       },
     });
-    const timer = setTimeout(giveUp, this.#limitMs);
+    const cancel = this.#clock.after(this.#limitMs, giveUp);
     this.#captures.set(index, link);
   }
 }

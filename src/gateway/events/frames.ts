@@ -13,7 +13,7 @@ import {
 } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { JournalEntry } from '../journal.js';
-import { tracklistData, withinLine } from './line-length.js';
+import { DATA_MAX_BYTES, shortenedData, tracklistData } from './line-length.js';
 
 /**
  * Each stream gets a random `retry:` in this range, so that not all clients reconnect at once after a
@@ -89,7 +89,8 @@ export function kindOfEntry(entry: JournalEntry, known: number | undefined): Eve
  * the epoch.
  */
 export function eventDataOf(entry: JournalEntry, date: number): string {
-  return withinLine(entry.collection, wholeDataOf(entry, date));
+  const data = wholeDataOf(entry, date);
+  return Buffer.byteLength(data) <= DATA_MAX_BYTES ? data : shortenedData(entry.collection, data);
 }
 
 function wholeDataOf({ kind, collection, key, json }: JournalEntry, date: number): string {

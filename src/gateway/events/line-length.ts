@@ -19,9 +19,8 @@ const LEFT_OUT: Readonly<Partial<Record<Collection, string>>> = { 'upgrade.info'
  */
 const SHORTER_MAX = [4096, 512, 64, 8];
 
-/** The record, or as much of it as a line may have. */
-export function withinLine(collection: Collection, json: string): string {
-  if (Buffer.byteLength(json) <= DATA_MAX_BYTES) return json;
+/** The part of a record that a line has room for. `json`: its data, which is longer than `DATA_MAX_BYTES`. */
+export function shortenedData(collection: Collection, json: string): string {
   const record: Readonly<Record<string, unknown>> = JSON.parse(json);
   const members = Object.entries(record).filter(([name]) => name !== LEFT_OUT[collection]);
   const kept = Object.fromEntries(members);

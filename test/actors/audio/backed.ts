@@ -2,6 +2,7 @@
 
 import type { TestContext } from 'node:test';
 import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
+import { systemClock } from '../../../src/host/clock.js';
 import type {
   AudioServerRecord,
   CardRecord,
@@ -61,7 +62,7 @@ export function backed(
   const flush = () => undefined;
   const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined, flush };
   const settings = { enabled: true, serveCookie: true, outputs: {}, volumeLimit };
-  const backend = new AudioBackend(settings, context, recorder, { ...TIMING, ...timing });
+  const backend = new AudioBackend(settings, context, recorder, systemClock, { ...TIMING, ...timing });
   t.after(() => backend.stop());
   return { backend, recorder };
 }

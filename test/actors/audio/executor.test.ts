@@ -7,8 +7,11 @@ import { type CommandTiming, Executor, type Performer } from '../../../src/actor
 import type { ReadRequest } from '../../../src/actors/audio/refetch.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { streamMoves } from '../../../src/actors/audio/stream-moves.js';
+import { systemClock } from '../../../src/host/clock.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
 import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/outcome.js';
+import { ManualClock } from '../../manual-clock.js';
+import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
@@ -41,16 +44,16 @@ function performing(parts: Partial<Performer> = {}): Performer {
 
 describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   test('the commands before it use it up', async () => {
-    let now = 100;
+    const clock = new ManualClock();
     const deadlines: number[] = [];
     const send: Performer['send'] = async (_, _changes, deadlineMs) => {
       deadlines.push(deadlineMs);
       // The other commands must arrive at the same time.
       await Promise.resolve();
-      now += 3_000;
+      clock.advance(3_000);
       return { ok: true, value: undefined };
     };
-    const executor = new Executor(performing({ send }), TIMING, () => now);
+    const executor = new Executor(performing({ send }), TIMING, clock);
     const answers = await Promise.all([MUTE, MUTE, MUTE, MUTE].map((command) => executor.run(command)));
     assert.deepEqual(deadlines, [9_000, 6_000, 3_000]);
     assert.deepEqual(answers.slice(0, 3), [OK, OK, OK]);
@@ -63,8 +66,11 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   test('a command is answered in time though the reading after it hangs', async () => {
     const readAgain = () => new Promise<never>(() => undefined);
     const timing = { commandMs: 20, commandLeastMs: 0, wakeMs: 10 };
-    const executor = new Executor(performing({ readAgain }), timing, () => 0);
-    assert.deepEqual(await executor.run(MUTE), OK);
+    const clock = new ManualClock();
+    const answer = new Executor(performing({ readAgain }), timing, clock).run(MUTE);
+    await until('the reading is waited for', () => Promise.resolve(clock.timers > 0));
+    clock.advance(timing.commandMs);
+    assert.deepEqual(await answer, OK);
   });
 });
 
@@ -79,7 +85,11 @@ test('a command for an output that sleeps is overtaken by those for others, and 
     if (command === 'SET_DEFAULT_SINK') state.putServer(serverInfo({ defaultSink: 'kitchen' }));
     return { ok: true, value: undefined };
   };
-  const executor = new Executor(performing({ state, send, isWaking: (sink) => asleep.has(sink) }), TIMING);
+  const executor = new Executor(
+    performing({ state, send, isWaking: (sink) => asleep.has(sink) }),
+    TIMING,
+    systemClock,
+  );
   const commands: readonly SoundCommand[] = [
     { do: 'mute', target: { kind: 'server' }, muted: true },
     { do: 'volume', target: { kind: 'output', ref: 'living' }, volume: 0.5 },
@@ -145,7 +155,7 @@ test('a command that an earlier reading refuses is planned anew from a new readi
     reads.push(read);
     if (reads.length > 1) state.putInput(inputInfo(6, 'Pass'));
   };
-  const executor = new Executor(performing({ state, readAgain }), TIMING);
+  const executor = new Executor(performing({ state, readAgain }), TIMING, systemClock);
   assert.equal(faultOf(await executor.run(command)), 'no-volume');
   assert.deepEqual(await executor.run(command), OK);
   const basis: ReadRequest = { of: 'sink-input', index: 6 };
@@ -189,14 +199,17 @@ describe('every failure has a sentence', () => {
     test(`${detail}: ${fault} for ${JSON.stringify(error)}`, async () => {
       const send: Performer['send'] = async () =>
         error === undefined ? { ok: true, value: undefined } : { ok: false, error };
-      const answer = await new Executor(performing({ send }), TIMING).run(command);
+      const answer = await new Executor(performing({ send }), TIMING, systemClock).run(command);
       assert.deepEqual(answer, { ok: false, fault, detail });
     });
   }
 
   test('a command to the default output fails where there is none', async () => {
     const performer = performing({ state: new SoundState() });
-    const answer = await new Executor(performer, TIMING).run({ do: 'mute', target: { kind: 'server' } });
+    const answer = await new Executor(performer, TIMING, systemClock).run({
+      do: 'mute',
+      target: { kind: 'server' },
+    });
     assert.deepEqual(answer, { ok: false, fault: 'no-such-output', detail: 'There is no default output' });
   });
 
@@ -204,7 +217,7 @@ describe('every failure has a sentence', () => {
     const abandoned: string[] = [];
     const giveUp: Performer['giveUp'] = (command, error) => abandoned.push(`${command} ${error.kind}`);
     const send: Performer['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });
-    await new Executor(performing({ send, giveUp }), TIMING).run(MUTE);
+    await new Executor(performing({ send, giveUp }), TIMING, systemClock).run(MUTE);
     assert.deepEqual(abandoned, ['SET_SINK_INPUT_MUTE timeout']);
   });
 });

@@ -9,6 +9,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { AudioBackend, TIMING } from '../../../src/actors/audio/backend.js';
 import { type FoundServer, findServer, serverPlaces } from '../../../src/actors/audio/server-address.js';
+import { systemClock } from '../../../src/host/clock.js';
 import type { Variables } from '../../../src/host/user-directories.js';
 import { failed, success } from '../../../src/protocol/actor/result.js';
 import { startPulseAudio } from '../../sound/servers.js';
@@ -165,7 +166,7 @@ describe('the backend', { timeout: 60_000 }, () => {
   function started(t: TestContext, env: Variables, home: string) {
     const recorder = new Recorder();
     const settings = { enabled: true, serveCookie: false, outputs: {} };
-    const backend = new AudioBackend(settings, context(env, home), recorder, TIMING);
+    const backend = new AudioBackend(settings, context(env, home), recorder, systemClock, TIMING);
     t.after(() => backend.stop());
     return recorder;
   }
