@@ -143,7 +143,11 @@ export class Executor {
     for (const setting of streamMoves(state, output)) {
       if (!this.#isInTime(latest)) return failure('timeout', 'Moving the streams took too long');
       const { index } = setting.args;
-      const result = await this.#performer.send(setting, { ...read, index }, latest - this.#now());
+      const result = await this.#performer.send(
+        setting,
+        { ...read, index },
+        latest - this.#clock.monotonic(),
+      );
       if (!result.ok && result.error.kind !== 'server') return this.#failure(setting.command, result.error);
     }
     await this.#readAgain(read, latest);

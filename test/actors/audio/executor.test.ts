@@ -122,7 +122,7 @@ describe('a default that takes the streams along', () => {
       moved.push(args.index);
       return args.index === 6 ? { ok: false, error: refusal } : { ok: true, value: undefined };
     };
-    return { moved, executor: new Executor(performing({ state, send }), TIMING) };
+    return { moved, executor: new Executor(performing({ state, send }), TIMING, systemClock) };
   }
 
   test('moves all but those of groups, and a refusal by the server is no failure', async () => {
