@@ -17,12 +17,12 @@ const CHANGES_AT_ONCE = 4;
 /** Rows before the button. A single further row is shown and gets no button. */
 const FIRST_ROWS = 8;
 
-interface StreamsProps extends Pick<NodeState, 'clients' | 'outputs'> {
+interface StreamsProps extends Pick<NodeState, 'clients' | 'outputs' | 'server'> {
   /** State and setter for the streams behind the button. */
   readonly unfolding: readonly [isUnfolded: boolean, unfold: (isUnfolded: boolean) => void];
 }
 
-export function Streams({ clients, outputs, unfolding: [isUnfolded, unfold] }: StreamsProps) {
+export function Streams({ clients, outputs, server, unfolding: [isUnfolded, unfold] }: StreamsProps) {
   const names = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
   // The same object while it has the same content, so that no row is redrawn.
   const options = useMemo(() => names, [JSON.stringify(names)]);
@@ -31,7 +31,13 @@ export function Streams({ clients, outputs, unfolding: [isUnfolded, unfold] }: S
   const drawn = useGrowing(isUnfolded ? clients.size : first, ROWS_AT_ONCE);
   const streams = [...clients.values()].sort((a, b) => a.id - b.id).slice(0, drawn);
   const rows = usePaced(streams).map((stream) => (
-    <StreamRow key={stream.id} stream={stream} options={options} onDrag={setDrag} />
+    <StreamRow
+      key={stream.id}
+      stream={stream}
+      machine={stream.host === server?.hostname ? undefined : stream.host}
+      options={options}
+      onDrag={setDrag}
+    />
   ));
   if (clients.size === 0) return <Empty>{translate('noStreams')}</Empty>;
   // In the same list, so that a row keeps its identity when it appears from behind the button.
@@ -75,12 +81,14 @@ function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
 
 interface RowProps {
   readonly stream: ClientRecord;
+  /** The machine that sends the stream; undefined for the node itself. */
+  readonly machine: string | undefined;
   readonly options: readonly Option[];
   /** Gets undefined when the drag has ended. */
   readonly onDrag: (drag: StreamDrag | undefined) => void;
 }
 
-const StreamRow = memoized(({ stream, options, onDrag }: RowProps) => {
+const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
   const node = useNode();
   const { id, name, app, corked, muted, volume, output = '' } = stream;
   const label = translate('moveOf', { name });
@@ -104,6 +112,7 @@ const StreamRow = memoized(({ stream, options, onDrag }: RowProps) => {
           <ForeignLine class="strong">{name}</ForeignLine>
           <p class="quiet clip">
             <bdi>{app}</bdi>
+            {machine === undefined ? '' : ` · ${translate('fromMachine', { name: machine })}`}
             {corked ? ` · ${translate('paused')}` : ''}
           </p>
         </div>

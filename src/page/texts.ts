@@ -74,6 +74,7 @@ const TEXTS = {
   streams: ['Streams', 'Streams'],
   moreStreams: ['{count} more streams', '{count} weitere Streams'],
   noStreams: ['No app is playing.', 'Gerade spielt kein Programm etwas ab.'],
+  fromMachine: ['from {name}', 'von {name}'],
   paused: ['Paused', 'Angehalten'],
   moveOf: ['Output of {name}', 'Ausgang von {name}'],
   dragOf: ['Drag {name} to another output', '{name} auf einen anderen Ausgang ziehen'],

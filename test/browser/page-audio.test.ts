@@ -88,6 +88,19 @@ describe('the page on a sound server', { skip }, () => {
     await row.waitFor({ state: 'detached' });
   });
 
+  test('a stream of another machine names that machine, and one of the node itself none', async () => {
+    const props = { 'application.process.host': 'laptop' };
+    const { sound } = audible;
+    const [near, far] = await Promise.all([
+      sound.play({ app: 'Radio', name: 'Near' }),
+      sound.play({ app: 'Radio', name: 'Far', props }),
+    ]);
+    const subtitle = (name: string) => page.locator('.stream').filter({ hasText: name }).locator('.quiet');
+    assert.equal(await subtitle('Far').textContent(), 'Radio · from laptop');
+    assert.equal(await subtitle('Near').textContent(), 'Radio');
+    await Promise.all([near.stop(), far.stop()]);
+  });
+
   test('after a restart of the sound server the page comes back by itself', async () => {
     const { sound } = audible;
     await sound.kill('SIGKILL');

@@ -181,12 +181,29 @@ function outputEntities(
   ];
 }
 
+/** Home Assistant keeps each change of an attribute, and leaves out attributes above 16 KiB. */
+const ATTRIBUTE_STREAMS_MAX = 16;
+
+/** The streams that play: where each one does, and which machine sends it. */
+const STREAM_ATTRIBUTES = [
+  '{% set found = namespace(streams=[]) %}',
+  `{% for one in (value_json if value_json is defined else [])[:${ATTRIBUTE_STREAMS_MAX}] %}`,
+  "{% set fields = {'name': one.name, 'host': one.host | default(''), 'output': one.output | default('')} %}",
+  '{% set found.streams = found.streams + [fields] %}',
+  '{% endfor %}',
+  "{{ {'streams': found.streams} | to_json }}",
+].join('');
+
 function defaultOutput(node: DisplayedNode): readonly Draft[] {
   const labels = new Map(outputsOf(node.branch).map(({ name, label }) => [name, label]));
   // A select needs at least one option.
   if (serverOf(node.branch) === undefined || labels.size === 0) return [];
   const what = ['default_output', 'Output', `${node.topic}/audio/server`] as const;
-  return [select(node, what, labels, ['default_sink', 'output'])];
+  const style = {
+    json_attributes_topic: `${node.topic}/audio/clients`,
+    json_attributes_template: STREAM_ATTRIBUTES,
+  };
+  return [select(node, what, labels, ['default_sink', 'output'], style)];
 }
 
 function cardEntities(node: DisplayedNode): readonly Draft[] {

@@ -18,6 +18,7 @@ const PROPS_MAX_BYTES = 8192;
  */
 const NEEDED: ReadonlySet<string> = new Set([
   'media.name',
+  'application.id',
   'application.name',
   'application.process.binary',
   'application.process.host',

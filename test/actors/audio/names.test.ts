@@ -6,6 +6,12 @@ import { ClientNames, type Props, preferredName } from '../../../src/actors/audi
 
 describe('the name of a client', () => {
   const app = { 'application.name': 'Radio', 'application.process.binary': 'radiod' };
+  const machine = { 'application.process.host': 'laptop', 'application.process.user': 'ann' };
+  const tunnel = {
+    ...machine,
+    'application.id': 'org.PulseAudio.PulseAudio',
+    'media.name': 'DAC for pi@node',
+  };
   const rows: readonly (readonly [string, string | undefined, Props, string])[] = [
     ['is its media.name', 'News', { ...app, 'media.name': 'News' }, 'News'],
     ['is the name of the record where the property is missing', 'News', app, 'News'],
@@ -15,6 +21,16 @@ describe('the name of a client', () => {
     ['is (null) when that really is its media.name', '(null)', { 'media.name': '(null)' }, '(null)'],
     ['is its binary where it has no other name', '', { 'application.process.binary': 'radiod' }, 'radiod'],
     ['is "stream" when nothing is known', '', {}, 'stream'],
+    ['is machine and user of the sound server that sends it', 'DAC for pi@node', tunnel, 'laptop (ann)'],
+    ['is so with PipeWire', '', { ...tunnel, 'application.id': 'org.pipewire.PipeWire' }, 'laptop (ann)'],
+    ['is the machine where the user is unknown', '', { ...tunnel, 'application.process.user': '' }, 'laptop'],
+    [
+      'is its own where the machine is unknown',
+      '',
+      { ...tunnel, 'application.process.host': '' },
+      'DAC for pi@node',
+    ],
+    ['is its own for a program on another machine', 'News', { ...machine, 'media.name': 'News' }, 'News'],
   ];
   for (const [what, name, props, expected] of rows) {
     test(what, () => assert.equal(preferredName(name, props), expected));

@@ -43,6 +43,20 @@ test('an update is offered where the node says so, whatever the versions look li
   assert.equal(texts[1]?.latest_version, '1', 'without an update the installed version is the latest');
 });
 
+test('the default output has what plays among its attributes, and the machine that sends it', () => {
+  const { components } = new AnnouncedNode().message();
+  const { json_attributes_topic: topic, json_attributes_template: template } =
+    components['default_output'] ?? {};
+  assert.equal(topic, 'tonearm/living/audio/clients');
+  const own = { name: 'Radio "1"', output: 'alsa' };
+  const sent = { name: 'laptop (ann)', host: 'laptop', output: 'kitchen' };
+  const states = [[own, { ...sent, app: 'pulseaudio' }], Array.from({ length: 40 }, () => sent), []];
+  const [few, many, none] = rendered(template, states).map((text) => JSON.parse(text).streams);
+  assert.deepEqual(few, [{ ...own, host: '' }, sent]);
+  assert.equal(many.length, 16);
+  assert.deepEqual(none, []);
+});
+
 test('the options of a select are found, whatever blanks a name has', () => {
   const names = [' USB Audio ', `${'x'.repeat(99)} y`, '\u0085Next\u001c', 'Two\nlines', 'Hall', 'Hall', ' '];
   const outputs = names.map((description, i) =>

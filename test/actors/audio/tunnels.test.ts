@@ -1,0 +1,35 @@
+// The streams that other sound servers send: a tunnel from a server of each kind to a server of each kind.
+
+import assert from 'node:assert/strict';
+import { hostname, userInfo } from 'node:os';
+import { describe, test } from 'node:test';
+import { SOUND_SERVERS } from '../../sound/servers.js';
+import { until } from '../../until.js';
+import { backed } from './backed.js';
+
+for (const receiving of SOUND_SERVERS)
+  for (const sending of SOUND_SERVERS) {
+    const skip = receiving.skip || sending.skip;
+    describe(`a tunnel of ${sending.kind} to ${receiving.kind}`, { skip }, () => {
+      test('is called by its machine and user, and says its machine', async (t) => {
+        const [node, computer] = await Promise.all([
+          receiving.start({ sinks: [{ name: 'living' }] }),
+          sending.start({ sinks: [] }),
+        ]);
+        t.after(() => Promise.all([node.stop(), computer.stop()]));
+        const { recorder } = backed(t, node.socketPath, {}, node.directory);
+        await until('the backend is up', () => recorder.up);
+        const server = `server=unix:${node.socketPath}`;
+        await computer.pactl('load-module', 'module-tunnel-sink', server, 'sink_name=node');
+        await until('the tunnel is an output', async () =>
+          (await computer.sinks()).some(({ name }) => name === 'node'),
+        );
+        // A tunnel of PipeWire sends a stream while something plays there.
+        await computer.play({ sink: 'node' });
+        const machine = hostname();
+        const name = `${machine} (${userInfo().username})`;
+        const record = await until('the tunnel is a client', () => recorder.client(name));
+        assert.deepEqual([record.host, record.output], [machine, 'living']);
+      });
+    });
+  }
