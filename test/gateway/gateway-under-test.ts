@@ -36,7 +36,7 @@ export const SETTINGS: RouteSettings = {
     progressSocket: '/socket',
     stateFile: '/state',
   },
-  players: { enabled: true, fetchCovers: false },
+  players: { enabled: true, fetchCovers: false, ignore: [] },
   bluetooth: { enabled: true, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
   discovery: { enabled: false, name: 'node' },
   mqtt: {

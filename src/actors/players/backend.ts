@@ -4,6 +4,7 @@
 import { type Clock, systemClock, Timers, within } from '../../host/clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import type { PlayersSettings } from '../../protocol/actor/settings.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
@@ -11,6 +12,7 @@ import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { carryOut, isTrackCommand } from './commands.js';
 import { CoverReader, type FetchCover } from './cover.js';
+import { ignoredBy } from './ignored.js';
 import { Player } from './player.js';
 
 const PLAYERS_MAX = 32;
@@ -28,11 +30,17 @@ const FIRST_READING_MAX_MS = 1_000;
 /** The bound for one player: a player that hangs must not use up the bound of all players together. */
 const COMMANDS_UNDER_WAY_MAX = 8;
 
+interface PlayersOptions extends Partial<Pick<PlayersSettings, 'ignore'>> {
+  /** Undefined if the node fetches no covers. */
+  readonly fetch?: FetchCover | undefined;
+}
+
 export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #publish: Publisher;
   readonly #clock: Clock;
   readonly #bus: Bus<'players'>;
   readonly #covers: CoverReader;
+  readonly #isIgnored: (busName: string) => boolean;
   /** Owners by bus name: one connection may own several names, as VLC does, and is one player. */
   readonly #owners = new Map<string, string>();
   /** The process ids of these owners. No player is made before the bus has answered. */
@@ -54,13 +62,18 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   /** Counts losses, so that a connection that is lost during `up` is not published as up. */
   #losses = 0;
 
-  /** `fetch`: undefined if the node fetches no covers. */
-  constructor(publish: Publisher, clock: Clock, bus: BusOptions = {}, fetch?: FetchCover) {
+  constructor(
+    publish: Publisher,
+    clock: Clock,
+    bus: BusOptions = {},
+    { fetch, ignore = [] }: PlayersOptions = {},
+  ) {
     this.#publish = publish;
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#bus = new Bus('players', { messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
     this.#covers = new CoverReader(this.#bus, clock, fetch);
+    this.#isIgnored = ignoredBy(ignore);
   }
 
   async up(): Promise<void> {
@@ -152,14 +165,20 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else if (!this.#timers.has('update')) this.#timers.set('update', waitMs, () => this.#updatePlayers());
   }
 
-  /** Adds and removes players so that they match the names; each player gets the shortest of its names. */
+  /**
+   * Adds and removes players so that they match the names; each player gets the shortest of its names. With
+   * one of them, the whole player is ignored: else it would be there under another name.
+   */
   #updatePlayers(): void {
     this.#updatedAt = this.#clock.monotonic();
     const names = new Map<string, string>();
+    const ignored = new Set<string>();
     for (const [name, owner] of this.#owners) {
+      if (this.#isIgnored(name)) ignored.add(owner);
       const isShorter = name.length < (names.get(owner)?.length ?? Number.POSITIVE_INFINITY);
       if (isShorter && !this.#isSecond(name)) names.set(owner, name);
     }
+    for (const owner of ignored) names.delete(owner);
     for (const player of [...this.#players.values()]) {
       if (names.get(player.owner) === player.busName) continue;
       this.#players.delete(player.owner);
@@ -212,8 +231,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 }
 
-export default actorThread<'players'>(({ fetchCovers }, publish) => {
+export default actorThread<'players'>(({ fetchCovers, ignore }, publish) => {
   // It is loaded with the first cover to be fetched, because Node's HTTP client takes 2 MB.
   const fetch = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
-  return new PlayersBackend(publish, systemClock, {}, fetchCovers ? fetch : undefined);
+  return new PlayersBackend(publish, systemClock, {}, { fetch: fetchCovers ? fetch : undefined, ignore });
 });

@@ -47,6 +47,14 @@ export interface UpgradeSettings {
   readonly stateFile: string;
 }
 
+export interface PlayersSettings {
+  readonly enabled: boolean;
+  /** Names of players that do not exist for anybody; `*` stands for any characters. */
+  readonly ignore: readonly string[];
+  /** The node fetches covers at web addresses. */
+  readonly fetchCovers: boolean;
+}
+
 export interface BluetoothSettings {
   readonly enabled: boolean;
   /** BlueZ's name of it (`hci0`); the first by default. */
@@ -98,8 +106,7 @@ export interface Settings {
   readonly audio: AudioSettings;
   readonly power: PowerSettings;
   readonly upgrade: UpgradeSettings;
-  /** `fetchCovers`: the node fetches covers at web addresses. */
-  readonly players: { readonly enabled: boolean; readonly fetchCovers: boolean };
+  readonly players: PlayersSettings;
   readonly bluetooth: BluetoothSettings;
   readonly discovery: DiscoverySettings;
   readonly mqtt: MqttSettings;

@@ -84,7 +84,11 @@ export const KEYS = {
     ),
     stateFile: key((environment) => `${stateDirectory(environment)}/tonearm/upgrade-run.json`, readFile),
   },
-  players: { enabled: key(false, read.flag), fetchCovers: key(false, read.flag) },
+  players: {
+    enabled: key(false, read.flag),
+    fetchCovers: key(false, read.flag),
+    ignore: key([], read.listOf(read.checkedText('the name of a player', text.playerPattern))),
+  },
   bluetooth: {
     enabled: key(false, read.flag),
     adapter: optionalKey(read.checkedText('the name of an adapter', text.adapterName)),

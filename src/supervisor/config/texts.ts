@@ -79,6 +79,16 @@ function hostFault(host: string): string {
 
 export const adapterName = unless(['it must be hci and a number, such as hci0', /^(?!hci\d{1,3}$)/]);
 
+/** The D-Bus specification's limit. */
+const BUS_NAME_BYTES_MAX = 255;
+
+/** A media player's name on the bus, or what follows MPRIS' prefix; `*` stands for any characters. */
+export const playerPattern = unless(
+  ['it is empty', /^$/],
+  [`it is longer than ${BUS_NAME_BYTES_MAX} bytes`, isLongerThan(BUS_NAME_BYTES_MAX)],
+  ['a name on the bus has only letters, digits and . _ -, and * stands for anything', /[^\w.*-]/],
+);
+
 /** The limit of a DNS label (RFC 6763, section 4.1.1). */
 export const SERVICE_NAME_BYTES_MAX = 63;
 

@@ -51,11 +51,13 @@ export async function followed(
     clock = systemClock,
     // The time is long enough for a busy machine; tests with a hung player set a shorter one.
     callDeadlineMs = 8_000,
+    ignore,
     isUp = (recorder) => until('the backend is up', () => recorder.published.includes('up')),
   }: {
     data?: string;
     clock?: Clock;
     callDeadlineMs?: number;
+    ignore?: readonly string[];
     isUp?: (recorder: PlayersRecorder) => Promise<unknown>;
   } = {},
 ) {
@@ -63,7 +65,7 @@ export async function followed(
   await before(bus);
   const recorder = new PlayersRecorder();
   const options = { paths: bus.paths, backoffMs: () => 20, callDeadlineMs };
-  const backend = new PlayersBackend(recorder, clock, options);
+  const backend = new PlayersBackend(recorder, clock, options, { ...(ignore && { ignore }) });
   t.after(() => backend.stop());
   await isUp(recorder);
   /** A player that is published; without a name of its own it is `scripted`. */

@@ -71,7 +71,7 @@ upgrade:
   progressSocket: ${path('progress.sock')}
   checkUnit: check.service
   upgradeUnit: upgrade.service
-players: {enabled: true}
+players: {enabled: true, ignore: [unseen*]}
 bluetooth: {enabled: true}
 `;
 }

@@ -67,6 +67,23 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
     },
   },
   {
+    drives: ['key players.ignore'],
+    title: 'a player of players.ignore is in no list, and its commands are 404',
+    run: async (node) => {
+      const unseen = await ScriptedPlayer.start(node.ending, node.userBus, 'unseen.instance1');
+      await withPlayer(node, async () => {
+        const players = await node.house.read<readonly PlayerRecord[]>('/players');
+        assert.deepEqual(
+          players.map(({ bus_name: name }) => name),
+          ['org.mpris.MediaPlayer2.one'],
+        );
+        const { status } = await node.house.send('POST', '/players/unseen.instance1/play');
+        assert.equal(status, 404);
+      });
+      unseen.leave();
+    },
+  },
+  {
     drives: [
       'operation play',
       'operation pause',

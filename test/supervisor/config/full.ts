@@ -74,6 +74,7 @@ upgrade:
 players:
   enabled: true
   fetchCovers: true
+  ignore: [org.mpris.MediaPlayer2.chromium*, spotify]
 bluetooth:
   enabled: true
   adapter: hci1

@@ -254,6 +254,19 @@ for (const key of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
   refused(key, '{name: a.service}', 'must be a unit name, not a map');
 }
 
+accepted('players.ignore', '["*", "firefox.instance_*"]', ['*', 'firefox.instance_*']);
+accepted('players.ignore', '', []);
+for (const [name, why] of [
+  ['', 'it is empty'],
+  ['my player', 'a name on the bus has only letters, digits and . _ -, and * stands for anything'],
+] as const)
+  refused('players.ignore[0]', `"${name}"`, `"${name}" is not the name of a player: ${why}`);
+refused(
+  'players.ignore[0]',
+  'p'.repeat(256),
+  `"${'p'.repeat(60)}..." is not the name of a player: it is longer than 255 bytes`,
+);
+
 accepted('discovery.name', 'Küche (oben)', 'Küche (oben)');
 accepted('discovery.name', 'n'.repeat(63), 'n'.repeat(63));
 meaning('zeroconf: {enabled: true}', 'discovery.enabled', true);

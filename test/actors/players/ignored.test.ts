@@ -1,0 +1,46 @@
+// Tests which names the patterns of `players.ignore` mean, and that such a player does not exist, whatever
+// else it is called.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ignoredBy } from '../../../src/actors/players/ignored.js';
+import { testsNeeding } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+import { faultOf } from '../recorder.js';
+import { followed, named } from './followed.js';
+import { ScriptedPlayer } from './scripted-player.js';
+
+const ROWS: readonly (readonly [pattern: string, name: string, isIgnored: boolean])[] = [
+  ['spotify', 'spotify', true],
+  ['org.mpris.MediaPlayer2.spotify', 'spotify', true],
+  ['spotify', 'spotifyd', false],
+  ['spotify', 'my.spotify', false],
+  ['Spotify', 'spotify', false],
+  ['firefox.instance_*', 'firefox.instance_1_26', true],
+  ['firefox.instance_*', 'firefoxXinstance_1', false],
+  ['*', 'anything', true],
+  ['*.instance*', 'vlc.instance7', true],
+  ['*.instance*', 'vlc', false],
+  ['org.mpris.*', 'vlc', true],
+];
+
+for (const [pattern, name, isIgnored] of ROWS) {
+  test(`${pattern} ${isIgnored ? 'means' : 'does not mean'} the player ${name}`, () => {
+    assert.equal(ignoredBy([pattern])(named(name)), isIgnored);
+  });
+}
+
+const onBus = testsNeeding({ programs: ['dbus-daemon'] });
+
+onBus('an ignored player exists under none of its names', async (t) => {
+  const { bus, backend, recorder, start } = await followed(t, undefined, { ignore: ['vlc'] });
+  const ignored = await ScriptedPlayer.connect(t, bus);
+  await ignored.own('vlc.instance7');
+  await until('it is a player', () => recorder.names.join() === 'vlc.instance7');
+  await ignored.own('vlc');
+  await until('it is none', () => recorder.names.length === 0);
+  await start('other');
+  assert.deepEqual(recorder.names, ['other']);
+  for (const name of ['vlc', 'vlc.instance7'])
+    assert.equal(faultOf(await backend.handle({ do: 'play', player: named(name) })), 'no-such-player');
+});
