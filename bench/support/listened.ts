@@ -4,7 +4,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AUDIO_MASK } from '../../src/protocol/pulse/commands.js';
+import { AUDIO_MASK } from '../../src/protocol/pulse/subscription.js';
 import { Daemon } from '../../test/contract/daemon.js';
 import { Mixer } from '../../test/contract/stream-mixer.js';
 import type { SoundServer } from '../../test/sound/server.js';

@@ -3,7 +3,8 @@
 // against captured bytes.
 
 import { Link } from '../../src/actors/dial.js';
-import type { RequestArgs, RequestName, SubscriptionEvent } from '../../src/protocol/pulse/commands.js';
+import type { Reply, RequestArgs, RequestName } from '../../src/protocol/pulse/commands.js';
+import type { SubscriptionEvent } from '../../src/protocol/pulse/subscription.js';
 import { RAW_NORM } from '../../src/protocol/pulse/volume.js';
 
 const CONNECT_DEADLINE_MS = 5000;
@@ -33,29 +34,30 @@ export class Mixer {
   }
 
   subscribe(mask: number): Promise<void> {
-    return this.#ask('SUBSCRIBE', { mask });
+    return this.ask('SUBSCRIBE', { mask });
   }
 
   /** Sets both channels; `level` 1 is 100 %. Resolves when the server has applied it. */
   setSinkVolume(index: number, level: number): Promise<void> {
-    return this.#ask('SET_SINK_VOLUME', { index, volume: both(level) });
+    return this.ask('SET_SINK_VOLUME', { index, volume: both(level) });
   }
 
   setStreamVolume(index: number, level: number): Promise<void> {
-    return this.#ask('SET_SINK_INPUT_VOLUME', { index, volume: both(level) });
+    return this.ask('SET_SINK_INPUT_VOLUME', { index, volume: both(level) });
+  }
+
+  /** The reply; rejects with the server's error. */
+  ask<C extends RequestName>(command: C, args: RequestArgs<C>): Promise<Reply<C>> {
+    return new Promise((resolve, reject) => {
+      this.#link.request(command, args, (result) => {
+        if (result.ok) resolve(result.value);
+        else reject(new Error(`${command}: ${JSON.stringify(result)}`));
+      });
+    });
   }
 
   close(): void {
     this.#link.close({ kind: 'stopped' });
-  }
-
-  #ask<C extends RequestName>(command: C, args: RequestArgs<C>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#link.request(command, args, (result) => {
-        if (result.ok) resolve();
-        else reject(new Error(`${command}: ${JSON.stringify(result)}`));
-      });
-    });
   }
 }
 

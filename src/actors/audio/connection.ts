@@ -2,8 +2,9 @@
 // differences. It neither dials nor redials.
 
 import type { Clock } from '../../host/clock.js';
-import { AUDIO_MASK, type RequestName, type SubscriptionEvent } from '../../protocol/pulse/commands.js';
+import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
+import { AUDIO_MASK } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
 import type { Publisher } from '../runtime.js';
 import type { Setting } from './commands.js';
@@ -12,20 +13,9 @@ import { LimitKeeper } from './limit-keeper.js';
 import { Meters } from './meters.js';
 import { type DesiredProfile, desiredProfile, ProfileSwitch } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
-import {
-  ALL,
-  KINDS,
-  ONE,
-  type OneRequest,
-  type ReadKind,
-  type ReadRequest,
-  type ReadRequests,
-  type ReadSpec,
-  type ReadWaiter,
-  ReadWaiters,
-  Refetch,
-} from './refetch.js';
-import type { RecordKind, SoundState } from './state.js';
+import { Reading } from './reading.js';
+import type { ReadRequest } from './refetch.js';
+import type { SoundState } from './state.js';
 import { type OpenLink, Waker } from './wake.js';
 
 interface ConnectionContext {
@@ -52,33 +42,28 @@ export class SoundConnection implements Performer {
   readonly #waker: Waker;
   /** Undefined where the configuration limits no output. */
   readonly #limits: LimitKeeper | undefined;
-  readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
-    server: new Refetch('server'),
-    sink: new Refetch('sink'),
-    'sink-input': new Refetch('sink-input'),
-    card: new Refetch('card'),
-  };
-  readonly #refetches = Object.values(this.#refetch);
-  /** Kinds that are to be read, all of them, before anything is published. */
-  readonly #unread = new Set(KINDS);
-  /** Sinks have come or gone since everything was last read. */
-  #isShaken = false;
+  readonly #reading: Reading;
+  readonly readAgain: Performer['readAgain'];
   #switch: ProfileSwitch | undefined;
-  readonly #waiters = new ReadWaiters();
   #ended = false;
 
   constructor(context: ConnectionContext) {
     const { openLink, state, clock, timing, publishLevel } = context;
     this.#context = context;
     this.state = state;
+    this.#reading = new Reading(state, {
+      onReply: this.#publishChanges,
+      onFailed: (command, error) => this.giveUp(command, error),
+    });
+    this.readAgain = this.#reading.again;
     this.executor = new Executor(this, timing, clock);
     if (!state.limits.areNone)
       this.#limits = new LimitKeeper(state, clock, (command) => this.executor.run(command), context.log);
     this.#link = openLink({
       onReady: () => this.#begin(),
-      onEvent: this.#onEvent,
+      onEvent: this.#reading.onEvent,
       // Events come in bursts: what to read is decided after the whole burst.
-      onRead: () => this.#pump(),
+      onRead: this.#reading.due,
       onClosed: (reason) => {
         this.#end();
         context.onClosed(reason);
@@ -107,7 +92,7 @@ export class SoundConnection implements Performer {
   /** Subscribes before reading: in the other order, a change in between would be missed. */
   #subscribe(): void {
     this.#link.request('SUBSCRIBE', { mask: AUDIO_MASK }, (result) => {
-      if (result.ok) this.readAll();
+      if (result.ok) this.#reading.begin(this.#link);
       else this.giveUp('SUBSCRIBE', result.error);
     });
   }
@@ -116,19 +101,8 @@ export class SoundConnection implements Performer {
    * Reads everything again; only differences are published. This also shows whether the server still answers.
    */
   readAll(): void {
-    for (const refetch of this.#refetches) refetch.markAll();
-    this.#pump();
+    this.#reading.all();
   }
-
-  readonly #onEvent = ({ facility, type, index }: SubscriptionEvent): void => {
-    if (facility === 'server') this.#refetch.server.markAll();
-    if (facility !== 'sink' && facility !== 'sink-input' && facility !== 'card') return;
-    const isSwitching = facility === 'card' && this.#switch !== undefined;
-    if (isSwitching || (facility === 'sink' && type !== 'change')) this.#isShaken = true;
-    if (index === undefined) this.#refetch[facility].markAll();
-    else if (type === 'remove') this.#removed(facility, index);
-    else this.#refetch[facility].changed(index);
-  };
 
   #end(): void {
     this.#ended = true;
@@ -136,16 +110,15 @@ export class SoundConnection implements Performer {
     this.#switch?.end();
     this.#waker.stop();
     this.meters.stop();
-    this.#waiters.end();
+    this.#reading.end();
   }
 
   send(setting: Setting, changes: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
     const { command, args } = setting;
     const ended = this.#limits?.watch(setting);
-    const refetch = this.#refetch[changes.of];
     // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for
     // both.
-    refetch.hold(changes.index);
+    this.#reading.hold(changes);
     const latest = this.#context.clock.monotonic() + deadlineMs;
     const desired =
       command === 'SET_CARD_PROFILE' && desiredProfile(this.state, args.index, args.profile, latest);
@@ -159,13 +132,13 @@ export class SoundConnection implements Performer {
         else finish();
         // After a success, `readAgain` does this.
         if (result.ok) return;
-        refetch.hold(undefined);
-        this.#pump();
+        this.#reading.release(changes);
+        this.#reading.due();
       };
       try {
         this.#link.request(command, args, settle, deadlineMs);
       } catch (error) {
-        refetch.hold(undefined);
+        this.#reading.release(changes);
         throw error;
       }
     });
@@ -178,25 +151,13 @@ export class SoundConnection implements Performer {
   #switched(desired: DesiredProfile): Promise<void> {
     if (this.#ended) return Promise.resolve();
     const { clock, timing } = this.#context;
-    const change = new ProfileSwitch(this.state, desired, clock, timing.switchMs, () => {
-      this.#isShaken = true;
-      this.#pump();
-    });
+    const readAgain = (): void => this.#reading.allAtOnce();
+    const change = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readAgain);
     this.#switch = change;
-    this.#isShaken = true;
-    this.#refetch.card.hold(undefined);
-    this.#pump();
+    this.#reading.isSwitching = true;
+    this.#reading.release({ of: 'card' });
+    this.#reading.allAtOnce();
     return change.over;
-  }
-
-  readAgain(read: ReadRequest): Promise<void> {
-    if (this.#ended) return Promise.resolve();
-    const again = this.#waiters.add(read);
-    this.#refetch[read.of].hold(undefined);
-    if (read.index === undefined) this.#refetch[read.of].markAll();
-    else this.#refetch[read.of].mark(read.index);
-    this.#pump();
-    return again;
   }
 
   isWaking(sink: number): boolean {
@@ -211,79 +172,14 @@ export class SoundConnection implements Performer {
     }
   }
 
-  #pump(): void {
-    // Events may come before the subscription is confirmed; everything is read after it anyway.
-    if (this.#ended) return;
-    if (this.#isShaken && this.#unread.size === 0) {
-      // Streams, the default and a card that come and go with a sink are published together with it.
-      this.#isShaken = false;
-      for (const kind of KINDS) this.#unread.add(kind);
-      for (const refetch of this.#refetches) refetch.markAll();
-    }
-    for (const refetch of this.#refetches) {
-      for (const { of, index } of refetch.take()) {
-        if (of === 'server' || index === undefined) this.#readAllOf(of);
-        else this.#readOne(of, index);
-      }
-    }
-  }
-
-  #readAllOf<K extends ReadKind>(of: K): void {
-    const { command, put }: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> = ALL[of];
-    const waiters = this.#waiters.take({ of });
-    this.#link.request(command, {}, (result) => {
-      const past = this.#refetch[of].settleList();
-      if (result.ok) put(this.state, result.value, past);
-      else this.giveUp(command, result.error);
-      this.#settled(waiters, result.ok ? of : undefined);
-    });
-  }
-
-  #readOne<K extends RecordKind>(of: K, index: number): void {
-    const { command, put }: ReadSpec<OneRequest[K]> = ONE[of];
-    const waiters = this.#waiters.take({ of, index });
-    this.#link.request(command, { index }, (result) => {
-      const believable = this.#refetch[of].settleOne(index);
-      if (!result.ok) this.#readFailed(command, of, index, result.error);
-      else if (believable) put(this.state, result.value);
-      this.#settled(waiters);
-    });
-  }
-
-  #readFailed(command: RequestName, of: RecordKind, index: number, error: RequestError): void {
-    // The record went between its event and the request, or is not ready yet (PipeWire). Neither is an error.
-    if (error.kind === 'server' && error.name === 'NOENTITY') this.state.remove(of, index);
-    else if (error.kind === 'server') this.#refetch[of].markAll();
-    else this.giveUp(command, error);
-  }
-
-  #removed(of: RecordKind, index: number): void {
-    this.#refetch[of].markRemoved(index);
-    this.state.remove(of, index);
-    this.#link.forget(index);
-    this.#settled(this.#waiters.take({ of, index }));
-  }
-
-  /**
-   * Publishes the changes, unless more has to be read before. `whole` is the kind whose records have all been
-   * read.
-   */
-  #settled(waiters: readonly ReadWaiter[], whole?: ReadKind): void {
-    if (!this.#ended) this.#publishChanges(whole);
-    for (const waiter of waiters) waiter.done();
-  }
-
-  #publishChanges(whole: ReadKind | undefined): void {
+  readonly #publishChanges = (isWhole: boolean): void => {
     if (this.#waker.waking.size > 0) this.#waker.onRead();
-    const wasWhole = this.#unread.size === 0;
-    if (whole !== undefined) this.#unread.delete(whole);
-    // Sinks that come and go without end do not keep what has been read from clients.
-    if (this.#unread.size > 0 || (wasWhole && this.#isShaken)) return;
-    if (this.#switch?.isStillGoing() === true) return;
+    if (!isWhole || this.#switch?.isStillGoing() === true) return;
     this.#switch = undefined;
+    this.#reading.isSwitching = false;
     const changed = this.#context.publisher.update(this.state);
     this.#limits?.keep();
     if (this.meters.isWatched) this.meters.follow();
     if (changed?.server === true || changed?.cards.length !== 0) this.#context.onPublished();
-  }
+  };
 }

@@ -1,6 +1,5 @@
 // Table of the commands in use: code, arguments in wire order, shape of the reply. Encoder, decoder and the
-// types of `Session.request` come from these rows alone. And the server's events, which are one word. It
-// knows no session.
+// types of `Session.request` come from these rows alone. It knows no session.
 
 import {
   acknowledgement,
@@ -20,8 +19,17 @@ import {
   volumes,
   type Writable,
 } from './fields.js';
-import { cardInfo, playbackStream, recordStream, serverInfo, sinkInfo, sinkInputInfo } from './records.js';
-import { NONE, WireError } from './wire.js';
+import {
+  cardInfo,
+  moduleInfo,
+  playbackStream,
+  recordStream,
+  serverInfo,
+  sinkInfo,
+  sinkInputInfo,
+  sourceInfo,
+  sourceOutputInfo,
+} from './records.js';
 import type { Writer } from './writer.js';
 
 /** Write positions are contravariant, so `never` is what every kind accepts. */
@@ -152,20 +160,33 @@ export const REQUESTS = {
   GET_SERVER_INFO: request(20, {}, serverInfo),
   GET_SINK_INFO: request(21, { index: byIndex }, sinkInfo),
   GET_SINK_INFO_LIST: request(22, {}, everyOf(sinkInfo)),
+  GET_SOURCE_INFO: request(23, { index: byIndex }, sourceInfo),
+  GET_SOURCE_INFO_LIST: request(24, {}, everyOf(sourceInfo)),
+  GET_MODULE_INFO: request(25, { index: u32 }, moduleInfo),
+  GET_MODULE_INFO_LIST: request(26, {}, everyOf(moduleInfo)),
   GET_SINK_INPUT_INFO: request(29, { index: u32 }, sinkInputInfo),
   GET_SINK_INPUT_INFO_LIST: request(30, {}, everyOf(sinkInputInfo)),
+  GET_SOURCE_OUTPUT_INFO_LIST: request(32, {}, everyOf(sourceOutputInfo)),
   SUBSCRIBE: request(35, { mask: u32 }, acknowledgement),
   SET_SINK_VOLUME: request(36, { index: byIndex, volume: volumes }, acknowledgement),
   SET_SINK_INPUT_VOLUME: request(37, { index: u32, volume: volumes }, acknowledgement),
+  SET_SOURCE_VOLUME: request(38, { index: byIndex, volume: volumes }, acknowledgement),
   SET_SINK_MUTE: request(39, { index: byIndex, muted: bool }, acknowledgement),
-  SET_PLAYBACK_STREAM_NAME: request(46, { stream: u32, name: text }, acknowledgement),
+  SET_SOURCE_MUTE: request(40, { index: byIndex, muted: bool }, acknowledgement),
   SET_DEFAULT_SINK: request(44, { name: text }, acknowledgement),
+  SET_DEFAULT_SOURCE: request(45, { name: text }, acknowledgement),
+  SET_PLAYBACK_STREAM_NAME: request(46, { stream: u32, name: text }, acknowledgement),
+  /** The module outlives the connection that has it loaded. */
+  LOAD_MODULE: request(51, { name: text, argument: text }, record({ index: u32 })),
+  /** PipeWire gives an index that is free at once to the next module: read who has it before. */
+  UNLOAD_MODULE: request(52, { index: u32 }, acknowledgement),
   MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),
   SET_SINK_INPUT_MUTE: request(69, { index: u32, muted: bool }, acknowledgement),
   GET_CARD_INFO: request(88, { index: byIndex }, cardInfo),
   GET_CARD_INFO_LIST: request(89, {}, everyOf(cardInfo)),
   SET_CARD_PROFILE: request(90, { index: byIndex, profile: text }, acknowledgement),
   SET_SINK_PORT: request(96, { index: byIndex, port: text }, acknowledgement),
+  SET_SOURCE_PORT: request(97, { index: byIndex, port: text }, acknowledgement),
 };
 
 export const FROM_SERVER = {
@@ -228,51 +249,4 @@ export function writeCommand<C extends CommandName>(
   write(writer, args);
   writer.end();
   return reply;
-}
-
-/** By the event's low four bits; a facility's mask bit is 1 << its index here. */
-export const FACILITIES = [
-  'sink',
-  'source',
-  'sink-input',
-  'source-output',
-  'module',
-  'client',
-  'sample-cache',
-  'server',
-  'autoload',
-  'card',
-] as const;
-
-/** By bits 4 and 5. */
-const TYPES = ['new', 'change', 'remove'] as const;
-
-const FACILITY_BITS = 0x0f;
-const TYPE_SHIFT = 4;
-
-/** A hint that something happened: the server merges and drops events, so the present state must be read. */
-export interface SubscriptionEvent {
-  readonly facility: (typeof FACILITIES)[number];
-  readonly type: (typeof TYPES)[number];
-  /** The object's index; the server itself has none. */
-  readonly index: number | undefined;
-}
-
-/**
- * Sinks, sink inputs, the server and cards. Other events (each run of pactl makes three client events) are
- * noise here.
- */
-export const AUDIO_MASK = (['sink', 'sink-input', 'server', 'card'] as const).reduce(
-  (mask, facility) => mask | (1 << FACILITIES.indexOf(facility)),
-  0,
-);
-
-/** Decodes an event's word and index. Throws WireError for a word that no server may send. */
-export function decodeEvent(word: number, object: number): SubscriptionEvent {
-  const facility = FACILITIES[word & FACILITY_BITS];
-  // Unsigned shift: undefined high bits make an unknown type instead of being ignored.
-  const type = TYPES[word >>> TYPE_SHIFT];
-  if (facility === undefined || type === undefined)
-    throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);
-  return { facility, type, index: object === NONE ? undefined : object };
 }

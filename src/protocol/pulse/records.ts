@@ -75,6 +75,34 @@ export const SINK_INFO = {
   formats: countedByte(format),
 };
 
+export const SOURCE_INFO = {
+  index: ownIndex,
+  name: text,
+  description: excerpt,
+  sampleSpec,
+  channelMap,
+  ownerModule: index,
+  /** Raw, one per channel. */
+  volume: volumes,
+  muted: bool,
+  /** The sink whose sound it hears; undefined for a source that is no monitor. */
+  monitorOfSink: index,
+  monitorOfSinkName: excerpt,
+  latency: usec,
+  driver: excerpt,
+  flags: u32,
+  props,
+  configuredLatency: usec,
+  baseVolume: volume,
+  /** The numbers are those of a sink. */
+  state: index,
+  volumeSteps: u32,
+  card: index,
+  ports: counted(record(PORT_INFO)),
+  activePort: excerpt,
+  formats: countedByte(format),
+};
+
 export const SINK_INPUT_INFO = {
   index: ownIndex,
   name: excerpt,
@@ -95,6 +123,38 @@ export const SINK_INPUT_INFO = {
   hasVolume: bool,
   volumeWritable: bool,
   format,
+};
+
+/** A stream that reads a source. */
+export const SOURCE_OUTPUT_INFO = {
+  index: ownIndex,
+  name: excerpt,
+  ownerModule: index,
+  client: index,
+  source: index,
+  sampleSpec,
+  channelMap,
+  bufferLatency: usec,
+  sourceLatency: usec,
+  resampleMethod: excerpt,
+  driver: excerpt,
+  props,
+  corked: bool,
+  volume: volumes,
+  muted: bool,
+  hasVolume: bool,
+  volumeWritable: bool,
+  format,
+};
+
+export const MODULE_INFO = {
+  index: ownIndex,
+  name: text,
+  /** Whole and verbatim, because it shows whose module it is. */
+  argument: optionalText,
+  /** How many use it; the wire's "none" is undefined. */
+  used: index,
+  props,
 };
 
 /** The reply to CREATE_RECORD_STREAM, with the server's choices. */
@@ -182,7 +242,10 @@ export type CardInfo = RecordOf<typeof CARD_INFO>;
 
 export const serverInfo = record(SERVER_INFO);
 export const sinkInfo = record(SINK_INFO);
+export const sourceInfo = record(SOURCE_INFO);
 export const sinkInputInfo = record(SINK_INPUT_INFO);
+export const sourceOutputInfo = record(SOURCE_OUTPUT_INFO);
+export const moduleInfo = record(MODULE_INFO);
 export const cardInfo = record(CARD_INFO);
 export const recordStream = record(RECORD_STREAM);
 export const playbackStream = record(PLAYBACK_STREAM);

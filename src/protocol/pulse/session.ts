@@ -3,20 +3,19 @@
 
 import {
   type CommandName,
-  decodeEvent,
   FROM_SERVER,
   type HandshakeName,
   IGNORED,
   type Reply,
   type RequestArgs,
   type RequestName,
-  type SubscriptionEvent,
   writeCommand,
 } from './commands.js';
 import type { Readable } from './fields.js';
 import { type Chunk, CONTROL_CHANNEL, Framer } from './frame.js';
 import { type ClosedReason, type Result, serverFault } from './outcome.js';
 import { Reader } from './reader.js';
+import { decodeEvent, type SubscriptionEvent } from './subscription.js';
 import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';

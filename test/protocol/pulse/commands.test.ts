@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
-import { AUDIO_MASK, decodeEvent } from '../../../src/protocol/pulse/commands.js';
 import { serverFault } from '../../../src/protocol/pulse/outcome.js';
+import { AUDIO_MASK, decodeEvent } from '../../../src/protocol/pulse/subscription.js';
 import { negotiate, WireError } from '../../../src/protocol/pulse/wire.js';
 import { reply, u32 } from './bytes.js';
 import { converse, ready, written } from './conversation.js';
@@ -25,8 +25,13 @@ const ROWS: readonly Row[] = [
   ['GET_SERVER_INFO', {}, sent('0000000a', '00000014')],
   ['GET_SINK_INFO', { index: 3 }, sent('00000010', '00000015', `4c 00000003 ${NULL}`)],
   ['GET_SINK_INFO_LIST', {}, sent('0000000a', '00000016')],
+  ['GET_SOURCE_INFO', { index: 3 }, sent('00000010', '00000017', `4c 00000003 ${NULL}`)],
+  ['GET_SOURCE_INFO_LIST', {}, sent('0000000a', '00000018')],
+  ['GET_MODULE_INFO', { index: 3 }, sent('0000000f', '00000019', '4c 00000003')],
+  ['GET_MODULE_INFO_LIST', {}, sent('0000000a', '0000001a')],
   ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, sent('0000000f', '0000001d', '4c 01020304')],
   ['GET_SINK_INPUT_INFO_LIST', {}, sent('0000000a', '0000001e')],
+  ['GET_SOURCE_OUTPUT_INFO_LIST', {}, sent('0000000a', '00000020')],
   ['SUBSCRIBE', { mask: AUDIO_MASK }, sent('0000000f', '00000023', '4c 00000285')],
   [
     'SET_SINK_VOLUME',
@@ -38,6 +43,15 @@ const ROWS: readonly Row[] = [
     { index: 9, volume: [0x7fffffff] },
     sent('00000015', '00000025', '4c 00000009 76 01 7fffffff'),
   ],
+  [
+    'SET_SOURCE_VOLUME',
+    { index: 1, volume: [0x10000] },
+    sent('00000016', '00000026', `4c 00000001 ${NULL} 76 01 00010000`),
+  ],
+  ['SET_SOURCE_MUTE', { index: 1, muted: true }, sent('00000011', '00000028', `4c 00000001 ${NULL} 31`)],
+  ['SET_DEFAULT_SOURCE', { name: 'a' }, sent('0000000d', '0000002d', '74 6100')],
+  ['LOAD_MODULE', { name: 'a', argument: 'b=c' }, sent('00000012', '00000033', '74 6100 74 623d6300')],
+  ['UNLOAD_MODULE', { index: 7 }, sent('0000000f', '00000034', '4c 00000007')],
   ['SET_PLAYBACK_STREAM_NAME', { stream: 7, name: 'a' }, sent('00000012', '0000002e', '4c 00000007 74 6100')],
   ['SET_SINK_MUTE', { index: 1, muted: true }, sent('00000011', '00000027', `4c 00000001 ${NULL} 31`)],
   ['SET_DEFAULT_SINK', { name: 'küche' }, sent('00000012', '0000002c', '74 6b c3bc 63 68 65 00')],
@@ -47,6 +61,7 @@ const ROWS: readonly Row[] = [
   ['GET_CARD_INFO_LIST', {}, sent('0000000a', '00000059')],
   ['SET_CARD_PROFILE', { index: 1, profile: 'a' }, sent('00000013', '0000005a', `4c00000001 ${NULL} 746100`)],
   ['SET_SINK_PORT', { index: 1, port: 'a' }, sent('00000013', '00000060', `4c 00000001 ${NULL} 74 6100`)],
+  ['SET_SOURCE_PORT', { index: 1, port: 'a' }, sent('00000013', '00000061', `4c 00000001 ${NULL} 74 6100`)],
 ];
 for (const [command, args, hex] of ROWS) {
   test(`${command} is sent as the protocol has it`, () => {

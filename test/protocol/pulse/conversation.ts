@@ -1,9 +1,9 @@
 // A session with a scripted other side: what it wrote and what it reported, as plain values.
 
 import assert from 'node:assert/strict';
-import type { SubscriptionEvent } from '../../../src/protocol/pulse/commands.js';
 import type { ClosedReason } from '../../../src/protocol/pulse/outcome.js';
 import { Session, type SessionOptions } from '../../../src/protocol/pulse/session.js';
+import type { SubscriptionEvent } from '../../../src/protocol/pulse/subscription.js';
 import { reply, u32 } from './bytes.js';
 
 export const OPTIONS: SessionOptions = {

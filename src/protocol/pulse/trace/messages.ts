@@ -54,17 +54,11 @@ const RECORDS: Readonly<Record<string, Fields>> = {
    */
   SERVER: like(records.SERVER_INFO),
   SINK: like(records.SINK_INFO, 'state:deviceState ports*PORT formats*'),
-  SOURCE: fieldsOf(`
-    index name description sampleSpec channelMap ownerModule volume muted monitorOfSink monitorOfSinkName latency driver flags props
-    configuredLatency baseVolume state:deviceState volumeSteps card ports*PORT activePort formats*
-  `),
+  SOURCE: like(records.SOURCE_INFO, 'state:deviceState ports*PORT formats*'),
   PORT: like(records.PORT_INFO, 'available:available'),
   SINK_INPUT: like(records.SINK_INPUT_INFO),
-  SOURCE_OUTPUT: fieldsOf(`
-    index name ownerModule client source sampleSpec channelMap bufferLatency sourceLatency resampleMethod driver props corked volume
-    muted hasVolume volumeWritable format
-  `),
-  MODULE: fieldsOf('index name argument used props'),
+  SOURCE_OUTPUT: like(records.SOURCE_OUTPUT_INFO),
+  MODULE: like(records.MODULE_INFO),
   CLIENT: fieldsOf('index name ownerModule driver props'),
   SAMPLE: fieldsOf('index name volume duration sampleSpec channelMap length lazy filename props'),
   CARD: like(records.CARD_INFO, 'profiles*CARD_PROFILE ports*CARD_PORT'),
@@ -109,9 +103,9 @@ const LINES = `
   GET_SERVER_INFO -> SERVER
   GET_SINK_INFO -> SINK
   GET_SINK_INFO_LIST -> sinks+SINK
-  GET_SOURCE_INFO OBJECT -> SOURCE
+  GET_SOURCE_INFO -> SOURCE
   GET_SOURCE_INFO_LIST -> sources+SOURCE
-  GET_MODULE_INFO index -> MODULE
+  GET_MODULE_INFO -> MODULE
   GET_MODULE_INFO_LIST -> modules+MODULE
   GET_CLIENT_INFO index -> CLIENT
   GET_CLIENT_INFO_LIST -> clients+CLIENT
@@ -124,21 +118,21 @@ const LINES = `
   SUBSCRIBE
   SET_SINK_VOLUME
   SET_SINK_INPUT_VOLUME
-  SET_SOURCE_VOLUME OBJECT volume
+  SET_SOURCE_VOLUME
   SET_SINK_MUTE
-  SET_SOURCE_MUTE OBJECT muted
+  SET_SOURCE_MUTE
   CORK_PLAYBACK_STREAM stream corked
   FLUSH_PLAYBACK_STREAM stream
   TRIGGER_PLAYBACK_STREAM stream
   SET_DEFAULT_SINK
-  SET_DEFAULT_SOURCE name
+  SET_DEFAULT_SOURCE
   SET_PLAYBACK_STREAM_NAME
   SET_RECORD_STREAM_NAME stream name
   KILL_CLIENT index
   KILL_SINK_INPUT index
   KILL_SOURCE_OUTPUT index
-  LOAD_MODULE name argument -> index
-  UNLOAD_MODULE index
+  LOAD_MODULE -> index
+  UNLOAD_MODULE
   ADD_AUTOLOAD
   REMOVE_AUTOLOAD
   GET_AUTOLOAD_INFO
@@ -183,7 +177,7 @@ const LINES = `
   PLAYBACK_BUFFER_ATTR_CHANGED stream PLAYBACK_BUFFER latency
   RECORD_BUFFER_ATTR_CHANGED stream RECORD_BUFFER latency
   SET_SINK_PORT
-  SET_SOURCE_PORT OBJECT port
+  SET_SOURCE_PORT
   SET_SOURCE_OUTPUT_VOLUME index volume
   SET_SOURCE_OUTPUT_MUTE index muted
   SET_PORT_LATENCY_OFFSET OBJECT port offset

@@ -1,10 +1,10 @@
 // Reads any value by the type that stands before it on the wire, as something that fits into JSON: null is
 // the wire's "none". Numbers that people know by a name have it from the fields of ./messages.ts.
 
-import { decodeEvent, FACILITIES } from '../commands.js';
 import * as fields from '../fields.js';
 import { serverFault } from '../outcome.js';
 import type { Reader } from '../reader.js';
+import { decodeEvent, FACILITIES } from '../subscription.js';
 import { describeTag, NONE, TAG, WireError } from '../wire.js';
 
 export type Value =

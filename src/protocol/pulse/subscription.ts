@@ -1,0 +1,50 @@
+// The events of a subscription: which are asked for, and how their one word is decoded.
+
+import { NONE, WireError } from './wire.js';
+
+/** By the event's low four bits; a facility's mask bit is 1 << its index here. */
+export const FACILITIES = [
+  'sink',
+  'source',
+  'sink-input',
+  'source-output',
+  'module',
+  'client',
+  'sample-cache',
+  'server',
+  'autoload',
+  'card',
+] as const;
+
+/** By bits 4 and 5. */
+const TYPES = ['new', 'change', 'remove'] as const;
+
+const FACILITY_BITS = 0x0f;
+const TYPE_SHIFT = 4;
+
+/** A hint that something happened: the server merges and drops events, so the present state must be read. */
+export interface SubscriptionEvent {
+  readonly facility: (typeof FACILITIES)[number];
+  readonly type: (typeof TYPES)[number];
+  /** The object's index; the server itself has none. */
+  readonly index: number | undefined;
+}
+
+/**
+ * Sinks, sink inputs, the server and cards. Other events (each run of pactl makes three client events) are
+ * noise here.
+ */
+export const AUDIO_MASK = (['sink', 'sink-input', 'server', 'card'] as const).reduce(
+  (mask, facility) => mask | (1 << FACILITIES.indexOf(facility)),
+  0,
+);
+
+/** Decodes an event's word and index. Throws WireError for a word that no server may send. */
+export function decodeEvent(word: number, object: number): SubscriptionEvent {
+  const facility = FACILITIES[word & FACILITY_BITS];
+  // Unsigned shift: undefined high bits make an unknown type instead of being ignored.
+  const type = TYPES[word >>> TYPE_SHIFT];
+  if (facility === undefined || type === undefined)
+    throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);
+  return { facility, type, index: object === NONE ? undefined : object };
+}

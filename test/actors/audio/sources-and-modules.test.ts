@@ -1,0 +1,84 @@
+// The commands for sources and modules on real sound servers of both kinds.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { peakStream } from '../../../src/actors/audio/levels.js';
+import { RAW_NORM } from '../../../src/protocol/pulse/volume.js';
+import { Mixer } from '../../contract/stream-mixer.js';
+import type { SoundServer } from '../../sound/server.js';
+import { SOUND_SERVERS } from '../../sound/servers.js';
+import { until } from '../../until.js';
+
+const MICROPHONE = {
+  pulseaudio: { name: 'module-null-source', argument: 'source_name=microphone description=Mike' },
+  pipewire: {
+    name: 'module-null-sink',
+    argument: 'media.class=Audio/Source/Virtual sink_name=microphone channel_map=mono',
+  },
+};
+const HALF = Math.round(RAW_NORM / 2);
+const UNKNOWN_PORT = /NOTIMPLEMENTED|NOENTITY/;
+
+async function microphoneOn(server: SoundServer) {
+  const mixer = await Mixer.connect(server.socketPath);
+  const { index: module } = await mixer.ask('LOAD_MODULE', MICROPHONE[server.kind]);
+  const source = await until('the source is there', async () =>
+    (await mixer.ask('GET_SOURCE_INFO_LIST', {})).find(({ name }) => name === 'microphone'),
+  );
+  return { mixer, module, index: source.index, read: () => mixer.ask('GET_SOURCE_INFO', source) };
+}
+
+for (const { kind, skip, start } of SOUND_SERVERS) {
+  describe(`with ${kind}`, { skip, concurrency: 1 }, () => {
+    async function begun(t: TestContext) {
+      const server = await start();
+      t.after(() => server.stop());
+      const own = await microphoneOn(server);
+      t.after(() => own.mixer.close());
+      return own;
+    }
+
+    test('a source is read and set, and a monitor names its sink', async (t) => {
+      const { mixer, index, read } = await begun(t);
+      const [living] = await mixer.ask('GET_SINK_INFO_LIST', {});
+      const sources = await mixer.ask('GET_SOURCE_INFO_LIST', {});
+      const monitor = sources.find((each) => each.index === living?.monitorSource);
+      assert.deepEqual([monitor?.monitorOfSink, monitor?.monitorOfSinkName], [living?.index, living?.name]);
+      const before = await read();
+      assert.deepEqual([before.monitorOfSink, before.ports], [undefined, []]);
+      const volume = before.channelMap.map(() => HALF);
+      await mixer.ask('SET_SOURCE_VOLUME', { index, volume });
+      await mixer.ask('SET_SOURCE_MUTE', { index, muted: true });
+      await until('it has both', async () => {
+        const { volume: raw, muted } = await read();
+        return muted && raw.every((each) => Math.abs(each - HALF) < 2);
+      });
+      await mixer.ask('SET_DEFAULT_SOURCE', { name: 'microphone' });
+      await until('it is the default', async () => {
+        return (await mixer.ask('GET_SERVER_INFO', {})).defaultSource === 'microphone';
+      });
+      await assert.rejects(mixer.ask('SET_SOURCE_PORT', { index, port: 'none' }), UNKNOWN_PORT);
+    });
+
+    test('what reads a source is listed', async (t) => {
+      const { mixer, index, read } = await begun(t);
+      const { channelMap } = await read();
+      const stream = peakStream(index, channelMap, 'Peaks', true);
+      const { sourceOutput } = await mixer.ask('CREATE_RECORD_STREAM', stream);
+      const outputs = await mixer.ask('GET_SOURCE_OUTPUT_INFO_LIST', {});
+      const own = outputs.find((each) => each.index === sourceOutput);
+      assert.deepEqual([own?.source, own?.props['media.name']], [index, 'Peaks']);
+    });
+
+    test('a module is listed with its argument as it was written, and is gone when it is unloaded', async (t) => {
+      const { mixer, module } = await begun(t);
+      const { name, argument } = MICROPHONE[kind];
+      const listed = (await mixer.ask('GET_MODULE_INFO_LIST', {})).find(({ index }) => index === module);
+      assert.deepEqual([listed?.name, listed?.argument], [name, argument]);
+      assert.deepEqual(await mixer.ask('GET_MODULE_INFO', { index: module }), listed);
+      await mixer.ask('UNLOAD_MODULE', { index: module });
+      await assert.rejects(mixer.ask('GET_MODULE_INFO', { index: module }), /NOENTITY/);
+      await assert.rejects(mixer.ask('LOAD_MODULE', { name: 'module-nothing', argument: '' }), /server/);
+    });
+  });
+}
