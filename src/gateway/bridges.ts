@@ -125,7 +125,9 @@ function replyTo(
   const isWhole = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
   if (!isWhole || lacking !== undefined) return problemReply(noSuchPath(lacking));
   const body = unread === undefined ? success(sent) : parseText(unread);
-  return body.ok ? replies.reply(operation, { params, json: body.value }) : problemReply(body.error);
+  if (!body.ok) return problemReply(body.error);
+  // `api.control` is for HTTP; of the bridges only MQTT has clients of its own.
+  return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });
 }
 
 function areTexts(params: Readonly<Record<string, string | undefined>>): params is Params {

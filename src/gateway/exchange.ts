@@ -6,6 +6,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../host/clock.js';
 import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
+import { LOOPBACK, peerOf } from './connections.js';
 import type { OpenStream, TextSink } from './events/stream.js';
 import { KeptRequest, type RequestHead } from './kept-request.js';
 import { type HeaderPair, type HeaderPairs, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
@@ -73,6 +74,11 @@ export class Exchange {
   /** The IP address of the other end, which may be a proxy. Only until the handler's first await. */
   get peer(): string {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
+  }
+
+  /** True if the other end is on this machine, and came by loopback. Same rule as `peer`. */
+  get isLocal(): boolean {
+    return peerOf(this.#response.getRemoteAddress()) === LOOPBACK;
   }
 
   /**

@@ -165,7 +165,8 @@ export class Gateway {
       backends,
       covers: new Covers(backends),
       clock,
-      serverRecord: () => serverRecord(node, this.#identity.hostname(), version, settings),
+      serverRecord: (mayChange) =>
+        serverRecord(node, this.#identity.hostname(), version, settings, mayChange),
       healthRecord: (uptimeMs) =>
         healthRecord({
           version,
@@ -174,7 +175,7 @@ export class Gateway {
           backends: this.#documents.allHealth(),
           listening: this.#sockets?.state ?? { listening: [], waiting: [] },
         }),
-      openapi: () => openapiText(this.#options),
+      openapi: (mayChange) => openapiText(this.#options, mayChange),
     });
   }
 
@@ -182,6 +183,7 @@ export class Gateway {
     const { settings, page, clock, log } = this.#options;
     return new RequestHandler({
       router: new Router(ROUTES, settings),
+      control: settings.api.control,
       identity: this.#identity,
       replies,
       hub: this.#hub,
@@ -229,8 +231,11 @@ export async function shutDown(
   server.close();
 }
 
-async function openapiText({ settings, version }: GatewayOptions): Promise<string> {
-  const routes = ROUTES.filter((route) => lackingKey(route, settings) === undefined);
+/** Without commands for those who may change nothing. */
+async function openapiText({ settings, version }: GatewayOptions, mayChange: boolean): Promise<string> {
+  const routes = ROUTES.filter(
+    (route) => lackingKey(route, settings) === undefined && (mayChange || route.method === 'GET'),
+  );
   return JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version));
 }
 

@@ -5,6 +5,7 @@ import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
 import type { Log } from '../protocol/actor/messages.js';
 import type { Params } from '../protocol/actor/parameters.js';
+import type { ControlChoice } from '../protocol/actor/settings.js';
 import { BODY_TOO_LARGE, parseBody } from './body.js';
 import type { EventHub } from './events/hub.js';
 import { parseEventQuery } from './events/query.js';
@@ -19,6 +20,7 @@ import { methodsOf, type OperationRoute, type Route, type RouteMatch, type Route
 import type { ExchangeHandler } from './server.js';
 import {
   ambiguityProblem,
+  controlProblem,
   corsHeaders,
   type OriginStanding,
   optionsReply,
@@ -28,6 +30,7 @@ import {
 
 export interface HandlerParts {
   readonly router: Router;
+  readonly control: ControlChoice;
   readonly replies: Pick<OperationReplies, 'reply'>;
   readonly hub: Pick<EventHub, 'open'>;
   readonly placeFor: (client: string) => string;
@@ -122,12 +125,14 @@ export class RequestHandler implements ExchangeHandler {
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
     if (this.#isShutDown) return refuseForGood(exchange, SHUTTING_DOWN);
+    const readOnly = controlProblem(this.#parts.control, exchange);
+    if (readOnly !== undefined && exchange.method === 'POST') return refuse(exchange, readOnly);
     const match = this.#parts.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
     // HEAD uses the GET route; the exchange leaves out the body.
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
     if (match.route.method !== method) return refuseMethod(exchange, match.route);
-    return this.#serveRoute(exchange, standing, match);
+    return this.#serveRoute(exchange, standing, match, readOnly === undefined);
   }
 
   onFault(exchange: Exchange, error: unknown): void {
@@ -142,15 +147,20 @@ export class RequestHandler implements ExchangeHandler {
     exchange.cut();
   }
 
-  #serveRoute(exchange: Exchange, standing: OriginStanding, { route, params }: RouteMatch): Handled {
+  #serveRoute(
+    exchange: Exchange,
+    standing: OriginStanding,
+    { route, params }: RouteMatch,
+    mayChange: boolean,
+  ): Handled {
     const { page, replies } = this.#parts;
     if (route.kind === 'events') return this.#openStream(exchange);
     if (route.kind === 'page')
       return exchange.answer(page.reply(exchange, standing, route.part, params['file']));
     if (route.method === 'POST') return this.#change(exchange, route, params);
     const knownTag = exchange.header('if-none-match');
-    const input = route.kind === 'log' ? { params, knownTag, query: exchange.query() } : { params, knownTag };
-    const reply = replies.reply(route, input);
+    const query = route.kind === 'log' ? exchange.query() : '';
+    const reply = replies.reply(route, { params, mayChange, knownTag, query });
     return reply instanceof Promise ? reply.then((made) => exchange.answer(made)) : exchange.answer(reply);
   }
 
@@ -162,7 +172,9 @@ export class RequestHandler implements ExchangeHandler {
     if (received.kind !== 'whole') return refuseForGood(exchange, BODY_PROBLEMS[received.kind]);
     const body = parseBody(contentType, received.bytes);
     if (!body.ok) return refuse(exchange, body.error);
-    exchange.answer(await this.#parts.replies.reply(operation, { params, json: body.value }));
+    exchange.answer(
+      await this.#parts.replies.reply(operation, { params, mayChange: true, json: body.value }),
+    );
   }
 
   #openStream(exchange: Exchange): Handled {

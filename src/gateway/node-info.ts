@@ -54,6 +54,7 @@ export function serverRecord(
   hostname: string,
   version: string,
   settings: RouteSettings,
+  mayChange: boolean,
 ): ServerRecord {
   return {
     hostname,
@@ -72,6 +73,7 @@ export function serverRecord(
       mqtt: settings.mqtt.enabled,
     },
     volume_step: settings.api.ui.volumeStep / 100,
+    control: mayChange,
   };
 }
 

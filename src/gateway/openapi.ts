@@ -24,7 +24,14 @@ const ANYWHERE = ['bad-request', 'bad-path', 'foreign-host', 'gateway-failed', '
 /** Besides those of every route, by what answers; `problemsOf` adds those of a backend. */
 const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
-    ...(['foreign-origin', 'not-found', 'bad-body', 'body-too-large', 'unsupported-type'] as const),
+    ...([
+      'foreign-origin',
+      'read-only',
+      'not-found',
+      'bad-body',
+      'body-too-large',
+      'unsupported-type',
+    ] as const),
     ...BACKEND_FAULTS,
   ],
   events: ['bad-query', 'too-many-streams'],

@@ -29,15 +29,18 @@ export interface ReplyParts {
   readonly responses: ResponseMaker;
   readonly backends: Backends;
   readonly covers: Pick<Covers, 'reply'>;
-  readonly serverRecord: () => ServerRecord;
+  /** The records of those who may change something differ from those of the others. */
+  readonly serverRecord: (mayChange: boolean) => ServerRecord;
   readonly healthRecord: (uptimeMs: number) => HealthRecord;
-  /** The text of `GET /openapi.json`; called until it has succeeded once. */
-  readonly openapi: () => Promise<string>;
+  /** The text of `GET /openapi.json`; called until it has succeeded once for each. */
+  readonly openapi: (mayChange: boolean) => Promise<string>;
   readonly clock: Clock;
 }
 
 export interface OperationInput {
   readonly params: Params;
+  /** Whoever asks may change something. */
+  readonly mayChange: boolean;
   readonly knownTag?: string;
   /** The raw text behind the question mark. */
   readonly query?: string;
@@ -59,14 +62,14 @@ export class OperationReplies {
    * text is the same response, with its tag and time.
    */
   readonly #known = new Map<string, CachedResponse>();
-  #server: CachedResponse;
-  #openapi: CachedResponse | undefined;
+  /** By `mayChange`, as the documents of the node itself. */
+  readonly #server = new Map<boolean, CachedResponse>();
+  readonly #openapi = new Map<boolean, CachedResponse>();
 
   constructor(parts: ReplyParts) {
     this.#parts = parts;
     this.#startedDate = parts.clock.date();
     this.#startedAt = parts.clock.monotonic();
-    this.#server = parts.responses.make(JSON.stringify(parts.serverRecord()), this.#startedDate);
   }
 
   reply(operation: Operation, input: OperationInput): Reply {
@@ -76,8 +79,8 @@ export class OperationReplies {
   }
 
   #replyNow(operation: Operation, input: OperationInput): Reply {
-    const { params, knownTag = '', query = '' } = input;
-    const { documents, covers, clock, responses, serverRecord } = this.#parts;
+    const { params, knownTag = '', query = '', mayChange } = input;
+    const { documents, covers, clock } = this.#parts;
     switch (operation.kind) {
       case 'command':
         return this.#change(operation, input);
@@ -97,14 +100,13 @@ export class OperationReplies {
       case 'cover':
         return covers.reply(fullBusName(params['player'] ?? ''), knownTag);
       case 'server':
-        this.#server = responses.remake(this.#server, JSON.stringify(serverRecord()), clock.date());
-        return replyOf(this.#server, knownTag);
+        return this.#serverReply(mayChange, knownTag);
       case 'health': {
         const body = JSON.stringify(this.#parts.healthRecord(clock.monotonic() - this.#startedAt));
         return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
       }
       case 'openapi':
-        return this.#openapiReply(knownTag);
+        return this.#openapiReply(mayChange, knownTag);
     }
   }
 
@@ -133,11 +135,21 @@ export class OperationReplies {
     return replyOf(made, knownTag);
   }
 
-  /** Made once. A failure is not kept, as the next attempt to load it may succeed. */
-  async #openapiReply(knownTag: string): Promise<HttpReply> {
+  #serverReply(mayChange: boolean, knownTag: string): HttpReply {
+    const { responses, serverRecord, clock } = this.#parts;
+    const before = this.#server.get(mayChange);
+    const date = before === undefined ? this.#startedDate : clock.date();
+    const made = responses.remake(before, JSON.stringify(serverRecord(mayChange)), date);
+    this.#server.set(mayChange, made);
+    return replyOf(made, knownTag);
+  }
+
+  /** Made once for each. A failure is not kept, as the next attempt to load it may succeed. */
+  async #openapiReply(mayChange: boolean, knownTag: string): Promise<HttpReply> {
     const { openapi, responses } = this.#parts;
-    this.#openapi ??= responses.make(await openapi(), this.#startedDate);
-    return replyOf(this.#openapi, knownTag);
+    const made = this.#openapi.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedDate);
+    this.#openapi.set(mayChange, made);
+    return replyOf(made, knownTag);
   }
 }
 

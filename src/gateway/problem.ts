@@ -11,6 +11,7 @@ const GATEWAY_PROBLEMS = {
   'bad-body': { status: 400, title: 'The body is not acceptable' },
   'foreign-host': { status: 403, title: 'The node does not answer under this host name' },
   'foreign-origin': { status: 403, title: 'The origin may not use this interface' },
+  'read-only': { status: 403, title: 'Nothing may be changed from here' },
   'not-found': { status: 404, title: 'There is no such route' },
   'wrong-method': { status: 405, title: 'The route has no such method' },
   'body-too-large': { status: 413, title: 'The body is too large' },

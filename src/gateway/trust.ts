@@ -3,6 +3,7 @@
 // is an argument. The checks run on every request, before routing and before anything has an effect.
 
 import { isIP } from 'node:net';
+import type { ControlChoice } from '../protocol/actor/settings.js';
 import type { Exchange } from './exchange.js';
 import { type Problem, problem } from './problem.js';
 import type { HeaderPair, HeaderPairs, HttpReply } from './reply.js';
@@ -119,6 +120,22 @@ export function originProblem(
 
 export function foreignOrigin(origin: string): Problem {
   return problem('foreign-origin', `Origin ${JSON.stringify(origin)} is not in api.cors.origins`);
+}
+
+const READ_ONLY = problem('read-only', 'api.control is false: nothing can be changed over HTTP');
+const LOCAL_ONLY = problem(
+  'read-only',
+  'api.control is local: only a program on the node itself, such as a proxy, can change something',
+);
+
+/** Undefined if whoever asks may change something. */
+export function controlProblem(
+  control: ControlChoice,
+  exchange: Pick<Exchange, 'isLocal'>,
+): Problem | undefined {
+  if (control === true) return undefined;
+  if (control === false) return READ_ONLY;
+  return exchange.isLocal ? undefined : LOCAL_ONLY;
 }
 
 /**

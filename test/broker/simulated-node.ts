@@ -39,6 +39,7 @@ export const SERVER: ServerRecord = {
     mqtt: true,
   },
   volume_step: 0.05,
+  control: true,
 };
 
 /** A clock on which this one time is a twentieth of a second. */

@@ -24,6 +24,7 @@ export const SETTINGS: RouteSettings = {
     sse: { enabled: true, maxClients: 4 },
     ui: { enabled: true, volumeStep: 5 },
     logs: true,
+    control: true,
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
   audio: { enabled: true, serveCookie: true, outputs: {} },

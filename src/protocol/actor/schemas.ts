@@ -62,6 +62,7 @@ export const ServerRecord = closed({
     maximum: 0.1,
     description: 'what a button or key of the page moves a volume by',
   }),
+  control: Type.Boolean({ description: 'Whoever has asked may change something' }),
 });
 
 export const HealthRecord = closed({

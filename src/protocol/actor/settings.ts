@@ -5,6 +5,9 @@ import type { ChildName } from './backends.js';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
+/** Who may change something over HTTP: everybody, nobody, or only programs on the node itself. */
+export type ControlChoice = boolean | 'local';
+
 export interface UnitEntry {
   readonly name: string;
   readonly url?: string;
@@ -101,6 +104,7 @@ export interface Settings {
     readonly ui: { readonly enabled: boolean; readonly volumeStep: number };
     /** The logs of units can be read. */
     readonly logs: boolean;
+    readonly control: ControlChoice;
   };
   readonly systemd: SystemdSettings;
   readonly audio: AudioSettings;

@@ -61,6 +61,7 @@ export const KEYS = {
     sse: { enabled: key(true, read.flag), maxClients: key(256, read.integer(1, 10000)) },
     ui: { enabled: key(true, read.flag), volumeStep: key(5, read.integer(1, 10)) },
     logs: key(true, read.flag),
+    control: key(true, read.control),
   },
   systemd: { enabled: key(true, read.flag), system: key([], read.units), user: key([], read.units) },
   pulseaudio: {

@@ -1,6 +1,6 @@
 // The readers for each kind of value: they check and convert it, or report a problem with its place. Pure.
 
-import type { OutputChoice, UnitEntry } from '../../protocol/actor/settings.js';
+import type { ControlChoice, OutputChoice, UnitEntry } from '../../protocol/actor/settings.js';
 import { describe, type Entry, type Findings, keyPath, quoted } from './findings.js';
 import { outputLabel, type TextCheck, unitName, url } from './texts.js';
 
@@ -32,6 +32,12 @@ function ifItIs<T>(what: string, isRight: (content: unknown) => content is T): V
 }
 
 export const flag = ifItIs('true or false', (content) => typeof content === 'boolean');
+
+/** Who may change something over HTTP. */
+export const control: ValueReader<ControlChoice> = ifItIs(
+  'true, false or local',
+  (content) => typeof content === 'boolean' || content === 'local',
+);
 
 export const integer = (min: number, max: number): ValueReader<number> =>
   ifItIs(
