@@ -6,6 +6,7 @@ import type { OutputRecord, PlayerRecord } from '../client/client.js';
 import { Header } from './header.js';
 import { translate } from './language.js';
 import { Foot, mainOutput, OutputVolume, useCurrentPlayer, withoutHidden } from './main-volume.js';
+import { MayChange, mayChange } from './may-change.js';
 import { Connected, ownNode } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
 import { ForeignLine, useLater } from './parts.js';
@@ -39,26 +40,28 @@ export function App({ query }: { readonly query: string }) {
   const player = useCurrentPlayer([...players.values()]);
   const output = mainOutput(state, player);
   useTabTitle(name, player);
-  useMediaKeys(player);
+  useMediaKeys(player, mayChange(state));
   const wall = <Wall player={player} output={output} />;
   const content = view.isWall ? wall : <Sections state={state} only={view.only} />;
   const hasFoot = !isPart && output !== undefined && awayIn(state, 'audio') === undefined;
   return (
     <Connected.Provider value={live}>
-      <Reporting.Provider value={report}>
-        <a class="skip" href="#now">
-          {translate('skip')}
-        </a>
-        <Header name={name} state={state} presence={presence} isSmall={isPart} />
-        <main>
-          {/* Disabled while nothing can be sent. */}
-          <fieldset class={isPart ? 'part' : ''} disabled={isGone}>
-            {status === 'connecting' ? null : content}
-          </fieldset>
-        </main>
-        {hasFoot ? <Foot state={state} player={player} output={output} isGone={isGone} /> : null}
-        <Notices notices={notices} dismiss={dismiss} />
-      </Reporting.Provider>
+      <MayChange.Provider value={mayChange(state)}>
+        <Reporting.Provider value={report}>
+          <a class="skip" href="#now">
+            {translate('skip')}
+          </a>
+          <Header name={name} state={state} presence={presence} isSmall={isPart} />
+          <main>
+            {/* Disabled while nothing can be sent. */}
+            <fieldset class={isPart ? 'part' : ''} disabled={isGone}>
+              {status === 'connecting' ? null : content}
+            </fieldset>
+          </main>
+          {hasFoot ? <Foot state={state} player={player} output={output} isGone={isGone} /> : null}
+          <Notices notices={notices} dismiss={dismiss} />
+        </Reporting.Provider>
+      </MayChange.Provider>
     </Connected.Provider>
   );
 }
@@ -113,7 +116,7 @@ function useTabTitle(name: string, player: PlayerRecord | undefined): void {
 }
 
 /** The current track on lock screens, and media keys that control it, if the browser supports them. */
-function useMediaKeys(player: PlayerRecord | undefined): void {
+function useMediaKeys(player: PlayerRecord | undefined, isAllowed: boolean): void {
   useEffect(() => {
     const { mediaSession: session } = navigator;
     // Missing in Safari before 15, and in some browsers for pages without https.
@@ -138,7 +141,7 @@ function useMediaKeys(player: PlayerRecord | undefined): void {
     for (const [key, isAble, send] of keys) {
       // A media key cannot show an error; the page shows the real state.
       const press = (): void => void send(bus_name).catch(() => undefined);
-      session.setActionHandler(key, isAble ? press : null);
+      session.setActionHandler(key, isAble && isAllowed ? press : null);
     }
-  }, [player]);
+  }, [player, isAllowed]);
 }

@@ -5,6 +5,7 @@ import { useContext, useId, useRef, useState } from 'preact/hooks';
 import { advance, type Control, isSettling, type Same, SETTLE_MS } from './control.js';
 import { Button, type IconName } from './icons.js';
 import { translate } from './language.js';
+import { Changing, useMayChange } from './may-change.js';
 import { Reporting } from './notices.js';
 import { useLater } from './parts.js';
 
@@ -77,21 +78,25 @@ interface ToggleProps extends Omit<SwitchProps, 'children'> {
 export function Toggle({ icon, iconOn = icon, isOn, send, ...button }: ToggleProps) {
   const { displayed, set } = useControl(isOn, send, button.label);
   return (
-    <Button
-      {...button}
-      icon={displayed ? iconOn : icon}
-      isPressed={displayed}
-      onClick={() => set(!displayed)}
-    />
+    <Changing>
+      <Button
+        {...button}
+        icon={displayed ? iconOn : icon}
+        isPressed={displayed}
+        onClick={() => set(!displayed)}
+      />
+    </Changing>
   );
 }
 
 export function Switch({ label, isOn, send, children }: SwitchProps) {
   const { displayed, set } = useControl(isOn, send, label);
+  const isStill = !useMayChange();
   return (
     <button
       type="button"
       class="switch"
+      disabled={isStill}
       role="switch"
       aria-checked={displayed}
       aria-label={label}
@@ -118,6 +123,8 @@ interface ChoiceProps {
 export function Choice({ label, value, options, send }: ChoiceProps) {
   const { displayed, set } = useControl(value, send, label);
   const isListed = options.some(({ value }) => value === displayed);
+  if (!useMayChange())
+    return <bdi class="clip">{options.find(({ value }) => value === displayed)?.text ?? displayed}</bdi>;
   return (
     <select
       class="choice"
@@ -144,7 +151,11 @@ interface ActionButtonProps extends Omit<Parameters<typeof Button>[0], 'onClick'
 export function ActionButton({ send, ...button }: ActionButtonProps) {
   const what = button.label ?? String(button.children);
   const [isBusy, begin] = useAction(send, translate('didNotWork', { what }));
-  return <Button {...button} isBusy={isBusy} onClick={begin} />;
+  return (
+    <Changing>
+      <Button {...button} isBusy={isBusy} onClick={begin} />
+    </Changing>
+  );
 }
 
 interface QuestionProps extends Pick<Parameters<typeof Button>[0], 'icon' | 'class' | 'disabled'> {
@@ -167,7 +178,7 @@ export function QuestionButton(props: QuestionProps) {
   const close = (): void => dialog.current?.close();
   const [isBusy, begin] = useAction(() => send().finally(close), failed);
   return (
-    <>
+    <Changing>
       <Button {...button} onClick={() => dialog.current?.showModal()}>
         <span class="clip">{text}</span>
       </Button>
@@ -185,6 +196,6 @@ export function QuestionButton(props: QuestionProps) {
           </Button>
         </div>
       </dialog>
-    </>
+    </Changing>
   );
 }

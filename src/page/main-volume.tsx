@@ -6,6 +6,7 @@ import type { ClientRecord, NodeState, OutputRecord, PlayerRecord } from '../cli
 import { Toggle } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
+import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { Empty, ForeignLine } from './parts.js';
@@ -64,7 +65,11 @@ function StepButton({ output, isUp }: { readonly output: number; readonly isUp: 
   const label = translate(isUp ? 'louder' : 'quieter');
   const failed = translate('didNotWork', { what: label });
   const press = () => report(failed, node.setOutputVolume(output, { delta: isUp ? step() : -step() }));
-  return <Button class="step" icon={isUp ? 'plus' : 'minus'} label={label} onClick={press} />;
+  return (
+    <Changing>
+      <Button class="step" icon={isUp ? 'plus' : 'minus'} label={label} onClick={press} />
+    </Changing>
+  );
 }
 
 interface FootProps {

@@ -22,6 +22,7 @@ const REASONS: ReadonlyMap<string, TextKey> = new Map([
   ['not-able', 'becauseForbidden'],
   ['not-granted', 'becauseForbidden'],
   ['capability-off', 'becauseForbidden'],
+  ['read-only', 'becauseForbidden'],
   ['unreachable', 'becauseLost'],
   ['silent', 'becauseLost'],
   ['offline', 'becauseLost'],

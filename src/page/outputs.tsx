@@ -6,6 +6,7 @@ import { Choice, useControl } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
 import { hasNoSoundCard, OutputVolume } from './main-volume.js';
+import { Changing } from './may-change.js';
 import { useLive, useNode } from './node.js';
 import { Cards, Empty, Field, ForeignLine, Missing, memoized, useUnfold } from './parts.js';
 import { Slider } from './slider.js';
@@ -106,9 +107,11 @@ function DefaultButton({ output }: { readonly output: OutputRecord }) {
   );
   // One button for both states, so that it keeps the focus.
   return (
-    <Button class="default" label={label} isPressed={displayed} onClick={() => displayed || set(true)}>
-      {translate(displayed ? 'defaultOutput' : 'makeDefault')}
-    </Button>
+    <Changing still={displayed ? <span class="quiet">{translate('defaultOutput')}</span> : null}>
+      <Button class="default" label={label} isPressed={displayed} onClick={() => displayed || set(true)}>
+        {translate(displayed ? 'defaultOutput' : 'makeDefault')}
+      </Button>
+    </Changing>
   );
 }
 

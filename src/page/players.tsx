@@ -11,6 +11,7 @@ import type {
 import { ActionButton, Toggle, useAction } from './controls.js';
 import { isolated, translate } from './language.js';
 import { mainOutput, OutputVolume } from './main-volume.js';
+import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Cards, Field, ForeignLine, memoized, useGrowing } from './parts.js';
 import {
@@ -189,7 +190,7 @@ function Tracks({ player, tracklist }: TracklistProps) {
           />
         ))}
       </ol>
-      {can_edit_tracks ? <AddTrack busName={bus_name} /> : null}
+      <Changing>{can_edit_tracks ? <AddTrack busName={bus_name} /> : null}</Changing>
     </>
   );
 }
@@ -209,6 +210,13 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
   const name = metadata['xesam:title'] || metadata['xesam:url'] || translate('untitled');
   return (
     <li class="row" aria-current={isCurrent}>
+      <Changing
+        still={
+          <span class="track grow">
+            <bdi>{name}</bdi> <bdi class="quiet">{artist}</bdi>
+          </span>
+        }
+      />
       <ActionButton
         class="track grow"
         label={translate('playTrack', { name: [name, artist].filter(Boolean).join(' ') })}

@@ -7,6 +7,7 @@ import { SETTLE_MS } from './control.js';
 import { Switch } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
+import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting, useMended } from './notices.js';
 import { Cards, Empty, ForeignLine, memoized, Status, type Tone, useLater, useUnfold } from './parts.js';
@@ -109,9 +110,11 @@ interface ButtonProps {
 
 function UnitButton({ verb, title, isStill, run }: ButtonProps & { readonly verb: Verb }) {
   return (
-    <Button label={translate(`${verb}Of`, { name: title })} disabled={isStill} onClick={() => run(verb)}>
-      {translate(verb)}
-    </Button>
+    <Changing>
+      <Button label={translate(`${verb}Of`, { name: title })} disabled={isStill} onClick={() => run(verb)}>
+        {translate(verb)}
+      </Button>
+    </Changing>
   );
 }
 

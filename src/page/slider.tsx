@@ -4,6 +4,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useControl } from './controls.js';
+import { useMayChange } from './may-change.js';
 
 interface SliderProps {
   readonly label: string;
@@ -32,7 +33,26 @@ const RISE_MAX = 0.1;
 /** Between two steps; ten of them take less than a second. */
 const RISE_MS = 95;
 
-export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send, ...more }: SliderProps) {
+/** Where nothing may be changed it is a bar with its text. */
+export function Slider(props: SliderProps) {
+  return useMayChange() ? <MovingSlider {...props} /> : <StillSlider {...props} />;
+}
+
+function StillSlider({ label, value, min = 0, max = 1, text, dim, ...more }: SliderProps) {
+  const part = clamp((value - min) / (max - min), 1);
+  return (
+    <div class={`slider ${more.class ?? ''} ${dim ? 'dim' : ''}`} style={{ '--part': part }}>
+      <div class="slider-way" role="img" aria-label={`${label}: ${text(value)}`}>
+        <div class="slider-look" />
+      </div>
+      <span class="slider-text" aria-hidden="true">
+        {text(value)}
+      </span>
+    </div>
+  );
+}
+
+function MovingSlider({ label, value, min = 0, max = 1, step = 0.01, text, send, ...more }: SliderProps) {
   const { late, wheel, keyStep = () => step } = more;
   const control = useControl(value, send, label, (a, b) => Math.abs(a - b) < step * 0.6);
   /** Like everything of the native slider, in steps from the minimum. */

@@ -7,6 +7,7 @@ import type { ClientRecord, NodeState } from '../client/client.js';
 import { Choice, type Option, Toggle } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
+import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { DrawOrder, Empty, ForeignLine, memoized, useGrowing } from './parts.js';
@@ -98,16 +99,18 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
   return (
     <li class="card stream" data-stream={id}>
       <div class="row">
-        <button
-          type="button"
-          class="icon-button drag-handle"
-          tabIndex={-1}
-          aria-hidden="true"
-          title={translate('dragOf', { name })}
-          onPointerDown={(event) => dragStream(event, { name, onDrag, onDrop })}
-        >
-          <Icon name="drag" />
-        </button>
+        <Changing>
+          <button
+            type="button"
+            class="icon-button drag-handle"
+            tabIndex={-1}
+            aria-hidden="true"
+            title={translate('dragOf', { name })}
+            onPointerDown={(event) => dragStream(event, { name, onDrag, onDrop })}
+          >
+            <Icon name="drag" />
+          </button>
+        </Changing>
         <div class="grow">
           <ForeignLine class="strong">{name}</ForeignLine>
           <p class="quiet clip">

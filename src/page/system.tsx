@@ -4,13 +4,16 @@
 import type { NodeState } from '../client/client.js';
 import { QuestionButton } from './controls.js';
 import { isolated, translate } from './language.js';
+import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Status, stateText } from './parts.js';
 
 export function System({ server, backends, power }: NodeState) {
   return (
     <div class="cards">
-      {power === undefined ? null : <Power power={power} name={server?.hostname ?? ''} />}
+      <Changing>
+        {power === undefined ? null : <Power power={power} name={server?.hostname ?? ''} />}
+      </Changing>
       <Health backends={backends} />
       {server === undefined ? null : (
         <dl class="card facts">

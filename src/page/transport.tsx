@@ -6,6 +6,7 @@ import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from
 import { ActionButton, useControl } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
+import { Changing } from './may-change.js';
 import { useLive, useNode } from './node.js';
 import { useLater, useTicks } from './parts.js';
 import { Slider } from './slider.js';
@@ -55,13 +56,15 @@ export function LoopButton({ player, label: of }: TransportProps) {
   const { displayed, set } = useControl(loop_status, send, of(translate('loop')));
   const { text, icon, next } = LOOPS[displayed];
   return (
-    <Button
-      label={of(translate('loopOf', { what: translate(text) }))}
-      icon={icon}
-      isPressed={displayed !== 'None'}
-      disabled={!capabilities.can_control}
-      onClick={() => set(next)}
-    />
+    <Changing>
+      <Button
+        label={of(translate('loopOf', { what: translate(text) }))}
+        icon={icon}
+        isPressed={displayed !== 'None'}
+        disabled={!capabilities.can_control}
+        onClick={() => set(next)}
+      />
+    </Changing>
   );
 }
 
@@ -73,15 +76,17 @@ export function PlayButton({ player, label }: TransportProps) {
   const playing = useControl(isPlaying(player), send, identity);
   const name = playing.displayed ? 'pause' : 'play';
   return (
-    <Button
-      class="main"
-      icon={name}
-      label={label(translate(name))}
-      // Mopidy starts with an empty list, and does not announce that it can play when tracks have come.
-      isDimmed={!playing.displayed && can.can_control && !can.can_play}
-      disabled={playing.displayed ? !can.can_pause : !can.can_control}
-      onClick={() => playing.set(!playing.displayed)}
-    />
+    <Changing>
+      <Button
+        class="main"
+        icon={name}
+        label={label(translate(name))}
+        // Mopidy starts with an empty list, and does not announce that it can play when tracks have come.
+        isDimmed={!playing.displayed && can.can_control && !can.can_play}
+        disabled={playing.displayed ? !can.can_pause : !can.can_control}
+        onClick={() => playing.set(!playing.displayed)}
+      />
+    </Changing>
   );
 }
 

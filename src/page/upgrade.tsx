@@ -6,6 +6,7 @@ import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { QuestionButton, useAction } from './controls.js';
 import { Button } from './icons.js';
 import { formatTime, isolated, translate } from './language.js';
+import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { UnitLog } from './unit-log.js';
 
@@ -70,9 +71,11 @@ function CheckButton({ isRunning }: { readonly isRunning: boolean }) {
   const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), translate('couldNotCheck'));
   const isChecking = isUnderWay || isRunning;
   return (
-    <Button isBusy={isChecking} onClick={() => isChecking || begin()}>
-      {translate(isChecking ? 'checking' : 'check')}
-    </Button>
+    <Changing>
+      <Button isBusy={isChecking} onClick={() => isChecking || begin()}>
+        {translate(isChecking ? 'checking' : 'check')}
+      </Button>
+    </Changing>
   );
 }
 

@@ -7,6 +7,7 @@ import { connect } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { ROUTES } from '../../src/gateway/routes.js';
+import type { ControlChoice } from '../../src/protocol/actor/settings.js';
 import { GatewayUnderTest } from '../gateway/gateway-under-test.js';
 import type { OpenApi } from '../gateway/openapi-conformance.js';
 import { RawConnection } from '../gateway/raw-connection.js';
@@ -121,6 +122,15 @@ const ASKERS: readonly {
   },
 ];
 
+const LOCAL = { Host: 'localhost' };
+const LOOPBACK: readonly Address[] = ['127.0.0.1', '127.0.0.2', '::1'];
+/** Each value of `api.control`, and the addresses at which something can be changed. */
+const CONTROLLED: readonly (readonly [ControlChoice, readonly Address[]])[] = [
+  [true, ADDRESSES],
+  ['local', LOOPBACK],
+  [false, []],
+];
+
 /** The addresses of each interface besides loopback. */
 const NETWORKS = { house0: ['10.9.0.1/24', 'fd00:9::1/64'], guest0: ['10.9.1.1/24'] };
 
@@ -150,7 +160,40 @@ inOwnNetwork(import.meta.url, () => {
       }
     });
   }
+
+  for (const [control, open] of CONTROLLED) {
+    test(`api.control ${control} lets these addresses change something, and all read`, async (context) => {
+      const under = whole({ ...EVERYTHING, api: { ...EVERYTHING.api, control } }, ['all']).within(context);
+      for (const address of ADDRESSES) {
+        const mayChange = open.includes(address);
+        const door = doorAt(address, under.port);
+        for (const row of rows) {
+          const expected = mayChange || row.method === 'GET' ? statusOf(row) : 403;
+          const { status } = await door.ask(row.method, row.access ?? assert.fail(row.name));
+          assert.equal(status, expected, `${row.name} at ${address}`);
+        }
+        const unknown = { host: address, method: 'POST', path: '/no/such', headers: LOCAL };
+        const { status, text } = await send(under.port, unknown);
+        assert.equal(status, mayChange ? 404 : 403);
+        if (!mayChange) assert.match(JSON.parse(text).detail, /^api\.control is (false|local): /);
+        const commands = mayChange ? posts.length : 0;
+        assert.deepEqual(await told(address, under.port), { control: mayChange, commands }, address);
+      }
+      const effects = under.backends.requests.filter(({ command }) => !READING.includes(command.do));
+      assert.equal(effects.length, open.length * posts.length);
+    });
+  }
 });
+
+const posts = rows.filter(({ method }) => method === 'POST');
+
+/** What `GET /server` and `GET /openapi.json` say to whoever asks at this address. */
+async function told(host: Address, port: number) {
+  const read = async (path: string) => JSON.parse((await send(port, { host, path, headers: LOCAL })).text);
+  const { paths } = (await read('/openapi.json')) as OpenApi;
+  const commands = Object.values(paths).filter((methods) => Object.hasOwn(methods, 'post'));
+  return { control: (await read('/server')).control as boolean, commands: commands.length };
+}
 
 for (const { whom, all, methods, status, mayBeReadable = false } of ASKERS) {
   test(`every route for ${whom}`, async (context) => {
@@ -166,8 +209,7 @@ for (const { whom, all, methods, status, mayBeReadable = false } of ASKERS) {
       }
     }
     const effects = under.backends.requests.filter(({ command }) => !READING.includes(command.do));
-    const posts = whom === 'its own page' ? rows.filter(({ method }) => method === 'POST').length : 0;
-    assert.equal(effects.length, posts);
+    assert.equal(effects.length, whom === 'its own page' ? posts.length : 0);
   });
 }
 

@@ -1,5 +1,6 @@
 // The reverse proxies of docs/security.md, real ones, with the page in Chromium behind them at https: it
-// loads, its buttons work, and the event stream arrives without delay; also below a path of the proxy.
+// loads, its buttons work, also where only programs on the node may change something, and the event stream
+// arrives without delay; also below a path of the proxy.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -109,7 +110,7 @@ async function startProxy({ programs, lines, whole, start }: Proxy, nodePort: nu
 for (const [name, proxy] of Object.entries(PROXIES)) {
   const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl', ...proxy.programs] });
   describe(`behind ${name}`, { skip }, () => {
-    const audible = audioForAll({ api: `hosts: [${NAME}]` });
+    const audible = audioForAll({ api: `hosts: [${NAME}], control: local` });
     let browser: OpenBrowser;
     let running: Awaited<ReturnType<typeof startProxy>>;
     before(async () => {

@@ -92,9 +92,9 @@ systemd: {enabled: false}
 bluetooth: {enabled: true, adapter: hci2, pairingTimeout: ${HASTENED.pairingTimeout}s, scanTimeout: ${HASTENED.scanTimeout}s}
 `;
 
-const BARE = 'sse: {enabled: false}, ui: {enabled: false}, logs: false';
+const BARE = 'sse: {enabled: false}, ui: {enabled: false}, logs: false, control: false';
 const PLAIN =
-  'hosts: [music.example.org], cors: {origins: ["http://app.lan"]}, sse: {maxClients: 1}, ui: {volumeStep: 2}';
+  'hosts: [music.example.org], cors: {origins: ["http://app.lan"]}, sse: {maxClients: 1}, ui: {volumeStep: 2}, control: local';
 
 function startLogind(t: Ending, address: string): Promise<BusService> {
   return BusService.start(t, address, 'org.freedesktop.login1', {

@@ -2,6 +2,7 @@
 // owns.
 
 import assert from 'node:assert/strict';
+import type { ServerRecord } from '../../../src/protocol/actor/schemas.js';
 import { send } from '../../tools/http.js';
 import { until } from '../../until.js';
 import type { House } from './house.js';
@@ -105,6 +106,18 @@ export const HTTP_ROWS: readonly Row<House>[] = [
       const step = async (driver: typeof house) =>
         (await driver.read<{ readonly volume_step: number }>('/server')).volume_step;
       assert.deepEqual([await step(plain), await step(house)], [0.02, 0.05]);
+    },
+  },
+  {
+    drives: ['key api.control'],
+    title: 'with api.control false nothing can be changed, and with local a program on the node can',
+    run: async ({ bare, plain }) => {
+      const { status, text } = await bare.send('POST', '/audio/server/mute');
+      assert.deepEqual([status, JSON.parse(text).type], [403, 'urn:tonearm:problem:read-only']);
+      await plain.post('/audio/server/mute');
+      await plain.post('/audio/server/mute');
+      const may = async (driver: typeof bare) => (await driver.read<ServerRecord>('/server')).control;
+      assert.deepEqual([await may(bare), await may(plain)], [false, true]);
     },
   },
   {

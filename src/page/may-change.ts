@@ -1,0 +1,29 @@
+// Whether a part of the page may change its node (docs/security.md, "Look, do not touch"): every control
+// asks here, and is not drawn where the node would refuse it.
+
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { NodeState } from '../client/client.js';
+
+/** Of the node around this part, as a page of the house shows several. */
+export const MayChange = createContext(true);
+
+/** True until the node has answered, and for older nodes, which do not say. */
+export function mayChange({ server }: Pick<NodeState, 'server'>): boolean {
+  return server?.control !== false;
+}
+
+export function useMayChange(): boolean {
+  return useContext(MayChange);
+}
+
+interface ChangingProps {
+  readonly children?: ComponentChildren;
+  /** What is shown in its place. */
+  readonly still?: ComponentChildren;
+}
+
+/** Draws controls only where something may be changed. */
+export function Changing({ children = null, still = null }: ChangingProps) {
+  return useMayChange() ? children : still;
+}
