@@ -1,11 +1,11 @@
-// Whether a part of the page may change its node (docs/security.md, "Look, do not touch"): every control
-// asks here, and is not drawn where the node would refuse it.
+// Decides whether a part of the page may change its node (docs/security.md, "Look, do not touch"): every
+// control asks here, and is not drawn where the node would refuse it.
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 
-/** Of the node around this part, as a page of the house shows several. */
+/** True if the node around this part may be changed; a page of the house shows several. */
 export const MayChange = createContext(true);
 
 /** True until the node has answered, and for older nodes, which do not say. */
@@ -19,7 +19,7 @@ export function useMayChange(): boolean {
 
 interface ChangingProps {
   readonly children?: ComponentChildren;
-  /** What is shown in its place. */
+  /** Shown in its place; by default nothing is. */
   readonly still?: ComponentChildren;
 }
 

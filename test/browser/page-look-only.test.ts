@@ -7,7 +7,7 @@ import { until } from '../until.js';
 import { NodeWithPage } from './node-with-page.js';
 import { DESK, page, pageForEach } from './pages.js';
 
-/** What can be used, but for what only unfolds a part of the page. */
+/** The elements that can be used; those that only unfold a part of the page are left out. */
 const CONTROLS = `[...document.querySelectorAll('main button, footer button, input, select, form')]
   .filter((each) => !each.disabled && !each.hasAttribute('aria-expanded') && each.checkVisibility())
   .map((each) => each.getAttribute('aria-label') ?? each.textContent)`;

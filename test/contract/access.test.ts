@@ -177,7 +177,7 @@ inOwnNetwork(import.meta.url, () => {
         assert.equal(status, mayChange ? 404 : 403);
         if (!mayChange) assert.match(JSON.parse(text).detail, /^api\.control is (false|local): /);
         const commands = mayChange ? posts.length : 0;
-        assert.deepEqual(await told(address, under.port), { control: mayChange, commands }, address);
+        assert.deepEqual(await documentsFor(address, under.port), { control: mayChange, commands }, address);
       }
       const effects = under.backends.requests.filter(({ command }) => !READING.includes(command.do));
       assert.equal(effects.length, open.length * posts.length);
@@ -187,8 +187,8 @@ inOwnNetwork(import.meta.url, () => {
 
 const posts = rows.filter(({ method }) => method === 'POST');
 
-/** What `GET /server` and `GET /openapi.json` say to whoever asks at this address. */
-async function told(host: Address, port: number) {
+/** Reads what `GET /server` and `GET /openapi.json` say to whoever asks at this address. */
+async function documentsFor(host: Address, port: number) {
   const read = async (path: string) => JSON.parse((await send(port, { host, path, headers: LOCAL })).text);
   const { paths } = (await read('/openapi.json')) as OpenApi;
   const commands = Object.values(paths).filter((methods) => Object.hasOwn(methods, 'post'));

@@ -5,7 +5,7 @@ import type { ChildName } from './backends.js';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
-/** Who may change something over HTTP: everybody, nobody, or only programs on the node itself. */
+/** True means that everybody may change something over HTTP, `local` only programs on the node itself. */
 export type ControlChoice = boolean | 'local';
 
 export interface UnitEntry {

@@ -33,7 +33,6 @@ function ifItIs<T>(what: string, isRight: (content: unknown) => content is T): V
 
 export const flag = ifItIs('true or false', (content) => typeof content === 'boolean');
 
-/** Who may change something over HTTP. */
 export const control: ValueReader<ControlChoice> = ifItIs(
   'true, false or local',
   (content) => typeof content === 'boolean' || content === 'local',
