@@ -8,6 +8,7 @@ import { type Clock, within } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
+import { NameLookup } from '../name-lookup.js';
 import { inTime, readSmallFile } from '../small-file.js';
 import {
   ACKNOWLEDGED,
@@ -18,7 +19,6 @@ import {
   refusalIn,
 } from './acknowledgement.js';
 import { dialBroker } from './broker-socket.js';
-import { NameLookup } from './name-lookup.js';
 import { odditiesOf, passwordIn } from './password-file.js';
 
 /** From dialling until the broker accepts the connection. */

@@ -1,4 +1,4 @@
-// The look-up of a broker's name: what the program says, and what becomes of it when that fails, hangs or is
+// The look-up of a name: what the program says, and what becomes of it when that fails, hangs or is
 // not there.
 
 import assert from 'node:assert/strict';
@@ -6,9 +6,9 @@ import type { LookupAddress } from 'node:dns';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { NameLookup } from '../../../src/actors/mqtt/name-lookup.js';
-import { temporaryFolder } from '../../temporary-folder.js';
-import { until } from '../../until.js';
+import { NameLookup } from '../../src/actors/name-lookup.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { until } from '../until.js';
 
 const NAME = 'broker.example';
 

@@ -1,4 +1,4 @@
-// Looks up the name of a broker as every program of the machine does, but so that it can be ended. Node's own
+// Looks up a name as every program of the machine does, but so that it can be ended. Node's own
 // look-up is a call of getaddrinfo, which nothing ends: while a name server is silent it holds one of the
 // process's four file threads, and its thread, and with that the process, could not end.
 
