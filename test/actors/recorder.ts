@@ -54,6 +54,11 @@ export class Recorder implements Publisher {
     return text === undefined ? undefined : JSON.parse(text);
   }
 
+  keys(collection: Collection): readonly string[] {
+    const places = [...this.#texts.keys()].filter((place) => place.startsWith(`${collection} `));
+    return places.map((place) => place.slice(collection.length + 1));
+  }
+
   all<T>(collection: Collection): readonly T[] {
     const texts = [...this.#texts].filter(([place]) => place.startsWith(`${collection} `));
     return texts.map(([, text]) => JSON.parse(text));

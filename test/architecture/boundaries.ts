@@ -58,7 +58,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   // A look-up of a name can only be ended in a process of its own.
   {
-    of: 'src/actors/mqtt/name-lookup.ts',
+    of: 'src/actors/name-lookup.ts',
     may: [],
     builtins: 'child_process dns net',
   },
@@ -67,6 +67,12 @@ export const BOUNDARIES: readonly Boundary[] = [
     of: 'src/actors/players/web-cover.ts',
     may: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/players/'],
     builtins: 'dns/promises http https net os',
+  },
+  // Nodes that the configuration names are asked whether they are there.
+  {
+    of: 'src/actors/discovery/node-request.ts',
+    may: [...SHARED, 'src/actors/*.ts'],
+    builtins: 'http https',
   },
   {
     of: 'src/actors/*/',

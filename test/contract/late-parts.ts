@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
+import type { NodeRecord, PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { privateBus } from '../actors/bus/private-bus.js';
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 import { until } from '../until.js';
@@ -17,6 +17,8 @@ export type BuiltForm = Pick<DaemonOptions, 'entry' | 'launcher' | 'nodeArgument
 
 export const LATE_PART_PROGRAMS = ['dbus-daemon'];
 
+/** Nothing listens there (the discard protocol). */
+const NOBODY = '127.0.0.1:9';
 const COMMAND_MAX_MS = 60_000;
 const OUT_OF_RANGE = { volume: 7 };
 const BAD_BODY = 'urn:tonearm:problem:bad-body';
@@ -24,7 +26,8 @@ const BAD_BODY = 'urn:tonearm:problem:bad-body';
 /** A daemon of that form with a player, and its commands. */
 async function startForm(t: TestContext, form: BuiltForm) {
   const bus = await privateBus(t);
-  const config = `players: {enabled: true, fetchCovers: true}\n${NO_BACKENDS}`;
+  const nodes = `discovery: {enabled: true, nodes: ["http://${NOBODY}"]}`;
+  const config = `players: {enabled: true, fetchCovers: true}\n${nodes}\n${NO_BACKENDS}`;
   const daemon = await Daemon.start({ ...form, config, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } }, t);
   const { launcher = [], nodeArguments = [], entry = ENTRY } = form;
   const command = [...launcher, process.execPath, ...nodeArguments, entry];
@@ -69,6 +72,13 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
   'gateway/body-schemas': async ({ daemon }) => {
     const answer = await daemon.post('/players/scripted/volume', OUT_OF_RANGE);
     assert.deepEqual([answer.status, JSON.parse(answer.text).type], [400, BAD_BODY], answer.text);
+  },
+  'actors/discovery/named-nodes': async ({ daemon }) => {
+    const wasRefused = async () => {
+      const nodes = await daemon.read<readonly NodeRecord[]>('/nodes');
+      return nodes.some(({ name, reachable }) => name === NOBODY && reachable === false);
+    };
+    await until('the node of the configuration was asked', wasRefused);
   },
   'actors/players/web-cover': async ({ bus, daemon }, t) => {
     let connections = 0;

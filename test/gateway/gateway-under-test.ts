@@ -39,7 +39,7 @@ export const SETTINGS: RouteSettings = {
   },
   players: { enabled: true, fetchCovers: false, ignore: [] },
   bluetooth: { enabled: true, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
-  discovery: { enabled: false, name: 'node' },
+  discovery: { enabled: false, name: 'node', nodes: [], trust: true },
   mqtt: {
     enabled: false,
     topic: 'tonearm/node',

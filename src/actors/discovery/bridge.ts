@@ -1,6 +1,6 @@
 // The discovery bridge: one connection to avahi-daemon, which announces this node and browses for others.
 // Whatever fails there gives up the connection, with which Avahi forgets all of it, and a new one begins
-// anew. It asks nothing of the node.
+// anew. Nodes that the configuration names are asked without Avahi. It asks nothing of this node.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -20,6 +20,8 @@ import { Bus, type BusOwner } from '../bus/bus.js';
 import { type BridgeActor, bridgeThread, type OwnerLink } from '../runtime.js';
 import { Announcer, type AnnouncerWorld } from './announcer.js';
 import { Browser } from './browser.js';
+import { KnownNodes } from './known-nodes.js';
+import type { NamedNodes } from './named-nodes.js';
 import type { Interface, Interfaces } from './places.js';
 
 /** avahi-daemon answers at once, or hangs. */
@@ -31,25 +33,42 @@ export class Discovery implements BridgeActor, BusOwner {
   readonly #bus: Bus<'announcements'>;
   readonly #announcer: Announcer;
   readonly #browser: Browser;
+  readonly #nodes: KnownNodes;
+  /** Undefined if the configuration names no nodes. */
+  readonly #named: Promise<NamedNodes> | undefined;
+  #ownPort: number | undefined;
   /** Undefined while the bus is away, or has not answered. */
   #isAvahiThere: boolean | undefined;
 
   constructor(settings: DiscoverySettings, node: OwnerLink, world: AnnouncerWorld) {
+    const hasNamed = settings.nodes.length > 0;
     this.#status = (state, detail) => {
+      // Nodes that the configuration names are there whatever Avahi does.
+      const isUp = state === 'up' || hasNamed;
       // Leaving `up` removes what was published.
-      this.#browser.publishWhile(state === 'up');
-      node.status(state, detail);
+      this.#nodes.publishWhile(isUp);
+      node.status(isUp ? 'up' : state, state === 'up' ? detail : withNamedOnly(hasNamed, detail));
     };
     const log: OwnerLink['log'] = (...line) => node.log(...line);
+    this.#nodes = new KnownNodes({
+      publish: node,
+      isTrusting: settings.trust,
+      ownName: () => this.#announcer.name,
+      ownPort: () => this.#ownPort,
+    });
     this.#bus = new Bus('announcements', { callDeadlineMs: CALL_DEADLINE_MS }, this);
     this.#announcer = new Announcer(this.#bus, settings, { status: this.#status, log }, world);
-    this.#browser = new Browser(this.#bus, node, world.clock, () => this.#announcer.name);
+    this.#browser = new Browser(this.#bus, log, world.clock, (found) => this.#nodes.sighted(found));
+    this.#named = hasNamed ? this.#askNamed(settings.nodes, log, world.clock) : undefined;
   }
 
   applyChanges({ changes }: ChangeBatch): void {
     for (const change of changes) {
-      if (change.kind === 'put' && change.collection === 'served')
-        this.#announcer.served(JSON.parse(change.json) as ServedRecord);
+      if (change.kind !== 'put' || change.collection !== 'served') continue;
+      const served = JSON.parse(change.json) as ServedRecord;
+      this.#ownPort = served.port;
+      this.#announcer.served(served);
+      this.#nodes.publish();
     }
   }
 
@@ -58,6 +77,7 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#announcer.stop();
     this.#browser.beginAnew(false);
     this.#bus.stop();
+    await (await this.#named)?.stop();
   }
 
   async up(): Promise<void> {
@@ -84,11 +104,25 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#browser.signal(signal);
   }
 
+  async #askNamed(
+    urls: readonly string[],
+    log: OwnerLink['log'],
+    clock: AnnouncerWorld['clock'],
+  ): Promise<NamedNodes> {
+    // It loads Node's HTTP, which few nodes need.
+    const { NamedNodes } = await import('./named-nodes.js');
+    return new NamedNodes({ urls, log, clock, changed: (nodes) => this.#nodes.named(nodes) });
+  }
+
   #begin(isThere: boolean | undefined): void {
     this.#isAvahiThere = isThere;
     this.#announcer.beginAnew(isThere);
     this.#browser.beginAnew(isThere === true);
   }
+}
+
+function withNamedOnly(hasNamed: boolean, detail: string | undefined): string | undefined {
+  return hasNamed && detail !== undefined ? `only the nodes of discovery.nodes: ${detail}` : detail;
 }
 
 export default bridgeThread<'discovery'>(

@@ -1,6 +1,6 @@
-// Has Avahi browse for nodes on the network, and publishes them. It keeps a resolver for each service: only a
-// resolver reports soon that a host has lost its power. The service's own record lives for 75 minutes, the
-// host's records live for two.
+// Has Avahi browse for nodes on the network. It keeps a resolver for each service: only a resolver reports
+// soon that a host has lost its power. The service's own record lives for 75 minutes, the host's records live
+// for two.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import {
@@ -14,7 +14,7 @@ import { type Signal, signalValues, type Values } from '../../protocol/dbus/meth
 import type { Bus } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
-import { nodeOf, type Sighting, sightingOf } from './sighting.js';
+import { type Sighting, sightingOf } from './sighting.js';
 
 export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
@@ -24,8 +24,6 @@ const NO_FLAGS = 0;
  * allows a client 1024.
  */
 const RESOLVERS_MAX = 256;
-/** Further nodes are left out, until others go. */
-const NODES_MAX = 64;
 /** Gathers the events of a service that appears on several interfaces, so that it is published once. */
 const GATHER_MS = 250;
 
@@ -41,33 +39,24 @@ interface FoundService {
 
 export class Browser {
   readonly #bus: Bus<'announcements'>;
-  readonly #publish: Pick<Publisher, 'put' | 'drop' | 'log'>;
+  readonly #log: Publisher['log'];
   readonly #timers: Timers<'gather'>;
-  /** This node's name on the network; undefined while it is not announced. */
-  readonly #own: () => string | undefined;
+  /** Called with all sightings when some of them have changed. */
+  readonly #sighted: (sightings: readonly Sighting[]) => void;
   /** By interface, protocol and name, in order of arrival. */
   readonly #items = new Map<string, FoundService>();
-  #published: readonly string[] = [];
-  #isUp = false;
   #hasLoggedTooMany = false;
 
   constructor(
     bus: Bus<'announcements'>,
-    publish: Pick<Publisher, 'put' | 'drop' | 'log'>,
+    log: Publisher['log'],
     clock: Clock,
-    own: () => string | undefined,
+    sighted: (sightings: readonly Sighting[]) => void,
   ) {
     this.#bus = bus;
-    this.#publish = publish;
+    this.#log = log;
     this.#timers = new Timers(clock);
-    this.#own = own;
-  }
-
-  /** Call it before the status is published: leaving `up` removes all records. */
-  publishWhile(isUp: boolean): void {
-    this.#isUp = isUp;
-    if (!isUp) this.#published = [];
-    this.#publishAll();
+    this.#sighted = sighted;
   }
 
   /** Avahi has forgotten the browser and its resolvers. */
@@ -75,12 +64,12 @@ export class Browser {
     this.#items.clear();
     this.#hasLoggedTooMany = false;
     this.#timers.cancel('gather');
-    this.#publishAll();
+    this.#reportAll();
     if (!isAvahiThere) return;
     const everywhere = [EVERY_INTERFACE, PROTOCOLS.both, SERVICE_TYPE, DOMAIN, NO_FLAGS] as const;
     void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, everywhere).then((browser) => {
       if (browser.ok) return;
-      this.#publish.log('warn', 'cannot look for other nodes', { reason: sentence(browser.error) });
+      this.#log('warn', 'cannot look for other nodes', { reason: sentence(browser.error) });
       this.#failed(browser.error);
     });
   }
@@ -114,7 +103,7 @@ export class Browser {
     if (this.#items.has(key)) return;
     if (this.#items.size >= RESOLVERS_MAX) {
       if (!this.#hasLoggedTooMany)
-        this.#publish.log('warn', 'too many services on the network: some are left out', { name });
+        this.#log('warn', 'too many services on the network: some are left out', { name });
       this.#hasLoggedTooMany = true;
       return;
     }
@@ -152,20 +141,11 @@ export class Browser {
   }
 
   #changed(): void {
-    if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.#publishAll());
+    if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.#reportAll());
   }
 
-  /** All texts are put each time: the journal publishes only those that differ. */
-  #publishAll(): void {
-    if (!this.#isUp) return;
-    const sightings = [...this.#items.values()].flatMap(({ sighting }) => sighting ?? []);
-    const names = [...new Set(sightings.map(({ name }) => name))].slice(0, NODES_MAX);
-    for (const name of this.#published) if (!names.includes(name)) this.#publish.drop('nodes', name);
-    for (const name of names) {
-      const same = sightings.filter((each) => each.name === name);
-      this.#publish.put('nodes', name, JSON.stringify(nodeOf(same, this.#own())));
-    }
-    this.#published = names;
+  #reportAll(): void {
+    this.#sighted([...this.#items.values()].flatMap(({ sighting }) => sighting ?? []));
   }
 }
 

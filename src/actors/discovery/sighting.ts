@@ -12,13 +12,13 @@ const PATH_MAX_UNITS = 256;
 /** The characters of a path, a query and a fragment (RFC 3986). */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 /** A name that only the network here gives: another one could lead out of the house. */
-const HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
+export const HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
 /**
  * Addresses that lead somewhere else for each reader, or that no browser can ask: a link-local IPv6 address
  * needs a scope.
  */
-const ELSEWHERE = [
+export const ELSEWHERE = [
   '0.0.0.0/8',
   '127.0.0.0/8',
   '224.0.0.0/3',

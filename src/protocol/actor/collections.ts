@@ -131,6 +131,8 @@ const COLLECTIONS = {
   },
   /** Keyed by name. */
   nodes: { backend: 'discovery', updated: 'node.updated', removed: 'node.removed', shape: 'node' },
+  /** Keyed by an origin whose pages are trusted (docs/http-api.md, "The house"): the name of its node. */
+  'nodes.origins': { backend: 'discovery', isPart: true },
   /** One record, key ''. */
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
   /**

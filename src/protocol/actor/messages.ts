@@ -89,7 +89,8 @@ export interface ServedRecord {
 }
 
 const UNWANTED_BY_MQTT: readonly Collection[] = [
-  ...(['players.position', 'players.tracklist', 'nodes'] as const),
+  ...(['players.position', 'players.tracklist'] as const),
+  ...(['nodes', 'nodes.origins'] as const),
   ...(['upgrade.info', 'upgrade.check'] as const),
   ...(['bluetooth.devices', 'bluetooth.discovered', 'bluetooth.outcome'] as const),
 ];

@@ -263,7 +263,7 @@ export const TracklistRecord = closed(tracklist);
 const Truncated = Type.Literal(true, { description: 'the list is longer: GET has all that are shown' });
 
 export const NodeRecord = closed({
-  name: Type.String({ description: 'as announced' }),
+  name: Type.String({ description: 'as announced; else its host' }),
   host: Type.String(),
   addresses: Type.Array(Type.String(), { description: 'IPv4 first; none that needs a scope' }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
@@ -271,6 +271,8 @@ export const NodeRecord = closed({
   api: oneOf('tonearm', 'odio-api'),
   version: Type.Optional(Type.String()),
   self: Type.Boolean({ description: 'this node' }),
+  configured: Type.Optional(Type.Boolean({ description: 'one of discovery.nodes' })),
+  reachable: Type.Optional(Type.Boolean({ description: 'false while such a one does not answer' })),
 });
 
 export const DeviceRecord = closed({

@@ -74,6 +74,10 @@ export interface DiscoverySettings {
   readonly enabled: boolean;
   /** The service's name on the network: 1 to 63 bytes. */
   readonly name: string;
+  /** Further nodes of the house: `http://` or `https://`, host, optional port. */
+  readonly nodes: readonly string[];
+  /** The other nodes' pages may listen and control sound here. */
+  readonly trust: boolean;
 }
 
 export interface MqttSettings {

@@ -47,6 +47,9 @@ function optionalKey<T>(read: ValueReader<T>): KeyRow<T, T | undefined> {
   return { byDefault: () => undefined, read };
 }
 
+/** The node asks each of them once a minute. */
+const NODES_MAX = 32;
+
 const target = read.checkedText('an interface name, an IP address or "all"', text.bindTarget);
 const readFile = read.checkedText('an absolute path', text.filePath);
 const branch = read.checkedText('a topic', text.mqttTopic);
@@ -104,6 +107,8 @@ export const KEYS = {
       ({ hostname }) => cutBytes(`tonearm on ${hostname}`, text.SERVICE_NAME_BYTES_MAX),
       read.checkedText('a name', text.serviceName),
     ),
+    nodes: key([], read.setOf(NODES_MAX, read.checkedText('the address of a node', text.nodeUrl))),
+    trust: key(true, read.flag),
   },
   mqtt: {
     enabled: key(false, read.flag),

@@ -110,6 +110,25 @@ export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   };
 }
 
+/** A list of different texts, at most `max`. */
+export function setOf(max: number, item: ValueReader<string>): ValueReader<readonly string[]> {
+  return (list, reading) => {
+    const lines = new Map<string, number>();
+    const newItem: ValueReader<string> = (entry, context) => {
+      const text = item(entry, context);
+      if (text === undefined) return undefined;
+      const first = lines.get(text);
+      if (first === undefined) lines.set(text, entry.at.line);
+      else context.findings.problem(entry.at, entry.key, `${text} is listed twice, first on line ${first}`);
+      return text;
+    };
+    const items = listOf(newItem)(list, reading);
+    if (items !== undefined && items.length > max)
+      reading.findings.problem(list.at, list.key, `has ${items.length} items, at most ${max} are allowed`);
+    return items;
+  };
+}
+
 /** One item or a list of at least one. */
 export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, reading) => {

@@ -121,6 +121,23 @@ export const brokerUrl = unless(
   ['port 0 cannot be used', (text) => new URL(text).port === '0'],
 );
 
+const addressOfNode = unless(
+  ['it does not begin with http:// or https://', /^(?!https?:\/\/)/i],
+  ['it has no valid host', (text) => !URL.canParse(text)],
+  ['a node has no user and password', (text) => new URL(text).username + new URL(text).password !== ''],
+  ['nothing may follow the host and port', (text) => pathOf(new URL(text)) !== ''],
+  ['port 0 cannot be used', (text) => new URL(text).port === '0'],
+  // The record of a node has no scheme: https is known by its port.
+  ['https is only possible at port 443', /^https:\/\/[^/]*:(?!443\/?$)\d+\/?$/i],
+  ['port 443 is for https', /^http:\/\/[^/]*:443\/?$/i],
+);
+
+/** A node of the house, as its origin. */
+export function nodeUrl(text: string): CheckResult {
+  const checked = addressOfNode(text);
+  return 'value' in checked ? { value: new URL(text).origin } : checked;
+}
+
 const pathOf = ({ pathname, search, hash }: URL): string => pathname.slice(1) + search + hash;
 
 /** MQTT allows 65 535 bytes; below this prefix, names are added. */

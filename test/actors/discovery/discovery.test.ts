@@ -46,7 +46,8 @@ function avahi(t: TestContext, special: Special = () => false): Promise<Scripted
 function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces = () => INTERFACES) {
   process.env['DBUS_SYSTEM_BUS_ADDRESS'] = `unix:path=${bus.path}`;
   const node = Object.assign(new Recorder(), { ask: () => assert.fail('it asks nothing') });
-  const bridge = new Discovery({ enabled: true, name: 'Kitchen' }, node, { interfaces, clock: systemClock });
+  const settings = { enabled: true, name: 'Kitchen', nodes: [], trust: true };
+  const bridge = new Discovery(settings, node, { interfaces, clock: systemClock });
   t.after(() => bridge.stop());
   const serve = (): void => {
     const served = put('served', '', { port: 8018, addresses: [address] });

@@ -86,6 +86,8 @@ bluetooth:
 discovery:
   enabled: true
   name: Küche
+  nodes: [http://10.8.0.3:8018, https://attic.example]
+  trust: false
 mqtt:
   enabled: true
   url: mqtts://broker.lan:8884

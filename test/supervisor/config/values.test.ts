@@ -277,6 +277,41 @@ for (const [name, why] of [
 ] as const) {
   refused('discovery.name', `"${name}"`, `"${name}" is not a name: ${why}`);
 }
+accepted('discovery.trust', 'false', false);
+for (const [url, means] of [
+  ['http://10.8.0.3:8018', 'http://10.8.0.3:8018'],
+  ['HTTP://Attic.LAN:80/', 'http://attic.lan'],
+  ['https://node.example.org:443', 'https://node.example.org'],
+  ['http://[fd00:0::3]:8018', 'http://[fd00::3]:8018'],
+] as const)
+  accepted('discovery.nodes', `["${url}"]`, [means]);
+const NODES_MAX = Array.from({ length: 32 }, (_, n) => `http://10.8.0.${n}`);
+accepted('discovery.nodes', JSON.stringify(NODES_MAX), NODES_MAX);
+for (const [url, why] of [
+  ['10.8.0.3', 'it does not begin with http:// or https://'],
+  ['mqtt://a', 'it does not begin with http:// or https://'],
+  ['http://', 'it has no valid host'],
+  ['http://a b', 'it has no valid host'],
+  ['http://a:99999', 'it has no valid host'],
+  ['http://a/kitchen', 'nothing may follow the host and port'],
+  ['http://a?b', 'nothing may follow the host and port'],
+  ['http://a:0', 'port 0 cannot be used'],
+  ['https://a:8443', 'https is only possible at port 443'],
+  ['http://a:443', 'port 443 is for https'],
+] as const) {
+  refused('discovery.nodes[0]', `"${url}"`, `"${url}" is not the address of a node: ${why}`);
+}
+refused('discovery.nodes', '"http://a"', 'must be a list, not the text "http://a"');
+problems(
+  'discovery: {nodes: [http://a, HTTP://A]}',
+  '1:31: discovery.nodes[1]: http://a is listed twice, first on line 1',
+);
+refused(
+  'discovery.nodes',
+  JSON.stringify([...NODES_MAX, 'http://10.8.0.32']),
+  'has 33 items, at most 32 are allowed',
+);
+
 test('the name of a node with a long name is cut to what a service may be called, between two characters', async () => {
   const resolved = await inputs.resolveTexts([], { ...inputs.ENVIRONMENT, hostname: 'ü'.repeat(40) });
   assert.ok(resolved.ok);

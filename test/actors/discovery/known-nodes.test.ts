@@ -1,0 +1,121 @@
+// Nodes of the configuration and nodes of the network, each once (docs/configuration.md, "Finding nodes"),
+// and what is published of them.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KnownNodes } from '../../../src/actors/discovery/known-nodes.js';
+import type { NamedNode } from '../../../src/actors/discovery/named-nodes.js';
+import { type Sighting, sightingOf } from '../../../src/actors/discovery/sighting.js';
+import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
+import { Recorder } from '../recorder.js';
+
+const OWN_PORT = 8018;
+
+function known(isTrusting = true) {
+  const publish = new Recorder();
+  const nodes = new KnownNodes({
+    publish,
+    isTrusting,
+    ownName: () => 'kitchen',
+    ownPort: () => OWN_PORT,
+  });
+  nodes.publishWhile(true);
+  return {
+    nodes,
+    publish,
+    list: () => publish.all<NodeRecord>('nodes'),
+    origins: () => publish.keys('nodes.origins'),
+  };
+}
+
+function sighted(name: string, address: string, port = 8018): Sighting {
+  const at = { name, host: `${name}.local`, address, port };
+  return sightingOf(at, [Buffer.from('api=tonearm')], false) ?? assert.fail(name);
+}
+
+function named(url: string, address?: string, isOwnAddress = false): NamedNode {
+  const answer = address === undefined ? undefined : { api: 'tonearm' as const, address, isOwnAddress };
+  return { url: new URL(url), answer, isReachable: answer !== undefined };
+}
+
+test('a node that only the configuration knows is called by its address, and trusted by it', () => {
+  const { nodes, list, origins } = known();
+  nodes.named([named('http://10.8.0.3:8018', '10.8.0.3'), named('http://10.8.0.3:81')]);
+  const both = { host: '10.8.0.3', addresses: ['10.8.0.3'], path: '/ui', api: 'tonearm', self: false };
+  assert.deepEqual(list(), [
+    { name: '10.8.0.3', ...both, port: 8018, configured: true, reachable: true },
+    { name: '10.8.0.3:81', ...both, port: 81, configured: true, reachable: false },
+  ]);
+  assert.deepEqual(origins(), ['http://10.8.0.3:8018', 'http://10.8.0.3:81']);
+});
+
+test('a node that was found and is configured as well, by a name or an address, is one node', () => {
+  const { nodes, list } = known();
+  nodes.sighted([sighted('attic', '192.168.1.7'), sighted('cellar', '192.168.1.8')]);
+  const urls = ['http://192.168.1.7:8018', 'http://attic.vpn:8018', 'http://cellar.local:8018'];
+  nodes.named([named(urls[0] ?? ''), named(urls[1] ?? '', '192.168.1.7'), named(urls[2] ?? '')]);
+  const found = list().map(({ name, configured, reachable }) => [name, configured, reachable]);
+  assert.deepEqual(found, [
+    ['attic', true, true],
+    ['cellar', true, false],
+  ]);
+  nodes.named([]);
+  assert.deepEqual(
+    list().map(({ configured, reachable }) => [configured, reachable]),
+    [
+      [undefined, undefined],
+      [undefined, undefined],
+    ],
+  );
+});
+
+test('another port, or another machine, is another node', () => {
+  const { nodes, list } = known();
+  nodes.sighted([sighted('attic', '192.168.1.7')]);
+  nodes.named([named('http://192.168.1.7:9000'), named('http://192.168.1.9:8018')]);
+  const names = list().map(({ name }) => name);
+  assert.deepEqual(names, ['attic', '192.168.1.7:9000', '192.168.1.9']);
+});
+
+test('a name leads to the address that has answered; https has a name and no address', () => {
+  const { nodes, list, origins } = known();
+  nodes.named([named('http://attic.vpn', '10.8.0.4'), named('https://node.example.org', '10.8.0.5')]);
+  const places = list().map(({ name, addresses, port }) => [name, addresses, port]);
+  assert.deepEqual(places, [
+    ['attic.vpn:80', ['10.8.0.4'], 80],
+    ['node.example.org:443', [], 443],
+  ]);
+  assert.deepEqual(origins(), ['http://10.8.0.4']);
+});
+
+test('the node itself may be one of the configured ones', () => {
+  const { nodes, list } = known();
+  nodes.named([named('http://10.8.0.3:8018', '10.8.0.3', true), named('http://10.8.0.3', '10.8.0.3', true)]);
+  assert.deepEqual(
+    list().map(({ self }) => self),
+    [true, false],
+  );
+});
+
+test('a stranger who announces the name of a configured node does not take its place', () => {
+  const { nodes, list } = known();
+  nodes.sighted([sighted('10.8.0.3', '192.168.1.66')]);
+  nodes.named([named('http://10.8.0.3:8018')]);
+  assert.deepEqual(
+    list().map(({ host }) => host),
+    ['10.8.0.3'],
+  );
+});
+
+test('without trust no origin is published, and origins go with their nodes', () => {
+  const wary = known(false);
+  wary.nodes.named([named('http://10.8.0.3:8018')]);
+  assert.deepEqual([wary.list().length, wary.origins()], [1, []]);
+  const { nodes, list, origins } = known();
+  nodes.sighted([sighted('attic', '192.168.1.7')]);
+  assert.deepEqual(origins(), ['http://192.168.1.7:8018', 'http://attic.local:8018']);
+  nodes.sighted([sighted('attic', '192.168.1.9')]);
+  assert.deepEqual(origins(), ['http://attic.local:8018', 'http://192.168.1.9:8018']);
+  nodes.sighted([]);
+  assert.deepEqual([list(), origins()], [[], []]);
+});
