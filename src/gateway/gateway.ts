@@ -49,6 +49,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   /** Letters and digits only, because it is part of event ids and quoted entity tags. */
   readonly #bootId: string;
+  readonly #journal = new Journal();
   readonly #documents: Documents;
   readonly #hub: EventHub;
   readonly #feeds: BridgeFeeds;
@@ -65,7 +66,7 @@ export class Gateway {
     this.#bootId = Math.floor(clock.date()).toString(36) + Math.floor(clock.random() * 36 ** 6).toString(36);
     const bootId = this.#bootId;
     const responses = new ResponseMaker(bootId);
-    const journal = new Journal();
+    const journal = this.#journal;
     // Each child has a section of its own name in the settings.
     const enabled = CHILD_NAMES.filter((name) => settings[name].enabled);
     this.#documents = new Documents(enabled, journal, responses, clock);
@@ -146,9 +147,10 @@ export class Gateway {
   #newIdentity(): HostIdentity {
     const { settings, node, clock, avahiSocket } = this.#options;
     const { hosts, cors } = settings.api;
+    const { enabled, trust } = settings.discovery;
     return new HostIdentity({
       hostname: () => node.hostname,
-      settings: { hosts, origins: cors.origins },
+      settings: { hosts, origins: cors.origins, trustsHouse: enabled && trust },
       avahi: new AvahiNames({
         addresses: () => [LOOPBACK_ADDRESS, ...(this.#sockets?.reachable() ?? [])],
         socketPath: avahiSocket,
@@ -181,6 +183,7 @@ export class Gateway {
 
   #newHandler(replies: OperationReplies): RequestHandler {
     const { settings, page, clock, log } = this.#options;
+    const journal = this.#journal;
     return new RequestHandler({
       router: new Router(ROUTES, settings),
       control: settings.api.control,
@@ -190,7 +193,11 @@ export class Gateway {
       clock,
       log,
       placeFor: (client) => this.#sockets?.placeFor(client) ?? 'localhost',
-      page: new Page(page, settings.api.cors.origins, this.#bootId),
+      page: new Page(page, settings.api.cors.origins, this.#bootId, () => ({
+        origins: [...journal.records('nodes.origins')].map(({ key }) => key),
+        order: journal.changed('nodes.origins').order,
+      })),
+      isOfHouse: (origin) => journal.record('nodes.origins', origin) !== undefined,
     });
   }
 

@@ -22,6 +22,7 @@ import {
   ambiguityProblem,
   controlProblem,
   corsHeaders,
+  isOpenToHouse,
   type OriginStanding,
   optionsReply,
   originProblem,
@@ -36,6 +37,8 @@ export interface HandlerParts {
   readonly placeFor: (client: string) => string;
   readonly identity: HostIdentity;
   readonly page: Page;
+  /** True for the origin of a page of another node that is trusted. */
+  readonly isOfHouse: (origin: string) => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -107,7 +110,7 @@ export class RequestHandler implements ExchangeHandler {
     const { rules } = identity;
     const host = exchange.header('host');
     const origin = exchange.header('origin');
-    const standing = originStanding(origin, host, rules);
+    const standing = this.#standing(exchange, origin, host);
     exchange.setHeaders(corsHeaders(origin, standing, rules));
     const ambiguity = ambiguityProblem(exchange);
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
@@ -121,6 +124,15 @@ export class RequestHandler implements ExchangeHandler {
     const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
     exchange.setHeaders([]);
     return exchange.answer(optionsReply({ origin, standing, privateNetwork }, methodsOf(match.route), rules));
+  }
+
+  /** The page of another node stands like a listed one where it asks for what the house shares. */
+  #standing({ path }: Exchange, origin: string, host: string): OriginStanding {
+    const { identity, router, isOfHouse } = this.#parts;
+    const standing = originStanding(origin, host, identity.rules);
+    if (standing !== 'foreign' || !isOfHouse(origin)) return standing;
+    const match = router.match(path);
+    return match.ok && isOpenToHouse(match.route.path) ? 'listed' : standing;
   }
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {

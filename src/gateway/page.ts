@@ -62,20 +62,30 @@ export function readPageFiles(folder: string): PageFiles {
   );
 }
 
+/** The origins of other nodes that this one's page may speak to. */
+export interface House {
+  readonly origins: readonly string[];
+  /** Another number after each change. */
+  readonly order: number;
+}
+
 export class Page {
   readonly #files: PageFiles;
-  readonly #policy: HeaderPair;
+  /** The sites that may frame the page. */
+  readonly #ancestors: string;
   readonly #bootId: string;
+  readonly #house: () => House;
 
   /**
    * `origins` is `api.cors.origins`, already checked; `*` allows every origin. `bootId` differs for each
    * start, and becomes the document's tag. A hash would load Node's cryptography at each start, which takes
    * 7 ms of CPU (docs/development/what-we-learnt.md, "Node and V8").
    */
-  constructor(files: PageFiles, origins: readonly string[], bootId: string) {
+  constructor(files: PageFiles, origins: readonly string[], bootId: string, house: () => House) {
     this.#files = files;
-    this.#policy = ['Content-Security-Policy', securityPolicy(origins)];
+    this.#ancestors = origins.includes('*') ? '*' : ["'self'", ...origins].join(' ');
     this.#bootId = bootId;
+    this.#house = house;
   }
 
   reply(
@@ -96,8 +106,11 @@ export class Page {
     if (part === 'file')
       return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
     // Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1).
-    const etag = `"${this.#bootId}-${coding}"`;
-    const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
+    // Each policy has one, too: WebKit keeps that of the stored document, whatever a 304 says.
+    const { origins, order } = this.#house();
+    const etag = `"${this.#bootId}-${order.toString(36)}-${coding}"`;
+    const policy: HeaderPair = ['Content-Security-Policy', securityPolicy(origins, this.#ancestors)];
+    const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, policy, ['ETag', etag]];
     if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, coding)], body };
   }
@@ -110,15 +123,16 @@ function redirectTo(path: string, query: string): HttpReply {
 }
 
 /**
- * The page runs only its own script and style, connects only to its own node, and never runs text as script.
- * Only `frame-ancestors` decides who may frame it: browsers that know it ignore X-Frame-Options, which cannot
- * name an origin.
+ * The page runs only its own script and style, connects only to its own node and the other ones of the
+ * house, and never runs text as script. Only `frame-ancestors` decides who may frame it: browsers that know
+ * it ignore X-Frame-Options, which cannot name an origin.
  */
-function securityPolicy(origins: readonly string[]): string {
-  const ancestors = origins.includes('*') ? '*' : ["'self'", ...origins].join(' ');
+function securityPolicy(house: readonly string[], ancestors: string): string {
+  const nodes = ["'self'", ...house].join(' ');
   return [
     "default-src 'none'",
-    ...['script-src', 'style-src', 'img-src', 'connect-src', 'manifest-src'].map((kind) => `${kind} 'self'`),
+    ...['script-src', 'style-src', 'manifest-src'].map((kind) => `${kind} 'self'`),
+    ...['img-src', 'connect-src'].map((kind) => `${kind} ${nodes}`),
     ...['base-uri', 'form-action'].map((kind) => `${kind} 'none'`),
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",

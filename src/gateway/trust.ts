@@ -14,12 +14,16 @@ import type { HeaderPair, HeaderPairs, HttpReply } from './reply.js';
 export interface TrustSettings {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
+  /** Pages of other nodes may be trusted. */
+  readonly trustsHouse: boolean;
 }
 
 /** The settings in the form that requests are compared with. */
 export interface TrustRules {
   readonly names: ReadonlySet<string>;
   readonly origins: ReadonlySet<string>;
+  /** True if what a page may read depends on its origin. */
+  readonly isVarying: boolean;
 }
 
 type RequestHead = Pick<Exchange, 'method' | 'header' | 'repeated'>;
@@ -46,13 +50,20 @@ const EXPOSED_HEADERS = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-D
 /** Seconds. Without it browsers repeat the preflight every 5 s, which delays a volume slider. */
 const PREFLIGHT_AGE_S = 600;
 const VARY: HeaderPair = ['Vary', 'Origin'];
+/** Made once, as they are for every request of programs. */
+const ONLY_VARY: HeaderPairs = [VARY];
+const NO_HEADERS: HeaderPairs = [];
 
 export function trustRules(nodeName: string, settings: TrustSettings): TrustRules {
   const hostname = plainName(nodeName);
   // mDNS and DHCP use only the first label, even if the hostname is a full domain name.
   const label = hostname.split('.')[0] ?? hostname;
   const own = label === '' ? [] : [hostname, label, ...HOME_SUFFIXES.map((suffix) => `${label}.${suffix}`)];
-  return { names: new Set(['localhost', ...own, ...settings.hosts]), origins: new Set(settings.origins) };
+  return {
+    names: new Set(['localhost', ...own, ...settings.hosts]),
+    origins: new Set(settings.origins),
+    isVarying: settings.trustsHouse || settings.origins.length > 0,
+  };
 }
 
 /**
@@ -139,12 +150,23 @@ export function controlProblem(
 }
 
 /**
- * For every reply except preflights. If no origin is configured, replies do not vary by origin and have no
+ * The paths that the pages of other nodes may use (docs/http-api.md, "The house"): what plays, and what it is
+ * heard with. `path` is a route's.
+ */
+const OF_HOUSE = /^\/(?:server|nodes|events|audio|players)(?:\/|$)/;
+const COOKIE = '/audio/cookie';
+
+export function isOpenToHouse(path: string): boolean {
+  return OF_HOUSE.test(path) && path !== COOKIE;
+}
+
+/**
+ * For every reply except preflights. If no origin can be allowed, replies do not vary by origin and have no
  * CORS headers.
  */
 export function corsHeaders(origin: string, standing: OriginStanding, rules: TrustRules): HeaderPairs {
-  if (rules.origins.size === 0) return [];
-  if (standing !== 'listed') return [VARY];
+  if (!rules.isVarying) return NO_HEADERS;
+  if (standing !== 'listed') return ONLY_VARY;
   return [allowOrigin(origin, rules), VARY, ['Access-Control-Expose-Headers', EXPOSED_HEADERS]];
 }
 

@@ -54,6 +54,8 @@ export interface RouteAccess {
    * answer.
    */
   readonly isOwnOnly?: boolean;
+  /** The pages of other nodes that are trusted may use it. */
+  readonly isOfHouse: boolean;
 }
 
 /** Each route, by what it needs. */
@@ -84,6 +86,10 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
   [['upgrade', 'start', 'logs'], 'GET /upgrade/log'],
 ];
 
+/** The pages of other nodes may use these parts, and a route that needs none. */
+const PARTS_OF_HOUSE: readonly Need[] = ['stream', 'discovery', 'audio', 'players'];
+const OF_HOUSE = 'GET /server';
+
 /** `POST /power/ power_off reboot` are two routes. */
 function routesIn(list: string): readonly string[] {
   return list.split(', ').flatMap((each) => {
@@ -110,7 +116,9 @@ function accessTo(route: string, needs: readonly Need[]): RouteAccess {
   const operation = Object.values(OPERATIONS).find((each) => `${each.method} ${each.path}` === route);
   const body = operation?.kind === 'command' && operation.body && JSON.stringify(EXAMPLES[operation.body]);
   const status = method === 'POST' ? 202 : path === '/' ? 308 : 200;
-  return { url, needs, status, isOwnOnly: needs.includes('page'), ...(body && { body }) };
+  const isShared = needs.some((need) => PARTS_OF_HOUSE.includes(need)) && !needs.includes('cookie');
+  const isOfHouse = isShared || route === OF_HOUSE;
+  return { url, needs, status, isOwnOnly: needs.includes('page'), isOfHouse, ...(body && { body }) };
 }
 
 /** Keys: method and path of the table of routes. */
@@ -168,6 +176,9 @@ export const OWN_PAGE = stranger("the node's own page", (own) => ({
   Origin: `http://${own}`,
   'Sec-Fetch-Site': 'same-origin',
 }));
+
+/** The page of another node, which is trusted as long as the node is known. */
+export const PAGE_OF_HOUSE = 'http://10.9.0.7:8018';
 
 /** The addresses of the machine in the network that access.test.ts makes. */
 export const ADDRESSES = ['127.0.0.1', '127.0.0.2', '::1', '10.9.0.1', 'fd00:9::1', '10.9.1.1'] as const;

@@ -22,6 +22,7 @@ import {
   LACKS,
   OPEN_BY_BIND,
   OWN_PAGE,
+  PAGE_OF_HOUSE,
   PAGES_OF_OTHERS,
   REBINDING,
   type RouteAccess,
@@ -212,6 +213,37 @@ for (const { whom, all, methods, status, mayBeReadable = false } of ASKERS) {
     assert.equal(effects.length, whom === 'its own page' ? posts.length : 0);
   });
 }
+
+test('every route for the page of another node: what plays and how loud, as long as the node is known', async (context) => {
+  const [door, under] = opened(context, EVERYTHING);
+  const key = PAGE_OF_HOUSE;
+  const isKnownAs = { collection: 'nodes.origins', key } as const;
+  const headers = {
+    Origin: key,
+    'Sec-Fetch-Site': 'cross-site',
+    'Access-Control-Request-Private-Network': 'true',
+  };
+  const answersOf = async (row: Row) => {
+    const access = row.access ?? assert.fail(row.name);
+    const reply = await door.ask(row.method, access, headers);
+    const preflight = await door.ask('OPTIONS', access, headers);
+    const allowed = [reply, preflight].map((each) => each.headers['access-control-allow-origin']);
+    const network = preflight.headers['access-control-allow-private-network'];
+    return { statuses: [reply.status, preflight.status], allowed, network };
+  };
+  for (const isKnown of [true, false]) {
+    const put = { ...isKnownAs, kind: 'put', json: '"attic"' } as const;
+    under.gateway.listener.changes([isKnown ? put : { ...isKnownAs, kind: 'drop' }]);
+    for (const row of rows) {
+      const isAllowed = isKnown && row.access?.isOfHouse === true;
+      const refused = isRead(row) ? statusOf(row) : 403;
+      const expected = isAllowed
+        ? { statuses: [statusOf(row), 204], allowed: [key, key], network: 'true' }
+        : { statuses: [refused, 403], allowed: [undefined, undefined], network: undefined };
+      assert.deepEqual(await answersOf(row), expected, row.name);
+    }
+  }
+});
 
 test('no route answers a request without a host', async (context) => {
   const under = whole(EVERYTHING).within(context);

@@ -7,6 +7,7 @@ import { after, describe, test } from 'node:test';
 import { prefersHtml } from '../../src/gateway/refused-name.js';
 import { send } from '../tools/http.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
+import { drop, put } from './scripted-backends.js';
 
 const policyOf = async (under: GatewayUnderTest): Promise<string> =>
   String((await under.fetch({ path: '/ui' })).headers['content-security-policy']);
@@ -82,6 +83,26 @@ describe('the page', () => {
     assert.match(policy, /default-src 'none';.*script-src 'self';.*require-trusted-types-for 'script'/);
     assert.doesNotMatch(policy, /unsafe-|\*|https?:|data:/);
   });
+});
+
+test('the policy names the nodes whose pages are trusted, anew for each document', async (context) => {
+  const settings = { ...SETTINGS, discovery: { ...SETTINGS.discovery, enabled: true } };
+  const under = GatewayUnderTest.up(settings).within(context);
+  const tagOf = async () => (await under.fetch({ path: '/ui' })).headers['etag'] ?? '';
+  const before = await tagOf();
+  const attic = put('nodes.origins', 'http://10.9.0.7:8018', 'attic');
+  under.gateway.listener.changes([attic]);
+  const after = await tagOf();
+  assert.match(
+    await policyOf(under),
+    /img-src 'self' http:\/\/10\.9\.0\.7:8018; connect-src 'self' http:\/\/10\.9\.0\.7:8018;/,
+  );
+  assert.match(await policyOf(under), /script-src 'self'; style-src 'self'; manifest-src 'self';/);
+  const cached = async (tag: string) =>
+    (await under.fetch({ path: '/ui', headers: { 'If-None-Match': tag } })).status;
+  assert.deepEqual([await cached(before), await cached(after)], [200, 304]);
+  under.gateway.listener.changes([drop('nodes.origins', attic.key)]);
+  assert.doesNotMatch(await policyOf(under), /10\.9\.0\.7/);
 });
 
 describe('the sites that may frame the page', () => {

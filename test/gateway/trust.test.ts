@@ -14,6 +14,7 @@ import {
 const rules = trustRules('Kitchen', {
   hosts: ['music.example.org', 'radio.lan'],
   origins: ['http://app.lan', 'https://ha.example.org:8123', 'capacitor://localhost'],
+  trustsHouse: false,
 });
 
 /** Addresses and names of the node, with and without port, dot and capitals. */
@@ -43,14 +44,14 @@ describe('Host', () => {
     test(`${JSON.stringify(header)} is refused`, () => assert.ok(!isTrustedHost(header, rules)));
 
   test('a full hostname is also known by its first label, alone and below the suffixes of a home', () => {
-    const full = trustRules('kitchen.example.org', { hosts: [], origins: [] });
+    const full = trustRules('kitchen.example.org', { hosts: [], origins: [], trustsHouse: false });
     for (const known of ['kitchen.example.org', 'kitchen.local', 'kitchen.lan', 'kitchen'])
       assert.ok(isTrustedHost(known, full), known);
     for (const other of ['kitchen.example', 'example.org']) assert.ok(!isTrustedHost(other, full), other);
   });
 
   test('a node without a hostname trusts no empty name', () => {
-    const nameless = trustRules('', { hosts: [], origins: [] });
+    const nameless = trustRules('', { hosts: [], origins: [], trustsHouse: false });
     assert.ok(!isTrustedHost('', nameless));
     assert.ok(!isTrustedHost('.local', nameless));
   });
@@ -94,7 +95,7 @@ describe('Origin', () => {
   }
 
   test('with * in the list every origin is listed, null too', () => {
-    const open = trustRules('kitchen', { hosts: [], origins: ['*'] });
+    const open = trustRules('kitchen', { hosts: [], origins: ['*'], trustsHouse: false });
     for (const origin of ['http://evil.example', 'null', 'capacitor://x'])
       assert.equal(originStanding(origin, 'kitchen', open), 'listed');
   });
@@ -135,8 +136,9 @@ describe('who may have an effect', () => {
 });
 
 describe('CORS headers', () => {
-  const none = trustRules('kitchen', { hosts: [], origins: [] });
-  const open = trustRules('kitchen', { hosts: [], origins: ['*'] });
+  const none = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: false });
+  const open = trustRules('kitchen', { hosts: [], origins: ['*'], trustsHouse: false });
+  const house = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: true });
   const readable = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition';
   const exposed = ['Access-Control-Expose-Headers', readable];
   const vary = ['Vary', 'Origin'];
@@ -144,6 +146,8 @@ describe('CORS headers', () => {
     ['no origin is configured', none, 'none', []],
     ['no origin is configured', none, 'same', []],
     ['no origin is configured', none, 'foreign', []],
+    ['other nodes may be trusted', house, 'none', [vary]],
+    ['other nodes may be trusted', house, 'foreign', [vary]],
     ['some are', rules, 'none', [vary]],
     ['some are', rules, 'same', [vary]],
     ['some are', rules, 'foreign', [vary]],

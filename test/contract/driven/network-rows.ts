@@ -29,11 +29,15 @@ const NAME = 'Kitchen radio';
 /** This machine answers at it, but no interface has it: for the daemon it is somewhere on the internet. */
 const PUBLIC_ADDRESS = '93.184.215.14';
 const HTTP_PORT = 80;
+/** The machine has it in its house. */
+const OWN_ADDRESS = '10.9.0.1';
 
 export interface NetworkNode extends DrivenNode {
   readonly house: Driver;
   /** Without any of the keys that these rows drive. */
   readonly plain: Driver;
+  /** Knows the same node as `house`, and trusts no other. */
+  readonly wary: Driver;
   readonly avahi: BusService;
   /** Requests that the web server has got. */
   readonly fetched: readonly string[];
@@ -69,7 +73,7 @@ async function startWeb(t: Ending): Promise<readonly string[]> {
 export async function startNetworkNode(t: Ending): Promise<NetworkNode> {
   ip('link', 'add', 'house0', 'type', 'veth', 'peer', 'name', 'wall0');
   ip('link', 'set', 'wall0', 'up');
-  ip('address', 'add', '10.9.0.1/24', 'dev', 'house0');
+  ip('address', 'add', `${OWN_ADDRESS}/24`, 'dev', 'house0');
   ip('link', 'set', 'house0', 'up');
   const fetched = await startWeb(t);
   const [userBus, systemBus] = await Promise.all([privateBus(t), privateBus(t)]);
@@ -77,16 +81,20 @@ export async function startNetworkNode(t: Ending): Promise<NetworkNode> {
   const artUrl = `http://${PUBLIC_ADDRESS}/cover.png`;
   await ScriptedPlayer.start(t, userBus, 'one', { Metadata: metadata({ 'mpris:artUrl': artUrl }) });
   const env = { DBUS_SESSION_BUS_ADDRESS: userBus.address, DBUS_SYSTEM_BUS_ADDRESS: systemBus.address };
+  const others = `bind: [lo, house0]\nplayers: {enabled: true}\n${NO_BACKENDS}`;
+  const plain = await Driver.start(t, { env, config: others });
+  const nodes = `nodes: ["http://${OWN_ADDRESS}:${plain.daemon.port}"]`;
   const config = `
 bind: [lo, house0]
-discovery: {enabled: true, name: "${NAME}"}
+discovery: {enabled: true, name: "${NAME}", ${nodes}}
 players: {enabled: true, fetchCovers: true}
 `;
   const house = await Driver.start(t, { env, config: config + NO_BACKENDS }, '?snapshot=1');
-  const plain = await Driver.start(t, { env, config: `players: {enabled: true}\n${NO_BACKENDS}` });
+  const trustless = `discovery: {enabled: true, ${nodes}, trust: false}\n`;
+  const wary = await Driver.start(t, { config: trustless + NO_BACKENDS });
   for (const driver of [house, plain])
     await driver.becomes<readonly PlayerRecord[]>('/players', ({ length }) => length === 1);
-  return { house, plain, drivers: [house, plain], avahi, fetched };
+  return { house, plain, wary, drivers: [house, plain, wary], avahi, fetched };
 }
 
 const found = [2, 0, 'attic', '_http._tcp', 'local'] as const;
@@ -119,6 +127,43 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
       avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemRemove', 'iisssu', ...found, 0);
       await house.event('node.removed', (data) => data.includes('"attic"'));
       assert.equal(await plain.status('/nodes'), 404);
+    },
+  },
+  {
+    drives: ['key discovery.nodes'],
+    title:
+      'a node that the configuration names is asked, and shown with what it has answered, also without Avahi',
+    run: async ({ house, plain, wary }) => {
+      const isAnswered = (nodes: readonly NodeRecord[]) =>
+        nodes.some(
+          ({ port, configured, reachable, version }) =>
+            port === plain.daemon.port && configured && reachable && version !== undefined,
+        );
+      for (const each of [house, wary]) await each.becomes<readonly NodeRecord[]>('/nodes', isAnswered);
+      await wary.daemon.backend('discovery', 'up', /only the nodes of discovery\.nodes/);
+    },
+  },
+  {
+    drives: ['key discovery.trust'],
+    title: 'the page of a known node may use what plays, and with discovery.trust false it may not',
+    run: async ({ house, plain, wary }) => {
+      const origin = `http://${OWN_ADDRESS}:${plain.daemon.port}`;
+      const answer = async (driver: Driver, Origin: string) => {
+        const { status, headers } = await driver.send('POST', '/players/one/pause', undefined, { Origin });
+        const { headers: read } = await driver.send('GET', '/server', undefined, { Origin });
+        const document = await driver.send('GET', '/ui');
+        const policy = String(document.headers['content-security-policy']);
+        const named = headers['access-control-allow-origin'];
+        return [
+          status,
+          named,
+          read['access-control-allow-origin'],
+          policy.includes(`connect-src 'self' ${origin};`),
+        ];
+      };
+      assert.deepEqual(await answer(house, origin), [202, origin, origin, true]);
+      assert.deepEqual(await answer(house, 'http://10.9.0.1'), [403, undefined, undefined, true]);
+      assert.deepEqual(await answer(wary, origin), [403, undefined, undefined, false]);
     },
   },
   {
