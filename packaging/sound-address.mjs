@@ -1,21 +1,29 @@
-// Where a sound server would be, and whether one answers there. Looks and connects; starts nothing.
+// Where a sound server would be, and whether one answers there. It asks the daemon's own search, and connects; starts nothing.
 
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 
 const CONNECT_DEADLINE_MS = 2000;
+const SOURCES = join(fileURLToPath(new URL('..', import.meta.url)), 'src');
+const SEARCH = `
+  export { findServer, readMachineId } from './actors/audio/server-address.js';
+  export { homeDirectory } from './host/user-directories.js';
+`;
 
-/** Socket paths in the order in which clients of PulseAudio try them. PULSE_SERVER, when set, stands alone. */
-function soundSocketPaths(env, uid) {
-  if (env.PULSE_SERVER) {
-    return env.PULSE_SERVER.split(/\s+/)
-      .map((address) => address.replace(/^\{[^}]*\}/, '').replace(/^unix:/, ''))
-      .filter((address) => address.startsWith('/'));
-  }
-  return [
-    ...(env.PULSE_RUNTIME_PATH ? [join(env.PULSE_RUNTIME_PATH, 'native')] : []),
-    join(env.XDG_RUNTIME_DIR || `/run/user/${uid}`, 'pulse/native'),
-  ];
+/** The search of the sources, which no bundle of the daemon has by itself. */
+async function daemonSearch() {
+  const stdin = { contents: SEARCH, resolveDir: SOURCES, loader: 'ts' };
+  const { outputFiles } = await build({
+    stdin,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    write: false,
+  });
+  const [{ contents }] = outputFiles;
+  return import(`data:text/javascript;base64,${Buffer.from(contents).toString('base64')}`);
 }
 
 /** A socket file outlives its server, and socket activation answers without one: only a connection shows whether a server is there. */
@@ -32,10 +40,16 @@ function answers(path) {
   });
 }
 
-/** The socket path of a sound server that can be reached; undefined when there is none. */
+/**
+ * The `path` of a sound server that can be reached; where there is none, `elsewhere` may be a sentence about one that is named and has no
+ * socket of this machine.
+ */
 export async function reachableSoundServer(env = process.env, uid = process.getuid()) {
-  for (const path of soundSocketPaths(env, uid)) {
-    if (await answers(path)) return path;
+  const { findServer, readMachineId, homeDirectory } = await daemonSearch();
+  const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
+  if (!found.ok) return { elsewhere: found.error };
+  for (const path of found.value.paths) {
+    if (await answers(path)) return { path };
   }
-  return undefined;
+  return { elsewhere: found.value.elsewhere };
 }

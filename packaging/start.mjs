@@ -103,7 +103,10 @@ async function openSandbox(withBus) {
 /** Additional environment and arguments for the daemon where there is no sound server. */
 async function soundServer(args, settings) {
   const none = { env: {}, more: [], close: () => undefined };
-  if (settings?.pulseaudio?.enabled === false || (await reachableSoundServer()) !== undefined) return none;
+  if (settings?.pulseaudio?.enabled === false) return none;
+  const { path, elsewhere } = await reachableSoundServer();
+  if (path !== undefined) return none;
+  if (elsewhere !== undefined) console.log(`start: ${elsewhere}`);
   const missing = installDebian(FOR.start);
   if (missing.length > 0) {
     console.log('start: no sound server can be reached, and a private one needs these packages:');

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { serverPlaces } from '../../src/actors/audio/server-address.js';
+import { usualPlaces } from '../../src/actors/audio/server-address.js';
 import { userBusPaths } from '../../src/actors/bus/address.js';
 import { parseProgress } from '../../src/cli/progress.js';
 import { runtimeDirectory } from '../../src/host/user-directories.js';
@@ -27,11 +27,11 @@ for (const [value, expected] of ROWS) {
 
 describe('a relative XDG_RUNTIME_DIR is ignored', () => {
   const env = { XDG_RUNTIME_DIR: 'relative' };
-  const found = serverPlaces({ env, uid: UID, home: '/h', machineId: undefined }, undefined);
+  const found = usualPlaces({ env, uid: UID, home: '/h', machineId: undefined }, undefined);
   const bus = userBusPaths(env, UID);
   const progress = parseProgress(['end', '--success'], { env, uid: UID });
   const rows: readonly (readonly [who: string, path: unknown, expected: string])[] = [
-    ['by the audio actor', found.ok && found.value.paths[0], '/run/user/7/pulse/native'],
+    ['by the audio actor', found.paths[0], '/run/user/7/pulse/native'],
     ['by those who seek the bus', bus.ok && bus.value[0], '/run/user/7/bus'],
     ['by `tonearm progress`', progress.do === 'write' && progress.socket, '/run/user/7/tonearm/upgrade.sock'],
     [

@@ -5,11 +5,13 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { readMachineId } from '../../src/actors/audio/server-address.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { freePort } from './free-port.js';
@@ -163,6 +165,44 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const started = await start(t, ['--version']);
     assert.deepEqual(await started.ended, [0, null]);
     assert.doesNotMatch(started.printed(), /sound server/);
+  });
+});
+
+describe('npm start looks for a sound server where the daemon does', () => {
+  const MODULE = new URL('../../../packaging/sound-address.mjs', import.meta.url).href;
+  const ASK = `import(process.argv[1]).then(async (m) => console.log(JSON.stringify(await m.reachableSoundServer())))`;
+  /** Resolves to its answer with this home and runtime directory. */
+  async function found(home: string, env: Readonly<Record<string, string>>): Promise<unknown> {
+    const options = { env: { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: home, ...env } };
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', ASK, MODULE], options);
+    return JSON.parse(stdout);
+  }
+
+  const machine = readMachineId() ?? '';
+  const rows: readonly (readonly [where: string, socket: string, env: Readonly<Record<string, string>>])[] = [
+    ['in PULSE_SERVER', 'named', { PULSE_SERVER: '{%m}unix:%h/named' }],
+    ['in PULSE_RUNTIME_PATH', 'own/native', { PULSE_RUNTIME_PATH: '%h/own' }],
+    ['in the runtime directory', 'pulse/native', {}],
+    ['where libpulse makes its link', '.config/pulse/%m-runtime/native', {}],
+    ['where client.conf says', 'elsewhere', { PULSE_CLIENTCONFIG: '%h/client.conf' }],
+  ];
+  for (const [where, socket, env] of rows) {
+    test(where, async (t) => {
+      const home = temporaryFolder(t);
+      const filled = (text: string) => text.replace('%h', home).replace('%m', machine);
+      const path = join(home, filled(socket));
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(join(home, 'client.conf'), `default-server = ${join(home, 'elsewhere')}\n`);
+      const server = createServer().listen(path);
+      t.after(() => server.close());
+      const values = Object.entries(env).map(([name, value]) => [name, filled(value)] as const);
+      assert.deepEqual(await found(home, Object.fromEntries(values)), { path });
+    });
+  }
+
+  test('and says so where that is no Unix socket', async (t) => {
+    const elsewhere = 'PULSE_SERVER is tcp:hifi: tonearm speaks to a Unix socket only';
+    assert.deepEqual(await found(temporaryFolder(t), { PULSE_SERVER: 'tcp:hifi' }), { elsewhere });
   });
 });
 

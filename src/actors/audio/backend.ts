@@ -141,7 +141,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       const paths = found.ok ? found.value.paths : [];
       const sockets = paths.map((path) => ({ path, before: fileIdentity(path) }));
       const ended: ConnectionEnd = found.ok
-        ? await this.#connectFirst(sockets, cookie)
+        ? await this.#connectFirst(sockets, cookie, found.value.elsewhere)
         : { detail: found.error };
       if (signal.aborted) return;
       if (ended.upMs === undefined && ended.detail !== this.#detail)
@@ -154,12 +154,13 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   /**
    * Tries the sockets that exist, in order, until one gives a complete connection. Resolves when that
-   * connection has ended. If every attempt fails, the reason is the failure of the first one. If no socket
-   * exists, the first one is tried for its failure.
+   * connection has ended. If every attempt fails, the reason is the failure of the first one, with what is
+   * said of a server that is elsewhere. If no socket exists, the first one is tried for its failure.
    */
   async #connectFirst(
     sockets: readonly AwaitedSocket[],
     cookie: Uint8Array | undefined,
+    elsewhere: string | undefined,
   ): Promise<ConnectionEnd> {
     const existing = sockets.filter(({ before }) => before !== undefined);
     let first: ConnectionEnd | undefined;
@@ -169,7 +170,8 @@ export class AudioBackend implements Actor<AudioCommand> {
       if (ended.upMs !== undefined) return ended;
       first ??= ended;
     }
-    return first ?? { detail: 'there is no address to connect to' };
+    const { detail } = first ?? { detail: 'there is no address to connect to' };
+    return { detail: elsewhere === undefined ? detail : `${detail}; ${elsewhere}` };
   }
 
   #connect(path: string, cookie: Uint8Array | undefined): Promise<ConnectionEnd> {

@@ -1,5 +1,5 @@
-// Finds the sound server as libpulse does: by PULSE_SERVER, else by `default-server` of client.conf, else at
-// the usual places. It reads files and connects to nothing.
+// Finds the sound server at the places where libpulse does: by PULSE_SERVER alone, else at the user's sockets,
+// by `default-server` of client.conf, at the system's socket. It reads files and connects to nothing.
 
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -29,8 +29,8 @@ interface NamedServer {
 export interface ServerSockets {
   /** In the order of trying, never empty. */
   readonly paths: readonly string[];
-  /** An address beside them that is no socket of this machine. */
-  readonly other?: string;
+  /** A sentence about a named address that is no socket of this machine. */
+  readonly elsewhere?: string;
 }
 
 /** The error is a sentence: the server that is named cannot be reached. No other one is taken instead. */
@@ -59,23 +59,31 @@ export function readMachineId(): string | undefined {
 
 /** To be called at each attempt: files may have changed. Never rejects. */
 export async function findServer(context: ServerContext): Promise<FoundServer> {
-  const { env, home } = context;
-  const value = env['PULSE_SERVER']?.trim();
-  return serverPlaces(context, value ? { by: 'PULSE_SERVER', value } : await readDefaultServer(env, home));
+  const value = context.env['PULSE_SERVER']?.trim();
+  if (value) return namedSockets({ by: 'PULSE_SERVER', value }, context.machineId);
+  return success(usualPlaces(context, await readDefaultServer(context.env, context.home)));
+}
+
+/** Used for PULSE_SERVER, which excludes all other places, as in libpulse. */
+export function namedSockets(named: NamedServer, machineId: string | undefined): FoundServer {
+  const addresses = addressesIn(named.value, machineId);
+  const paths = [...new Set(addresses.filter(isAbsolute))];
+  // TCP is left out, because the daemon controls its own node.
+  const value = clipped(named.value, ADDRESS_MAX_UNITS);
+  const elsewhere = `${named.by} is ${value}: tonearm speaks to a Unix socket only`;
+  if (paths.length === 0) return failed(elsewhere);
+  return success(addresses.every(isAbsolute) ? { paths } : { paths, elsewhere });
 }
 
 /**
- * A server that is named excludes all others, as in libpulse. TCP is left out, because the daemon controls
- * its own node.
+ * `configured` is what client.conf names. No server of the system is taken instead of one that is elsewhere.
  */
-export function serverPlaces(context: ServerContext, named: NamedServer | undefined): FoundServer {
-  if (named === undefined) return success({ paths: usualSockets(context) });
-  const addresses = addressesIn(named.value, context.machineId);
-  const paths = [...new Set(addresses.filter(isAbsolute))];
-  const other = addresses.find((address) => !isAbsolute(address));
-  if (paths.length > 0) return success(other === undefined ? { paths } : { paths, other });
-  const address = clipped(other ?? named.value, ADDRESS_MAX_UNITS);
-  return failed(`${named.by} is ${address}: tonearm speaks to a Unix socket only`);
+export function usualPlaces(context: ServerContext, configured: NamedServer | undefined): ServerSockets {
+  const own = userSockets(context);
+  if (configured === undefined) return { paths: [...new Set([...own, SYSTEM_SOCKET])] };
+  const named = namedSockets(configured, context.machineId);
+  if (!named.ok) return { paths: own, elsewhere: named.error };
+  return { ...named.value, paths: [...new Set([...own, ...named.value.paths, SYSTEM_SOCKET])] };
 }
 
 /** The addresses for this machine: between white space, some with a `{machine id}` before. */
@@ -92,7 +100,7 @@ function configurationHome(env: Variables, home: string): string | undefined {
   return named ?? (isAbsolute(home) ? join(home, '.config') : undefined);
 }
 
-function usualSockets({ env, uid, home, machineId }: ServerContext): readonly string[] {
+function userSockets({ env, uid, home, machineId }: ServerContext): readonly string[] {
   const config = configurationHome(env, home);
   const folders = [
     env['PULSE_RUNTIME_PATH'] || undefined,
@@ -100,8 +108,8 @@ function usualSockets({ env, uid, home, machineId }: ServerContext): readonly st
     // libpulse makes this link where there is no runtime directory.
     config && machineId && `${config}/pulse/${machineId}-runtime`,
   ];
-  const own = folders.flatMap((folder) => (folder ? [`${folder}/native`] : []));
-  return [...new Set([...own, SYSTEM_SOCKET])];
+  const sockets = folders.flatMap((folder) => (folder ? [`${folder}/native`] : []));
+  return [...new Set(sockets)];
 }
 
 /** The user's client.conf replaces that of /etc; the files of its client.conf.d add to it. */

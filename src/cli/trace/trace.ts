@@ -98,10 +98,7 @@ export async function runTrace(
   const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
   if (!found.ok) return { end: 'cannotListen', message: found.error };
   const places = found.value;
-  if (places.other !== undefined) {
-    const message = `the sound server may be ${places.other}: only a socket of this machine can be traced`;
-    return { end: 'cannotListen', message };
-  }
+  if (places.elsewhere !== undefined) return { end: 'cannotListen', message: places.elsewhere };
   const output = outputTo(stdout);
   const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
   if (output.failure !== undefined) return { end: 'cannotWrite', message: output.failure };

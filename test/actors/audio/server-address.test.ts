@@ -1,5 +1,5 @@
-// The search for the sound server: row by row, from files, and by a backend on real servers. pactl shows that
-// libpulse searches in the same way.
+// The search for the sound server: row by row, from files, and by a backend on real servers. pactl shows what
+// libpulse takes of the same files.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -8,7 +8,12 @@ import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { AudioBackend, TIMING } from '../../../src/actors/audio/backend.js';
-import { type FoundServer, findServer, serverPlaces } from '../../../src/actors/audio/server-address.js';
+import {
+  type FoundServer,
+  findServer,
+  namedSockets,
+  usualPlaces,
+} from '../../../src/actors/audio/server-address.js';
 import { systemClock } from '../../../src/host/clock.js';
 import type { Variables } from '../../../src/host/user-directories.js';
 import { failed, success } from '../../../src/protocol/actor/result.js';
@@ -29,7 +34,7 @@ const context = (env: Variables, home = '/pi', machineId: string | undefined = '
   return { env, uid: 42, home, machineId };
 };
 
-describe('where no server is named, the usual sockets are tried', () => {
+describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
   const rows: readonly (readonly [string, Variables, readonly string[]])[] = [
     ['of the user, then of the system', XDG, [RUNTIME, LINKED, SYSTEM]],
     [
@@ -49,17 +54,29 @@ describe('where no server is named, the usual sockets are tried', () => {
     ],
   ];
   for (const [what, env, paths] of rows) {
-    test(what, () => assert.deepEqual(serverPlaces(context(env), undefined), success({ paths })));
+    test(what, () => assert.deepEqual(usualPlaces(context(env), undefined), { paths }));
   }
 
   test('without those of an unknown home or machine', () => {
-    const expected = success({ paths: [RUNTIME, SYSTEM] });
-    assert.deepEqual(serverPlaces(context(XDG, ''), undefined), expected);
-    assert.deepEqual(serverPlaces({ ...context(XDG), machineId: undefined }, undefined), expected);
+    const expected = { paths: [RUNTIME, SYSTEM] };
+    assert.deepEqual(usualPlaces(context(XDG, ''), undefined), expected);
+    assert.deepEqual(usualPlaces({ ...context(XDG), machineId: undefined }, undefined), expected);
   });
+
+  const by = 'default-server of /f';
+  test('with that of client.conf between those of the user and of the system', () =>
+    assert.deepEqual(usualPlaces(context(XDG), { by, value: 'unix:/a' }), {
+      paths: [RUNTIME, LINKED, '/a', SYSTEM],
+    }));
+
+  test("without the system's where client.conf names a server that is elsewhere", () =>
+    assert.deepEqual(usualPlaces(context(XDG), { by, value: 'tcp:h' }), {
+      paths: [RUNTIME, LINKED],
+      elsewhere: `${by} is tcp:h: ${ONLY}`,
+    }));
 });
 
-describe('a server that is named excludes all others', () => {
+describe('a server that PULSE_SERVER names excludes all others', () => {
   const by = 'PULSE_SERVER';
   const sockets = (...paths: string[]): FoundServer => success({ paths });
   const rows: readonly (readonly [value: string, FoundServer])[] = [
@@ -67,24 +84,27 @@ describe('a server that is named excludes all others', () => {
     ['/a/b', sockets('/a/b')],
     ['{m1}unix:/a/b', sockets('/a/b')],
     ['{m2}tcp:h /a', sockets('/a')],
-    ['{m1}/a  unix:/b\ttcp:host:4713 /a', success({ paths: ['/a', '/b'], other: 'tcp:host:4713' })],
+    [
+      '{m1}/a  unix:/b tcp:host:4713 /a',
+      success({
+        paths: ['/a', '/b'],
+        elsewhere: `${by} is {m1}/a  unix:/b tcp:host:4713 /a: ${ONLY}`,
+      }),
+    ],
   ];
   for (const [value, expected] of rows)
-    test(value, () => assert.deepEqual(serverPlaces(context(XDG), { by, value }), expected));
+    test(value, () => assert.deepEqual(namedSockets({ by, value }, 'm1'), expected));
 
   const elsewhere = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
   for (const value of elsewhere) {
     test(`${value} cannot be reached, and is named`, () => {
       const detail = `PULSE_SERVER is ${value}: ${ONLY}`;
-      assert.deepEqual(serverPlaces(context(XDG), { by, value }), failed(detail));
+      assert.deepEqual(namedSockets({ by, value }, 'm1'), failed(detail));
     });
   }
 
   test('without a machine id, an address for any machine counts', () =>
-    assert.deepEqual(
-      serverPlaces({ ...context(XDG), machineId: undefined }, { by, value: '{m2}unix:/a' }),
-      success({ paths: ['/a'] }),
-    ));
+    assert.deepEqual(namedSockets({ by, value: '{m2}unix:/a' }, undefined), success({ paths: ['/a'] })));
 });
 
 function write(path: string, text: string): void {
@@ -129,18 +149,23 @@ describe('client.conf', () => {
     ['is missing beside its folder', { [`${CONF}.d/10.conf`]: 'default-server = /b' }, 'the usual'],
     ['does not mention a server', { [CONF]: 'autospawn = no\n' }, 'the usual'],
   ];
+  /** The sockets of a user who has this home, and this runtime directory. */
+  const userSockets = (home: string) => [
+    join(home, 'pulse/native'),
+    join(home, CONF, '../m1-runtime/native'),
+  ];
+
   for (const [what, files, expected] of rows) {
     test(`that ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
       const home = temporaryFolder(t);
       for (const [name, text] of Object.entries(files)) write(join(home, name), text);
       const env = { HOME: home, XDG_RUNTIME_DIR: home };
       const found = await findServer(context(env, home));
-      const paths = found.ok ? found.value.paths : assert.fail(found.error);
-      const usual = [join(home, 'pulse/native'), join(home, CONF, '../m1-runtime/native'), SYSTEM];
-      assert.deepEqual(paths, expected === 'the usual' ? usual : expected);
-      // libpulse makes no link to a runtime directory where it has one.
-      const tried = expected === 'the usual' ? [usual[0], usual[2]] : expected;
-      assert.deepEqual(await triedByPactl(env), tried);
+      const [runtime = '', linked = ''] = userSockets(home);
+      const named = expected === 'the usual' ? [] : expected;
+      assert.deepEqual(found, success({ paths: [runtime, linked, ...named, SYSTEM] }));
+      // libpulse takes the named server alone, and makes no link to a runtime directory where it has one.
+      assert.deepEqual(await triedByPactl(env), expected === 'the usual' ? [runtime, SYSTEM] : expected);
     });
   }
 
@@ -148,8 +173,9 @@ describe('client.conf', () => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = /a');
     write(join(home, 'other.conf'), 'default-server = /b');
-    const env = { PULSE_CLIENTCONFIG: join(home, 'other.conf') };
-    assert.deepEqual(await findServer(context(env, home)), success({ paths: ['/b'] }));
+    const env = { PULSE_CLIENTCONFIG: join(home, 'other.conf'), XDG_RUNTIME_DIR: home };
+    const paths = [...userSockets(home), '/b', SYSTEM];
+    assert.deepEqual(await findServer(context(env, home)), success({ paths }));
     const server = await findServer(context({ ...env, PULSE_SERVER: '/c' }, home));
     assert.deepEqual(server, success({ paths: ['/c'] }));
   });
@@ -157,8 +183,10 @@ describe('client.conf', () => {
   test('that names a server on the network is reported with its file', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = tcp:hifi:4713');
-    const detail = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${ONLY}`;
-    assert.deepEqual(await findServer(context({}, home)), failed(detail));
+    const elsewhere = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${ONLY}`;
+    const paths = userSockets(home);
+    const found = await findServer(context({ XDG_RUNTIME_DIR: home }, home));
+    assert.deepEqual(found, success({ paths, elsewhere }));
   });
 });
 
@@ -180,6 +208,14 @@ describe('the backend', { timeout: 60_000 }, () => {
     const detail = `PULSE_SERVER is tcp:hifi:4713: ${ONLY}`;
     await until('the address is reported', () => recorder.state === `connecting: ${detail}`);
     assert.equal(server.connections(), 0);
+  });
+
+  test('says that client.conf names one on the network, where the user has none', async (t) => {
+    const home = temporaryFolder(t);
+    write(join(home, '.config/pulse/client.conf'), 'default-server = tcp:hifi:4713');
+    const recorder = started(t, { XDG_RUNTIME_DIR: home }, home);
+    await until('the reason is published', () => recorder.state !== '');
+    assert.match(recorder.state, new RegExp(`pulse/native; default-server of .* is tcp:hifi:4713: ${ONLY}$`));
   });
 
   test('names the usual socket where there is none at all', async (t) => {
