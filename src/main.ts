@@ -7,6 +7,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type CommandLine, parseArguments } from './cli/arguments.js';
 import { HELP } from './cli/help.js';
+import { lines, writeOut } from './cli/output.js';
 import { AVAHI_SOCKET } from './gateway/avahi-names.js';
 import { canNeverBe } from './gateway/bind.js';
 import { Gateway } from './gateway/gateway.js';
@@ -81,6 +82,7 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
     case 'trace':
       return trace(request.args);
     case 'check-config':
+      await becomeInvokingUser();
       return checkConfig(await load(request.configPath));
     case 'run': {
       const unsupported = failUnsupported();
@@ -125,6 +127,7 @@ async function bench(args: readonly string[]): Promise<Exit> {
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: bench: ${request.message}`]);
   const unsupported = failUnsupported();
   if (unsupported !== undefined) return unsupported;
+  await becomeInvokingUser();
   const loaded = await load('/dev/null');
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
   const threads = firstThread();
@@ -145,6 +148,7 @@ async function trace(args: readonly string[]): Promise<Exit> {
   const request = parseTrace(args);
   if (request.do === 'help') return printOut(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: trace: ${request.message}`]);
+  await becomeInvokingUser();
   const printError = (text: string): void => writeOut(process.stderr, text, EXIT.cannotWrite);
   const onSignal = (callback: (signal: NodeJS.Signals) => void): void => {
     for (const signal of SIGNALS) process.on(signal, callback);
@@ -153,6 +157,12 @@ async function trace(args: readonly string[]): Promise<Exit> {
   if (message !== undefined) printError(`tonearm: trace: ${message}\n`);
   // Unread output would keep the process alive.
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
+}
+
+/** Root, as whom sudo runs a command, has neither a tonearm nor a sound server. */
+async function becomeInvokingUser(): Promise<void> {
+  const { actAsInvokingUser } = await import('./cli/invoking-user.js');
+  actAsInvokingUser();
 }
 
 function load(configPath: string | undefined): Promise<LoadResult> {
@@ -266,25 +276,6 @@ function printOut(text: string): Exit {
 function fail(status: Exit, messages: readonly string[]): Exit {
   writeOut(process.stderr, lines(messages), status);
   return status;
-}
-
-/**
- * Sets the exit status `whenLost` if the text cannot be written, such as to a full disk. A closed pipe is no
- * error.
- */
-function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: number): void {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') return;
-    process.exitCode = whenLost;
-    const why = error.code === 'ENOSPC' ? 'the disk is full' : errorText(error);
-    // If stderr goes to the same disk, this is lost too.
-    if (stream === process.stdout) writeOut(process.stderr, `tonearm: cannot write: ${why}\n`, whenLost);
-  });
-  stream.write(text);
-}
-
-function lines(messages: readonly string[]): string {
-  return messages.map((message) => `${message}\n`).join('');
 }
 
 // Node would start its inspector on 127.0.0.1:9229, which lets any local user run code as this user.

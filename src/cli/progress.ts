@@ -3,9 +3,10 @@
 
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
-import { runtimeDirectory, type Variables } from '../host/user-directories.js';
+import { runtimeDirectory } from '../host/user-directories.js';
 import { errorText } from '../printable.js';
 import { type WrongUsage, wrongUsage } from './arguments.js';
+import { type Caller, invokingUser } from './invoking-user.js';
 
 export const PROGRESS_HELP = `Usage: tonearm progress begin --total N
        tonearm progress step --percent P --current C --step NAME
@@ -39,24 +40,14 @@ export type ProgressRequest =
   | { readonly do: 'help' }
   | WrongUsage;
 
-/** The inputs of the default of `--socket`. */
-export interface ProgressDefaults {
-  readonly env: Variables;
-  readonly uid: number;
-}
-
-/** The variables in which sudo, run0 and pkexec name the user who has become root. */
-const INVOKED_BY = ['SUDO_UID', 'PKEXEC_UID'] as const;
-
 /**
  * tonearm does not run for root: a script that is run by sudo reports to the tonearm of the user who runs it.
  */
-function defaultSocket({ env, uid }: ProgressDefaults): string {
-  const directory = runtimeDirectory(env, uid);
-  const invoker = INVOKED_BY.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
-  const isRoots = uid === 0 && directory === runtimeDirectory({}, uid);
-  const own = isRoots && invoker !== undefined ? runtimeDirectory({}, Number(invoker)) : directory;
-  return `${own}/tonearm/upgrade.sock`;
+function defaultSocket(caller: Caller): string {
+  const invoker = invokingUser(caller);
+  const directory =
+    invoker === undefined ? runtimeDirectory(caller.env, caller.uid) : runtimeDirectory({}, invoker);
+  return `${directory}/tonearm/upgrade.sock`;
 }
 
 type ProgressOptions = Readonly<Record<string, unknown>>;
@@ -75,7 +66,7 @@ const VERBS: Readonly<Record<string, { readonly event: string; readonly options:
 const TEXT = 'step';
 
 /** `args` are the arguments after the word `progress`. Pure. */
-export function parseProgress(args: readonly string[], defaults: ProgressDefaults): ProgressRequest {
+export function parseProgress(args: readonly string[], caller: Caller): ProgressRequest {
   if (args.includes('--help')) return { do: 'help' };
   const wrong = (reason: string) => wrongUsage('tonearm progress', reason);
   const [word = '', ...rest] = args;
@@ -86,7 +77,7 @@ export function parseProgress(args: readonly string[], defaults: ProgressDefault
   if (typeof options === 'string') return wrong(options);
   const line = word === 'end' ? endLine(options) : lineOf(verb, options);
   if (typeof line === 'string') return wrong(line);
-  const { socket = defaultSocket(defaults) } = options;
+  const { socket = defaultSocket(caller) } = options;
   if (socket === '') return wrong('--socket needs a value');
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }
@@ -163,9 +154,9 @@ function attempt(line: string, socket: string, withinMs: number): Promise<NodeJS
 /** Runs the whole command. Resolves to the texts for stderr and stdout; the exit status is always 0. */
 export async function runProgress(
   args: readonly string[],
-  defaults: ProgressDefaults,
+  caller: Caller,
 ): Promise<{ readonly out: string; readonly err: string }> {
-  const request = parseProgress(args, defaults);
+  const request = parseProgress(args, caller);
   if (request.do === 'help') return { out: PROGRESS_HELP, err: '' };
   const problem =
     request.do === 'wrong' ? request.message : await writeProgress(request.line, request.socket);

@@ -62,6 +62,7 @@ type LatePart = (form: RunningForm, t: TestContext) => Promise<void>;
 export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
   'supervisor/config/yaml': checksConfig(/^players:\n {2}enabled: true\n {2}fetchCovers: true$/m),
   'cli/served': checksConfig(/^# open http:\/\/localhost:\d+\//m),
+  'cli/invoking-user': checksConfig(/^players:$/m),
   'cli/progress': prints(/^Usage: tonearm progress /, 'progress', '--help'),
   'cli/bench/bench': prints(/^Usage: tonearm bench /, 'bench', '--help'),
   'cli/trace/trace': prints(/^Usage: tonearm trace /, 'trace', '--help'),

@@ -103,6 +103,7 @@ describe('a refusal of a backend', () => {
     'no-cover': [404, '/players/x/cover'],
     'no-tracklist': [404, '/players/x/tracklist/goto/1'],
     'no-such-track': [404, '/players/x/tracklist/remove/1'],
+    'other-track': [409, '/players/x/position', '{"position":1,"track_id":"/1"}'],
     'not-able': [403, '/players/x/next'],
     'no-cookie': [404, '/audio/cookie'],
     'no-volume': [409, '/audio/clients/3/volume', '{"volume":1}'],

@@ -8,8 +8,10 @@ import type { VariantValue } from '../../protocol/dbus/method.js';
 import { NO_TRACK, PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
 import { type BusResult, faultOf, isAbsence } from '../bus/fault.js';
-import { capabilitiesOf } from './facts.js';
+import { capabilitiesOf, NOTHING_KNOWN, withPlayerProperties } from './facts.js';
+import type { Metadata } from './metadata.js';
 import type { Player } from './player.js';
+import { CALL_OPTIONS, isWithoutReply } from './properties.js';
 
 export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' }>;
 type TrackCommand = Extract<PlayersCommand, { readonly do: 'goto' | 'remove' | 'add' }>;
@@ -39,7 +41,7 @@ export async function carryOut(bus: PlayersBus, player: Player, command: PlayerC
     // Some players do not announce that they have become able to do more, such as Mopidy when its list is
     // filled.
     const isAnswered = await player.readAll(isTrackCommand(command));
-    if (!isAnswered) return unansweredBy(player);
+    if (!isAnswered) return unansweredBy(player, 'what it can do now');
     const refusal = refusalOf(player, command);
     if (refusal !== undefined) return refusal;
   }
@@ -57,9 +59,9 @@ function answerOf(player: Player, command: PlayerCommand, called: BusResult<unde
   return failure(isAbsence(called.error) ? 'no-such-player' : fault, detail);
 }
 
-function unansweredBy({ busName, readings }: Player): Refusal {
+function unansweredBy({ busName, readings }: Player, question: string): Refusal {
   if (readings.isStopped) return failure('no-such-player', `${busName} has left`);
-  return failure('timeout', `${busName} did not answer what it can do now`);
+  return failure('timeout', `${busName} did not answer ${question}`);
 }
 
 /**
@@ -71,15 +73,22 @@ function refusalOf(player: Player, command: PlayerCommand): Refusal | undefined 
   const needed = command.do === 'play_pause' && plays ? 'can_pause' : (NEEDS[command.do] ?? 'can_control');
   if (!capabilitiesOf(facts)[needed])
     return failure('not-able', `${busName} does not allow this: ${needed} is false`);
-  if (command.do === 'position') return positionRefusalOf(player, command);
   return isTrackCommand(command) ? trackRefusalOf(player, command) : undefined;
 }
 
-/** A player does nothing for a position beyond the end of its track (MPRIS, `SetPosition`). */
-function positionRefusalOf({ facts }: Player, command: PositionCommand): Refusal | undefined {
-  const { trackId, lengthUs } = facts.metadata;
-  if (trackId === undefined || lengthUs === undefined || command.position <= lengthUs) return undefined;
-  if (command.track_id !== undefined && command.track_id !== trackId) return undefined;
+/**
+ * A player does nothing for a position beyond the end of its track, or for a track that is not the current
+ * one (MPRIS, `SetPosition`).
+ */
+function positionRefusalOf(
+  { trackId, texts, lengthUs }: Metadata,
+  { position, track_id: meant }: PositionCommand,
+): Refusal | undefined {
+  // Clients may send an id that is of no use to the player, as they got it.
+  const current = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
+  if (meant !== undefined && meant !== current)
+    return failure('other-track', `track_id: the current track is not ${meant} but ${current}`);
+  if (trackId === undefined || lengthUs === undefined || position <= lengthUs) return undefined;
   return failure('bad-value', `position: the track ends at ${lengthUs} microseconds`);
 }
 
@@ -126,10 +135,14 @@ async function call(bus: PlayersBus, player: Player, command: PlainCommand): Pro
 /** A track without a usable id cannot be named to the player, so the player seeks by the difference. */
 async function setPosition(bus: PlayersBus, player: Player, command: PositionCommand): Promise<Answer> {
   const methods = playerMethods(player.owner);
-  const { trackId, lengthUs = Number.MAX_SAFE_INTEGER } = player.facts.metadata;
+  const metadata = await readMetadata(bus, player);
+  if (metadata === undefined) return unansweredBy(player, 'which track is the current one');
+  const refusal = positionRefusalOf(metadata, command);
+  if (refusal !== undefined) return refusal;
+  const { trackId, lengthUs = Number.MAX_SAFE_INTEGER } = metadata;
   const { position } = command;
   if (trackId !== undefined) {
-    const called = await bus.call(methods.setPosition, [command.track_id ?? trackId, position]);
+    const called = await bus.call(methods.setPosition, [trackId, position]);
     return answerOf(player, command, called);
   }
   const positionUs = await player.readPosition();
@@ -141,6 +154,17 @@ async function setPosition(bus: PlayersBus, player: Player, command: PositionCom
   // Beyond the end, a player would go to its next track.
   const offset = Math.min(position, lengthUs) - positionUs;
   return answerOf(player, command, await bus.call(methods.seek, [offset]));
+}
+
+/** The current track's, which may be another than the known one; undefined without a reply. */
+async function readMetadata(bus: PlayersBus, player: Player): Promise<Metadata | undefined> {
+  const { owner, facts, readings } = player;
+  const read = await bus.call(playerMethods(owner).get, [PLAYER_INTERFACE, 'Metadata'], CALL_OPTIONS);
+  if (!read.ok) return isWithoutReply(read.error) ? undefined : facts.metadata;
+  const { metadata } = withPlayerProperties(NOTHING_KNOWN, { Metadata: read.value });
+  // Some players announce no track.
+  if (JSON.stringify(metadata) !== JSON.stringify(facts.metadata)) readings.again();
+  return metadata;
 }
 
 async function callTracklist(

@@ -89,7 +89,7 @@ async function dialServer(): Promise<Link> {
       );
     });
     if (typeof link !== 'string') return link;
-    problem = link;
+    problem ||= link;
   }
   throw new Error(problem);
 }

@@ -17,6 +17,7 @@ const ROWS = {
   'no-cover': { status: 404, title: 'The player has no cover that may be served' },
   'no-tracklist': { status: 404, title: 'The player has no tracklist', of: ['players'] },
   'no-such-track': { status: 404, title: 'The tracklist has no such track', of: ['players'] },
+  'other-track': { status: 409, title: 'Another track is the current one', of: ['players'] },
   'not-able': { status: 403, title: 'The player says that it cannot', of: ['players'] },
   'no-cookie': { status: 404, title: 'The node has no cookie file' },
   'profile-unavailable': { status: 409, title: 'The profile is not available now', of: ['audio'] },

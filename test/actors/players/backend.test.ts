@@ -273,7 +273,7 @@ test('each command is one call, and a player is never sent what it cannot do', a
     [{ do: 'previous', ...on }, 'Previous'],
     [{ do: 'seek', ...on, offset: -5 }, 'Seek -5'],
     [{ do: 'position', ...on, position: 7 }, 'SetPosition /t/1 7'],
-    [{ do: 'position', ...on, position: 7, track_id: '/t/2' }, 'SetPosition /t/2 7'],
+    [{ do: 'position', ...on, position: 8, track_id: '/t/1' }, 'SetPosition /t/1 8'],
     [{ do: 'volume', ...on, volume: 1 }, 'Set Volume 1'],
     [{ do: 'loop', ...on, loop: 'Playlist' }, 'Set LoopStatus Playlist'],
     [{ do: 'shuffle', ...on, shuffle: false }, 'Set Shuffle false'],

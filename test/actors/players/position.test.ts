@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Variant } from 'dbus-next';
 import { type Clock, systemClock } from '../../../src/host/clock.js';
-import { PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { NO_TRACK, PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
@@ -110,19 +110,20 @@ for (const [what, more] of IDS) {
   });
 }
 
-const UNUSABLE: readonly (readonly [what: string, id: Variant | undefined])[] = [
-  ['no id', undefined],
-  ['an id that is no path', new Variant('s', 'spotify:track:1')],
-  ['the id for no track', new Variant('o', '/org/mpris/MediaPlayer2/TrackList/NoTrack')],
-];
-for (const [what, id] of UNUSABLE) {
+const UNUSABLE: readonly (readonly [what: string, id: Variant | undefined, meant: { track_id?: string }])[] =
+  [
+    ['no id', undefined, {}],
+    ['an id that is no path', new Variant('s', 'spotify:track:1'), {}],
+    ['the id for no track', new Variant('o', NO_TRACK), { track_id: NO_TRACK }],
+  ];
+for (const [what, id, meant] of UNUSABLE) {
   test(`the position of a track with ${what} is set by the difference`, async (t) => {
     const { backend, player, moveTo } = await playerOnTime(t, {
       Metadata: track('One', 60, id === undefined ? {} : { 'mpris:trackid': id }),
     });
     moveTo(20);
     const set = async (seconds: number) =>
-      faultOf(await backend.handle({ do: 'position', ...on, position: seconds * SECOND_US }));
+      faultOf(await backend.handle({ do: 'position', ...on, position: seconds * SECOND_US, ...meant }));
     assert.deepEqual([await set(50), await set(5), await set(90)], ['none', 'none', 'none']);
     const seeks = player.calls.filter((call) => call.startsWith('Seek'));
     assert.deepEqual(seeks, ['Seek 30000000', 'Seek -15000000', 'Seek 40000000']);
@@ -137,18 +138,45 @@ test('a position beyond the end of a track is refused with the length, as it is 
   const refused = await set(61);
   assert.equal(faultOf(refused), 'bad-value');
   assert.match(refused.ok ? '' : (refused.detail ?? ''), /ends at 60000000 microseconds/);
-  // The player does nothing for another track, whatever the length of this one.
-  assert.equal(faultOf(await set(61, { track_id: '/track/2' })), 'none');
   assert.equal(faultOf(await set(60)), 'none');
   const properties = player.properties[PLAYER_INTERFACE];
   player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: track('One', 90, id) };
   assert.equal(faultOf(await set(80)), 'none');
   const calls = player.calls.filter((call) => call.startsWith('SetPosition'));
-  assert.deepEqual(calls, [
-    'SetPosition /track/2 61000000',
-    'SetPosition /track/1 60000000',
-    'SetPosition /track/1 80000000',
-  ]);
+  assert.deepEqual(calls, ['SetPosition /track/1 60000000', 'SetPosition /track/1 80000000']);
+});
+
+test('the track is asked for before its position is set, also where no signal tells of the next', async (t) => {
+  const one = { 'mpris:trackid': new Variant('o', '/track/1') };
+  const { backend, player, recorder } = await playerOnTime(t, { Metadata: track('One', 60, one) });
+  const set = (track_id?: string) =>
+    backend.handle({ do: 'position', ...on, position: 5 * SECOND_US, ...(track_id && { track_id }) });
+  const stale = await set('/track/2');
+  assert.equal(faultOf(stale), 'other-track');
+  assert.match(
+    stale.ok ? '' : stale.detail,
+    /^track_id: the current track is not \/track\/2 but \/track\/1$/,
+  );
+  const two = { 'mpris:trackid': new Variant('o', '/track/2') };
+  const properties = player.properties[PLAYER_INTERFACE];
+  player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: track('Two', 60, two) };
+  assert.equal(faultOf(await set('/track/1')), 'other-track');
+  await recorder.until(
+    'the next track is shown',
+    'scripted',
+    (now) => now.metadata?.['xesam:title'] === 'Two',
+  );
+  assert.deepEqual([faultOf(await set()), faultOf(await set('/track/2'))], ['none', 'none']);
+  const calls = player.calls.filter((call) => call.startsWith('SetPosition'));
+  assert.deepEqual(calls, ['SetPosition /track/2 5000000', 'SetPosition /track/2 5000000']);
+});
+
+test('a player that does not name its track when it is asked is told no position', async (t) => {
+  const id = { 'mpris:trackid': new Variant('o', '/track/1') };
+  const { backend, player } = await playerOnTime(t, { Metadata: track('One', 60, id) });
+  player.misbehaves.set('Get', { error: 'org.freedesktop.DBus.Error.NoReply' });
+  assert.equal(faultOf(await backend.handle({ do: 'position', ...on, position: 5 })), 'timeout');
+  assert.ok(!player.calls.some((call) => call.startsWith('SetPosition')));
 });
 
 test('a player with neither track nor position has none to be set', async (t) => {

@@ -1,0 +1,23 @@
+// Writes texts to standard output and standard error, and sees to the exit status where they are lost.
+
+import { errorText } from '../printable.js';
+
+/**
+ * Sets the exit status `whenLost` if the text cannot be written, such as to a full disk. A closed pipe is no
+ * error.
+ */
+export function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: number): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    process.exitCode = whenLost;
+    const why = error.code === 'ENOSPC' ? 'the disk is full' : errorText(error);
+    // If stderr goes to the same disk, this is lost too.
+    if (stream === process.stdout) writeOut(process.stderr, `tonearm: cannot write: ${why}\n`, whenLost);
+  });
+  stream.write(text);
+}
+
+/** One line for each message. */
+export function lines(messages: readonly string[]): string {
+  return messages.map((message) => `${message}\n`).join('');
+}

@@ -1,0 +1,78 @@
+// The commands under a real sudo, for a user of their own with a sound server that wants its cookie: they see
+// what is the user's. The machine's users, its rules of sudo and its runtime directories are not touched.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { ENTRY } from '../contract/daemon.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { lacks } from '../tools/requirements.js';
+
+const skip = lacks({ programs: ['sudo', 'unshare', 'setpriv', 'pulseaudio', 'pactl'], root: true });
+const UID = 4321;
+const RUNTIME = `/run/user/${UID}`;
+
+/** `$1`: a folder that everybody may enter. The rest: the program. Each command leaves its output in a file. */
+const SCRIPT = `
+folder=$1; shift
+mount -t tmpfs -o mode=755 tmpfs /run
+{ cat /etc/passwd; echo "dj:*:${UID}:${UID}::$folder/home:/bin/sh"; } > "$folder/passwd"
+mount --bind "$folder/passwd" /etc/passwd
+echo 'dj ALL=(root) NOPASSWD: ALL' > "$folder/sudoers"
+chmod 440 "$folder/sudoers"
+mount --bind "$folder/sudoers" /etc/sudoers
+install -d -m 755 /run/user
+install -d -m 700 -o ${UID} -g ${UID} ${RUNTIME} "$folder/home" "$folder/home/.config" "$folder/home/.config/tonearm"
+echo 'players: {enabled: true}' > "$folder/home/.config/tonearm/config.yaml"
+dj() {
+  setpriv --reuid ${UID} --regid ${UID} --clear-groups env -i --chdir=/ \\
+    PATH="$PATH" HOME="$folder/home" XDG_RUNTIME_DIR=${RUNTIME} "$@"
+}
+dj pulseaudio -n --daemonize=no --exit-idle-time=-1 --use-pid-file=no \\
+  -L module-native-protocol-unix -L 'module-null-sink sink_name=parlour' > "$folder/server" 2>&1 &
+tries=0
+until dj pactl info > "$folder/info" 2>&1; do
+  tries=$((tries + 1))
+  if [ $tries -gt 200 ]; then cat "$folder/server" "$folder/info"; exit 1; fi
+  sleep 0.1
+done
+dj sudo -n "$@" --check-config > "$folder/check"
+dj sudo -n "$@" bench --seconds 2 --json > "$folder/bench"
+dj sudo -n "$@" trace -- pactl get-default-sink > "$folder/trace" 2> "$folder/command"
+dj sudo -n XDG_RUNTIME_DIR=/run "$@" --check-config > "$folder/named"
+`;
+
+describe('under sudo', { skip }, () => {
+  const folder = temporaryFolder();
+  const output = (name: string) => readFileSync(join(folder, name), 'utf8');
+
+  before(async () => {
+    chmodSync(folder, 0o755);
+    writeFileSync(join(folder, 'script'), SCRIPT);
+    const apart = ['--mount', '--propagation=private', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    const program = [process.execPath, ENTRY];
+    await promisify(execFile)('unshare', [...apart, 'sh', '-eu', join(folder, 'script'), folder, ...program]);
+  });
+
+  test("--check-config shows the user's configuration", () => {
+    assert.match(output('check'), /^players:\n {2}enabled: true$/m);
+    assert.match(output('check'), new RegExp(`progressSocket: ${RUNTIME}/tonearm/upgrade.sock$`, 'm'));
+  });
+
+  test('bench measures the sound server of the user', () => {
+    const { missing, server } = JSON.parse(output('bench'));
+    assert.equal(missing, null);
+    assert.match(server, /^pulseaudio/);
+  });
+
+  test('trace shows what a program says to it, which also runs as the user', () => {
+    assert.match(output('trace'), /GET_SERVER_INFO/);
+    assert.equal(output('command'), 'parlour\n');
+  });
+
+  test('a runtime directory that is named is kept', () =>
+    assert.match(output('named'), /progressSocket: \/run\/tonearm\/upgrade.sock$/m));
+});
