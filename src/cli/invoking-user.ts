@@ -1,5 +1,5 @@
-// The user for whom root runs a command by sudo, run0 or pkexec. tonearm and the sound server are this user's,
-// so the commands write to this user's socket, or act as this user.
+// The user for whom root runs a command by sudo, run0 or pkexec. tonearm and the sound server are this
+// user's, so the commands write to this user's socket, or act as this user.
 
 import { type UserInfo, userInfo } from 'node:os';
 import { runtimeDirectory, type Variables } from '../host/user-directories.js';
@@ -40,7 +40,7 @@ export function invokingUser({ env, uid }: Caller): number | undefined {
 export function actAsInvokingUser(): void {
   const uid = invokingUser({ env: process.env, uid: process.getuid?.() ?? 0 });
   const root = uid === undefined ? undefined : userInfo();
-  const user = uid === undefined ? undefined : lookUp(uid);
+  const user = uid === undefined ? undefined : userOf(uid);
   if (root === undefined || user === undefined) return;
   process.initgroups?.(user.username, user.gid);
   process.setgid?.(user.gid);
@@ -54,7 +54,7 @@ export function actAsInvokingUser(): void {
 }
 
 /** The user database is only asked for the effective user. */
-function lookUp(uid: number): UserInfo<string> | undefined {
+function userOf(uid: number): UserInfo<string> | undefined {
   const own = process.geteuid?.() ?? 0;
   process.seteuid?.(uid);
   try {

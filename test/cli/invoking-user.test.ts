@@ -15,10 +15,15 @@ const skip = lacks({ programs: ['sudo', 'unshare', 'setpriv', 'pulseaudio', 'pac
 const UID = 4321;
 const RUNTIME = `/run/user/${UID}`;
 
-/** `$1`: a folder that everybody may enter. The rest: the program. Each command leaves its output in a file. */
+/**
+ * `$1`: the test's folder, which gets a place that the user can reach. The rest: the program. Each command
+ * leaves its output in a file.
+ */
 const SCRIPT = `
-folder=$1; shift
 mount -t tmpfs -o mode=755 tmpfs /run
+folder=/run/folder
+install -d "$folder"
+mount --bind "$1" "$folder"; shift
 { cat /etc/passwd; echo "dj:*:${UID}:${UID}::$folder/home:/bin/sh"; } > "$folder/passwd"
 mount --bind "$folder/passwd" /etc/passwd
 echo 'dj ALL=(root) NOPASSWD: ALL' > "$folder/sudoers"

@@ -1,5 +1,6 @@
-// Finds the sound server at the places where libpulse does: by PULSE_SERVER alone, else at the user's sockets,
-// by `default-server` of client.conf, at the system's socket. It reads files and connects to nothing.
+// Finds the sound server at the places where libpulse does: by PULSE_SERVER alone, else at the user's
+// sockets, by `default-server` of client.conf, at the system's socket. It reads files and connects to
+// nothing.
 
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
