@@ -73,7 +73,7 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
   [['audio'], 'POST /audio/clients/{sink}/ mute volume output, POST /audio/cards/{card}/profile'],
   [['audio', 'cookie'], 'GET /audio/cookie'],
   [['power'], 'GET /power/, POST /power/ power_off reboot'],
-  [['players'], 'GET /players, GET /players/{player}/ cover tracklist'],
+  [['players'], 'GET /players, POST /players/pause, GET /players/{player}/ cover tracklist'],
   [['players'], 'POST /players/{player}/ play pause play_pause stop next previous seek'],
   [['players'], 'POST /players/{player}/ position volume loop shuffle'],
   [['players'], 'POST /players/{player}/tracklist/ goto/{trackid} remove/{trackid} add'],

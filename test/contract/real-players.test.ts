@@ -11,6 +11,7 @@ import { ALBUM, startSession, TONES } from '../players/session.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { hasValues } from './audio-node.js';
+import { Daemon } from './daemon.js';
 
 const skip = lacks({ programs: PLAYER_PROGRAMS });
 
@@ -265,4 +266,27 @@ describe('cmus', { skip }, () => {
       await node.streamAgrees();
     });
   }
+
+  test('is paused with mpv by one command, and by mpv where one plays at a time', async (t) => {
+    const { session, daemon } = node;
+    const mpv = await startMpv(session);
+    t.after(() => mpv.program.end());
+    const are = (playing: boolean, status: string): Promise<unknown> =>
+      until(`mpv plays: ${playing}, cmus is ${status}`, async () => {
+        return (await mpv.get('pause')) === !playing && (await cmus.get('status')) === status;
+      });
+    await node.player(MPV, 'playing', ({ playback_status: status }) => status === 'Playing');
+    await are(true, 'playing');
+    assert.equal((await daemon.post('/players/pause')).status, 202);
+    await are(false, 'paused');
+    const config = 'systemd: {enabled: false}\nplayers: {enabled: true, exclusive: true}\n';
+    const strict = await Daemon.start({ env: session.env, config }, t);
+    await strict.backend('players', 'up');
+    await node.change('cmus', 'play');
+    await are(false, 'playing');
+    await node.change('mpv', 'play');
+    await are(true, 'paused');
+    await node.change('cmus', 'play');
+    await are(false, 'playing');
+  });
 });

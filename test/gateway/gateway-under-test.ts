@@ -37,7 +37,7 @@ export const SETTINGS: RouteSettings = {
     progressSocket: '/socket',
     stateFile: '/state',
   },
-  players: { enabled: true, fetchCovers: false, ignore: [] },
+  players: { enabled: true, fetchCovers: false, ignore: [], exclusive: false },
   bluetooth: { enabled: true, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
   discovery: { enabled: false, name: 'node', nodes: [], trust: true },
   mqtt: {

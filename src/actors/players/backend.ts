@@ -10,10 +10,11 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
-import { carryOut, isTrackCommand } from './commands.js';
+import { carryOut, isTrackCommand, type PlayerCommand } from './commands.js';
 import { CoverReader, type FetchCover } from './cover.js';
 import { ignoredBy } from './ignored.js';
 import { Player } from './player.js';
+import { silence, silenceAll } from './silence.js';
 
 const PLAYERS_MAX = 32;
 /** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */
@@ -30,7 +31,7 @@ const FIRST_READING_MAX_MS = 1_000;
 /** The bound for one player: a player that hangs must not use up the bound of all players together. */
 const COMMANDS_UNDER_WAY_MAX = 8;
 
-interface PlayersOptions extends Partial<Pick<PlayersSettings, 'ignore'>> {
+interface PlayersOptions extends Partial<Pick<PlayersSettings, 'ignore' | 'exclusive'>> {
   /** Undefined if the node fetches no covers. */
   readonly fetch?: FetchCover | undefined;
 }
@@ -41,6 +42,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #bus: Bus<'players'>;
   readonly #covers: CoverReader;
   readonly #isIgnored: (busName: string) => boolean;
+  readonly #isExclusive: boolean;
   /** Owners by bus name: one connection may own several names, as VLC does, and is one player. */
   readonly #owners = new Map<string, string>();
   /** The process ids of these owners. No player is made before the bus has answered. */
@@ -66,7 +68,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     publish: Publisher,
     clock: Clock,
     bus: BusOptions = {},
-    { fetch, ignore = [] }: PlayersOptions = {},
+    { fetch, ignore = [], exclusive = false }: PlayersOptions = {},
   ) {
     this.#publish = publish;
     this.#clock = clock;
@@ -74,6 +76,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#bus = new Bus('players', { messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
     this.#covers = new CoverReader(this.#bus, clock, fetch);
     this.#isIgnored = ignoredBy(ignore);
+    this.#isExclusive = exclusive;
   }
 
   async up(): Promise<void> {
@@ -121,10 +124,18 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   async handle(command: PlayersCommand): Promise<Answer> {
     if (this.#unavailableReason !== undefined)
       return failure('unavailable', `Not connected to the user's bus: ${this.#unavailableReason}`);
+    if (command.do === 'pause_all') {
+      const players = [...this.#players.values()].filter(({ isKnown }) => isKnown);
+      return silenceAll(players, this.#run);
+    }
     const player = this.#players.get(this.#owners.get(command.player) ?? '');
     if (!player?.isKnown)
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
     if (command.do === 'cover') return this.#covers.answer(player, command.cachedTag);
+    return this.#run(player, command);
+  }
+
+  readonly #run = async (player: Player, command: PlayerCommand): Promise<Answer> => {
     const { commandsUnderWay } = player;
     if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX)
       return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);
@@ -136,6 +147,20 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     if (answer.ok) player.readings.again();
     if (answer.ok && isTrackCommand(command)) player.tracklist.readings.again();
     return answer;
+  };
+
+  /** The others have begun before, so each of several that begin at once silences those before it. */
+  #began(player: Player): void {
+    if (!this.#isExclusive) return;
+    for (const other of this.#players.values())
+      if (other !== player && other.published.isPlaying) void this.#silenceFor(player, other);
+  }
+
+  async #silenceFor({ busName: begins }: Player, player: Player): Promise<void> {
+    const answer = await silence(player, this.#run);
+    if (answer.ok || player.readings.isStopped) return;
+    const fields = { name: player.busName, begins, reason: answer.detail };
+    this.#publish.log('warn', 'a player plays on beside another one', fields);
   }
 
   async stop(): Promise<void> {
@@ -183,7 +208,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       if (names.get(player.owner) === player.busName) continue;
       this.#players.delete(player.owner);
       player.stop();
-      player.drop();
+      player.published.drop();
     }
     for (const [owner, name] of names) {
       const pid = this.#processes.get(owner);
@@ -209,9 +234,15 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       this.#hasLoggedTooMany = true;
       return;
     }
-    const connection = { busName: name, owner, pid: pid === 'unknown' ? undefined : pid };
-    const logUnlisted = (reason: string): void => this.#logUnlisted(name, reason);
-    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish, logUnlisted));
+    const wasThere = this.#unavailableReason !== undefined;
+    const connection = { busName: name, owner, pid: pid === 'unknown' ? undefined : pid, wasThere };
+    this.#players.set(
+      owner,
+      new Player(connection, this.#bus, this.#clock, this.#publish, {
+        unlisted: (reason) => this.#logUnlisted(name, reason),
+        began: (player) => this.#began(player),
+      }),
+    );
   }
 
   #logUnlisted(name: string, reason: string): void {
@@ -231,8 +262,17 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 }
 
-export default actorThread<'players'>(({ fetchCovers, ignore }, publish) => {
+export default actorThread<'players'>(({ fetchCovers, ignore, exclusive }, publish) => {
   // It is loaded with the first cover to be fetched, because Node's HTTP client takes 2 MB.
   const fetch = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
-  return new PlayersBackend(publish, systemClock, {}, { fetch: fetchCovers ? fetch : undefined, ignore });
+  return new PlayersBackend(
+    publish,
+    systemClock,
+    {},
+    {
+      fetch: fetchCovers ? fetch : undefined,
+      ignore,
+      exclusive,
+    },
+  );
 });

@@ -13,7 +13,8 @@ import type { Metadata } from './metadata.js';
 import type { Player } from './player.js';
 import { CALL_OPTIONS, isWithoutReply } from './properties.js';
 
-export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' }>;
+/** A command to one player. */
+export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' | 'pause_all' }>;
 type TrackCommand = Extract<PlayersCommand, { readonly do: 'goto' | 'remove' | 'add' }>;
 type PositionCommand = Extract<PlayersCommand, { readonly do: 'position' }>;
 type PlainCommand = Exclude<PlayerCommand, TrackCommand | PositionCommand>;

@@ -26,6 +26,7 @@ import {
   withPlayerProperties,
   withRootProperties,
 } from './facts.js';
+import { PlayerPublisher } from './player-publisher.js';
 import { ReckonedPosition } from './position.js';
 import { CALL_OPTIONS, fetchProperties, isStandIn } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
@@ -55,6 +56,16 @@ interface Connection {
   readonly busName: string;
   readonly owner: string;
   readonly pid: number | undefined;
+  /** It was on the bus before the backend: where it plays, it has not just begun. */
+  readonly wasThere: boolean;
+}
+
+/** Whom the player tells of what its record does not show. */
+interface PlayerListener {
+  /** It cannot be read; called again each time. */
+  readonly unlisted: (reason: string) => void;
+  /** It has begun to play, and the record that shows it has been published. */
+  readonly began: (player: Player) => void;
 }
 
 export class Player {
@@ -62,10 +73,10 @@ export class Player {
   readonly owner: string;
   readonly #pid: number | undefined;
   readonly tracklist: Tracklist;
+  readonly published: PlayerPublisher;
   commandsUnderWay = 0;
   readonly #bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>;
   readonly #clock: Clock;
-  readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #timers: Timers<'rest' | 'gather' | 'clock'>;
   readonly #limit = new RateLimit(SIGNALS_MAX);
@@ -78,27 +89,30 @@ export class Player {
    * then.
    */
   readonly #standInChecked: Promise<void>;
-  readonly #logUnlisted: (reason: string) => void;
+  readonly #listener: PlayerListener;
   /** True once the properties have been read. */
   isKnown = false;
-  #published: { text: string; jumps: number; tracks: string | undefined } | undefined;
+  readonly #wasThere: boolean;
+  /** It has begun to play since the last time that it was published. */
+  #hasBegun = false;
 
   constructor(
-    { busName, owner, pid }: Connection,
+    { busName, owner, pid, wasThere }: Connection,
     bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
     publish: Pick<Publisher, 'put' | 'drop'>,
-    logUnlisted: (reason: string) => void,
+    listener: PlayerListener,
   ) {
     this.busName = busName;
     this.owner = owner;
     this.#pid = pid;
     this.#bus = bus;
     this.#clock = clock;
-    this.#publish = publish;
+    this.published = new PlayerPublisher(busName, publish);
     this.#timers = new Timers(clock);
     this.#methods = playerMethods(owner);
-    this.#logUnlisted = logUnlisted;
+    this.#listener = listener;
+    this.#wasThere = wasThere;
     this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.again());
     // It subscribes first, and then reads: a signal in between causes another reading.
     void bus.watch(playerSignals(owner));
@@ -137,31 +151,20 @@ export class Player {
     // A command may still wait for a reading of a player that has left.
     if (!this.isKnown || this.readings.isStopped) return;
     this.#timers.cancel('gather');
-    const before = this.#published;
-    const text = JSON.stringify(this.#record());
-    const { jumps } = this.#reckonedPosition;
-    const tracks = this.tracklist.reading?.json;
-    this.#published = { text, jumps, tracks };
-    if (before?.text !== text) this.#publish.put('players', this.busName, text);
-    if (before?.tracks !== tracks) this.#publishTracks(tracks);
-    const position = before === undefined || before.jumps === jumps ? undefined : this.#position();
-    if (position !== undefined) this.#publish.put('players.position', this.busName, JSON.stringify(position));
+    this.published.publish({
+      record: this.#record(),
+      jumps: this.#reckonedPosition.jumps,
+      tracks: this.tracklist.reading?.json,
+      position: () => this.#position(),
+    });
+    const begins = this.#hasBegun && this.plays;
+    this.#hasBegun = false;
+    if (begins) this.#listener.began(this);
     if (!this.plays || this.#timers.has('clock')) return;
     this.#timers.set('clock', CLOCK_CHECK_MS, () => {
       // The text differs only if the clock was set, because the record then takes a new anchor.
       if (this.plays) this.publishNow();
     });
-  }
-
-  drop(): void {
-    if (this.#published === undefined) return;
-    for (const collection of ['players', 'players.position', 'players.tracklist'] as const)
-      this.#publish.drop(collection, this.busName);
-  }
-
-  #publishTracks(tracks: string | undefined): void {
-    if (tracks === undefined) this.#publish.drop('players.tracklist', this.busName);
-    else this.#publish.put('players.tracklist', this.busName, tracks);
   }
 
   #changed(): void {
@@ -235,7 +238,9 @@ export class Player {
 
   #setFacts(facts: PlayerFacts): void {
     const before = this.#facts;
+    const played = this.plays;
     this.#facts = facts;
+    if (this.plays && !played && (this.isKnown || !this.#wasThere)) this.#hasBegun = true;
     this.#reckonedPosition.factsChanged(before, facts);
     // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no
     // signal of the list for that.
@@ -248,7 +253,7 @@ export class Player {
     if (!(await isStandIn(this.#bus, this.#methods))) return;
     this.stop();
     this.isKnown = false;
-    this.drop();
+    this.published.drop();
   }
 
   /** True if the Player interface answered; a player without the root interface is accepted. */
@@ -280,6 +285,6 @@ export class Player {
   /** Logs once that the player cannot be read, unless it has left. */
   #readingFailed(error: BusError): void {
     const isOften = this.readings.failures + 1 >= LOGGED_AFTER_FAILURES;
-    if (!this.isKnown && isOften && !isAbsence(error)) this.#logUnlisted(sentence(error));
+    if (!this.isKnown && isOften && !isAbsence(error)) this.#listener.unlisted(sentence(error));
   }
 }

@@ -305,6 +305,9 @@ const TABLE = {
   reboot: post('power', '/power', 'reboot', 'Reboots the node', { mqtt: word('reboot', RUN) }),
 
   players: published('/players', 'The media players', 'Players'),
+  pausePlayers: post('players', '/players', 'pause', 'Pauses all players that play', {
+    command: () => ({ do: 'pause_all' }),
+  }),
   cover: read(`${PLAYER}/cover`, 'The cover of what a player plays', undefined, {
     kind: 'cover',
     backend: 'players',

@@ -54,6 +54,8 @@ export interface PlayersSettings {
   readonly enabled: boolean;
   /** Names of players that do not exist for anybody; `*` stands for any characters. */
   readonly ignore: readonly string[];
+  /** A player that begins to play pauses the others. */
+  readonly exclusive: boolean;
   /** The node fetches covers at web addresses. */
   readonly fetchCovers: boolean;
 }

@@ -92,6 +92,7 @@ export const KEYS = {
     enabled: key(false, read.flag),
     fetchCovers: key(false, read.flag),
     ignore: key([], read.listOf(read.checkedText('the name of a player', text.playerPattern))),
+    exclusive: key(false, read.flag),
   },
   bluetooth: {
     enabled: key(false, read.flag),

@@ -5,6 +5,7 @@ import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { type Clock, systemClock } from '../../../src/host/clock.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
 import type { PlayerPosition, PlayerRecord } from '../../../src/protocol/actor/schemas.js';
+import type { PlayersSettings } from '../../../src/protocol/actor/settings.js';
 import { PLAYER_NAMES } from '../../../src/protocol/dbus/mpris.js';
 import { until } from '../../until.js';
 import { type PrivateBus, privateBus } from '../bus/private-bus.js';
@@ -51,13 +52,13 @@ export async function followed(
     clock = systemClock,
     // The time is long enough for a busy machine; tests with a hung player set a shorter one.
     callDeadlineMs = 8_000,
-    ignore,
+    settings = {},
     isUp = (recorder) => until('the backend is up', () => recorder.published.includes('up')),
   }: {
     data?: string;
     clock?: Clock;
     callDeadlineMs?: number;
-    ignore?: readonly string[];
+    settings?: Partial<Pick<PlayersSettings, 'ignore' | 'exclusive'>>;
     isUp?: (recorder: PlayersRecorder) => Promise<unknown>;
   } = {},
 ) {
@@ -65,7 +66,7 @@ export async function followed(
   await before(bus);
   const recorder = new PlayersRecorder();
   const options = { paths: bus.paths, backoffMs: () => 20, callDeadlineMs };
-  const backend = new PlayersBackend(recorder, clock, options, { ...(ignore && { ignore }) });
+  const backend = new PlayersBackend(recorder, clock, options, settings);
   t.after(() => backend.stop());
   await isUp(recorder);
   /** A player that is published; without a name of its own it is `scripted`. */

@@ -33,7 +33,9 @@ for (const [pattern, name, isIgnored] of ROWS) {
 const onBus = testsNeeding({ programs: ['dbus-daemon'] });
 
 onBus('an ignored player exists under none of its names', async (t) => {
-  const { bus, backend, recorder, start } = await followed(t, undefined, { ignore: ['vlc'] });
+  const { bus, backend, recorder, start } = await followed(t, undefined, {
+    settings: { ignore: ['vlc'] },
+  });
   const ignored = await ScriptedPlayer.connect(t, bus);
   await ignored.own('vlc.instance7');
   await until('it is a player', () => recorder.names.join() === 'vlc.instance7');

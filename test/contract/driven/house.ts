@@ -82,6 +82,7 @@ logLevel: warn
 bind: [127.0.0.1, 127.0.0.3]
 power: {enabled: true}
 upgrade: {enabled: true, resultFile: ${path('result.json')}, progressSocket: ${path('plain.sock')}, stateFile: ${path('plain.json')}}
+players: {enabled: true, ignore: [one], exclusive: true}
 bluetooth: {enabled: true, adapter: hci1, powerOnStart: true, idleTimeout: ${HASTENED.idleTimeout}s}
 `;
 }
@@ -164,7 +165,7 @@ export async function startHouse(t: Ending): Promise<House> {
     Driver.start(t, { ...hastened, env: cardEnv, config: CARDS }, ''),
   ]);
   await areUp(house, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
-  await areUp(plain, 'audio', 'systemd', 'power', 'upgrade', 'bluetooth');
+  await areUp(plain, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
   await areUp(cards, 'audio', 'bluetooth');
   return {
     house,

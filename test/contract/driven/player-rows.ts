@@ -8,6 +8,7 @@ import type { PlayerRecord, TracklistRecord } from '../../../src/protocol/actor/
 import { ROOT_INTERFACE, TRACKLIST_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { metadata, type Properties, ScriptedPlayer } from '../../actors/players/scripted-player.js';
 import { COVER } from '../../players/tones.js';
+import { until } from '../../until.js';
 import { flag, type House, text, wasCalled } from './house.js';
 import type { Row } from './row.js';
 
@@ -100,6 +101,36 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
           wasCalled(player, method);
         }
       }),
+  },
+  {
+    drives: ['operation pausePlayers'],
+    title: 'all players that play are paused at once',
+    run: (node) =>
+      withPlayer(node, async (player) => {
+        player.change({ PlaybackStatus: text('Playing') });
+        await node.house.post('/players/pause');
+        wasCalled(player, 'Pause');
+      }),
+  },
+  {
+    drives: ['key players.exclusive'],
+    title: 'with players.exclusive a player that begins to play pauses the others',
+    run: async ({ plain, userBus, ending }) => {
+      const players = await Promise.all(
+        ['first', 'second'].map((name) => ScriptedPlayer.start(ending, userBus, name)),
+      );
+      const plays = (count: number) => (records: readonly PlayerRecord[]) =>
+        records.filter(({ playback_status: status }) => status === 'Playing').length === count;
+      await plain.becomes<readonly PlayerRecord[]>('/players', ({ length }) => length === 2);
+      for (const [index, player] of players.entries()) {
+        player.change({ PlaybackStatus: text('Playing') });
+        await plain.becomes('/players', plays(index + 1));
+      }
+      const [first, second] = players;
+      await until('the first player is paused', () => first?.calls.includes('Pause'));
+      assert.ok(!second?.calls.includes('Pause'), second?.calls.join());
+      for (const player of players) player.leave();
+    },
   },
   {
     drives: [

@@ -76,6 +76,7 @@ players:
   enabled: true
   fetchCovers: true
   ignore: [org.mpris.MediaPlayer2.chromium*, spotify]
+  exclusive: true
 bluetooth:
   enabled: true
   adapter: hci1

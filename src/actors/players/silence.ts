@@ -1,0 +1,38 @@
+// Silences players (docs/players.md, "Everything stops"): decides which of them play, and whether one is
+// paused or stopped.
+
+import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
+import { capabilitiesOf } from './facts.js';
+import type { Player } from './player.js';
+
+/** Carries out a command to this player. */
+type Run = (player: Player, command: SilencingCommand) => Promise<Answer>;
+type SilencingCommand = Extract<PlayersCommand, { readonly do: 'pause' | 'stop' }>;
+
+/** A player that plays and cannot pause, such as one of a radio, is stopped. */
+export function silence(player: Player, run: Run): Promise<Answer> {
+  const { can_pause: canPause } = capabilitiesOf(player.facts);
+  return run(player, { do: canPause ? 'pause' : 'stop', player: player.busName });
+}
+
+/**
+ * Silences all that play, at the same time, so that one that hangs delays no other. Each is asked first, as
+ * not every player announces that it plays. A failure names all players that could not be silenced.
+ */
+export async function silenceAll(players: readonly Player[], run: Run): Promise<Answer> {
+  const answers = await Promise.all(players.map((player) => silenceIfItPlays(player, run)));
+  const failed = answers.filter((answer) => !answer.ok);
+  const [first] = failed;
+  if (first === undefined) return { ok: true };
+  return failure(first.fault, failed.map(({ detail }) => detail).join('; '));
+}
+
+async function silenceIfItPlays(player: Player, run: Run): Promise<Answer> {
+  const isAnswered = await player.readAll(false);
+  if (player.readings.isStopped || !player.plays) return { ok: true };
+  if (!isAnswered) return failure('timeout', `${player.busName} did not answer whether it plays`);
+  const answer = await silence(player, run);
+  const hasLeft = !answer.ok && answer.fault === 'no-such-player';
+  return hasLeft ? { ok: true } : answer;
+}
