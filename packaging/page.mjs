@@ -10,8 +10,8 @@ import { checkScript, checkStyle } from './browser-check.mjs';
 import { BROWSERS_TEXT, TARGETS } from './browsers.mjs';
 import { clientPaths } from './client-paths.mjs';
 
-/** Compressed already. */
-const AS_IT_IS = /\.png$/;
+/** Compressed already, or made anew for each node (src/gateway/node-icon.ts). */
+const AS_IT_IS = /\.(?:png|svg|webmanifest)$/;
 const HASH_CHARS = 10;
 
 const brotli = (bytes) =>
@@ -71,7 +71,7 @@ export async function buildPage(source, into) {
     names.set(name, hashed(name, bytes));
     put(names.get(name), bytes);
   };
-  for (const icon of ['icon-192.png', 'icon-512.png']) add(icon, readFileSync(join(source, icon)));
+  add('icon-192.png', readFileSync(join(source, 'icon-192.png')));
   add('icon.svg', Buffer.from(text('icon.svg')));
   add('app.webmanifest', Buffer.from(filled(text('app.webmanifest'), '')));
   const style = await bundled(join(source, 'page.css'));

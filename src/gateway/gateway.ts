@@ -193,10 +193,16 @@ export class Gateway {
       clock,
       log,
       placeFor: (client) => this.#sockets?.placeFor(client) ?? 'localhost',
-      page: new Page(page, settings.api.cors.origins, this.#bootId, () => ({
-        origins: [...journal.records('nodes.origins')].map(({ key }) => key),
-        order: journal.changed('nodes.origins').order,
-      })),
+      page: new Page({
+        files: page,
+        origins: settings.api.cors.origins,
+        bootId: this.#bootId,
+        hostname: () => this.#identity.hostname(),
+        house: () => ({
+          origins: [...journal.records('nodes.origins')].map(({ key }) => key),
+          order: journal.changed('nodes.origins').order,
+        }),
+      }),
       isOfHouse: (origin) => journal.record('nodes.origins', origin) !== undefined,
     });
   }

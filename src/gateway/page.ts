@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Exchange } from './exchange.js';
+import { forNode } from './node-icon.js';
 import { problem, problemReply } from './problem.js';
 import { type HeaderPair, type HttpReply, isMatch, REVALIDATE, weightsIn } from './reply.js';
 import { foreignOrigin, type OriginStanding } from './trust.js';
@@ -69,23 +70,28 @@ export interface House {
   readonly order: number;
 }
 
+interface PageParts {
+  readonly files: PageFiles;
+  /** `api.cors.origins`, already checked; `*` allows every origin. */
+  readonly origins: readonly string[];
+  /**
+   * Differs for each start, and becomes the document's tag. A hash would load Node's cryptography at each
+   * start, which takes 7 ms of CPU (docs/development/what-we-learnt.md, "Node and V8").
+   */
+  readonly bootId: string;
+  /** The node's name, as it is now. */
+  readonly hostname: () => string;
+  readonly house: () => House;
+}
+
 export class Page {
-  readonly #files: PageFiles;
+  readonly #parts: PageParts;
   /** The sites that may frame the page. */
   readonly #ancestors: string;
-  readonly #bootId: string;
-  readonly #house: () => House;
 
-  /**
-   * `origins` is `api.cors.origins`, already checked; `*` allows every origin. `bootId` differs for each
-   * start, and becomes the document's tag. A hash would load Node's cryptography at each start, which takes
-   * 7 ms of CPU (docs/development/what-we-learnt.md, "Node and V8").
-   */
-  constructor(files: PageFiles, origins: readonly string[], bootId: string, house: () => House) {
-    this.#files = files;
-    this.#ancestors = origins.includes('*') ? '*' : ["'self'", ...origins].join(' ');
-    this.#bootId = bootId;
-    this.#house = house;
+  constructor(parts: PageParts) {
+    this.#parts = parts;
+    this.#ancestors = parts.origins.includes('*') ? '*' : ["'self'", ...parts.origins].join(' ');
   }
 
   reply(
@@ -100,19 +106,33 @@ export class Page {
     if (part === 'way') return redirectTo('ui', request.query());
     // Below `/ui/` the relative addresses in the document would be wrong.
     if (part === 'document' && request.path.endsWith('/')) return redirectTo('../ui', request.query());
-    const file = part === 'file' && name === DOCUMENT ? undefined : this.#files.get(name);
+    const file = part === 'file' && name === DOCUMENT ? undefined : this.#parts.files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
+    const own = this.#forNode(name, file, request.header('if-none-match'));
+    if (own !== undefined) return own;
     const [coding, body] = encodingOf(file, request.header('accept-encoding'));
     if (part === 'file')
       return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
     // Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1).
     // Each policy has one, too: WebKit keeps that of the stored document, whatever a 304 says.
-    const { origins, order } = this.#house();
-    const etag = `"${this.#bootId}-${order.toString(36)}-${coding}"`;
+    const { bootId, house } = this.#parts;
+    const { origins, order } = house();
+    const etag = `"${bootId}-${order.toString(36)}-${coding}"`;
     const policy: HeaderPair = ['Content-Security-Policy', securityPolicy(origins, this.#ancestors)];
     const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, policy, ['ETag', etag]];
     if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, coding)], body };
+  }
+
+  /** A file that is made for this node. It changes with the node's name, so it may not be kept for ever. */
+  #forNode(name: string, file: PageFile, known: string): HttpReply | undefined {
+    const node = this.#parts.hostname();
+    const body = forNode(name, file.identity, node);
+    if (body === undefined) return undefined;
+    const etag = `"${this.#parts.bootId}-${encodeURIComponent(node)}"`;
+    const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, ['ETag', etag]];
+    if (isMatch(known, etag)) return { status: 304, headers };
+    return { status: 200, headers: [...headers, ...contentHeaders(name, 'identity')], body };
   }
 }
 

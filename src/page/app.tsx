@@ -13,7 +13,7 @@ import { ForeignLine, useLater } from './parts.js';
 import { Presence } from './presence.js';
 import { Hands } from './pulse.js';
 import { awayIn, Sections } from './sections.js';
-import { Cover, hasTrack, isPlaying, makerOf, PositionBar, TransportButtons, titleOf } from './transport.js';
+import { Cover, isPlaying, makerOf, PositionBar, TransportButtons, titleOf } from './transport.js';
 import { viewOf } from './view.js';
 
 /** Shorter interruptions do not disable the controls. */
@@ -40,7 +40,6 @@ export function App({ query }: { readonly query: string }) {
   const player = useCurrentPlayer([...players.values()]);
   const output = mainOutput(state, player);
   useTabTitle(name, player);
-  useMediaKeys(player, mayChange(state));
   const wall = <Wall player={player} output={output} />;
   const content = view.isWall ? wall : <Sections state={state} only={view.only} />;
   const hasFoot = !isPart && output !== undefined && awayIn(state, 'audio') === undefined;
@@ -55,7 +54,7 @@ export function App({ query }: { readonly query: string }) {
           <main>
             {/* Disabled while nothing can be sent. */}
             <fieldset class={isPart ? 'part' : ''} disabled={isGone}>
-              {status === 'connecting' ? null : content}
+              {state.backends.size === 0 ? null : content}
             </fieldset>
           </main>
           {hasFoot ? <Foot state={state} player={player} output={output} isGone={isGone} /> : null}
@@ -113,35 +112,8 @@ function useTabTitle(name: string, player: PlayerRecord | undefined): void {
   useEffect(() => {
     document.title = title;
   }, [title]);
-}
-
-/** The current track on lock screens, and media keys that control it, if the browser supports them. */
-function useMediaKeys(player: PlayerRecord | undefined, isAllowed: boolean): void {
   useEffect(() => {
-    const { mediaSession: session } = navigator;
-    // Missing in Safari before 15, and in some browsers for pages without https.
-    if (session === undefined) return;
-    if (player === undefined || !hasTrack(player)) {
-      Object.assign(session, { metadata: null, playbackState: 'none' });
-      return;
-    }
-    const { bus_name, metadata = {}, capabilities: can } = player;
-    session.metadata = new MediaMetadata({
-      title: titleOf(player),
-      artist: metadata['xesam:artist'] ?? '',
-      album: metadata['xesam:album'] ?? '',
-    });
-    session.playbackState = isPlaying(player) ? 'playing' : 'paused';
-    const keys = [
-      ['play', can.can_play, ownNode.play],
-      ['pause', can.can_pause, ownNode.pause],
-      ['nexttrack', can.can_go_next, ownNode.next],
-      ['previoustrack', can.can_go_previous, ownNode.previous],
-    ] as const;
-    for (const [key, isAble, send] of keys) {
-      // A media key cannot show an error; the page shows the real state.
-      const press = (): void => void send(bus_name).catch(() => undefined);
-      session.setActionHandler(key, isAble && isAllowed ? press : null);
-    }
-  }, [player, isAllowed]);
+    // A phone calls the page so on its home screen. The document is the same on every node.
+    document.querySelector('meta[name="apple-mobile-web-app-title"]')?.setAttribute('content', name);
+  }, [name]);
 }

@@ -10,29 +10,27 @@ import { Reporting } from './notices.js';
 import { useLater } from './parts.js';
 
 /**
- * `known` is the node's value; `send` rejects with the problem if the node refuses one; `same` is true for
- * values that look alike.
+ * `known` is the node's value; `send` rejects with the problem if the node refuses one; `failed` is the title
+ * of that failure; `same` is true for values that look alike.
  */
 export function useControl<T>(
   known: T,
   send: (value: T) => Promise<unknown>,
-  label: string,
+  failed: (desired: T) => string,
   same: Same<T> = Object.is,
 ) {
   const report = useContext(Reporting);
   const control = useRef<Control<T>>({ known });
-  const latest = useRef({ send, label, same });
-  latest.current = { send, label, same };
+  const latest = useRef({ send, failed, same });
+  latest.current = { send, failed, same };
   const [, draw] = useState(0);
   const take = (input: Parameters<typeof advance<T>>[1]): void => {
     const { sent } = control.current;
-    const { send, label, same } = latest.current;
+    const { send, failed, same } = latest.current;
     control.current = advance(control.current, input, same);
     const { sent: next } = control.current;
     if (next !== undefined && next !== sent)
-      report(translate('couldNotSet', { name: label }), send(next)).then((isDone) =>
-        take({ kind: isDone ? 'accepted' : 'refused' }),
-      );
+      report(failed(next), send(next)).then((isDone) => take({ kind: isDone ? 'accepted' : 'refused' }));
     draw((times) => times + 1);
   };
   if (!Object.is(control.current.known, known))
@@ -46,6 +44,11 @@ export function useControl<T>(
     grab: () => take({ kind: 'grab' }),
     release: () => take({ kind: 'release' }),
   };
+}
+
+/** The title of a failure to change the value of the control with this `label`. */
+export function couldNotSet(label: string): () => string {
+  return () => translate('couldNotSet', { name: label });
 }
 
 /**
@@ -76,7 +79,7 @@ interface ToggleProps extends Omit<SwitchProps, 'children'> {
 }
 
 export function Toggle({ icon, iconOn = icon, isOn, send, ...button }: ToggleProps) {
-  const { displayed, set } = useControl(isOn, send, button.label);
+  const { displayed, set } = useControl(isOn, send, couldNotSet(button.label));
   return (
     <Changing>
       <Button
@@ -90,7 +93,7 @@ export function Toggle({ icon, iconOn = icon, isOn, send, ...button }: TogglePro
 }
 
 export function Switch({ label, isOn, send, children }: SwitchProps) {
-  const { displayed, set } = useControl(isOn, send, label);
+  const { displayed, set } = useControl(isOn, send, couldNotSet(label));
   const isStill = !useMayChange();
   return (
     <button
@@ -121,7 +124,7 @@ interface ChoiceProps {
 }
 
 export function Choice({ label, value, options, send }: ChoiceProps) {
-  const { displayed, set } = useControl(value, send, label);
+  const { displayed, set } = useControl(value, send, couldNotSet(label));
   const isListed = options.some(({ value }) => value === displayed);
   if (!useMayChange())
     return <bdi class="clip">{options.find(({ value }) => value === displayed)?.text ?? displayed}</bdi>;

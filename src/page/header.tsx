@@ -27,7 +27,7 @@ const REASON_TEXTS: Readonly<Record<AbsenceReason, readonly [text: TextKey, long
   reboot: ['restarting', 'rebooting'],
   poweroff: ['poweredOff', 'poweringOff'],
   upgrade: ['upgrading', 'upgradingAway'],
-  restart: ['restarting', 'restartingAway'],
+  restart: ['serviceEnded', 'serviceEndedAway'],
 };
 
 interface HeaderProps {
@@ -52,7 +52,9 @@ export function Header({ name, state, presence, isSmall }: HeaderProps) {
   const long = reason === undefined ? 'lostLong' : REASON_TEXTS[reason][1];
   return (
     <header>
-      {isSmall ? null : (
+      {isSmall ? (
+        <h1 class="unseen">{name}</h1>
+      ) : (
         <div class="bar">
           <House name={name} nodes={[...state.nodes.values()]} />
           <div role="status">

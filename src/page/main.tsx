@@ -1,7 +1,8 @@
-// The page's entry: draws the node's state, at most once per frame, and keeps the focus.
+// The page's entry: draws the page, unless the browser is too old, and keeps the focus.
 
-import { options, render } from 'preact';
+import { render } from 'preact';
 import { App } from './app.js';
+import { drawing } from './drawing.js';
 import { language } from './language.js';
 import { showWholeAtTouch } from './parts.js';
 
@@ -57,22 +58,9 @@ class FocusKeeper {
   }
 }
 
-/** A frame at 60 Hz: the time for the browser between two drawings. */
-const FRAME_MS = 1000 / 60;
-
 function open(page: HTMLElement): void {
   const focus = new FocusKeeper(page);
-  let drawnAt = 0;
-  // Each drawing is a task of its own, as layout and paint follow in the next one. A hidden page has no
-  // frames, but a title to change.
-  options.debounceRendering = (draw) => {
-    const drawAll = (): void => {
-      draw();
-      focus.bringBack();
-      drawnAt = performance.now();
-    };
-    setTimeout(drawAll, Math.max(0, drawnAt + FRAME_MS - performance.now()));
-  };
+  drawing.pace(() => focus.bringBack());
   page.addEventListener('click', showWholeAtTouch);
   // Loading this module was a task already.
   setTimeout(() => render(<App query={location.search} />, page));
@@ -91,7 +79,7 @@ if (page === null) throw new Error('The document has no place for the page');
 document.documentElement.lang = language;
 if (isTooOld()) {
   // The document has the sentence, for browsers that do not come as far as here; there it appears late.
-  document.getElementById('needs')?.classList.add('at-once');
+  document.getElementById('needs')?.classList.add('too-old');
 } else {
   document.getElementById('needs')?.remove();
   open(page);

@@ -5,7 +5,7 @@ import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ProblemError } from '../client/client.js';
 import { Button } from './icons.js';
-import { translate } from './language.js';
+import { isolated, translate } from './language.js';
 import type { TextKey } from './texts.js';
 
 /** More would hide the page; the newest are kept. */
@@ -32,8 +32,13 @@ const REASONS: ReadonlyMap<string, TextKey> = new Map([
 /** In systemd's texts about a process: `code=exited, status=1/FAILURE`. */
 const EXIT_STATUS = /\bstatus=(\d+)/;
 
+/** A player's own words, in the node's text about them: `NAME did not pause: not logged in (ERROR)`. */
+const PLAYERS_WORDS = /^\S+ did not \w+: (.+?)(?: \([\w.]+\))?$/;
+
 /** Undefined if only the problem's own text says more. */
 function reasonFor({ code, problem }: ProblemError): string | undefined {
+  const words = PLAYERS_WORDS.exec(problem.detail)?.[1];
+  if (words !== undefined) return isolated(words);
   const status = EXIT_STATUS.exec(problem.detail)?.[1];
   if (status !== undefined) return translate('exitStatus', { status });
   const reason = REASONS.get(code);

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
-import { Choice, useControl } from './controls.js';
+import { Choice, couldNotSet, useControl } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
 import { hasNoSoundCard, OutputVolume } from './main-volume.js';
@@ -103,7 +103,7 @@ function DefaultButton({ output }: { readonly output: OutputRecord }) {
   const { displayed, set } = useControl(
     output.default,
     () => node.setDefaultOutput(output.id, { move: true }),
-    label,
+    couldNotSet(label),
   );
   // One button for both states, so that it keeps the focus.
   return (

@@ -1,19 +1,12 @@
-// The media players: the track, the position, the transport and the tracklist of each.
+// The media players: the track, the position and the transport of each.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type {
-  NodeState,
-  OutputRecord,
-  PlayerRecord,
-  StreamedTracklist,
-  TracklistRecord,
-} from '../client/client.js';
-import { ActionButton, Toggle, useAction } from './controls.js';
+import type { NodeState, OutputRecord, PlayerRecord, StreamedTracklist } from '../client/client.js';
+import { ActionButton, Toggle } from './controls.js';
 import { isolated, translate } from './language.js';
 import { mainOutput, OutputVolume } from './main-volume.js';
-import { Changing } from './may-change.js';
 import { useNode } from './node.js';
-import { Cards, Field, ForeignLine, memoized, useGrowing } from './parts.js';
+import { Cards, Field, ForeignLine, memoized } from './parts.js';
+import { Tracklist } from './tracklist.js';
 import {
   Cover,
   hasTrack,
@@ -131,131 +124,5 @@ function PlayerMore({ player, own }: Pick<PlayerProps, 'player' | 'own'>) {
       ) : null}
       {own === '' ? null : <p class="quiet wrap">{translate('streamsOf', { names: own })}</p>}
     </details>
-  );
-}
-
-const STEP = 10;
-
-type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
-
-/** Each track plays at a touch; where the player allows it, tracks are removed and added. */
-function Tracklist({ player, tracklist }: TracklistProps) {
-  const [isOpen, setOpen] = useState(false);
-  const { tracks, truncated = false } = tracklist;
-  const name = translate('tracks', { count: truncated ? `${tracks.length}+` : tracks.length });
-  return (
-    <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={translate('ofPlayer', { what: name, name: player.identity })}>{name}</summary>
-      {isOpen ? <Tracks player={player} tracklist={tracklist} /> : null}
-    </details>
-  );
-}
-
-/**
- * The stream has only the first tracks of a long list. All are fetched where somebody has opened it; until
- * then the first are shown.
- */
-function useWhole(player: string, streamed: StreamedTracklist): TracklistRecord {
-  const node = useNode();
-  const [whole, setWhole] = useState<TracklistRecord>();
-  useEffect(() => {
-    if (streamed.truncated !== true) return undefined;
-    let isCurrent = true;
-    const take = (list: TracklistRecord | undefined): void => {
-      if (isCurrent) setWhole(list);
-    };
-    node.tracklist(player).then(take, () => take(undefined));
-    return () => {
-      isCurrent = false;
-    };
-  }, [node, player, streamed]);
-  return streamed.truncated === true ? (whole ?? streamed) : streamed;
-}
-
-function Tracks({ player, tracklist }: TracklistProps) {
-  const { bus_name, metadata = {}, capabilities } = player;
-  const { tracks, can_edit_tracks } = useWhole(bus_name, tracklist);
-  const drawn = useGrowing(tracks.length, STEP);
-  return (
-    <>
-      <ol class="tracks">
-        {tracks.slice(0, drawn).map((track) => (
-          <TrackLine
-            key={track.track_id}
-            busName={bus_name}
-            track={track}
-            isCurrent={track.track_id === metadata['mpris:trackid']}
-            canControl={capabilities.can_control}
-            canEdit={can_edit_tracks}
-          />
-        ))}
-      </ol>
-      <Changing>{can_edit_tracks ? <AddTrack busName={bus_name} /> : null}</Changing>
-    </>
-  );
-}
-
-interface TrackProps {
-  readonly busName: string;
-  readonly track: TracklistRecord['tracks'][number];
-  readonly isCurrent: boolean;
-  readonly canControl: boolean;
-  readonly canEdit: boolean;
-}
-
-const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: TrackProps) => {
-  const node = useNode();
-  const { track_id: id, metadata } = track;
-  const { 'xesam:artist': artist } = metadata;
-  const name = metadata['xesam:title'] || metadata['xesam:url'] || translate('untitled');
-  return (
-    <li class="row" aria-current={isCurrent}>
-      <Changing
-        still={
-          <span class="track grow">
-            <bdi>{name}</bdi> <bdi class="quiet">{artist}</bdi>
-          </span>
-        }
-      />
-      <ActionButton
-        class="track grow"
-        label={translate('playTrack', { name: [name, artist].filter(Boolean).join(' ') })}
-        disabled={!canControl}
-        send={() => node.gotoTrack(busName, id)}
-      >
-        <bdi>{name}</bdi> <bdi class="quiet">{artist}</bdi>
-      </ActionButton>
-      {canEdit ? (
-        <ActionButton
-          icon="close"
-          label={translate('removeTrack', { name })}
-          disabled={!canControl}
-          send={() => node.removeTrack(busName, id)}
-        />
-      ) : null}
-    </li>
-  );
-});
-
-function AddTrack({ busName }: Pick<TrackProps, 'busName'>) {
-  const node = useNode();
-  const field = useRef<HTMLInputElement>(null);
-  const add = async (): Promise<void> => {
-    await node.addTrack(busName, { uri: field.current?.value ?? '' });
-    if (field.current) field.current.value = '';
-  };
-  const [isUnderWay, begin] = useAction(add, translate('didNotWork', { what: translate('addTrack') }));
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    begin();
-  };
-  const name = translate('trackAddress');
-  return (
-    <form class="row" onSubmit={submit}>
-      <input ref={field} class="text grow" type="url" required aria-label={name} placeholder={name} />
-      <button type="submit" class="button" aria-busy={isUnderWay}>
-        {translate('addTrack')}
-      </button>
-    </form>
   );
 }

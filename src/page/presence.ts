@@ -66,6 +66,8 @@ export class Presence {
     });
     pulse.startWatching();
     document.addEventListener('visibilitychange', () => this.live.setLevels(!document.hidden));
+    // A request from before the page was left has had no answer, which says nothing about the node.
+    addEventListener('pageshow', ({ persisted }) => persisted && pulse.noteAlive());
   }
 
   /** `lost` also if the stream is open but the node does not answer. */

@@ -16,7 +16,7 @@ import { UnitLog } from './unit-log.js';
 
 export function Services({ units }: Pick<NodeState, 'units'>) {
   if (units.size === 0) return <Empty>{translate('noServices')}</Empty>;
-  const sorted = [...units].sort(([, a], [, b]) => Number(isMine(b)) - Number(isMine(a)));
+  const sorted = [...units].sort(([, a], [, b]) => Number(isMine(b)) - Number(isMine(a)) || inOrder(a, b));
   return (
     <Cards>
       {sorted.map(([key, service]) => (
@@ -24,6 +24,16 @@ export function Services({ units }: Pick<NodeState, 'units'>) {
       ))}
     </Cards>
   );
+}
+
+/** By what they are called, as units come from a node in the order of their last changes. */
+function inOrder(a: ServiceRecord, b: ServiceRecord): number {
+  const [first, second] = [a, b].map((unit) => titleOf(unit).toLowerCase()) as [string, string];
+  return Number(first > second) - Number(first < second);
+}
+
+function titleOf({ name, description }: ServiceRecord): string {
+  return description || name;
 }
 
 function isMine({ scope, exists }: ServiceRecord): boolean {
@@ -66,8 +76,8 @@ function knownState({ active_state = 'inactive', exists, running }: ServiceRecor
 
 const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) => {
   const node = useNode();
-  const { name, scope, description, active_state } = service;
-  const title = description || name;
+  const { name, scope, active_state } = service;
+  const title = titleOf(service);
   const { isOpen, unfold } = useUnfold(title);
   const { verb, hasRestarted, run } = useUnitCommands(service, title);
   const known = knownState(service);

@@ -11,6 +11,7 @@ import {
   type Slice,
   type Tonearm,
 } from '../client/client.js';
+import { drawing } from './drawing.js';
 import { Tabs } from './tabs.js';
 
 /** The holder sends changes of the state, and the events that the state does not contain. */
@@ -63,7 +64,7 @@ export class SharedLive implements Live {
     this.#tabs.enter();
     document.addEventListener('visibilitychange', () => this.#tabs.visibilityChanged());
     // Browsers keep pages that were left, and bring them back as they were.
-    addEventListener('pagehide', () => this.#tabs.leave());
+    addEventListener('pagehide', () => this.#leave());
     addEventListener('pageshow', ({ persisted }) => {
       if (persisted) this.#tabs.enter();
     });
@@ -97,9 +98,16 @@ export class SharedLive implements Live {
     this.#tabs.leave();
   }
 
+  /** Nothing is lost because the page is left: a browser that brings it back shows it as it is drawn here. */
+  #leave(): void {
+    this.#tabs.leave();
+    this.#show({ ...this.#state, connection: { status: 'connecting', since: Date.now() } });
+    drawing.now();
+  }
+
   #open(): void {
     if (this.#own !== undefined) return;
-    if (this.#state.connection.status !== 'connecting') this.#before = this.#state;
+    if (this.#state.backends.size > 0) this.#before = this.#state;
     this.#own = this.#connected();
   }
 

@@ -3,7 +3,8 @@
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useControl } from './controls.js';
+import { couldNotSet, useControl } from './controls.js';
+import { translate } from './language.js';
 import { useMayChange } from './may-change.js';
 
 interface SliderProps {
@@ -54,7 +55,7 @@ function StillSlider({ label, value, min = 0, max = 1, text, dim, ...more }: Sli
 
 function MovingSlider({ label, value, min = 0, max = 1, step = 0.01, text, send, ...more }: SliderProps) {
   const { late, wheel, keyStep = () => step } = more;
-  const control = useControl(value, send, label, (a, b) => Math.abs(a - b) < step * 0.6);
+  const control = useControl(value, send, couldNotSet(label), (a, b) => Math.abs(a - b) < step * 0.6);
   /** Like everything of the native slider, in steps from the minimum. */
   const [preview, setPreview] = useState<number>();
   const input = useRef<HTMLInputElement>(null);
@@ -91,14 +92,20 @@ function MovingSlider({ label, value, min = 0, max = 1, step = 0.01, text, send,
   });
   const runs = more.runs === true && preview === undefined;
   const announced = useAnnounced(input, now, runs);
+  // Others may set more than this slider can.
+  const isBeyond = now > end;
+  const spoken = text(min + announced * step);
   return (
-    <div class={`slider ${more.class ?? ''} ${more.dim ? 'dim' : ''}`} style={{ '--part': part }}>
+    <div
+      class={`slider ${more.class ?? ''} ${more.dim ? 'dim' : ''} ${isBeyond ? 'beyond' : ''}`}
+      style={{ '--part': part }}
+    >
       <div class="slider-way">
         <input
           ref={input}
           type="range"
           aria-label={label}
-          aria-valuetext={text(min + announced * step)}
+          aria-valuetext={isBeyond ? translate('beyond', { value: spoken }) : spoken}
           min={0}
           max={end}
           value={announced}
@@ -242,18 +249,15 @@ function follow(field: HTMLElement, down: PointerEvent, latest: { readonly curre
   const length = width - thumb;
   const { part: from } = latest.current;
   const isMouse = down.pointerType === 'mouse';
-  /**
-   * The pointer's position when the gesture became a drag. A mouse sets the value under it; a finger moves
-   * the value along.
-   */
-  let since: number | undefined;
+  /** The gesture became a drag. A mouse sets the value under it; a finger moves the value along. */
+  let isDrag = false;
   const partAt = (x: number): number => {
-    const at = isMouse || since === undefined ? (x - left - thumb / 2) / length : from + (x - since) / length;
+    const at = isMouse || !isDrag ? (x - left - thumb / 2) / length : from + (x - down.clientX) / length;
     return clamp(at, 1);
   };
   const drag = ({ clientX: x }: PointerEvent): void => {
-    if (since === undefined) latest.current.onGrab();
-    since ??= x;
+    if (!isDrag) latest.current.onGrab();
+    isDrag = true;
     latest.current.onMove(partAt(x));
   };
   const ended = new AbortController();
@@ -265,18 +269,18 @@ function follow(field: HTMLElement, down: PointerEvent, latest: { readonly curre
   listen('pointermove', (event) => {
     const dx = Math.abs(event.clientX - down.clientX);
     const dy = Math.abs(event.clientY - down.clientY);
-    if (since !== undefined || (dx > SIDEWAYS_PX && dx > dy)) drag(event);
+    if (isDrag || (dx > SIDEWAYS_PX && dx > dy)) drag(event);
     else if (dy > SIDEWAYS_PX) ended.abort();
   });
   listen('pointerup', ({ clientX: x }) => {
     ended.abort();
     // First, because the browser's own mousedown comes too late, after what the gesture sets.
     latest.current.onDown();
-    if (since === undefined) latest.current.onTap(partAt(x));
-    else latest.current.onEnd(partAt(x));
+    if (isDrag) latest.current.onEnd(partAt(x));
+    else latest.current.onTap(partAt(x));
   });
   listen('pointercancel', () => {
     ended.abort();
-    if (since !== undefined) latest.current.onEnd(from);
+    if (isDrag) latest.current.onEnd(from);
   });
 }

@@ -3,7 +3,7 @@
 
 import { useState } from 'preact/hooks';
 import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
-import { ActionButton, useControl } from './controls.js';
+import { ActionButton, couldNotSet, useControl } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
 import { Changing } from './may-change.js';
@@ -53,7 +53,7 @@ export function LoopButton({ player, label: of }: TransportProps) {
   const node = useNode();
   const { bus_name, loop_status = 'None', capabilities } = player;
   const send = (loop: keyof typeof LOOPS) => node.setLoop(bus_name, { loop });
-  const { displayed, set } = useControl(loop_status, send, of(translate('loop')));
+  const { displayed, set } = useControl(loop_status, send, couldNotSet(of(translate('loop'))));
   const { text, icon, next } = LOOPS[displayed];
   return (
     <Changing>
@@ -71,9 +71,11 @@ export function LoopButton({ player, label: of }: TransportProps) {
 /** Play or pause in one button, which keeps its place and the focus. */
 export function PlayButton({ player, label }: TransportProps) {
   const node = useNode();
-  const { bus_name, capabilities: can, identity } = player;
+  const { bus_name, capabilities: can } = player;
   const send = (desired: boolean) => (desired ? node.play(bus_name) : node.pause(bus_name));
-  const playing = useControl(isPlaying(player), send, identity);
+  const failed = (desired: boolean): string =>
+    translate('didNotWork', { what: translate(desired ? 'play' : 'pause') });
+  const playing = useControl(isPlaying(player), send, failed);
   const name = playing.displayed ? 'pause' : 'play';
   return (
     <Changing>

@@ -185,7 +185,9 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/client/connect.ts': "reckons the node's time from this device's",
   'src/page/app.tsx': 'dims a wall that nobody is at',
   'src/page/header.tsx': 'looks whether a node has been away too long',
-  'src/page/main.tsx': 'draws at most once per frame',
+  'src/page/drawing.ts': 'draws at most once per frame',
+  'src/page/main.tsx': 'draws first in a task of its own',
+  'src/page/tracklist.tsx': 'removes a track when the time to keep it is over',
   'src/page/presence.ts': 'notes when the node said that it leaves, and waits until nobody is at the page',
   'src/page/parts.tsx':
     'has things shown again as time passes, ends what lasts a while, and shows long lists piece by piece',

@@ -5,9 +5,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, test } from 'node:test';
+import type { Route } from 'playwright-core';
 import { readPageFiles } from '../../src/gateway/page.js';
 import { PROJECT } from '../contract/documented.js';
 import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
 import { PAGE_FOLDER } from './node-with-page.js';
 import { makeOlder } from './older-browser.js';
 import { DESK, nextCommand, node, openPage, page, pageForEach } from './pages.js';
@@ -138,6 +140,25 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
     await page.goto(node.url);
     await page.getByText(`a browser not older than ${BROWSERS_TEXT}`).waitFor();
     assert.equal(await page.locator('header').count(), 0);
+  });
+
+  test('says what it waits for while the script is on its way', async () => {
+    node.up();
+    const requests: Route[] = [];
+    await page.route('**/*.js', (route) => void requests.push(route));
+    await page.goto(node.url, { waitUntil: 'commit' });
+    await page.getByText('Waiting for the script of this page').waitFor();
+    assert.equal(await page.getByText('If this text stays').isVisible(), false);
+    await (await until('the script is asked for', () => requests[0])).continue();
+    await page.getByText('Connected', { exact: true }).waitFor();
+    assert.equal(await page.locator('#needs').count(), 0);
+  });
+
+  test('says what it means where the script is refused, as by a proxy that rewrites Host', async () => {
+    node.up();
+    await page.route('**/*.js', (route) => route.fulfill({ status: 403, body: '' }));
+    await page.goto(node.url);
+    await page.getByText('A proxy on the way must pass on the Host header as it is').waitFor();
   });
 
   test('says what it needs where the script does not run', async () => {

@@ -62,10 +62,13 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const publishTracks = (canEdit: boolean): void =>
       node.change(put('players.tracklist', VLC, { can_edit_tracks: canEdit, tracks: TRACKS }));
     publishTracks(true);
+    await page.clock.install();
     await page.goto(node.url);
     await page.getByText('Tracks (2)').click();
     await page.getByRole('button', { name: 'Play Two' }).click();
     await page.getByRole('button', { name: 'Remove One' }).click();
+    await page.getByText('Removed', { exact: true }).waitFor();
+    await page.clock.runFor(5000);
     await page.getByRole('textbox').fill('http://radio.example/stream');
     await page.getByRole('button', { name: 'Add' }).click();
     await commandsAre(
@@ -76,6 +79,23 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     publishTracks(false);
     await until('the list cannot be edited', async () => (await page.getByRole('textbox').count()) === 0);
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
+  });
+
+  test('keeps a track whose removal is taken back in the same place, and removes one whose list is left', async () => {
+    node.up({ players: [player('vlc', { tracklist_supported: true })] });
+    node.change(put('players.tracklist', VLC, { can_edit_tracks: true, tracks: TRACKS }));
+    await page.clock.install();
+    await page.goto(node.url);
+    await page.getByText('Tracks (2)').click();
+    const place = await page.getByRole('button', { name: 'Remove One' }).boundingBox();
+    await page.getByRole('button', { name: 'Remove One' }).click();
+    const keep = page.getByRole('button', { name: 'Keep One' });
+    assert.deepEqual(await keep.boundingBox(), place);
+    await keep.click();
+    await page.clock.runFor(6000);
+    await page.getByRole('button', { name: 'Remove Two' }).click();
+    await page.getByText('Tracks (2)').click();
+    await commandsAre({ do: 'remove', player: VLC, track: '/list/1' });
   });
 
   test('fetches the tracks that the stream has no room for, once the list is open', async () => {

@@ -136,7 +136,7 @@ const STATES: Readonly<Record<string, State>> = {
   restarting: {
     act: async (page, node) => {
       await node.close();
-      await page.getByText('Restarting', { exact: true }).waitFor();
+      await page.getByText('Service ended', { exact: true }).waitFor();
     },
   },
   wild: {

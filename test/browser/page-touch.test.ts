@@ -59,6 +59,16 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
     await until('the last value arrives', () => requested().at(-1) === percent / 100);
   });
 
+  test('a finger that moves over two fifths of the way moves the volume by as much', async () => {
+    const [x, y] = await spotOn(volume(), 0.3);
+    const box = await volume().boundingBox();
+    assert.ok(box);
+    await finger.down([x, y]);
+    await finger.move([x + (box.width - 22) * 0.4, y]);
+    await finger.up();
+    await until('the volume has come', () => requested().at(-1) === 0.82);
+  });
+
   test('a cancelled touch restores the volume', async () => {
     const [x, y] = await spotOn(volume(), 0.42);
     await finger.down([x, y]);

@@ -1,0 +1,107 @@
+// Tests what the page says: whole letters, failures by the name of what was pressed, headings of parts, the
+// order of units, a volume beyond the end, and the name on a home screen.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { output, player, service } from './node-with-page.js';
+import { DESK, node, openPage, page, pageForEach } from './pages.js';
+
+/** True if every line of a text is inside of its element, in a font that is as tall as Noto Sans. */
+const IS_WHOLE = `async (element) => {
+  const tall = new FontFace('Tall', 'local("DejaVu Sans")', { ascentOverride: '106.9%', descentOverride: '29.3%' });
+  document.fonts.add(await tall.load());
+  element.style.fontFamily = 'Tall';
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const box = element.getBoundingClientRect();
+  return [...range.getClientRects()].every(({ top, bottom }) => top >= box.top - 0.5 && bottom <= box.bottom + 0.5);
+}`;
+
+interface AppManifest {
+  readonly id: string;
+  readonly name: string;
+  readonly icons: readonly { readonly src: string }[];
+}
+
+describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  pageForEach(DESK);
+
+  test('cuts no letter below the line, in the name of the node and on a wall', async () => {
+    await openPage({ players: [player('mpd', { metadata: { 'xesam:title': 'gypsy jug' } })] });
+    const isWhole = (selector: string) =>
+      page.evaluate<boolean>(`(${IS_WHOLE})(document.querySelector('${selector}'))`);
+    assert.equal(await isWhole('h1'), true);
+    await page.goto(`${node.url}?view=now`);
+    await page.locator('.wall-title').waitFor();
+    assert.equal(await isWhole('.wall-title'), true);
+  });
+
+  test("says what did not work, in the player's own words", async () => {
+    await openPage();
+    const detail = 'org.mpris.MediaPlayer2.mpd did not pause: not logged in (org.example.Error)';
+    node.backends.answer = { ok: false, fault: 'refused', detail };
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByText('Pause did not work: \u2068not logged in\u2069', { exact: true }).waitFor();
+  });
+
+  test('promises nothing where a service has ended: it may have been stopped', async () => {
+    await openPage();
+    await node.close();
+    await page.getByText('Service ended', { exact: true }).waitFor();
+    await page.locator('.banner').getByText('If it only restarts').waitFor();
+    assert.equal(await page.getByText('by itself').count(), 0);
+  });
+
+  test('has a heading with the name of the node where only a part is shown', async () => {
+    node.up();
+    for (const query of ['?view=now', '?only=outputs']) {
+      await page.goto(node.url + query);
+      await page.getByRole('heading', { level: 1, name: 'living-room' }).waitFor();
+    }
+  });
+
+  test('lists the units in the order of their names, whatever changed last', async () => {
+    const units = ['Zither', 'amp', 'Mixer'].map((description) =>
+      service(`${description}.service`, { description }),
+    );
+    await openPage({ systemd: units });
+    const names = () => page.locator('.service .strong').allTextContents();
+    await until('all are there', async () => (await names()).length === 3);
+    assert.deepEqual(await names(), ['amp', 'Mixer', 'Zither']);
+    node.change(service('amp.service', { description: 'amp', enabled: false }));
+    await page.reload();
+    await until('all are there', async () => (await names()).length === 3);
+    assert.deepEqual(await names(), ['amp', 'Mixer', 'Zither']);
+  });
+
+  test('shows that an output is louder than its slider sets', async () => {
+    await openPage({
+      audio: [output(0, { volume: 1.53 }), output(1, { description: 'Kitchen', volume: 1 })],
+    });
+    const slider = (name: string) => page.getByRole('slider', { name: `Volume of ${name}`, exact: true });
+    const text = (name: string) => slider(name).getAttribute('aria-valuetext');
+    assert.equal(await text('Living room'), '153%, beyond the end of this slider');
+    assert.equal(await text('Kitchen'), '100%');
+    const thumb = (name: string) =>
+      page.evaluate(
+        `getComputedStyle(document.querySelector('[aria-label="Volume of ${name}"]').nextElementSibling, '::after').content`,
+      );
+    assert.notEqual(await thumb('Living room'), await thumb('Kitchen'));
+  });
+
+  test('gives a home screen the name of its node, and an icon that is there', async () => {
+    await openPage();
+    const protocol = await page.context().newCDPSession(page);
+    const { data = '', url } = await protocol.send('Page.getAppManifest');
+    const { name, id, icons } = JSON.parse(data) as AppManifest;
+    assert.deepEqual([name, id], ['living-room', 'tonearm-living-room']);
+    for (const { src } of icons) {
+      const loads = `new Promise((resolve) => { const image = new Image(); image.onload = () => resolve(image.naturalWidth > 0); image.onerror = () => resolve(false); image.src = ${JSON.stringify(new URL(src, url).href)}; })`;
+      assert.equal(await page.evaluate(loads), true, src);
+    }
+    const title = page.locator('meta[name="apple-mobile-web-app-title"]');
+    await until('it has the name', async () => (await title.getAttribute('content')) === 'living-room');
+  });
+});

@@ -1,0 +1,77 @@
+// A real WebKit for tests (WebKitGTK's MiniBrowser on a virtual screen), driven by WebDriver (W3C), which
+// playwright does not speak.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startProgram } from '../sound/program.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { freePort } from '../tools/free-port.js';
+import { send } from '../tools/http.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+
+/** Package webkit2gtk-driver, and the library's own browser. */
+const BROWSER = '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser';
+const SCREEN = '1920x1200x24';
+
+export const lacksWebKit = (): string | false =>
+  lacks({ programs: ['WebKitWebDriver', 'Xvfb'], packages: { 'libwebkit2gtk-4.1-0': BROWSER } });
+
+/** A screen that nobody sees; resolves with its name. */
+async function startScreen(folder: string) {
+  const log = join(folder, 'screen');
+  const screen = startProgram('Xvfb', ['-displayfd', '1', '-screen', '0', SCREEN, '-nolisten', 'tcp'], {
+    env: { PATH: process.env['PATH'] ?? '' },
+    log,
+  });
+  const number = await until('the screen is there', () => /^\d+$/m.exec(readFileSync(log, 'utf8'))?.[0]);
+  return { screen, display: `:${number}` };
+}
+
+export async function openWebKit() {
+  const folder = temporaryFolder();
+  const { screen, display } = await startScreen(folder);
+  const port = await freePort();
+  const driver = startProgram('WebKitWebDriver', [`--port=${port}`], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: folder,
+      XDG_RUNTIME_DIR: folder,
+      DISPLAY: display,
+      // Its own processes need no sandbox here, and root cannot make one.
+      WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1',
+      LIBGL_ALWAYS_SOFTWARE: '1',
+      LANG: 'C.UTF-8',
+    },
+    log: join(folder, 'driver'),
+  });
+  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const text = body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+    const answer = await send(port, { method, path, ...text });
+    const { value } = JSON.parse(answer.text) as { value: unknown };
+    if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(value)}`);
+    return value;
+  };
+  await until('the driver answers', () => call('GET', '/status').catch(() => undefined));
+  const options = { binary: BROWSER, args: ['--automation'] };
+  const { sessionId } = (await call('POST', '/session', {
+    capabilities: { alwaysMatch: { 'webkitgtk:browserOptions': options } },
+  })) as { sessionId: string };
+  const session = `/session/${sessionId}`;
+  return {
+    goto: (url: string) => call('POST', `${session}/url`, { url }),
+    back: () => call('POST', `${session}/back`, {}),
+    setSize: (width: number, height: number) => call('POST', `${session}/window/rect`, { width, height }),
+    /** `script` is a function's body. */
+    evaluate: <T>(script: string): Promise<T> =>
+      call('POST', `${session}/execute/sync`, { script, args: [] }) as Promise<T>,
+    /** A PNG. */
+    screenshot: async (): Promise<Buffer> =>
+      Buffer.from(String(await call('GET', `${session}/screenshot`)), 'base64'),
+    close: async (): Promise<void> => {
+      await call('DELETE', session).catch(() => undefined);
+      await driver.end();
+      await screen.end();
+    },
+  };
+}
