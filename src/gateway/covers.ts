@@ -3,7 +3,7 @@
 
 import type { CoverAnswer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
-import { failed, type Result, success } from '../protocol/actor/result.js';
+import { type Result, success } from '../protocol/actor/result.js';
 import { type Problem, problemReply } from './problem.js';
 import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
@@ -51,8 +51,8 @@ export class Covers {
     const command = { do: 'cover', player, ...(cached && { cachedTag: cached.tag }) } as const;
     const answer = await this.#backends.ask('players', command);
     this.#kept.delete(player);
-    if (!answer.ok) return failed(answer);
-    const cover = answer.cover === 'unchanged' ? cached : answer.cover;
+    if (!answer.ok) return answer;
+    const cover = answer.value.cover === 'unchanged' ? cached : answer.value.cover;
     if (cover === undefined) throw new Error('The backend answered without a cover');
     if ('bytes' in cover) this.#keep(player, cover);
     return success(cover);

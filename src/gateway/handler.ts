@@ -120,10 +120,12 @@ export class RequestHandler implements ExchangeHandler {
     if (foreign !== undefined) return refuse(exchange, foreign);
     if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.#serveTrusted(exchange, standing);
     const match = router.match(exchange.path);
-    if (!match.ok) return refuse(exchange, match);
+    if (!match.ok) return refuse(exchange, match.error);
     const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
     exchange.setHeaders([]);
-    return exchange.answer(optionsReply({ origin, standing, privateNetwork }, methodsOf(match.route), rules));
+    return exchange.answer(
+      optionsReply({ origin, standing, privateNetwork }, methodsOf(match.value.route), rules),
+    );
   }
 
   /** The page of another node stands like a listed one where it asks for what the house shares. */
@@ -132,7 +134,7 @@ export class RequestHandler implements ExchangeHandler {
     const standing = originStanding(origin, host, identity.rules);
     if (standing !== 'foreign' || !isOfHouse(origin)) return standing;
     const match = router.match(path);
-    return match.ok && isOpenToHouse(match.route.path) ? 'listed' : standing;
+    return match.ok && isOpenToHouse(match.value.route.path) ? 'listed' : standing;
   }
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
@@ -140,11 +142,12 @@ export class RequestHandler implements ExchangeHandler {
     const readOnly = controlProblem(this.#parts.control, exchange);
     if (readOnly !== undefined && exchange.method === 'POST') return refuse(exchange, readOnly);
     const match = this.#parts.router.match(exchange.path);
-    if (!match.ok) return refuse(exchange, match);
+    if (!match.ok) return refuse(exchange, match.error);
     // HEAD uses the GET route; the exchange leaves out the body.
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
-    if (match.route.method !== method) return refuseMethod(exchange, match.route);
-    return this.#serveRoute(exchange, standing, match, readOnly === undefined);
+    const { route } = match.value;
+    if (route.method !== method) return refuseMethod(exchange, route);
+    return this.#serveRoute(exchange, standing, match.value, readOnly === undefined);
   }
 
   onFault(exchange: Exchange, error: unknown): void {

@@ -117,17 +117,18 @@ export class OperationReplies {
     if (fault !== undefined) return problemReply(fault);
     const command = operation.command(params, body.value);
     const answer = await this.#parts.backends.ask(operation.backend, command);
-    return answer.ok ? ACCEPTED : problemReply(answer);
+    return answer.ok ? ACCEPTED : problemReply(answer.error);
   }
 
   async #ask(backend: Backend, command: Command, knownTag: string): Promise<HttpReply> {
     const question = `${backend} ${JSON.stringify(command)}`;
     const answer = await this.#parts.backends.ask(backend, command);
-    if (!answer.ok) return problemReply(answer);
-    if (answer.bytes !== undefined) return cookieReply(answer.bytes);
-    if (answer.text === undefined) throw new Error('The backend answered without the bytes or the text');
+    if (!answer.ok) return problemReply(answer.error);
+    const { bytes, text } = answer.value;
+    if (bytes !== undefined) return cookieReply(bytes);
+    if (text === undefined) throw new Error('The backend answered without the bytes or the text');
     const { responses, clock } = this.#parts;
-    const made = responses.remake(this.#known.get(question), answer.text, clock.date());
+    const made = responses.remake(this.#known.get(question), text, clock.date());
     this.#known.delete(question);
     this.#known.set(question, made);
     const [oldest] = this.#known.keys();

@@ -23,9 +23,8 @@ const GATEWAY_PROBLEMS = {
 
 export type ProblemCode = FaultCode | keyof typeof GATEWAY_PROBLEMS;
 
-/** A failed request. An `Answer` that is not ok is one of these. */
+/** Why a request failed. The `Fault` of an answer is one of these. */
 export interface Problem {
-  readonly ok: false;
   readonly fault: ProblemCode;
   /** One sentence about the failure, fit to show to users. The gateway's own begin with a capital letter. */
   readonly detail: string;
@@ -43,7 +42,7 @@ export const PROBLEMS: {
 const RETRY_AFTER_S = 2;
 
 export function problem(fault: ProblemCode, detail: string): Problem {
-  return { ok: false, fault, detail };
+  return { fault, detail };
 }
 
 export const SHUTTING_DOWN = problem(

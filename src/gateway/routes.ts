@@ -11,6 +11,7 @@ import {
   type OperationName,
 } from '../protocol/actor/operations.js';
 import type { Params } from '../protocol/actor/parameters.js';
+import { failed, type Result, type Success, success } from '../protocol/actor/result.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import type { PagePart } from './page.js';
 import { type Problem, problem } from './problem.js';
@@ -75,7 +76,6 @@ export function lackingKey(
 }
 
 export interface RouteMatch {
-  readonly ok: true;
   readonly route: Route;
   readonly params: Params;
 }
@@ -104,7 +104,7 @@ export class Router {
    * Paths without parameters, with and without trailing slash: one look-up finds what clients poll (1 of the
    * 7 µs of a GET).
    */
-  readonly #fixed = new Map<string, RouteMatch>();
+  readonly #fixed = new Map<string, Success<RouteMatch>>();
   readonly #templates: readonly Template[];
 
   /** Each path has one route, so one method. */
@@ -118,7 +118,7 @@ export class Router {
       if (lacking !== undefined || route.path.includes('{')) continue;
       const bare = withoutSlash(route.path);
       for (const path of bare === '' ? ['/'] : [bare, `${bare}/`])
-        this.#fixed.set(path, { ok: true, route, params: {} });
+        this.#fixed.set(path, success({ route, params: {} }));
     }
   }
 
@@ -126,19 +126,19 @@ export class Router {
    * `path` is percent-encoded. An encoded slash is part of a name; repeated slashes count as one
    * (docs/http-api.md, "Paths and methods").
    */
-  match(path: string): RouteMatch | Problem {
+  match(path: string): Result<RouteMatch, Problem> {
     const fixed = this.#fixed.get(path);
     if (fixed !== undefined) return fixed;
     const segments = decodeSegments(path.replace(/\/{2,}/g, '/'));
-    if (segments === undefined) return BAD_PATHS.encoding;
-    if (segments.some((segment) => segment.includes('\0'))) return BAD_PATHS.nul;
+    if (segments === undefined) return failed(BAD_PATHS.encoding);
+    if (segments.some((segment) => segment.includes('\0'))) return failed(BAD_PATHS.nul);
     if (segments.at(-1) === '') segments.pop();
     for (const { segments: template, route, lacking } of this.#templates) {
       const params = compare(template, segments);
       if (params !== undefined)
-        return lacking === undefined ? { ok: true, route, params } : noSuchPath(lacking);
+        return lacking === undefined ? success({ route, params }) : failed(noSuchPath(lacking));
     }
-    return noSuchPath(undefined);
+    return failed(noSuchPath(undefined));
   }
 }
 

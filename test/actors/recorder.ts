@@ -6,7 +6,7 @@ import type { Collection } from '../../src/protocol/actor/collections.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { LogLevel } from '../../src/protocol/actor/settings.js';
 
-export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
+export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.error.fault);
 
 export class Recorder implements Publisher {
   /**

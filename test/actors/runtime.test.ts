@@ -10,7 +10,7 @@ import { type FromActor, type ToActor, typedPort } from '../../src/protocol/acto
 import { until } from '../until.js';
 
 const DEADLINE = { timeout: 60_000 };
-const DONE: Answer = { ok: true };
+const DONE: Answer = { ok: true, value: {} };
 
 function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   const { port1, port2 } = new MessageChannel();

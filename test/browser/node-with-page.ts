@@ -155,7 +155,7 @@ export class NodeWithPage extends GatewayUnderTest {
   constructor(api: Partial<RouteSettings['api']> = {}, page: PageFiles = readPageFiles(PAGE_FOLDER)) {
     const sse = { enabled: true, maxClients: 64 };
     super({ settings: { ...SETTINGS, api: { ...SETTINGS.api, sse, ...api } }, page });
-    this.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
+    this.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
   }
 
   get url(): string {

@@ -126,7 +126,10 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
         priority: 3,
         message: "mpd.service: Failed with result 'exit-code'.",
       };
-      node.backends.answer = { ok: true, text: JSON.stringify([entry, { ...entry, message: 'Stopped.' }]) };
+      node.backends.answer = {
+        ok: true,
+        value: { text: JSON.stringify([entry, { ...entry, message: 'Stopped.' }]) },
+      };
       await page.locator('#services').getByRole('button', { name: 'More of Music Player Daemon' }).click();
       await page.locator('#services summary').filter({ hasText: 'Log' }).first().click();
       await page.getByText('Stopped.').waitFor();

@@ -116,7 +116,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.up({ bluetooth: [bluetooth({ known_devices: [] })] });
     await page.goto(node.url);
     await text('There are no devices yet.');
-    node.backends.answer = { ok: true };
+    node.backends.answer = { ok: true, value: {} };
     await button('Pair a phone').click();
     const pairing_until = new Date(Date.now() + 60_000).toISOString();
     node.change(bluetooth({ known_devices: [], pairing_active: true, pairing_until }));
@@ -131,7 +131,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('connects a speaker that a scan finds, and disconnects and forgets a device', async () => {
     node.up();
     await page.goto(node.url);
-    node.backends.answer = { ok: true };
+    node.backends.answer = { ok: true, value: {} };
     await button('Look for speakers').click();
     node.change(bluetooth({ scanning: true }));
     await button('Stop looking').waitFor();

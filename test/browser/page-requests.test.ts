@@ -84,7 +84,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await button('Check now').click();
     await page.getByText('Checking').waitFor();
     const detail = 'Main process exited, code=exited, status=2/INVALIDARGUMENT';
-    answer({ ok: false, fault: 'refused', detail });
+    answer({ ok: false, error: { fault: 'refused', detail } });
     await page.getByText('The check for upgrades failed: exit status 2').waitFor();
     await button('Check now').waitFor();
   });
@@ -105,7 +105,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.change(...upgrade({}, failed));
     await page.getByText(/The last upgrade failed, .*, at the step: .*Restarting the service/).waitFor();
     const entry = { time: '2026-01-01T10:05:00.000Z', priority: 3, message: 'No space left on device' };
-    node.backends.answer = { ok: true, text: JSON.stringify([entry]) };
+    node.backends.answer = { ok: true, value: { text: JSON.stringify([entry]) } };
     await page.getByLabel('Log: Upgrade').click();
     await page.getByText('No space left on device').waitFor();
     assert.deepEqual(await nextCommand(), { do: 'log', lines: 20 });
@@ -192,7 +192,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await mute.click();
     await until('the button is pressed', async () => (await mute.getAttribute('aria-pressed')) === 'true');
     await nextCommand();
-    answer({ ok: false, fault: 'refused', detail: 'No such entity' });
+    answer({ ok: false, error: { fault: 'refused', detail: 'No such entity' } });
     const notice = page.getByRole('alert');
     await notice.getByText('Mute Living room could not be changed').waitFor();
     await notice.getByText('Details').click();

@@ -84,7 +84,7 @@ const STATES: Readonly<Record<string, State>> = {
       const list = { can_edit_tracks: true, tracks: TRACKS };
       node.change(put('players.tracklist', 'org.mpris.MediaPlayer2.vlc', list));
       const entry = { time: '2026-01-01T10:00:00Z', priority: 3, message: 'x'.repeat(200) };
-      node.backends.answer = { ok: true, text: JSON.stringify([entry]) };
+      node.backends.answer = { ok: true, value: { text: JSON.stringify([entry]) } };
     },
     act: async (page, node) => {
       const speaker = { address: 'AA:BB:CC:DD:EE:02', name: 'Speaker '.repeat(9), connected: false };
@@ -159,7 +159,7 @@ const STATES: Readonly<Record<string, State>> = {
     act: async (page, node) => {
       const detail =
         'The job ended failed: result exit-code, Main process exited, code=exited, status=203/EXEC';
-      node.backends.answer = { ok: false, fault: 'refused', detail };
+      node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
       await page.getByRole('button', { name: 'Start AirPlay receiver' }).click();
       await page.getByText('AirPlay receiver could not start: exit status 203').waitFor();
       await page.getByRole('alert').getByText('Details').click();

@@ -38,10 +38,10 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await button('Start').click();
     await stateIs('Starting');
     await verbsAre('start');
-    node.backends.answer = { ok: true };
+    node.backends.answer = { ok: true, value: {} };
     await button('Stop').click();
     await verbsAre('start,stop');
-    start({ ok: false, fault: 'refused', detail: 'The job ended canceled' });
+    start({ ok: false, error: { fault: 'refused', detail: 'The job ended canceled' } });
     await stateIs('Stopping');
     publish(DEAD);
     await stateIs('Stopped');
@@ -51,7 +51,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
   const FAILED = { ...MPD, active_state: 'failed', sub_state: 'failed', running: false };
   const log = (...messages: string[]) => {
     const entries = messages.map((message) => ({ time: '2026-11-23T12:03:15.100Z', priority: 4, message }));
-    return { ok: true as const, text: JSON.stringify(entries) };
+    return { ok: true as const, value: { text: JSON.stringify(entries) } };
   };
 
   test('that has failed shows its log on request, and requests nothing before', async () => {
@@ -72,7 +72,10 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await page.getByText('second time').waitFor();
     const answers = [
       [log(), 'Nothing is logged.'],
-      [{ ok: false, fault: 'not-granted', detail: 'a reason' }, 'The log cannot be read: a reason'],
+      [
+        { ok: false, error: { fault: 'not-granted', detail: 'a reason' } },
+        'The log cannot be read: a reason',
+      ],
     ] as const;
     for (const [answer, text] of answers) {
       await details.click();
@@ -102,7 +105,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await page.clock.install();
     await open(DEAD);
     const detail = 'The job ended failed: Main process exited, code=exited, status=1/FAILURE';
-    node.backends.answer = { ok: false, fault: 'refused', detail };
+    node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
     const notice = page.getByRole('alert');
     const fails = async (): Promise<void> => {
       await button('Start').click();
@@ -121,7 +124,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
 
   test('shows any failure away from the controls, at the foot or the head of the screen', async () => {
     await open(MPD);
-    node.backends.answer = { ok: false, fault: 'refused', detail: 'No such entity' };
+    node.backends.answer = { ok: false, error: { fault: 'refused', detail: 'No such entity' } };
     const finger = await fingerOn(page);
     const slider = page.getByRole('slider', { name: 'Volume of Living room', exact: true }).first();
     for (const block of ['end', 'start'] as const) {

@@ -41,7 +41,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test("says what did not work, in the player's own words", async () => {
     await openPage();
     const detail = 'org.mpris.MediaPlayer2.mpd did not pause: not logged in (org.example.Error)';
-    node.backends.answer = { ok: false, fault: 'refused', detail };
+    node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await page.getByText('Pause did not work: \u2068not logged in\u2069', { exact: true }).waitFor();
   });

@@ -58,7 +58,7 @@ function whole(settings: RouteSettings, bind?: readonly string[]): GatewayUnderT
   const under = GatewayUnderTest.up(settings, bind);
   const bytes = Uint8Array.of(1);
   const cover = { tag: 'tag', type: 'image/png', bytes } as const;
-  under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}', bytes, cover };
+  under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}', bytes, cover } };
   // Until then each request for the other nodes would wait two seconds.
   under.gateway.listener.health('discovery', { state: 'up', since: 0, restarts: 0 });
   return under;

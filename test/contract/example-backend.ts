@@ -83,7 +83,7 @@ export default actorThread<'bell'>((_settings, publish) => {
     handle: async () => {
       rings += 1;
       publishRings();
-      return { ok: true };
+      return { ok: true, value: {} };
     },
     stop: async () => undefined,
   };

@@ -10,7 +10,7 @@ test('a command that rejects is an internal fault, and the thread lives on', asy
   const first = await ask('audio', 'who');
   const answer = await ask('audio', 'fail');
   const detail = 'The command ended in an unexpected error';
-  assert.deepEqual(answer, { ok: false, fault: 'internal', detail });
+  assert.deepEqual(answer, { ok: false, error: { fault: 'internal', detail } });
   const stacks = () => recorder.lines.map(({ fields }) => fields['stack']).join();
   await recorder.until(() => stacks().includes('a secret path'));
   assert.deepEqual(await ask('audio', 'who'), first);
@@ -20,19 +20,21 @@ test('an answer after the deadline is a time-out, and its lateness harms nobody'
   const { ask } = await childrenUp(t, { audio: 'obedient' }, { askWithinMs: 100 });
   assert.deepEqual(await ask('audio', 'keep'), {
     ok: false,
-    fault: 'timeout',
-    detail: 'The audio backend gave no answer within 0.1 s',
+    error: { fault: 'timeout', detail: 'The audio backend gave no answer within 0.1 s' },
   });
   const kept = ask('audio', 'keep');
   assert.equal((await kept).ok, false);
   // Loses a race only against a machine that stands still for a tenth of a second, so it may try again.
   let released = await ask('audio', 'release');
   while (!released.ok) released = await ask('audio', 'release');
-  assert.ok(released.text !== '"kept"');
+  assert.ok(released.value.text !== '"kept"');
 });
 
 test('a backend that is not enabled or not started is unavailable', async (t) => {
-  const unavailable = { ok: false, fault: 'unavailable', detail: 'The power backend is not running' };
+  const unavailable = {
+    ok: false,
+    error: { fault: 'unavailable', detail: 'The power backend is not running' },
+  };
   const { ask } = startChildren(t, { audio: 'obedient' });
   assert.deepEqual(await ask('power', 'who'), unavailable);
   assert.deepEqual(await makeSupervisor({ power: 'obedient' }).ask('power', 'who'), unavailable);
@@ -43,7 +45,7 @@ test('no more than 256 commands wait for one child, and the bound is per child',
   let settled = 0;
   const waiting = Array.from({ length: 256 }, () => ask('audio', 'wait').finally(() => (settled += 1)));
   const refused = await ask('audio', 'wait');
-  assert.equal(refused.ok ? '' : refused.fault, 'unavailable');
+  assert.equal(refused.ok ? '' : refused.error.fault, 'unavailable');
   assert.equal(settled, 0);
   assert.equal((await ask('power', 'who')).ok, true);
   t.after(() => Promise.all(waiting));

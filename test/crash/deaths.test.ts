@@ -18,10 +18,10 @@ import {
 
 function textOf(answer: Answer): string {
   assert.ok(answer.ok, `answered ${JSON.stringify(answer)}`);
-  return answer.text ?? '';
+  return answer.value.text ?? '';
 }
 
-const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
+const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.error.fault);
 
 /** Asks the neighbour of the dying child; it must be the same thread from first to last. */
 async function neighbour({ ask, recorder }: Supervised): Promise<string> {

@@ -73,13 +73,13 @@ test('a thread with a command under way does not end', async (t) => {
   const kept = supervised.ask('power', 'keep');
   supervised.clock.advance(IDLE_MS);
   assert.equal((await supervised.ask('power', 'release')).ok, true);
-  assert.deepEqual(await kept, { ok: true, text: '"kept"' });
+  assert.deepEqual(await kept, { ok: true, value: { text: '"kept"' } });
 });
 
 test('a thread that dies on demand is replaced, and rests when it is idle', async (t) => {
   const supervised = resting(t);
   const answer = await supervised.ask('power', 'throw');
-  assert.equal(answer.ok ? '' : answer.fault, 'unavailable');
+  assert.equal(answer.ok ? '' : answer.error.fault, 'unavailable');
   // The wait before the restart is 0 ms of a clock that stands still.
   supervised.clock.advance(0);
   await supervised.recorder.untilState('power', 'up', 1);
@@ -91,7 +91,7 @@ test('a thread that dies on demand is replaced, and rests when it is idle', asyn
 test('a thread that dies at its start is a fault of the command that started it', async (t) => {
   const supervised = startChildren(t, { power: 'throws-at-start' }, { onDemand: ['power'] });
   const answer = await supervised.ask('power', 'who');
-  assert.equal(answer.ok ? '' : answer.fault, 'unavailable');
+  assert.equal(answer.ok ? '' : answer.error.fault, 'unavailable');
   assert.match(supervised.recorder.now('power')?.detail ?? '', THREW);
 });
 

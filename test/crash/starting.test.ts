@@ -40,8 +40,8 @@ for (const [fixture, detail] of [
 
 test('a child gets the thread that was started for it, and another one when that has gone', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' }, { warmUp: 'obedient' });
-  assert.deepEqual(await ask('audio', 'warm'), { ok: true, text: 'true' });
+  assert.deepEqual(await ask('audio', 'warm'), { ok: true, value: { text: 'true' } });
   await ask('audio', 'exit');
   await recorder.untilState('audio', 'up', 1);
-  assert.deepEqual(await ask('audio', 'warm'), { ok: true, text: 'false' });
+  assert.deepEqual(await ask('audio', 'warm'), { ok: true, value: { text: 'false' } });
 });

@@ -72,7 +72,10 @@ test('commands that wait at the stop are answered, and later ones at once', asyn
   const waiting = ask('audio', 'wait');
   const stopping = supervisor.stop();
   const late = await ask('audio', 'who');
-  assert.deepEqual(late, { ok: false, fault: 'unavailable', detail: 'The audio backend is stopping' });
+  assert.deepEqual(late, {
+    ok: false,
+    error: { fault: 'unavailable', detail: 'The audio backend is stopping' },
+  });
   assert.equal((await waiting).ok, false);
   await stopping;
   assert.equal((await ask('audio', 'who')).ok, false);

@@ -11,7 +11,7 @@ const under = GatewayUnderTest.up().within({ after });
 const open: RawConnection[] = [];
 afterEach(async () => {
   for (const connection of open.splice(0)) connection.destroy();
-  under.backends.answer = { ok: true };
+  under.backends.answer = { ok: true, value: {} };
   under.backends.requests.length = 0;
   assert.equal((await under.fetch({ path: '/server' })).status, 200, 'the gateway still serves');
   assert.deepEqual(under.logged, []);
@@ -43,7 +43,7 @@ describe('one connection', () => {
       get('/power/'),
       get('/server'),
     ];
-    under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
+    under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
     for (const [index, request] of requests.entries()) {
       one.write(request);
       await one.until((text) => statuses(text).length > index && text.includes('\r\n\r\n'));
@@ -65,7 +65,7 @@ describe('one connection', () => {
     one.write(get('/server') + get('/power/'));
     await under.fetch({ path: '/server' });
     assert.equal(one.received, '');
-    settle({ ok: true, text: '{"reboot":true,"power_off":true}' });
+    settle({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
     const text = await one.until((all) => statuses(all).length === 3);
     assert.deepEqual(statuses(text), ['202', '200', '200']);
   });
@@ -76,7 +76,7 @@ describe('one connection', () => {
       const one = connection().write(request).end();
       await under.backends.untilRequested(1);
       await under.fetch({ path: '/server' });
-      settle({ ok: true, text: '{"reboot":true,"power_off":true}' });
+      settle({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
       assert.match(await one.closed(), /^HTTP\/1\.1 20[02] /);
     });
   }
@@ -174,7 +174,7 @@ describe('clients that go away', () => {
       await under.backends.untilRequested(1);
       one.destroy();
       await under.fetch({ path: '/server' });
-      settle({ ok: true, text: '{}' });
+      settle({ ok: true, value: { text: '{}' } });
     });
   }
 
@@ -193,7 +193,7 @@ describe('an idle connection', () => {
   ];
   for (const [what, request] of IDLE_AFTER) {
     test(`ends some time after ${what}, and its answers say how long it may be used`, async () => {
-      under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
+      under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
       const one = connection().write(request);
       const answer = await one.closed();
       assert.match(answer, /\r\nKeep-Alive: timeout=8\r\n/);

@@ -10,7 +10,7 @@ const KNOWN_MAX = 32;
 
 test('an answer more than are kept makes the oldest one unknown, and no other', async (t) => {
   const under = GatewayUnderTest.up().within(t);
-  under.backends.answer = { ok: true, text: '[]' };
+  under.backends.answer = { ok: true, value: { text: '[]' } };
   const log = (lines: number, tag = '') =>
     under.fetch({
       path: `/services/user/a.service/log?lines=${lines}`,

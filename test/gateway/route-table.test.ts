@@ -74,9 +74,9 @@ const router = new Router(ROUTES, SETTINGS);
 /** `PATH key=value`, or the problem's code. */
 function found(path: string): string {
   const match = router.match(path);
-  if (!match.ok) return match.fault;
-  const params = Object.entries(match.params).map(([name, value]) => ` ${name}=${value}`);
-  return `${match.route.path}${params.join('')}`;
+  if (!match.ok) return match.error.fault;
+  const params = Object.entries(match.value.params).map(([name, value]) => ` ${name}=${value}`);
+  return `${match.value.route.path}${params.join('')}`;
 }
 
 const rows: [path: string, expected: string][] = [
@@ -114,5 +114,5 @@ for (const [path, expected] of rows)
 
 test('a path that no configuration has names no key', () => {
   const match = new Router(ROUTES, without('audio')).match('/nowhere');
-  assert.equal(match.ok ? '' : match.detail, 'There is no such path');
+  assert.equal(match.ok ? '' : match.error.detail, 'There is no such path');
 });

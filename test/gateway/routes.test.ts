@@ -14,7 +14,7 @@ const namesIn = (body: unknown) => (body as { name: string }[]).map(({ name }) =
 describe('every route with every backend', () => {
   const under = GatewayUnderTest.up().within({ after });
   afterEach(() => {
-    under.backends.answer = { ok: true };
+    under.backends.answer = { ok: true, value: {} };
     under.backends.requests.length = 0;
   });
 
@@ -189,7 +189,7 @@ describe('every route with every backend', () => {
 
   test('the cookie is sent as bytes and must not be stored', async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
-    under.backends.answer = { ok: true, bytes };
+    under.backends.answer = { ok: true, value: { bytes } };
     const response = await under.fetch({ path: '/audio/cookie' });
     assert.equal(response.status, 200);
     assert.equal(response.headers['content-type'], 'application/octet-stream');
@@ -199,21 +199,21 @@ describe('every route with every backend', () => {
   });
 
   test('the state of power is requested each time, and tagged by its text', async () => {
-    under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":false}' };
+    under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":false}' } };
     const first = await under.fetch({ path: '/power/' });
     const second = await under.fetch({ path: '/power' });
     assert.deepEqual(JSON.parse(first.text), { reboot: true, power_off: false });
     assert.equal(second.headers.etag, first.headers.etag);
     const condition = { 'If-None-Match': first.headers.etag ?? '' };
     assert.equal((await under.fetch({ path: '/power/', headers: condition })).status, 304);
-    under.backends.answer = { ok: true, text: '{"reboot":false,"power_off":false}' };
+    under.backends.answer = { ok: true, value: { text: '{"reboot":false,"power_off":false}' } };
     assert.equal((await under.fetch({ path: '/power/', headers: condition })).status, 200);
   });
 
   const LOG = '/services/user/a%2Fb.service/log';
 
   test('a log is requested with the given number of lines, 20 by default', async () => {
-    under.backends.answer = { ok: true, text: '[]' };
+    under.backends.answer = { ok: true, value: { text: '[]' } };
     const paths = [`${LOG}/`, `${LOG}?lines=1`, `${LOG}?x=%zz&lines=200`];
     for (const path of paths) assert.deepEqual(await under.json(path), []);
     assert.deepEqual(

@@ -16,7 +16,7 @@ export class ScriptedBackends implements Backends {
   /** All calls of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
   /** The answer to the next commands; a promise keeps them waiting. */
-  answer: Answer | Promise<Answer> = { ok: true };
+  answer: Answer | Promise<Answer> = { ok: true, value: {} };
   /** Breaks the promise of the interface: the next commands reject. */
   fault: Error | undefined;
 

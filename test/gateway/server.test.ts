@@ -66,7 +66,7 @@ test('a closing server completes an answer under way, and refuses new requests',
   idle.write(reboot);
   const refused = await idle.until((text) => text.includes('shutting-down'));
   assert.match(refused, /HTTP\/1\.1 503 [\s\S]*Retry-After: /);
-  settle({ ok: true });
+  settle({ ok: true, value: {} });
   await closed;
   assert.match(await waiting.closed(), /^HTTP\/1\.1 202 /);
   assert.equal(under.backends.requests.length, 1);

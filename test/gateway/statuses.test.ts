@@ -125,7 +125,10 @@ describe('a refusal of a backend', () => {
   };
   for (const [fault, [status, path, body]] of Object.entries(statuses)) {
     test(`${fault} is ${status}, with the backend's own detail`, async () => {
-      under.backends.answer = { ok: false, fault: fault as FaultCode, detail: `because "${fault}"\r\nX: y` };
+      under.backends.answer = {
+        ok: false,
+        error: { fault: fault as FaultCode, detail: `because "${fault}"\r\nX: y` },
+      };
       const isRead = fault === 'no-cookie' || fault === 'no-cover';
       const response = await under.fetch(isRead ? { path } : post(path, body));
       assertProblem(response, status, fault);
@@ -181,7 +184,7 @@ const DEFECTS: readonly (readonly [what: string, path: string, make: (under: Gat
     'a response that cannot be written after a backend has answered',
     '/audio/cookie',
     ({ backends }) => {
-      backends.answer = { ok: true, bytes: UNWRITABLE };
+      backends.answer = { ok: true, value: { bytes: UNWRITABLE } };
     },
   ],
   [

@@ -38,7 +38,7 @@ test('an actor that is pinged gives back the memory that a storm has used', asyn
   );
   t.after(() => port.close());
   const settings = { enabled: true, serveCookie: false, outputs: {} };
-  const handle = async () => ({ ok: true }) as const;
+  const handle = async () => ({ ok: true, value: {} }) as const;
   const work = actorThread<'audio'>(() => ({ handle, stop: async () => undefined }));
   void work({ port: port2, settings });
   const before = process.memoryUsage().heapTotal;

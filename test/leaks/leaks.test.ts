@@ -40,7 +40,7 @@ describe('a gateway', () => {
   before(() => {
     const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 256 } };
     under = GatewayUnderTest.up({ ...SETTINGS, api });
-    under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
+    under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
   });
   after(() => under.close());
 

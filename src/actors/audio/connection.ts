@@ -29,7 +29,7 @@ interface ConnectionContext {
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
   /** Called after each publication of more than streams; the first is of everything. */
-  readonly onPublished: (outputsCameOrWent: boolean) => void;
+  readonly onPublished: () => void;
   readonly onClosed: (reason: ClosedReason) => void;
 }
 
@@ -97,7 +97,9 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Reads everything again, and publishes what differs. This also shows whether the server still answers. */
+  /**
+   * Reads everything again; only differences are published. This also shows whether the server still answers.
+   */
   readAll(): void {
     this.#reading.all();
   }
@@ -178,8 +180,6 @@ export class SoundConnection implements Performer {
     const changed = this.#context.publisher.update(this.state);
     this.#limits?.keep();
     if (this.meters.isWatched) this.meters.follow();
-    if (changed === undefined) return;
-    const { server, cards, sinksCameOrWent } = changed;
-    if (server || cards.length > 0) this.#context.onPublished(sinksCameOrWent);
+    if (changed?.server === true || changed?.cards.length !== 0) this.#context.onPublished();
   };
 }

@@ -3,8 +3,9 @@
 // nothing itself (the connection does).
 
 import { type Clock, within } from '../../host/clock.js';
-import type { Answer } from '../../protocol/actor/commands.js';
+import { type Answer, DONE } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import { failed } from '../../protocol/actor/result.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
@@ -33,7 +34,6 @@ export interface CommandTiming {
   readonly wakeMs: number;
 }
 
-const OK: Answer = { ok: true };
 const NO_ANSWER = failure('timeout', 'The sound server did not answer');
 const ENDED = failure('unavailable', 'The connection to the sound server has ended');
 
@@ -117,8 +117,8 @@ export class Executor {
     const { state } = this.#performer;
     if (!this.#isInTime(latest)) return failure('timeout', 'The commands before this one took too long');
     const plan = await this.#planned(command, latest);
-    if (plan.kind === 'nothing') return OK;
-    if (plan.kind === 'fault') return { ok: false, ...plan.fault };
+    if (plan.kind === 'nothing') return DONE;
+    if (plan.kind === 'fault') return failed(plan.fault);
     const result = await this.#performer.send(plan.setting, plan.after, latest - this.#clock.monotonic());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
     if (result.ok && plan.remember !== undefined) state.putBalance(plan.remember.sink, plan.remember.balance);
@@ -129,8 +129,8 @@ export class Executor {
     const { setting } = plan;
     if (result.ok && setting.command === 'SET_SINK_VOLUME')
       state.putRequested(setting.args.index, loudestOf(setting.args.volume));
-    if (result.ok) return OK;
-    if (missing) return { ok: false, ...missingFault(state, command) };
+    if (result.ok) return DONE;
+    if (missing) return failed(missingFault(state, command));
     return this.#failure(plan.setting.command, result.error);
   }
 
@@ -151,7 +151,7 @@ export class Executor {
       if (!result.ok && result.error.kind !== 'server') return this.#failure(setting.command, result.error);
     }
     await this.#readAgain(read, latest);
-    return OK;
+    return DONE;
   }
 
   /**

@@ -52,7 +52,7 @@ export class LimitKeeper {
       this.#log('warn', 'an output stays above its volume limit', {
         output: name,
         before,
-        why: answer.detail,
+        why: answer.error.detail,
       });
     // The server may have restored its own volume once more before the answer.
     this.keep();

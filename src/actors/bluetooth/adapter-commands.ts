@@ -2,7 +2,7 @@
 // the adapter run one after the other; devices do not wait for each other.
 
 import { Timers, within } from '../../host/clock.js';
-import type { AdapterVerb, Answer, DeviceVerb } from '../../protocol/actor/commands.js';
+import { type AdapterVerb, type Answer, type DeviceVerb, DONE } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
@@ -18,8 +18,6 @@ interface AdapterCommandParts extends Omit<ConnectingParts, 'pairing'> {
   /** Pairing mode, the scan, or the connections under way have changed. */
   readonly changed: () => void;
 }
-
-const DONE: Answer = { ok: true };
 
 /**
  * The time in which a command must get its turn: a client gets a timeout after 10 s (docs/http-api.md,
@@ -68,7 +66,9 @@ export class AdapterCommands {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
       const answer = powerOn ? await this.#power(path, true) : DONE;
       if (!answer.ok)
-        this.#parts.publish.log('warn', 'the adapter could not be switched on', { reason: answer.detail });
+        this.#parts.publish.log('warn', 'the adapter could not be switched on', {
+          reason: answer.error.detail,
+        });
     });
   }
 

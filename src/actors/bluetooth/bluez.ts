@@ -3,7 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
-import type { FaultCode } from '../../protocol/actor/faults.js';
+import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import type { Failure } from '../../protocol/actor/result.js';
 import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
@@ -53,9 +53,10 @@ export function isError({ error }: Failure<BusError>, name: string): boolean {
 }
 
 export function refusedBy(error: BusError, what: string, isDevice = false): Answer {
-  const fault = faultOf(error, what, isDevice ? { byName: VANISHED } : {});
+  const refusal = faultOf(error, what, isDevice ? { byName: VANISHED } : {});
   const help = error.kind === 'dbus' ? HELP.find(([text]) => text.test(error.text))?.[1] : undefined;
-  return help === undefined ? fault : { ...fault, detail: `${fault.detail}: ${help}` };
+  const { fault, detail } = refusal.error;
+  return help === undefined ? refusal : failure(fault, `${detail}: ${help}`);
 }
 
 /**

@@ -1,7 +1,7 @@
 // Connections that a client requests: pairs the device where needed, connects it, and gives up after a while.
 
 import { within } from '../../host/clock.js';
-import type { Answer } from '../../protocol/actor/commands.js';
+import { type Answer, DONE } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
@@ -56,10 +56,11 @@ export class Connecting {
     const answer = await within(clock, ANSWER_WITHIN_MS, published);
     if (answer !== undefined) return answer;
     void outcome.then((late) => {
-      if (!late.ok) publish.log('warn', 'a device could not be connected', { address, reason: late.detail });
+      if (!late.ok)
+        publish.log('warn', 'a device could not be connected', { address, reason: late.error.detail });
       ended();
     });
-    return { ok: true };
+    return DONE;
   }
 
   /** Ends all connections: BlueZ may never answer the calls to the devices of that adapter. */
@@ -91,7 +92,7 @@ export class Connecting {
   async #attempt(device: Device): Promise<Answer> {
     const { path, Address: address = '' } = device;
     const connected = await this.#pairAndConnect(device);
-    if (connected.ok) return { ok: true };
+    if (connected.ok) return DONE;
     // Without this call BlueZ would go on trying to connect.
     if (connected.error.kind === 'timeout') void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
     return refusedBy(connected.error, `${address} could not be connected`, true);

@@ -159,7 +159,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   async #silenceFor({ busName: begins }: Player, player: Player): Promise<void> {
     const answer = await silence(player, this.#run);
     if (answer.ok || player.readings.isStopped) return;
-    const fields = { name: player.busName, begins, reason: answer.detail };
+    const fields = { name: player.busName, begins, reason: answer.error.detail };
     this.#publish.log('warn', 'a player plays on beside another one', fields);
   }
 

@@ -1,8 +1,9 @@
 // Commands to players: refuses those that the player's facts exclude, calls the method for the others, and
 // answers with the fault where the player refuses (docs/players.md, "Commands" and "Tracklists").
 
-import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
-import { failure } from '../../protocol/actor/faults.js';
+import { type Answer, DONE, type PlayersCommand } from '../../protocol/actor/commands.js';
+import { type Fault, failure } from '../../protocol/actor/faults.js';
+import type { Failure } from '../../protocol/actor/result.js';
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import { NO_TRACK, PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
@@ -19,7 +20,7 @@ type TrackCommand = Extract<PlayersCommand, { readonly do: 'goto' | 'remove' | '
 type PositionCommand = Extract<PlayersCommand, { readonly do: 'position' }>;
 type PlainCommand = Exclude<PlayerCommand, TrackCommand | PositionCommand>;
 type PlayersBus = Caller<'players'>;
-type Refusal = Extract<Answer, { readonly ok: false }>;
+type Refusal = Failure<Fault>;
 
 /** The capability that a command needs; all other commands need `can_control`. */
 const NEEDS: Partial<Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>> = {
@@ -54,8 +55,8 @@ export async function carryOut(bus: PlayersBus, player: Player, command: PlayerC
 }
 
 function answerOf(player: Player, command: PlayerCommand, called: BusResult<undefined>): Answer {
-  if (called.ok) return { ok: true };
-  const { fault, detail } = faultOf(called.error, `${player.busName} did not ${command.do}`);
+  if (called.ok) return DONE;
+  const { fault, detail } = faultOf(called.error, `${player.busName} did not ${command.do}`).error;
   // The player left before it answered.
   return failure(isAbsence(called.error) ? 'no-such-player' : fault, detail);
 }

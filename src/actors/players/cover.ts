@@ -9,6 +9,7 @@ import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { type Clock, within } from '../../host/clock.js';
 import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import { success } from '../../protocol/actor/result.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
 import { percentDecoded } from '../text.js';
@@ -58,9 +59,9 @@ export class CoverReader {
   /** `cachedTag` is the tag of a cover whose bytes the caller has: the gateway keeps them. */
   async answer(player: CoverPlayer, cachedTag: string | undefined): Promise<Answer> {
     const answer = await this.#named(player, cachedTag);
-    const cover = answer.ok ? answer.cover : undefined;
+    const cover = answer.ok ? answer.value.cover : undefined;
     if (this.#web === undefined || typeof cover !== 'object' || !('location' in cover)) return answer;
-    return { ok: true, cover: await this.#web.cover(cover.location, cachedTag) };
+    return success({ cover: await this.#web.cover(cover.location, cachedTag) });
   }
 
   /** The cover that the player names; one on the web as its address. */
@@ -83,7 +84,7 @@ export class CoverReader {
   ): Promise<Answer> {
     const url = artUrl ?? (await longUrl(this.#bus, player));
     const cover = url === undefined ? undefined : await coverOf(url, process.getuid?.() ?? 0, cachedTag);
-    return cover === undefined ? NONE : { ok: true, cover };
+    return cover === undefined ? NONE : success({ cover });
   }
 }
 

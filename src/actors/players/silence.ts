@@ -1,7 +1,7 @@
 // Silences players (docs/players.md, "Everything stops"): decides which of them play, and whether one is
 // paused or stopped.
 
-import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
+import { type Answer, DONE, type PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { capabilitiesOf } from './facts.js';
 import type { Player } from './player.js';
@@ -22,17 +22,17 @@ export function silence(player: Player, run: Run): Promise<Answer> {
  */
 export async function silenceAll(players: readonly Player[], run: Run): Promise<Answer> {
   const answers = await Promise.all(players.map((player) => silenceIfItPlays(player, run)));
-  const failed = answers.filter((answer) => !answer.ok);
-  const [first] = failed;
-  if (first === undefined) return { ok: true };
-  return failure(first.fault, failed.map(({ detail }) => detail).join('; '));
+  const faults = answers.flatMap((answer) => (answer.ok ? [] : [answer.error]));
+  const [first] = faults;
+  if (first === undefined) return DONE;
+  return failure(first.fault, faults.map(({ detail }) => detail).join('; '));
 }
 
 async function silenceIfItPlays(player: Player, run: Run): Promise<Answer> {
   const isAnswered = await player.readAll(false);
-  if (player.readings.isStopped || !player.plays) return { ok: true };
+  if (player.readings.isStopped || !player.plays) return DONE;
   if (!isAnswered) return failure('timeout', `${player.busName} did not answer whether it plays`);
   const answer = await silence(player, run);
-  const hasLeft = !answer.ok && answer.fault === 'no-such-player';
-  return hasLeft ? { ok: true } : answer;
+  const hasLeft = !answer.ok && answer.error.fault === 'no-such-player';
+  return hasLeft ? DONE : answer;
 }

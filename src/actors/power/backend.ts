@@ -1,8 +1,9 @@
 // The power backend: asks logind what it would grant, and orders the action. It caches no verdict, because a
 // rule, a lock or a login may change it at any time without a signal.
 
-import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
+import { type Answer, DONE, type PowerCommand } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
+import { success } from '../../protocol/actor/result.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { LOGIND_ERRORS, LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import { type Signal, signalValues, type Values } from '../../protocol/dbus/method.js';
@@ -115,7 +116,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     if (!reboot.ok) return questionFault(reboot.error);
     if (!powerOff.ok) return questionFault(powerOff.error);
     const record = { reboot: reboot.value === 'yes', power_off: powerOff.value === 'yes' };
-    return { ok: true, text: JSON.stringify(record) };
+    return success({ text: JSON.stringify(record) });
   }
 
   /**
@@ -140,7 +141,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
       return faultOf(ordered.error, `The ${row.noun} was not accepted by logind`, { byName: ORDER_ERRORS });
     this.#publish.put('power.action', '', JSON.stringify({ action }));
     this.#publish.log('warn', 'logind accepted a power action', { action });
-    return { ok: true };
+    return DONE;
   }
 
   /**

@@ -4,6 +4,7 @@
 import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
+import { type Failure, type Result, success } from '../../protocol/actor/result.js';
 import type { SystemdSettings } from '../../protocol/actor/settings.js';
 import { Bus, type BusOwner } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
@@ -25,7 +26,7 @@ export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readon
   return units.filter(({ name }) => !settings.internal.includes(name));
 }
 
-type UnitTarget = { readonly ok: true; readonly unit: WatchedUnit } | ({ readonly ok: false } & Fault);
+type UnitTarget = Result<WatchedUnit, Fault>;
 
 /**
  * The unit of a command. An unlisted unit is answered as if it did not exist, whatever the scope; system
@@ -35,11 +36,11 @@ export function targetOf(watched: readonly WatchedUnit[], command: SystemdComman
   const { scope, unit: name } = command;
   const unit = watched.find((each) => each.scope === scope && each.name === name);
   if (unit === undefined) return noSuchUnit(command);
-  if (scope === 'user' || command.do === 'log') return { ok: true, unit };
+  if (scope === 'user' || command.do === 'log') return success(unit);
   return failure('read-only-scope', `The unit ${name} is a system unit, which is read-only`);
 }
 
-function noSuchUnit({ scope, unit }: SystemdCommand): UnitTarget & { readonly ok: false } {
+function noSuchUnit({ scope, unit }: SystemdCommand): Failure<Fault> {
   return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(unit)} is configured`);
 }
 
@@ -86,7 +87,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
     // Published at once, even while changes are being gathered, or a reload delays them.
     this.#changed(scope, [this.#user.table.unit(name) ?? unit]);
-    this.#services.publishNow(target.unit);
+    this.#services.publishNow(target.value);
     return answer;
   }
 

@@ -2,7 +2,7 @@
 // follower on the user's bus; the calls do not compile on any other type of bus.
 
 import type { Clock } from '../../host/clock.js';
-import type { Answer, UnitVerb } from '../../protocol/actor/commands.js';
+import { type Answer, DONE, type UnitVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
@@ -72,9 +72,9 @@ export async function commandUnit(
   const lost = files === 'disable' && before?.id !== factsNow()?.id ? before?.id : undefined;
   const target = lost ?? name;
   const call = await bus.call(SYSTEMD_METHODS[job], [target, 'replace'], { deadlineMs: leftMs() });
-  if (!call.ok) return isGoneAlready(plan, before, call.error) ? { ok: true } : refusal(call.error);
+  if (!call.ok) return isGoneAlready(plan, before, call.error) ? DONE : refusal(call.error);
   const end = await waits.forJob(call.value, target, leftMs());
-  if (end === undefined) return { ok: true };
+  if (end === undefined) return DONE;
   if (end.kind === 'away') return refusal({ kind: 'closed' });
   // Signals caused by a job come before its end. After those of another unit, the unit must be read.
   if (lost !== undefined) await follower.refresh([name]);
@@ -83,7 +83,7 @@ export async function commandUnit(
   if (aim === 'started' && hasBegun)
     await follower.wait(name, (now) => !runsInUnit(now), Math.min(START_GRACE_MS, leftMs()));
   const facts = factsNow();
-  return facts === undefined ? { ok: true } : verdictOn(aim, end.result, facts);
+  return facts === undefined ? DONE : verdictOn(aim, end.result, facts);
 }
 
 /** Works like systemctl: changes the links, then reloads, so that the manager knows them. */
@@ -135,5 +135,5 @@ export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
   if (result !== undefined && result !== 'done') return failure('refused', `The ${ended}`);
   const why = missed(aim, facts);
-  return why === undefined ? { ok: true } : failure('refused', `${why}: the ${ended}`);
+  return why === undefined ? DONE : failure('refused', `${why}: the ${ended}`);
 }

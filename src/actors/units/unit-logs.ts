@@ -41,7 +41,7 @@ export class UnitLogs {
 
   async read(query: LogQuery): Promise<Answer> {
     const end = await this.#run(logArguments(query));
-    return end.ok ? answerTo(query.scope, end.value) : failure(end.error.fault, end.error.detail);
+    return end.ok ? answerTo(query.scope, end.value) : end;
   }
 
   /**
@@ -118,10 +118,10 @@ async function answerTo(scope: UnitScope, end: JournalctlEnd): Promise<Answer> {
     return failure('refused', `journalctl cannot be started: ${message}`);
   const isWhole = message === undefined;
   const text = isWhole || isCut ? logText(stdout) : NOTHING;
-  if (text !== NOTHING) return { ok: true, text };
+  if (text !== NOTHING) return success({ text });
   const mayNot = isWhole ? await hasHiddenFile(scope) : MAY_NOT.test(stderr);
   if (mayNot) return NOT_READABLE;
-  if (isWhole) return { ok: true, text };
+  if (isWhole) return success({ text });
   if (isCut) return failure('refused', `The newest message has more than ${OUTPUT_MAX_BYTES} bytes`);
   const how = signal ? `by ${signal}` : `with status ${code}`;
   const why = clipped(stderr.trim().replace(/\s*\n\s*/g, '; '), ERRORS_MAX_UNITS);

@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock, within } from '../../host/clock.js';
-import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
+import { type Answer, DONE, type UpgradeCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
@@ -80,7 +80,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     if (this.#units === undefined || !this.#publisher.isUp) return NOT_CONNECTED;
     if (command.do === 'start') return this.#start(this.#units);
     const started = await this.#units.startCheck();
-    return started.ok ? { ok: true } : started;
+    return started.ok ? DONE : started;
   }
 
   async stop(): Promise<void> {
@@ -122,9 +122,9 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const { count: sinceCount, facts } = this.#keeper.run;
     const started = await units.startUpgrade();
     if (!started.ok) return started;
-    this.#keeper.feed({ ...started, kind: 'accepted', sinceCount, before: facts.invocation });
+    this.#keeper.feed({ ...started.value, kind: 'accepted', sinceCount, before: facts.invocation });
     await this.#store.settled();
-    return { ok: true };
+    return DONE;
   }
 }
 

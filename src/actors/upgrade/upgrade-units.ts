@@ -3,6 +3,7 @@
 
 import type { Clock } from '../../host/clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
+import { type Result, success } from '../../protocol/actor/result.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { readProperties } from '../../protocol/dbus/daemon.js';
 import {
@@ -35,9 +36,7 @@ const START_MAX_MS = 8_000;
 const NO_UNIT = failure('no-such-unit', 'No such unit is configured');
 
 /** `job`: the job's path; `jobResult` if it has ended already. */
-export type StartResult =
-  | { readonly ok: true; readonly job: string; readonly jobResult?: string }
-  | ({ readonly ok: false } & Fault);
+export type StartResult = Result<{ readonly job: string; readonly jobResult?: string }, Fault>;
 
 interface UpgradeUnitsParts extends UpgradeContext {
   readonly settings: UpgradeSettings;
@@ -112,12 +111,12 @@ export class UpgradeUnits implements FollowerOwner {
       const leftMs = Math.max(endMs - this.#parts.clock.monotonic(), 0);
       await Promise.race([
         waits.until(leftMs, () => hasRun() || undefined),
-        waits.forJob(started.job, upgrade, leftMs),
+        waits.forJob(started.value.job, upgrade, leftMs),
       ]);
     }
-    const jobResult = waits.resultOf(started.job);
+    const jobResult = waits.resultOf(started.value.job);
     if (jobResult === undefined) return started;
-    return hasRun() ? { ...started, jobResult } : didNotRun(upgrade, jobResult, this.#facts);
+    return hasRun() ? success({ ...started.value, jobResult }) : didNotRun(upgrade, jobResult, this.#facts);
   }
 
   up(): void {
@@ -193,7 +192,7 @@ export class UpgradeUnits implements FollowerOwner {
   async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<StartResult> {
     const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, 'replace']);
     if (!outcome.ok) return faultOf(outcome.error, `The start of ${unit} failed`);
-    return { ok: true, job: outcome.value };
+    return success({ job: outcome.value });
   }
 }
 

@@ -5,6 +5,7 @@ import type { Backend } from './backends.js';
 import type { Fault } from './faults.js';
 import type { AudioTarget, CommandOf } from './operations.js';
 import type { UnitScope } from './parameters.js';
+import { type Result, success } from './result.js';
 
 export type { AudioTarget, UnitScope };
 
@@ -36,9 +37,14 @@ export type CoverAnswer =
   | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
   | 'unchanged';
 
-/**
- * A command's result. `text` is JSON, `bytes` a raw body; these and `cover` only where the command says so.
- */
-export type Answer =
-  | { readonly ok: true; readonly text?: string; readonly bytes?: Uint8Array; readonly cover?: CoverAnswer }
-  | ({ readonly ok: false } & Fault);
+/** Where a command asks for something: `text` is JSON, `bytes` a raw body. Else nothing. */
+export interface AnswerContent {
+  readonly text?: string;
+  readonly bytes?: Uint8Array;
+  readonly cover?: CoverAnswer;
+}
+
+export type Answer = Result<AnswerContent, Fault>;
+
+/** The answer to a change. */
+export const DONE: Answer = success({});

@@ -3,6 +3,7 @@
 // says what exactly happened.
 
 import type { Backend } from './backends.js';
+import { type Failure, failed } from './result.js';
 
 const ROWS = {
   'bad-value': { status: 400, title: 'The value is not acceptable', of: ['audio', 'players'] },
@@ -62,6 +63,6 @@ export interface Fault {
   readonly detail: string;
 }
 
-export function failure(fault: FaultCode, detail: string): { readonly ok: false } & Fault {
-  return { ok: false, fault, detail };
+export function failure(fault: FaultCode, detail: string): Failure<Fault> {
+  return failed({ fault, detail });
 }

@@ -6,8 +6,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { attemptAfter } from '../../../src/actors/audio/backend.js';
-import { TIMING } from '../../../src/actors/audio/timing.js';
+import { attemptAfter, TIMING } from '../../../src/actors/audio/backend.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { framed } from '../../protocol/pulse/bytes.js';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -74,10 +73,10 @@ describe('connecting', DEADLINE, () => {
   test('waits when there is no server at all, and ends at once when it is stopped', async (t) => {
     const { recorder, backend } = backed(t, '/nonexistent/native');
     const early = await backend.handle(VOLUME);
-    assert.deepEqual(early, { ok: false, fault: 'unavailable', detail: 'Not connected yet' });
+    assert.deepEqual(early, { ok: false, error: { fault: 'unavailable', detail: 'Not connected yet' } });
     await until('an attempt has failed', () => recorder.published.length > 0);
     const late = await backend.handle(VOLUME);
-    const detail = late.ok ? '' : late.detail;
+    const detail = late.ok ? '' : late.error.detail;
     assert.match(detail, /^Not connected: the connection to the sound server failed: .*ENOENT/);
     await backend.stop();
     assert.equal(recorder.published.filter((line) => line.startsWith('connecting')).length, 1);
@@ -178,7 +177,7 @@ describe('commands', DEADLINE, () => {
         return ordinary(request, responder);
       };
       const { backend, server } = await connected(t, telling);
-      assert.deepEqual(await backend.handle(VOLUME), { ok: true });
+      assert.deepEqual(await backend.handle(VOLUME), { ok: true, value: {} });
       server.responder.send(event('serverChange', 0xffffffff));
       await until('a later reading is done', () => server.count(COMMAND.getServerInfo) === 2);
       assert.equal(server.count(COMMAND.getInput), 1);
@@ -198,7 +197,7 @@ describe('commands', DEADLINE, () => {
       await until('the reply is processed', () => server.count(COMMAND.getServerInfo) === 2);
       if (what === 'the connection ends') server.responder.hangUp();
       else server.responder.send(event('inputRemove', 5));
-      assert.deepEqual(await answer, { ok: true });
+      assert.deepEqual(await answer, { ok: true, value: {} });
     });
   }
 });
@@ -218,7 +217,7 @@ test('a port is switched, and the answer comes when the record shows it', DEADLI
   });
   const { backend, recorder } = await connected(t, desk);
   for (const port of ['headphones', 'speaker']) {
-    assert.deepEqual(await backend.handle({ do: 'port', output: 'living', port }), { ok: true });
+    assert.deepEqual(await backend.handle({ do: 'port', output: 'living', port }), { ok: true, value: {} });
     assert.equal(recorder.output('living')?.active_port, port);
   }
 });
@@ -237,7 +236,7 @@ test('the cookie is answered, and sent to the server, as the file has it', DEADL
   });
   const { backend } = await connected(t, noting, {}, home);
   const answer = await backend.handle({ do: 'cookie' });
-  assert.deepEqual([answer.ok && Buffer.from(answer.bytes ?? []), sent], [cookie, cookie]);
+  assert.deepEqual([answer.ok && Buffer.from(answer.value.bytes ?? []), sent], [cookie, cookie]);
 });
 
 test('a socket that appears ends the wait for a server that hangs in the handshake', DEADLINE, async (t) => {

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import type { Timing } from '../../../src/actors/audio/backend.js';
 import { whyNoCard } from '../../../src/actors/audio/no-card.js';
-import type { Timing } from '../../../src/actors/audio/timing.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { type Bytes, props, text, textProp, u8, u32 } from '../../protocol/pulse/bytes.js';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -158,7 +158,7 @@ describe('a card', DEADLINE, () => {
     };
     const isAccepted = backend.handle(profile('hdmi'));
     await until('the profile is set', () => server.count(COMMAND.setCardProfile) === 1);
-    assert.deepEqual(await isAccepted, { ok: true });
+    assert.deepEqual(await isAccepted, { ok: true, value: {} });
     assert.deepEqual([available(), recorder.cards()[0]?.active_profile], ['unknown', 'hdmi']);
   });
 
@@ -179,7 +179,7 @@ describe('a card', DEADLINE, () => {
       });
       return [];
     };
-    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+    assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
     assert.equal(recorder.cards()[0]?.active_profile, 'surround');
   });
 
@@ -197,7 +197,7 @@ describe('a card', DEADLINE, () => {
       };
       return [event('sinkRemove', 0), event('cardChange', CARD), serverChanged];
     };
-    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+    assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
     assert.notEqual(recorder.output('surround'), undefined);
   });
 
@@ -208,7 +208,7 @@ describe('a card', DEADLINE, () => {
       Object.assign(world, { profile: 'surround', default: 'kitchen', streamOn: 1 });
       return [event('sinkRemove', 0), serverChanged];
     };
-    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+    assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
     assert.equal(recorder.output('stereo'), undefined);
     assert.equal(recorder.cards()[0]?.active_profile, 'surround');
     world.sinks.set(8, ['late', {}]);
@@ -254,7 +254,7 @@ describe('a card', DEADLINE, () => {
       const { backend, recorder, world } = await node(t);
       prepare(world);
       recorder.published.length = 0;
-      assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+      assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
       assert.deepEqual(recorder.published.toSorted(), [
         'drop audio.outputs 0',
         'put audio.cards 3',

@@ -19,7 +19,7 @@ import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 const DEADLINE = { timeout: 60_000 };
 const TIMING: CommandTiming = { commandMs: 9_000, commandLeastMs: 1_000, wakeMs: 3_000 };
 const MUTE: SoundCommand = { do: 'mute', target: { kind: 'client', ref: '5' } };
-const OK = { ok: true } as const;
+const OK = { ok: true, value: {} } as const;
 
 function filled(): SoundState {
   const state = new SoundState();
@@ -58,7 +58,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
     assert.deepEqual(deadlines, [9_000, 6_000, 3_000]);
     assert.deepEqual(answers.slice(0, 3), [OK, OK, OK]);
     const detail = 'The commands before this one took too long';
-    assert.deepEqual(answers[3], { ok: false, fault: 'timeout', detail });
+    assert.deepEqual(answers[3], { ok: false, error: { fault: 'timeout', detail } });
     assert.deepEqual(await executor.run(MUTE), OK);
     assert.equal(deadlines[3], 9_000);
   });
@@ -200,7 +200,7 @@ describe('every failure has a sentence', () => {
       const send: Performer['send'] = async () =>
         error === undefined ? { ok: true, value: undefined } : { ok: false, error };
       const answer = await new Executor(performing({ send }), TIMING, systemClock).run(command);
-      assert.deepEqual(answer, { ok: false, fault, detail });
+      assert.deepEqual(answer, { ok: false, error: { fault, detail } });
     });
   }
 
@@ -210,7 +210,10 @@ describe('every failure has a sentence', () => {
       do: 'mute',
       target: { kind: 'server' },
     });
-    assert.deepEqual(answer, { ok: false, fault: 'no-such-output', detail: 'There is no default output' });
+    assert.deepEqual(answer, {
+      ok: false,
+      error: { fault: 'no-such-output', detail: 'There is no default output' },
+    });
   });
 
   test('a missing answer closes the connection', async () => {

@@ -70,7 +70,7 @@ class Amplifier {
 
 async function node(t: TestContext, restores = 0) {
   const amplifier = Object.assign(new Amplifier(), { restores });
-  return { amplifier, ...(await connected(t, amplifier.handler, {}, undefined, { volumeLimit: LIMIT })) };
+  return { amplifier, ...(await connected(t, amplifier.handler, {}, undefined, LIMIT)) };
 }
 
 const COMMANDS: readonly AudioCommand[] = [
@@ -83,7 +83,7 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
     for (const restores of [0, 2]) {
       test(`is set back after a ${command.do}, though the server restores it ${restores} more times`, async (t) => {
         const { amplifier, backend, recorder } = await node(t, restores);
-        assert.deepEqual(await backend.handle(command), { ok: true });
+        assert.deepEqual(await backend.handle(command), { ok: true, value: {} });
         await until('the output is at its limit', () => amplifier.sets.length === restores + 1);
         await until('the limit is published', () => recorder.output('living')?.volume === LIMIT);
         assert.equal(recorder.output('living')?.balance, -0.5);
@@ -99,7 +99,7 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
     server.responder.send(amplifier.restore());
     await until('the volume of others is published', () => recorder.output('living')?.volume === 1);
     const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'living' }, muted: true };
-    assert.deepEqual(await backend.handle(mute), { ok: true });
+    assert.deepEqual(await backend.handle(mute), { ok: true, value: {} });
     assert.deepEqual([amplifier.sets, recorder.output('living')?.volume], [[], 1]);
   });
 });

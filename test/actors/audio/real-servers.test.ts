@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import type { Timing } from '../../../src/actors/audio/timing.js';
+import type { Timing } from '../../../src/actors/audio/backend.js';
 import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
 import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
@@ -28,7 +28,7 @@ function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {
     recorder,
     /** Fails unless the command is accepted. */
     run: async (command: AudioCommand) =>
-      assert.deepEqual(await backend.handle(command), { ok: true }, JSON.stringify(command)),
+      assert.deepEqual(await backend.handle(command), { ok: true, value: {} }, JSON.stringify(command)),
     /** The fault in the answer to the command. */
     refused: async (command: AudioCommand) => faultOf(await backend.handle(command)),
   };

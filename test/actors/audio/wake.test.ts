@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import type { Timing } from '../../../src/actors/audio/backend.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
-import type { Timing } from '../../../src/actors/audio/timing.js';
 import { keepsBack } from '../../../src/actors/audio/wake.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
@@ -17,7 +17,7 @@ import { serverInfo, sinkInfo } from './sound-records.js';
 const PIPEWIRE = 'PulseAudio (on PipeWire 1.4.2)';
 const RUNNING = 0;
 const SUSPENDED = 2;
-const OK = { ok: true } as const;
+const OK = { ok: true, value: {} } as const;
 const mute = (ref: string): AudioCommand => ({ do: 'mute', target: { kind: 'output', ref }, muted: true });
 const MUTE = mute('living');
 /** Captures of a monitor that do not wake the output within the waiting time. */

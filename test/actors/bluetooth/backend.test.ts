@@ -390,7 +390,7 @@ test('a refused connection has a text that helps where the text of BlueZ does no
     bluez.misbehaves.set('Connect', { error, text });
     const answer = await backend.handle({ do: 'connect', address: PHONE });
     const [, message, end] =
-      /^(.*? \(org\.bluez\.Error\.\w+\))(.*)$/.exec(answer.ok ? '' : answer.detail) ?? [];
+      /^(.*? \(org\.bluez\.Error\.\w+\))(.*)$/.exec(answer.ok ? '' : answer.error.detail) ?? [];
     assert.equal(message, `${PHONE} could not be connected: ${text} (${error})`);
     if (help === undefined) assert.equal(end, '', text);
     else assert.match(end ?? '', help, text);
@@ -453,7 +453,7 @@ test('a blocked adapter is a conflict that names what blocks it', async (t) => {
   bluez.misbehaves.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
   const answer = await backend.handle({ do: 'power_up' });
   assert.equal(faultOf(answer), 'blocked');
-  assert.match(answer.ok ? '' : answer.detail, /blocked by rfkill/);
+  assert.match(answer.ok ? '' : answer.error.detail, /blocked by rfkill/);
   assert.match(recorder.state, /^up: .*blocked by rfkill/);
   await sendCommand({ do: 'pairing_mode' }, 'blocked');
   bluez.misbehaves.clear();

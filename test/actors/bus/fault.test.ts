@@ -30,7 +30,7 @@ const FAULTS: readonly (readonly [error: BusError, fault: FaultCode, detail: str
 
 for (const [error, fault, detail] of FAULTS) {
   test(`${JSON.stringify(error).slice(0, 100)} is ${fault}`, () =>
-    assert.deepEqual(faultOf(error, 'It failed'), { ok: false, fault, detail }));
+    assert.deepEqual(faultOf(error, 'It failed'), { ok: false, error: { fault, detail } }));
 }
 
 const ABSENCES: readonly (readonly [error: BusError, absence: boolean])[] = [
@@ -50,6 +50,6 @@ for (const [error, absence] of ABSENCES) {
 test('an actor may give names its own meaning, unknown names too', () => {
   const overrides = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable' } as const;
   const errors = [dbus('a.Mine'), dbus('a.Other'), standard('TimedOut'), { kind: 'timeout' } as const];
-  const codes = errors.map((error) => faultOf(error, 'It failed', overrides).fault);
+  const codes = errors.map((error) => faultOf(error, 'It failed', overrides).error.fault);
   assert.deepEqual(codes, ['in-progress', 'unavailable', 'timeout', 'timeout']);
 });

@@ -253,7 +253,7 @@ test('each D-Bus error of a player has its problem', async (t) => {
     player.misbehaves.set('Set', { error });
     const next = await backend.handle({ do: 'next', player: named('scripted') });
     assert.equal(faultOf(next), fault, error);
-    assert.ok(!next.ok && next.detail.includes('not today'), error);
+    assert.ok(!next.ok && next.error.detail.includes('not today'), error);
     const shuffle = await backend.handle({ do: 'shuffle', player: named('scripted'), shuffle: true });
     assert.equal(faultOf(shuffle), fault, error);
   }
@@ -279,7 +279,7 @@ test('each command is one call, and a player is never sent what it cannot do', a
     [{ do: 'shuffle', ...on, shuffle: false }, 'Set Shuffle false'],
   ] as const;
   for (const [command, call] of rows) {
-    assert.deepEqual(await backend.handle(command), { ok: true }, call);
+    assert.deepEqual(await backend.handle(command), { ok: true, value: {} }, call);
     assert.ok(player.calls.includes(call), call);
   }
   const calls = player.calls.length;
@@ -309,7 +309,7 @@ test('a command that throws gives its place back', async (t) => {
   // No client can send this: the gateway refuses it. It stands for a defect.
   const broken = { do: 'nonsense', ...on } as unknown as PlayersCommand;
   for (let times = 0; times < 9; times += 1) await assert.rejects(backend.handle(broken));
-  assert.deepEqual(await backend.handle({ do: 'play', ...on }), { ok: true });
+  assert.deepEqual(await backend.handle({ do: 'play', ...on }), { ok: true, value: {} });
 });
 
 test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {

@@ -137,7 +137,7 @@ test('a position beyond the end of a track is refused with the length, as it is 
     backend.handle({ do: 'position', ...on, position: seconds * SECOND_US, ...more });
   const refused = await set(61);
   assert.equal(faultOf(refused), 'bad-value');
-  assert.match(refused.ok ? '' : (refused.detail ?? ''), /ends at 60000000 microseconds/);
+  assert.match(refused.ok ? '' : (refused.error.detail ?? ''), /ends at 60000000 microseconds/);
   assert.equal(faultOf(await set(60)), 'none');
   const properties = player.properties[PLAYER_INTERFACE];
   player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: track('One', 90, id) };
@@ -154,7 +154,7 @@ test('the track is asked for before its position is set, also where no signal te
   const stale = await set('/track/2');
   assert.equal(faultOf(stale), 'other-track');
   assert.match(
-    stale.ok ? '' : stale.detail,
+    stale.ok ? '' : stale.error.detail,
     /^track_id: the current track is not \/track\/2 but \/track\/1$/,
   );
   const two = { 'mpris:trackid': new Variant('o', '/track/2') };

@@ -181,7 +181,7 @@ test('a name server that does not answer is given up after 5 s', async (t) => {
 const URL = 'https://covers.example/1';
 const image = (tag: string) => ({ tag, type: 'image/png', bytes: Uint8Array.from(PNG) });
 const locationOf = (answer: Answer): string => {
-  const cover = answer.ok ? answer.cover : undefined;
+  const cover = answer.ok ? answer.value.cover : undefined;
   return typeof cover === 'object' && 'location' in cover ? cover.location : '';
 };
 
@@ -202,15 +202,15 @@ test('for a minute an address is not fetched again for a client that has its ima
     requests.push(url);
     return url === URL ? image('a') : undefined;
   });
-  assert.deepEqual(await read(URL), { ok: true, cover: image('a') });
-  assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'unchanged' });
+  assert.deepEqual(await read(URL), { ok: true, value: { cover: image('a') } });
+  assert.deepEqual(await read(URL, 'a'), { ok: true, value: { cover: 'unchanged' } });
   assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
   assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
   assert.equal(requests.length, 2);
-  assert.deepEqual(await read(URL, 'another'), { ok: true, cover: image('a') });
+  assert.deepEqual(await read(URL, 'another'), { ok: true, value: { cover: image('a') } });
   assert.equal(requests.length, 3);
   clock.advance(60_000);
-  assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'unchanged' });
+  assert.deepEqual(await read(URL, 'a'), { ok: true, value: { cover: 'unchanged' } });
   assert.equal(requests.length, 4);
 });
 
@@ -221,12 +221,12 @@ test('four covers are fetched at a time; further clients are redirected to the w
   await until('four covers are fetched', () => open.length === 4);
   assert.equal(locationOf(await read(URL)), URL);
   for (const answer of open) answer();
-  const expected = [1, 2, 3, 4].map((each) => ({ ok: true, cover: image(`${URL}${each}`) }));
+  const expected = [1, 2, 3, 4].map((each) => ({ ok: true, value: { cover: image(`${URL}${each}`) } }));
   assert.deepEqual(await Promise.all(four), expected);
   const again = read(URL);
   await until('another cover is fetched', () => open.length === 5);
   open.at(-1)?.();
-  assert.deepEqual(await again, { ok: true, cover: image(URL) });
+  assert.deepEqual(await again, { ok: true, value: { cover: image(URL) } });
 });
 
 test('a fetch that throws gives its place back', async () => {
@@ -237,7 +237,7 @@ test('a fetch that throws gives its place back', async () => {
   });
   for (let times = 0; times < 5; times += 1) await assert.rejects(read(URL), /cannot be loaded/);
   mustThrow = false;
-  assert.deepEqual(await read(URL), { ok: true, cover: image('a') });
+  assert.deepEqual(await read(URL), { ok: true, value: { cover: image('a') } });
 });
 
 /** The node's networks in the house. */

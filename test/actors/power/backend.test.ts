@@ -31,7 +31,8 @@ async function bench(t: TestContext, first: LogindScript = {}, capabilities = BO
 }
 
 const actions = ({ published }: Recorder) => published.filter((line) => line.startsWith('put'));
-const record = (answer: Answer): unknown => (answer.ok ? JSON.parse(answer.text ?? 'null') : answer.fault);
+const record = (answer: Answer): unknown =>
+  answer.ok ? JSON.parse(answer.value.text ?? 'null') : answer.error.fault;
 
 const ODD = { error: 'org.example.Odd', text: 'odd' };
 const DENIED = { error: `${ERRORS}.AccessDenied` };
@@ -105,9 +106,9 @@ for (const [what, script, fault, detail] of REFUSALS) {
     const { backend, recorder } = await bench(t, script);
     const answer = await backend.handle({ do: 'reboot' });
     assert.ok(!answer.ok);
-    assert.equal(answer.fault, fault, answer.detail);
-    assert.match(answer.detail, detail);
-    assert.match(answer.detail, /^[A-Z]/);
+    assert.equal(answer.error.fault, fault, answer.error.detail);
+    assert.match(answer.error.detail, detail);
+    assert.match(answer.error.detail, /^[A-Z]/);
     assert.deepEqual(actions(recorder), []);
   });
 }

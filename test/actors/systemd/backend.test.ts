@@ -28,7 +28,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
     recorder,
     answer: async () => {
       const answer = await backend.handle({ do: 'log', scope: 'system', unit: names[0] ?? '', lines: 1 });
-      return answer.ok ? 'ok' : answer.detail;
+      return answer.ok ? 'ok' : answer.error.detail;
     },
     missed: (state: string) =>
       names.length -
@@ -99,6 +99,6 @@ const ROWS: readonly (readonly [scope: UnitScope, unit: string, expected: string
 for (const [scope, unit, expected] of ROWS) {
   test(`${scope} ${unit.slice(0, 20)} is ${expected}`, () => {
     const target = targetOf(WATCHED, { do: 'start', scope, unit });
-    assert.equal(target.ok ? target.unit.key : target.fault, expected);
+    assert.equal(target.ok ? target.value.key : target.error.fault, expected);
   });
 }

@@ -24,7 +24,7 @@ async function started(t: TestContext, name: string, now: Readonly<Record<string
   await follower.up();
   const answers: string[] = [];
   const answered = commandUnit(follower, clock, 'start', name);
-  void answered.then((answer) => answers.push(answer.ok ? 'ok' : answer.detail));
+  void answered.then((answer) => answers.push(answer.ok ? 'ok' : answer.error.detail));
   await settle();
   manager.changed(name, now);
   manager.jobRemoved(JOB_PATH, name, 'done');
@@ -79,7 +79,7 @@ test('disable stops the unit of an alias that was made a moment ago, before anyb
   const answer = commandUnit(follower, clock, 'disable', 'alias.service');
   await settle();
   manager.jobRemoved(JOB_PATH, 'real.service', 'done');
-  assert.deepEqual([await answer, manager.stopCalls], [{ ok: true }, ['real.service']]);
+  assert.deepEqual([await answer, manager.stopCalls], [{ ok: true, value: {} }, ['real.service']]);
 });
 
 type Aim = 'started' | 'stopped';
@@ -124,7 +124,7 @@ for (const [aim, result, facts, refused] of JOBS) {
   test(`${aim}: ${result}, ${JSON.stringify(facts)}`, () => {
     const answer = verdictOn(aim, result, { ...unknownUnit('x.service'), ...facts });
     assert.equal(faultOf(answer), refused === undefined ? 'none' : 'refused');
-    const detail = answer.ok ? '' : answer.detail;
+    const detail = answer.ok ? '' : answer.error.detail;
     assert.match(detail, refused ?? /^$/);
     assert.match(detail, /^([A-Z]|$)/);
   });

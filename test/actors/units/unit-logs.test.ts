@@ -25,7 +25,7 @@ const ENTRY = `{"__REALTIME_TIMESTAMP":"1790000000000000","PRIORITY":"4","MESSAG
 const NO_FILES = 'No journal files were opened due to insufficient permissions.';
 
 const textOf = (answer: Answer): string =>
-  answer.ok ? (answer.text ?? '') : `${answer.fault}: ${answer.detail}`;
+  answer.ok ? (answer.value.text ?? '') : `${answer.error.fault}: ${answer.error.detail}`;
 const read = async (program: string, scope: UnitScope = 'user'): Promise<string> =>
   textOf(await new UnitLogs(systemClock, program).read({ scope, unit: 'x.service', lines: 20 }));
 

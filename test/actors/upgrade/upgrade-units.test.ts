@@ -54,7 +54,7 @@ test('a run is not forgotten where systemd unloads the unit before the start is 
     manager.changed(UNIT, { ...AT_REST, InvocationID: INVOCATION, Job: [0, '/'] });
     manager.unitRemoved(UNIT);
   });
-  assert.deepEqual(await units.startUpgrade(), { ok: true, job: JOB_PATH, jobResult: 'done' });
+  assert.deepEqual(await units.startUpgrade(), { ok: true, value: { job: JOB_PATH, jobResult: 'done' } });
   assert.deepEqual([...new Set(states)], ['running', 'idle']);
 });
 
@@ -68,5 +68,5 @@ test('a unit whose condition is not met has not run, also after one that has', a
   });
   const started = await units.startUpgrade();
   assert.ok(!started.ok);
-  assert.match(started.detail, /a condition of the unit is not met/);
+  assert.match(started.error.detail, /a condition of the unit is not met/);
 });
