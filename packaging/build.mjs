@@ -7,6 +7,7 @@
 //
 // With --client-dir the client is built whatever else is.
 
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -49,8 +50,27 @@ const CLIENT_PACKAGE = {
   type: 'module',
   sideEffects: false,
   engines: { node: '>=20' },
-  exports: { '.': { types: './client.d.ts', default: './client.js' } },
+  exports: {
+    '.': {
+      import: { types: './client.d.ts', default: './client.js' },
+      require: { types: './client.d.cts', default: './client.cjs' },
+    },
+  },
+  ...repositoryOf('src/client'),
 };
+
+/** The place of a folder's sources, where this is a checkout of a public repository. */
+function repositoryOf(directory) {
+  const { stdout = '' } = spawnSync('git', ['config', '--get', 'remote.origin.url'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  // Without user and password, which an address of a continuous integration may have.
+  const [, host, path] =
+    /^(?:https:\/\/(?:[^/@]*@)?|git@)([\w.-]+)[/:]([\w./-]+?)(?:\.git)?\s*$/.exec(stdout) ?? [];
+  if (host === undefined) return {};
+  return { repository: { type: 'git', url: `git+https://${host}/${path}.git`, directory } };
+}
 
 /** Every TypeScript file below the given folders of the project. */
 function sources(...folders) {
@@ -187,21 +207,27 @@ async function buildDist(outdir) {
   chmodSync(join(outdir, 'main.js'), 0o755);
 }
 
-/** One module for browsers and Node, and its types. */
+/** One module for browsers and Node, the same for `require`, their source maps, and types. */
 async function buildClient(outdir) {
-  await build({
-    entryPoints: [join(ROOT, 'src/client/client.ts')],
-    outdir,
-    bundle: true,
-    format: 'esm',
-    target: [...TARGETS, 'node20'],
-    minify: true,
-    logLevel: 'warning',
-    plugins: [clientPaths],
-  });
+  for (const [format, name] of [
+    ['esm', 'client.js'],
+    ['cjs', 'client.cjs'],
+  ])
+    await build({
+      entryPoints: [join(ROOT, 'src/client/client.ts')],
+      outfile: join(outdir, name),
+      bundle: true,
+      format,
+      target: [...TARGETS, 'node20'],
+      minify: true,
+      sourcemap: true,
+      logLevel: 'warning',
+      plugins: [clientPaths],
+    });
   checkScript('The client', readFileSync(join(outdir, 'client.js'), 'utf8'));
   await writeDeclarations(ROOT, outdir);
   cpSync(join(ROOT, 'LICENSE'), join(outdir, 'LICENSE'));
+  cpSync(join(ROOT, 'packaging/client-readme.md'), join(outdir, 'README.md'));
 }
 
 const { values } = parseArgs({

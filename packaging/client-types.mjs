@@ -2,7 +2,7 @@
 // the schemas for the daemon's records, and function types from the table of operations.
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +10,7 @@ import { build } from 'esbuild';
 
 const COMPILE_DEADLINE_MS = 5 * 60_000;
 
-/** Writes a `.d.ts` for each file of src/client. Throws when they do not compile. */
+/** Writes a `.d.ts` and a `.d.cts` for each file of src/client. Throws when they do not compile. */
 export async function writeDeclarations(root, outdir) {
   const temporary = mkdtempSync(join(tmpdir(), 'tonearm-types-'));
   try {
@@ -20,6 +20,12 @@ export async function writeDeclarations(root, outdir) {
     const names = recordNames(root);
     const types = [recordTypes(names, words), eventTypes(names, words), functionTypes(names, words)];
     writeFileSync(join(outdir, 'records.d.ts'), types.join('\n'));
+    for (const name of readdirSync(outdir).filter((each) => each.endsWith('.d.ts'))) {
+      const text = readFileSync(join(outdir, name), 'utf8');
+      // For TypeScript a package without `"type": "module"` that requires the client needs declarations of its own.
+      const required = text.replace(/(from '\.\/[\w-]+)\.js'/g, "$1.cjs'");
+      writeFileSync(join(outdir, name.replace(/\.d\.ts$/, '.d.cts')), required);
+    }
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
@@ -74,7 +80,8 @@ function recordTypes(names, { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FA
     );
     return `export interface Bodies {\n${bodies.join('')}}\n\nexport type BodyOf<K extends keyof Bodies> = Bodies[K];\n`;
   };
-  return `// Made from the schemas and tables of the daemon by packaging/client-types.mjs.\n\n${names.map(declare).join('\n')}`;
+  const head = '// Made from the schemas and tables of the daemon by packaging/client-types.mjs.';
+  return `${head}\n\nimport type { Binary } from './platform.js';\n\n${names.map(declare).join('\n')}`;
 }
 
 /** The data of the events. */
@@ -96,7 +103,7 @@ function functionTypes(names, { schemas, OPERATIONS, parametersOf, allowedValues
   const declare = ([name, { kind, path, summary, body, isRequired, method, schema }]) => {
     const given = body === undefined ? [] : [`body${isRequired ? '' : '?'}: BodyOf<'${body}'>`];
     if (kind === 'log') given.push('query?: { readonly lines?: number }');
-    const bytes = schema === undefined ? 'Blob' : typeOf(schemas.COMPONENTS[schema], known, '  ');
+    const bytes = schema === undefined ? 'Binary' : typeOf(schemas.COMPONENTS[schema], known, '  ');
     const answer = method === 'POST' ? 'void' : bytes;
     const args = [...parametersOf(path).map(argument), ...given].join(', ');
     return `  /** ${summary}. */\n  readonly ${name}: (${args}) => Promise<${answer}>;\n`;

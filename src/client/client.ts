@@ -2,9 +2,10 @@
 
 export { type ConnectOptions, connect, type Live } from './connect.js';
 export type { EventData, EventName, NodeEvent, UpgradeCheck, UpgradeProgress } from './events.js';
-export { type OwnCode, type ProblemCode, ProblemError, type Transport } from './problem.js';
+export type { Binary, Fetch, Signal } from './platform.js';
+export { type OwnCode, type ProblemCode, ProblemError } from './problem.js';
 export type * from './records.js';
-export { type ClientOptions, type Tonearm, tonearm } from './routes.js';
+export { type CallOptions, type ClientOptions, type Tonearm, tonearm } from './routes.js';
 export {
   type BackendInfo,
   type Connection,
@@ -13,3 +14,4 @@ export {
   type Slice,
   type StreamedTracklist,
 } from './store.js';
+export type { Transport } from './transport.js';

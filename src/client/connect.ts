@@ -3,17 +3,14 @@
 // connection or a backend comes up.
 
 import type { EventName, NodeEvent } from './events.js';
-import { ownProblem, type ProblemError } from './problem.js';
+import { NodeClock } from './node-clock.js';
+import type { Signal } from './platform.js';
+import { abortedProblem, ownProblem, type ProblemError } from './problem.js';
 import type { Backend, UpgradeRecord } from './records.js';
 import type { Tonearm } from './routes.js';
 import { isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
-/**
- * An event that arrives later than this, on a connection that has caught up, means that one of the two clocks
- * was set.
- */
-const CLOCK_SET_MS = 2000;
 const LEVEL = 'audio.level';
 
 export interface ConnectOptions {
@@ -33,6 +30,8 @@ export interface ConnectOptions {
    * not contain it yet.
    */
   readonly onEvent?: (event: NodeEvent) => void;
+  /** Closes the connection when it aborts. */
+  readonly signal?: Signal;
 }
 
 /** A live connection to one node, until `close`. */
@@ -41,8 +40,13 @@ export interface Live {
   /** The latest consistent state; a snapshot appears in it only when it is complete. */
   readonly state: NodeState;
   /**
-   * Calls `listener` at each change of the slice, not with its present value. Call the returned function to
-   * unsubscribe.
+   * Resolves with the first whole state: every backend's records, and the server. It waits for a node that
+   * cannot be reached, and rejects with the code `aborted` if the connection is closed before.
+   */
+  readonly ready: Promise<NodeState>;
+  /**
+   * Calls `listener` at once with the slice's present value, which is empty before the first whole state, and
+   * then at each change. Call the returned function to unsubscribe.
    */
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
   /** Turns the peaks of the outputs on or off. */
@@ -64,6 +68,11 @@ export function connect(node: Tonearm, options: ConnectOptions = {}): Live {
 
 class LiveNode implements Live {
   readonly node: Tonearm;
+  readonly ready: Promise<NodeState>;
+  #setReady: (state: NodeState) => void = () => undefined;
+  #failReady: (problem: ProblemError) => void = () => undefined;
+  /** The server was asked for, and has answered or failed. */
+  #isServerRead = false;
   readonly #options: ConnectOptions;
   readonly #store = new Store(Date.now());
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
@@ -77,32 +86,33 @@ class LiveNode implements Live {
   #isWhole = true;
   #levels: boolean;
   #hadBye = false;
-  /**
-   * Milliseconds by which this device's clock is ahead of the node's, plus the delay of an event: the
-   * smallest difference seen.
-   */
-  #aheadMs = Number.POSITIVE_INFINITY;
-  /**
-   * After a stream's first `love`, events have just happened; earlier ones may be replayed from while the
-   * connection was lost.
-   */
-  #hasCaughtUp = false;
+  readonly #clock = new NodeClock();
 
   constructor(node: Tonearm, options: ConnectOptions) {
     this.node = node;
     this.#options = options;
     this.#levels = options.levels ?? false;
     this.#published = this.#store.state;
+    this.ready = new Promise((resolve, reject) => {
+      this.#setReady = resolve;
+      this.#failReady = reject;
+    });
+    // Whoever does not wait for it must not hear of its failure.
+    this.ready.catch(() => undefined);
     this.#stream = new ReconnectingStream({
-      fetch: node.transport.fetch,
-      url: `${node.transport.base}/events`,
+      transport: node.transport,
       query: () => this.#query(),
       onEvent: ({ type, data }, hasNewId) =>
         this.#take({ type, data: JSON.parse(data) } as NodeEvent, hasNewId),
       onRead: () => this.#notify(),
       onLost: (problem) => this.#lost(problem),
     });
+    const { signal } = options;
+    signal?.addEventListener('abort', this.#onAbort);
+    if (signal?.aborted) this.close();
   }
+
+  readonly #onAbort = (): void => this.close();
 
   get state(): NodeState {
     return this.#published;
@@ -111,6 +121,7 @@ class LiveNode implements Live {
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void {
     const listeners = this.#listeners.get(slice) ?? new Set();
     this.#listeners.set(slice, listeners.add(listener));
+    safely(() => listener(this.state[slice]));
     return () => void listeners.delete(listener);
   }
 
@@ -127,14 +138,16 @@ class LiveNode implements Live {
   }
 
   nodeTime(): number {
-    return Date.now() - (Number.isFinite(this.#aheadMs) ? this.#aheadMs : 0);
+    return this.#clock.now();
   }
 
   close(): void {
     if (this.state.connection.status === 'closed') return;
     this.#stream.close();
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
     this.#forgetPart();
     this.#connection('closed');
+    this.#failReady(abortedProblem('The connection was closed'));
     this.#notify();
   }
 
@@ -157,26 +170,20 @@ class LiveNode implements Live {
     this.#isWhole = hasNewId || (this.#isWhole && !isMark(event));
     if (event.type === 'server.info') this.#greeted(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
-      this.#noteTime(event.data.emitted_at);
+      this.#clock.note(event.data.emitted_at);
     // A snapshot's events have just been made, so an older estimate is not needed, even if a clock was set
     // since.
-    if (isMark(event)) this.#aheadMs = Number.POSITIVE_INFINITY;
+    if (isMark(event)) this.#clock.forget();
     safely(() => this.#options.onEvent?.(event));
-  }
-
-  #noteTime(nodeMs: number): void {
-    const aheadMs = Date.now() - nodeMs;
-    const wasSet = this.#hasCaughtUp && aheadMs > this.#aheadMs + CLOCK_SET_MS;
-    if (wasSet || aheadMs < this.#aheadMs) this.#aheadMs = aheadMs;
   }
 
   #greeted(word: string): void {
     this.#hadBye = word === 'bye';
-    this.#hasCaughtUp = word === 'love';
+    this.#clock.hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
     this.#forgetPart();
     this.#connection('live');
-    void this.#fetchSlice('server', () => this.node.server());
+    void this.#askServer();
   }
 
   #lost(problem: ProblemError): void {
@@ -210,11 +217,29 @@ class LiveNode implements Live {
     const { state } = this.#store;
     this.#published = state;
     const changed = (Object.keys(state) as Slice[]).filter((slice) => state[slice] !== before[slice]);
-    if (changed.length === 0) return;
+    if (changed.length > 0) this.#publish(before, changed);
+    if (this.#isReady()) this.#setReady(state);
+  }
+
+  #publish(before: NodeState, changed: readonly Slice[]): void {
+    const state = this.#published;
     this.#fetchTheRest(before);
     safely(() => this.#options.onChange?.(state, changed));
     for (const slice of changed)
       for (const listener of this.#listeners.get(slice) ?? []) safely(() => listener(state[slice] as never));
+  }
+
+  /** A published snapshot has the marks of all backends; only a node without backends sends none. */
+  #isReady(): boolean {
+    const { connection, backends, server } = this.#published;
+    if (connection.status !== 'live' || !this.#isServerRead) return false;
+    return backends.size > 0 || (server !== undefined && Object.values(server.backends).every((is) => !is));
+  }
+
+  async #askServer(): Promise<void> {
+    await this.#fetchSlice('server', () => this.node.server());
+    this.#isServerRead = true;
+    this.#notify();
   }
 
   /** Fetches what the stream does not carry of a backend that has come up. */

@@ -11,6 +11,7 @@ import type {
   ComponentOf,
   BodyOf as DaemonBodyOf,
 } from '../protocol/actor/schemas.js';
+import type { Binary } from './platform.js';
 
 export type { Backend, BackendState, ChildName } from '../protocol/actor/backends.js';
 export type { FaultCode } from '../protocol/actor/faults.js';
@@ -64,7 +65,7 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
   ? Promise<void>
   : Row extends { readonly schema: infer S extends ComponentName }
     ? Promise<ComponentOf<S>>
-    : Promise<Blob>;
+    : Promise<Binary>;
 
 /**
  * Each function rejects with a `ProblemError`. Functions that change something resolve when the sound server,

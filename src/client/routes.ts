@@ -2,14 +2,23 @@
 // state.
 
 import { BLOBS, PATHS } from './paths.js';
-import { contentOf, jsonOf, send, type Transport } from './problem.js';
+import type { Fetch, Signal } from './platform.js';
 import type { Routes } from './records.js';
+import { contentOf, jsonOf, send } from './request.js';
+import type { Transport } from './transport.js';
 
 export interface ClientOptions {
   /** Used in place of the platform's `fetch`. */
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: Fetch;
   /** For a request and its whole response; 15 000 by default. The node itself takes at most 10 s. */
   readonly timeoutMs?: number;
+  /** Sent with each request, and with the event stream: what a proxy asks for, such as `Authorization`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface CallOptions extends Pick<ClientOptions, 'timeoutMs' | 'headers'> {
+  /** Ends the requests that are under way when it aborts: they reject with the code `aborted`. */
+  readonly signal?: Signal;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -18,6 +27,8 @@ const TIMEOUT_MS = 15_000;
 export interface Tonearm extends Routes {
   readonly transport: Transport;
   coverUrl(player: string): string;
+  /** The same functions with other options; headers are added to those that there are. */
+  with(options: CallOptions): Tonearm;
 }
 
 /**
@@ -25,18 +36,26 @@ export interface Tonearm extends Routes {
  * Nothing is requested yet.
  * @throws {TypeError} if `base` is not an http or https address
  */
-export function tonearm(base: string | URL = '', options: ClientOptions = {}): Tonearm {
-  const transport: Transport = {
-    base: checked(String(base).replace(/\/+$/, '')),
+export function tonearm(base: string | { readonly href: string } = '', options: ClientOptions = {}): Tonearm {
+  return functionsAt({
+    base: checked((typeof base === 'string' ? base : base.href).replace(/\/+$/, '')),
     // A browser's `fetch` throws when it is called as a method of another object.
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
-  };
+    headers: options.headers ?? {},
+  });
+}
+
+function functionsAt(transport: Transport): Tonearm {
   const routes = Object.entries(PATHS).map(([name, route]) => [name, routeFunction(transport, name, route)]);
   return {
     ...(Object.fromEntries(routes) as Routes),
     transport,
     coverUrl: (player) => `${transport.base}/players/${encodeURIComponent(player)}/cover`,
+    with: (options) => {
+      const headers = { ...transport.headers, ...options.headers };
+      return functionsAt({ ...transport, ...options, headers });
+    },
   };
 }
 

@@ -35,6 +35,8 @@ export interface NodeState {
   readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
   /** By id. */
   readonly outputs: ReadonlyMap<number, records.OutputRecord>;
+  /** The one of the outputs that is the default. */
+  readonly defaultOutput: records.OutputRecord | undefined;
   /** By id. */
   readonly cards: ReadonlyMap<number, records.CardRecord>;
   /** By id. */
@@ -65,8 +67,11 @@ export interface NodeState {
 
 export type Slice = keyof NodeState;
 
+/** The slices that a state of others is made of: all but those that follow from them. */
+type OwnSlices = Omit<NodeState, 'defaultOutput'>;
+
 /** The slices that a snapshot replaces. */
-type RecordSlices = Omit<NodeState, 'connection' | 'server'>;
+type RecordSlices = Omit<OwnSlices, 'connection' | 'server'>;
 
 function emptySlices(): RecordSlices {
   return {
@@ -173,7 +178,12 @@ export class Store {
   #begins = false;
 
   constructor(since: number) {
-    this.#state = { ...emptySlices(), connection: { status: 'connecting', since }, server: undefined };
+    this.#state = {
+      ...emptySlices(),
+      connection: { status: 'connecting', since },
+      server: undefined,
+      defaultOutput: undefined,
+    };
   }
 
   get state(): NodeState {
@@ -181,8 +191,11 @@ export class Store {
   }
 
   /** Sets values that do not come from the stream. */
-  set(changes: Partial<NodeState>): void {
+  set(changes: Partial<OwnSlices>): void {
+    const { outputs } = this.#state;
     this.#state = { ...this.#state, ...changes };
+    if (this.#state.outputs !== outputs)
+      this.#state = { ...this.#state, defaultOutput: defaultOf(this.#state.outputs) };
   }
 
   /** Ignores event types that this version does not know. */
@@ -215,6 +228,11 @@ export function positionOf(player: records.PlayerRecord, now: number): number | 
   const reckoned = position + (now - Date.parse(at)) * 1000 * rate;
   const length = Number(metadata?.['mpris:length']) || Number.POSITIVE_INFINITY;
   return Math.max(0, Math.min(length, reckoned));
+}
+
+function defaultOf(outputs: NodeState['outputs']): records.OutputRecord | undefined {
+  for (const output of outputs.values()) if (output.default) return output;
+  return undefined;
 }
 
 function put<K, R>(records: ReadonlyMap<K, R>, changed: readonly R[], keyOf: (record: R) => K) {

@@ -2,7 +2,9 @@
 // interpret events.
 
 import { EventParser, type ParsedEvent } from './parser.js';
-import { asProblem, ownProblem, type ProblemError, problemOf } from './problem.js';
+import { asProblem, ownProblem, type ProblemError } from './problem.js';
+import { problemOf } from './request.js';
+import type { Transport } from './transport.js';
 
 /** Proxies and service workers know a stream by this type in the request, and pass it on unbuffered. */
 const EVENT_STREAM = 'text/event-stream';
@@ -21,8 +23,7 @@ const RETRY_MS_MIN = 1000;
 const SENDABLE = /^[!-~]{1,256}$/;
 
 export interface EventStreamOptions {
-  readonly fetch: typeof globalThis.fetch;
-  readonly url: string;
+  readonly transport: Pick<Transport, 'base' | 'fetch' | 'headers'>;
   /** Called before each attempt. */
   readonly query: () => URLSearchParams;
   /**
@@ -120,14 +121,15 @@ export class ReconnectingStream {
   }
 
   async #read(signal: AbortSignal, markAlive: () => void): Promise<void> {
-    const { fetch, url, onRead } = this.#options;
+    const { transport, onRead } = this.#options;
+    const { base, fetch } = transport;
     const id = SENDABLE.test(this.#lastEventId) ? this.#lastEventId : '';
     const query = this.#options.query();
     query.set('snapshot', '1');
     query.set('keepalive', String(KEEPALIVE_S));
-    const headers: Record<string, string> = { Accept: EVENT_STREAM };
+    const headers: Record<string, string> = { ...transport.headers, Accept: EVENT_STREAM };
     if (id !== '') headers['Last-Event-ID'] = id;
-    const response = await fetch(`${url}?${query}`, { signal, headers });
+    const response = await fetch(`${base}/events?${query}`, { signal, headers });
     if (!response.ok) throw await problemOf(response);
     const type = response.headers.get('Content-Type') ?? '';
     if (response.body === null || !type.startsWith(EVENT_STREAM)) throw ownProblem('not-the-service', type);

@@ -7,10 +7,13 @@ import { type Live, type Tonearm, tonearm } from '../client/client.js';
 /** The node that served this page. A proxy may serve it below a path of its own. */
 export const ownNode = tonearm(new URL('.', location.href));
 
-/** Undefined only outside the page. */
-export const Connected = createContext<Live | undefined>(undefined);
+/** A connection that tabs may share: each of them has its first state at another time. */
+export type PageLive = Omit<Live, 'ready'>;
 
-export function useLive(): Live {
+/** Undefined only outside the page. */
+export const Connected = createContext<PageLive | undefined>(undefined);
+
+export function useLive(): PageLive {
   const live = useContext(Connected);
   if (live === undefined) throw new Error('This part of the page is not connected');
   return live;

@@ -3,6 +3,7 @@
 
 import type { Live, NodeEvent, Tonearm } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
+import type { PageLive } from './node.js';
 import { type AnnouncedAbsence, HAND_MS, Hands, Pulse } from './pulse.js';
 import { SharedLive } from './shared-live.js';
 
@@ -18,7 +19,7 @@ const STILL_MS = 5000;
 const RELOAD_CHECK_MS = 1000;
 
 export class Presence {
-  readonly live: Live;
+  readonly live: PageLive;
   readonly #node: Tonearm;
   readonly #draw: () => void;
   readonly #hands = new Hands(document);

@@ -12,6 +12,7 @@ import {
   type Tonearm,
 } from '../client/client.js';
 import { drawing } from './drawing.js';
+import type { PageLive } from './node.js';
 import { Tabs } from './tabs.js';
 
 /** The holder sends changes of the state, and the events that the state does not contain. */
@@ -29,7 +30,7 @@ const SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
 
 type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEvent'>>;
 
-export class SharedLive implements Live {
+export class SharedLive implements PageLive {
   readonly node: Tonearm;
   readonly #options: SharedOptions;
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();

@@ -134,7 +134,7 @@ describe('the client notifies', () => {
     assert.deepEqual([changed?.includes('outputs'), changed?.includes('backends'), more], [true, true, []]);
   });
 
-  test('a subscriber of its slice only, and no more after its end; one that throws disturbs nobody', async (t) => {
+  test('a subscriber at once of what there is, and then of its slice only, and no more after its end; one that throws disturbs nobody', async (t) => {
     const scripted = await connected(t);
     const received: NodeState['outputs'][] = [];
     const uncaught: unknown[] = [];
@@ -150,14 +150,20 @@ describe('the client notifies', () => {
     });
     const end = scripted.live.subscribe('outputs', (outputs) => received.push(outputs));
     await hello(scripted.stream());
+    assert.deepEqual(
+      received.map(({ size }) => size),
+      [0],
+    );
     await scripted.event('b-1', 'audio.updated', [record(1)]);
-    assert.equal(received.length, 0);
+    assert.equal(received.length, 1);
     await scripted.event('b-2', 'audio.output.updated', [record(1)]);
-    assert.deepEqual([...(received[0] ?? [])], [[1, record(1)]]);
+    assert.deepEqual([...(received[1] ?? [])], [[1, record(1)]]);
+    scripted.live.subscribe('outputs', (outputs) => received.push(outputs))();
+    assert.equal(received[2], received[1]);
     end();
     await scripted.event('b-3', 'audio.output.updated', [record(2)]);
-    assert.equal(received.length, 1);
-    assert.deepEqual(uncaught.map(String), ['Error: mine', 'Error: mine']);
+    assert.equal(received.length, 3);
+    assert.deepEqual(uncaught.map(String), ['Error: mine', 'Error: mine', 'Error: mine']);
     assert.equal(scripted.live.state.connection.status, 'live');
   });
 

@@ -75,6 +75,41 @@ describe('each function of the client', () => {
   });
 });
 
+describe('the options of a call', () => {
+  test('add headers to those of the node, and leave the node as it was', async () => {
+    const heads: (readonly [string | null, string | null])[] = [];
+    const fetch = async (_input: unknown, init: RequestInit = {}): Promise<Response> => {
+      const headers = new Headers(init.headers);
+      heads.push([headers.get('Authorization'), headers.get('X-Of')]);
+      return new Response('{}');
+    };
+    const node = tonearm(NODE, { fetch: fetch as typeof globalThis.fetch, headers: { Authorization: 'a' } });
+    await node.with({ headers: { 'X-Of': 'one' } }).outputs();
+    await node.with({ headers: { Authorization: 'b' } }).setServerVolume({ volume: 1 });
+    await node.outputs();
+    assert.deepEqual(heads, [
+      ['a', 'one'],
+      ['b', null],
+      ['a', null],
+    ]);
+  });
+
+  test('end a request with their signal: it rejects with a problem that names the reason', async (t) => {
+    const server = createServer(() => undefined).listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const node = tonearm(`http://127.0.0.1:${port}`);
+    const controller = new AbortController();
+    const call = node.with({ signal: controller.signal }).outputs();
+    await once(server, 'request');
+    controller.abort(new Error('no longer wanted'));
+    const aborted = { name: 'ProblemError', code: 'aborted', status: 0, message: 'no longer wanted' };
+    await assert.rejects(call, aborted);
+    await assert.rejects(node.with({ signal: controller.signal }).outputs(), aborted);
+  });
+});
+
 describe('answers', () => {
   test('are records for requests, nothing for commands, and bytes for images', async () => {
     assert.deepEqual(await noting(() => Response.json([{ id: 1 }])).node.outputs(), [{ id: 1 }]);

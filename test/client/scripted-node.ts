@@ -10,6 +10,7 @@ export interface RequestedStream {
   readonly url: URL;
   readonly lastEventId: string | undefined;
   readonly accept: string | undefined;
+  readonly headers: Headers;
   /** Sends text, and waits until it has been read. */
   send(text: string): Promise<void>;
   /** Sends an event; '' as the id leaves the id out. */
@@ -73,6 +74,7 @@ function scriptedStream(
   const stream: RequestedStream = {
     url,
     lastEventId: new Headers(headers).get('Last-Event-ID') ?? undefined,
+    headers: new Headers(headers),
     accept: new Headers(headers).get('Accept') ?? undefined,
     send,
     event: (id, type, data) =>

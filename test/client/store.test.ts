@@ -25,6 +25,22 @@ test('every event of the stream has its rule', () => {
 });
 
 describe('an event', () => {
+  test('that makes another output the default changes the default output, and no other does', () => {
+    const both = (first: boolean) => [
+      { ...record(1), default: first },
+      { ...record(2), default: !first },
+    ];
+    const store = storeAfter(['audio.output.updated', both(true)]);
+    const before = store.state.defaultOutput;
+    assert.equal(before?.id, 1);
+    store.apply({ type: 'audio.output.updated', data: [{ ...record(3), default: false }] } as never);
+    assert.equal(store.state.defaultOutput, before);
+    store.apply({ type: 'audio.output.updated', data: both(false) } as never);
+    assert.equal(store.state.defaultOutput?.id, 2);
+    store.apply({ type: 'audio.output.removed', data: [record(2)] } as never);
+    assert.equal(store.state.defaultOutput, undefined);
+  });
+
   test('that begins a scan forgets what the last one found', () => {
     const first = storeAfter(
       ['bluetooth.updated', { scanning: true }],

@@ -27,17 +27,22 @@ const STRICT = {
   skipLibCheck: false,
 };
 const TYPES = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
-/** Two kinds of project: what runs in Node, and what a bundler makes for browsers. */
+/**
+ * Kinds of project: what runs in Node, as a module and as CommonJS, what a bundler makes for browsers, and
+ * what knows nothing of its platform.
+ */
 const PROJECTS = {
   node: { module: 'nodenext', lib: ['es2022'], ...TYPES },
+  required: { module: 'node16', lib: ['es2022'], ...TYPES },
   browser: { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom'], types: [] },
+  bare: { module: 'node16', lib: ['es2022'], types: [] },
 };
 
 /** A user's program; it compiles only if the types express as much as this, and no more. */
 const USER = `
 import { type BodyOf, connect, type Live, type OutputRecord, positionOf, ProblemError, tonearm } from 'tonearm-client';
 
-const node = tonearm(new URL('http://node.local:8018'), { timeoutMs: 1000 });
+const node = tonearm('http://node.local:8018', { timeoutMs: 1000, headers: { Authorization: 'Basic bTpt' } });
 export async function quieter(live: Live): Promise<number | undefined> {
   const body: BodyOf<'volume'> = { delta: -0.1 };
   try {
@@ -58,7 +63,11 @@ export async function quieter(live: Live): Promise<number | undefined> {
   // @ts-expect-error It is read only.
   live.state.outputs.set(1, undefined);
   // @ts-expect-error There is no such slice.
-  live.subscribe('inputs', () => undefined);
+  live.subscribe('chairs', () => undefined);
+  live.subscribe('defaultOutput', (output) => output?.volume satisfies number | undefined);
+  live.subscribe('server', (server) => server?.control satisfies boolean | undefined);
+  const { server } = await live.ready;
+  (await node.with({ headers: { 'X-Of': server?.hostname ?? '' }, timeoutMs: 500 }).cover('mpd')).size satisfies number;
   live.subscribe('clients', (clients) => clients.get(3)?.volume satisfies number | undefined);
   const [output] = live.state.outputs.values();
   const known: OutputRecord | undefined = output;
@@ -72,6 +81,30 @@ export const live = connect(node, {
   onEvent: (event) => event.type === 'power.action' && (event.data.action satisfies 'reboot' | 'poweroff'),
   onChange: (state, changed) => changed.includes('units') && state.connection.problem?.detail,
 });
+`;
+
+/** Only projects that know their platform can write this. */
+const WITH_PLATFORM = `
+export async function picture(signal: AbortSignal): Promise<Blob> {
+  const other = tonearm(new URL('http://node.local:8018'), { fetch: (...args) => fetch(...args) });
+  connect(other, { signal }).close();
+  return other.with({ signal }).cover('mpd');
+}
+`;
+
+/** A stack has the names of the sources. */
+const FAILING = `
+import { tonearm } from 'tonearm-client';
+try {
+  tonearm('localhost:8018');
+} catch (error) {
+  console.log(error.stack);
+}
+`;
+
+const REQUIRING = `
+const { tonearm, ProblemError } = require('tonearm-client');
+tonearm('http://127.0.0.1:1').outputs().catch((error) => console.log(error instanceof ProblemError, error.code));
 `;
 
 const PROGRAM = `
@@ -168,12 +201,29 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     }
   });
 
-  for (const kind of ['node', 'browser'] as const) {
+  for (const kind of ['node', 'required', 'browser', 'bare'] as const) {
     test(`compiles in a project for: ${kind}`, async () => {
-      write('user.ts', USER);
-      await compiles(kind, ['user.ts']);
+      const text = kind === 'bare' ? USER : USER + WITH_PLATFORM;
+      const name = kind === 'required' ? 'user.cts' : 'user.ts';
+      write(name, text);
+      await compiles(kind, [name]);
     });
   }
+
+  test('is required by programs that are no modules', async () => {
+    write('required.cjs', REQUIRING);
+    assert.equal(await output(process.execPath, join(folder, 'required.cjs')), 'true unreachable\n');
+  });
+
+  test('has stacks with the names of its sources', async () => {
+    write('failing.js', FAILING);
+    const stack = await output(process.execPath, '--enable-source-maps', join(folder, 'failing.js'));
+    assert.match(stack, /at checked \(.*src\/client\/routes\.ts:\d+/);
+  });
+
+  test('says in a README of its own what it is', () => {
+    assert.match(readFileSync(packed('README.md'), 'utf8'), /live\.ready/);
+  });
 
   test("has the daemon's own types, neither wider nor narrower", async () => {
     const text = readFileSync(packed('records.d.ts'), 'utf8');

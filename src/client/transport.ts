@@ -1,0 +1,16 @@
+// How a node is reached. Types only.
+
+import type { Fetch, Signal } from './platform.js';
+
+/** The connection settings of a node. */
+export interface Transport {
+  /** Without a trailing slash; empty for the page's own origin. */
+  readonly base: string;
+  readonly fetch: Fetch;
+  /** For a request and its whole response; the node itself takes at most 10 s. */
+  readonly timeoutMs: number;
+  /** Sent with each request. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ends each request that is under way when it aborts. */
+  readonly signal?: Signal | undefined;
+}
