@@ -14,40 +14,15 @@ import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
+import { KnownOutputs } from './known-outputs.js';
 import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
 import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
+import { StartVolumes } from './start-volumes.js';
 import { SoundState } from './state.js';
+import { TIMING, type Timing } from './timing.js';
 import type { OpenLink } from './wake.js';
-
-export const TIMING = {
-  connectMs: 5_000,
-  // A socket-activated PipeWire once took 25 s until its first answer.
-  authMs: 30_000,
-  // Below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits").
-  commandMs: 9_000,
-  // Servers answer within milliseconds. A server that does not answer within this time, after such slow
-  // commands, is not well.
-  commandLeastMs: 1_000,
-  // Waking takes 40 to 250 ms on a busy machine. An output that takes longer will not wake.
-  wakeMs: 3_000,
-  // PipeWire has made a card's new outputs within 0.3 s. A profile that makes fewer outputs than the server
-  // says takes all of this time.
-  switchMs: 2_000,
-  // A read gets as much time as a command.
-  requestMs: 9_000,
-  // Events may be lost (PipeWire merges and drops them), and a stopped server sends nothing, so everything is
-  // read again.
-  reconcileMs: 60_000,
-  // A server that closes a connection sooner is not well: the back-off then continues instead of starting
-  // again.
-  stableMs: 10_000,
-  // PipeWire shows a placeholder until WirePlumber has found the cards, which takes a slow board seconds.
-  noCardMs: 10_000,
-};
-
-export type Timing = Readonly<typeof TIMING>;
 
 /** The longest time of a timer. */
 const FOR_EVER_MS = 2 ** 31 - 1;
@@ -78,11 +53,13 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #settings: AudioSettings;
   readonly #context: ServerContext;
   readonly #publish: Publisher;
+  readonly #log: Publisher['log'];
   readonly #clock: Clock;
   readonly #timers: Timers<'reconcile'>;
   readonly #timing: Timing;
   readonly #publisher: SoundPublisher;
   readonly #state: SoundState;
+  readonly #knownOutputs: KnownOutputs;
   readonly #cookiePaths: readonly string[];
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -108,6 +85,8 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#timing = timing;
     this.#publisher = new SoundPublisher(publish, settings);
     this.#state = new SoundState(settings);
+    this.#log = (level, message, fields) => publish.log(level, message, fields);
+    this.#knownOutputs = new KnownOutputs(context, clock, this.#log);
     this.#cookiePaths = cookiePaths(context.env, context.home);
     this.#running = this.#run();
   }
@@ -115,6 +94,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
+    await this.#knownOutputs.settled();
   }
 
   async handle(command: AudioCommand): Promise<Answer> {
@@ -203,20 +183,31 @@ export class AudioBackend implements Actor<AudioCommand> {
         clock: this.#clock,
         timing: this.#timing,
         publishLevel: (level) => this.#publish.level(level),
-        log: (level, message, fields) => this.#publish.log(level, message, fields),
-        onPublished: () => {
-          if (this.#live !== connection) {
+        log: this.#log,
+        onPublished: (outputsCameOrWent) => {
+          const isFirst = this.#live !== connection;
+          if (isFirst) {
             watch.abort();
             leaveUp = this.#up(connection, path);
           }
           noCard.update(hasNoSoundCard(this.#state));
+          if (isFirst || outputsCameOrWent) startVolumes.follow();
         },
         onClosed: (reason) => {
           watch.abort();
           noCard.stop();
+          startVolumes.end();
           this.#stop.signal.removeEventListener('abort', abort);
           resolve(leaveUp(describeClosed(reason)));
         },
+      });
+      const startVolumes = new StartVolumes({
+        state: this.#state,
+        wishes: this.#settings,
+        knownOutputs: this.#knownOutputs,
+        clock: this.#clock,
+        log: this.#log,
+        run: (command) => connection.executor.run(command),
       });
       const abort = () => connection.close({ kind: 'stopped' });
       this.#stop.signal.addEventListener('abort', abort);

@@ -27,12 +27,14 @@ export type Setting = {
 }[SettingName];
 
 /**
- * The commands that the sound server carries out; the daemon itself answers `cookie`. By `keep-limit` the
- * daemon sets an output back that stands above its volume limit; nobody else sends it.
+ * The commands that the sound server carries out; the daemon itself answers `cookie`. By the other two the
+ * daemon sets an output back that stands above its volume limit, and gives a new one its start volume; nobody
+ * else sends them.
  */
 export type SoundCommand =
   | Exclude<AudioCommand, { readonly do: 'cookie' }>
-  | { readonly do: 'keep-limit'; readonly output: string };
+  | { readonly do: 'keep-limit'; readonly output: string }
+  | { readonly do: 'start-volume'; readonly output: string; readonly volume: number };
 
 interface SetPlan {
   readonly kind: 'set';
@@ -207,6 +209,13 @@ function planKeepLimit(state: SoundState, record: KnownRecord<SinkInfo>): Settin
   return isAbove ? planVolume({ kind: 'sink', record }, state.limits.of(record.info)) : NOTHING;
 }
 
+/** A volume above the output's limit becomes the limit. */
+function planStartVolume(state: SoundState, record: KnownRecord<SinkInfo>, volume: number): SettingPlan {
+  const target: CommandTarget = { kind: 'sink', record };
+  const most = state.limits.of(record.info) ?? 1;
+  return planWithoutVolume(state, target) ?? planVolume(target, Math.min(volume, most));
+}
+
 /** A volume, or a step, of a sink or a stream. */
 function planLevel(
   state: SoundState,
@@ -235,6 +244,7 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
     if (command.do === 'port') return planPort(record.info, command.port);
     if (command.do === 'balance') return planBalance(state, record, command.balance);
     if (command.do === 'keep-limit') return planKeepLimit(state, record);
+    if (command.do === 'start-volume') return planStartVolume(state, record, command.volume);
     return planDefault(state, record.info);
   }
   const target = resolveTarget(state, command.target);
@@ -244,7 +254,7 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
 
 /** The sink whose volume, balance or mute a command changes; undefined if it changes none. */
 export function sinkOf(state: SoundState, command: SoundCommand): number | undefined {
-  if (command.do === 'balance' || command.do === 'keep-limit')
+  if (command.do === 'balance' || command.do === 'keep-limit' || command.do === 'start-volume')
     return state.findSink(command.output)?.info.index;
   if (!('target' in command)) return undefined;
   const target = resolveTarget(state, command.target);

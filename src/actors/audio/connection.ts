@@ -29,7 +29,7 @@ interface ConnectionContext {
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
   /** Called after each publication of more than streams; the first is of everything. */
-  readonly onPublished: () => void;
+  readonly onPublished: (outputsCameOrWent: boolean) => void;
   readonly onClosed: (reason: ClosedReason) => void;
 }
 
@@ -97,9 +97,7 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /**
-   * Reads everything again; only differences are published. This also shows whether the server still answers.
-   */
+  /** Reads everything again, and publishes what differs. This also shows whether the server still answers. */
   readAll(): void {
     this.#reading.all();
   }
@@ -180,6 +178,8 @@ export class SoundConnection implements Performer {
     const changed = this.#context.publisher.update(this.state);
     this.#limits?.keep();
     if (this.meters.isWatched) this.meters.follow();
-    if (changed?.server === true || changed?.cards.length !== 0) this.#context.onPublished();
+    if (changed === undefined) return;
+    const { server, cards, sinksCameOrWent } = changed;
+    if (server || cards.length > 0) this.#context.onPublished(sinksCameOrWent);
   };
 }

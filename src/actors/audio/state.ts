@@ -41,6 +41,7 @@ export interface KnownInput extends KnownRecord<SinkInputInfo> {
  */
 export class ChangedRecords {
   server = false;
+  sinksCameOrWent = false;
   readonly sinks: number[] = [];
   readonly inputs: number[] = [];
   readonly cards: number[] = [];
@@ -125,6 +126,7 @@ export class SoundState {
     add(this.#changed.sinks, info.index);
     this.#changed.server = true;
     if (known?.info.name === info.name) return;
+    this.#changed.sinksCameOrWent = true;
     this.#inputsChangeOf(info.index);
     this.#filtersChange();
   }
@@ -160,6 +162,7 @@ export class SoundState {
       this.#requested.delete(index);
       add(this.#changed.sinks, index);
       this.#changed.server = true;
+      this.#changed.sinksCameOrWent = true;
       this.#inputsChangeOf(index);
       this.#filtersChange();
     }

@@ -1,5 +1,5 @@
-// The configuration's wishes for each output: its label, its volume limit, and whether pages leave it out.
-// Pure.
+// The configuration's wishes for each output: its label, its volume limit, its volume at the start, and
+// whether pages leave it out. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 
@@ -11,17 +11,20 @@ export interface OutputWish {
   readonly volumeLimit?: number | undefined;
   /** True or absent. */
   readonly hidden?: boolean | undefined;
+  /** 0..1: when it is first seen in a life of the sound server. */
+  readonly startVolume?: number | undefined;
 }
 
 export const NO_WISHES: OutputWishes = { outputs: {} };
 
 export function wishFor({ volumeLimit, outputs }: OutputWishes, name: string): OutputWish {
-  const { label, hidden } = ownValue(outputs, name) ?? {};
+  const { label, hidden, startVolume } = ownValue(outputs, name) ?? {};
   const limit = typeof volumeLimit === 'object' ? ownValue(volumeLimit, name) : volumeLimit;
   return {
     label,
     volumeLimit: limit === undefined ? undefined : wholeHundredths(limit),
     hidden: hidden || undefined,
+    startVolume,
   };
 }
 

@@ -26,6 +26,8 @@ export interface OutputChoice {
   readonly label?: string | undefined;
   /** True: pages leave it out. */
   readonly hidden?: boolean | undefined;
+  /** 0..1: the volume that it gets when it is first seen in a life of the sound server. */
+  readonly startVolume?: number | undefined;
 }
 
 export interface AudioSettings {

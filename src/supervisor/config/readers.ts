@@ -173,11 +173,11 @@ function readFields<T extends object>(
 
 const label: ValueReader<string> = checkedText('a label', outputLabel);
 
-/** `{label, hidden}`, both or one of them. */
+/** `{label, hidden, startVolume}`, any of them. */
 export const outputChoice: ValueReader<OutputChoice> = (entry, reading) =>
   entry.content instanceof Map
-    ? readFields<OutputChoice>({ label, hidden: flag }, entry.content, reading)
-    : reportExpected('a map of label and hidden', entry, reading);
+    ? readFields<OutputChoice>({ label, hidden: flag, startVolume: fraction }, entry.content, reading)
+    : reportExpected('a map of label, hidden and startVolume', entry, reading);
 
 export const unit: ValueReader<string> = checkedText('a unit name', unitName);
 

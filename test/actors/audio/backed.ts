@@ -1,7 +1,9 @@
 // The audio backend on a sound server, and what it has published.
 
+import { dirname } from 'node:path';
 import type { TestContext } from 'node:test';
-import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
+import { AudioBackend } from '../../../src/actors/audio/backend.js';
+import { TIMING, type Timing } from '../../../src/actors/audio/timing.js';
 import { systemClock } from '../../../src/host/clock.js';
 import type {
   AudioServerRecord,
@@ -56,13 +58,14 @@ export function backed(
   socketPath: string,
   timing: Partial<Timing> = {},
   home = '/nowhere',
-  volumeLimit?: AudioSettings['volumeLimit'],
+  settings: Partial<AudioSettings> = {},
 ) {
   const recorder = new AudioRecorder();
   const flush = () => undefined;
-  const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined, flush };
-  const settings = { enabled: true, serveCookie: true, outputs: {}, volumeLimit };
-  const backend = new AudioBackend(settings, context, recorder, systemClock, { ...TIMING, ...timing });
+  const env = { PULSE_SERVER: `unix:${socketPath}`, XDG_RUNTIME_DIR: dirname(socketPath) };
+  const context = { env, uid: 0, home, machineId: undefined, flush };
+  const all: AudioSettings = { enabled: true, serveCookie: true, outputs: {}, ...settings };
+  const backend = new AudioBackend(all, context, recorder, systemClock, { ...TIMING, ...timing });
   t.after(() => backend.stop());
   return { backend, recorder };
 }
@@ -73,10 +76,10 @@ export async function connected(
   handler?: Handler,
   timing?: Partial<Timing>,
   home?: string,
-  volumeLimit?: AudioSettings['volumeLimit'],
+  settings?: Partial<AudioSettings>,
 ) {
   const server = await scriptedServer(t, handler);
-  const { backend, recorder } = backed(t, server.socketPath, timing, home, volumeLimit);
+  const { backend, recorder } = backed(t, server.socketPath, timing, home, settings);
   await until('the backend is up', () => recorder.up);
   return { backend, recorder, server };
 }

@@ -70,7 +70,7 @@ class Amplifier {
 
 async function node(t: TestContext, restores = 0) {
   const amplifier = Object.assign(new Amplifier(), { restores });
-  return { amplifier, ...(await connected(t, amplifier.handler, {}, undefined, LIMIT)) };
+  return { amplifier, ...(await connected(t, amplifier.handler, {}, undefined, { volumeLimit: LIMIT })) };
 }
 
 const COMMANDS: readonly AudioCommand[] = [

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { Timing } from '../../../src/actors/audio/backend.js';
+import type { Timing } from '../../../src/actors/audio/timing.js';
 import { u32 } from '../../protocol/pulse/bytes.js';
 import { packet } from '../../sound/packet.js';
 import { until } from '../../until.js';

@@ -18,7 +18,7 @@ const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
 const volume = (target: AudioTarget, to: number): AudioCommand => ({ do: 'volume', target, volume: to });
 
 async function listen(t: TestContext, server: SoundServer, volumeLimit?: AudioSettings['volumeLimit']) {
-  const { backend, recorder } = backed(t, server.socketPath, {}, server.directory, volumeLimit);
+  const { backend, recorder } = backed(t, server.socketPath, {}, server.directory, { volumeLimit });
   t.after(() => server.stop());
   await until('the backend is up', () => recorder.up);
   const run = async (command: AudioCommand): Promise<string> => faultOf(await backend.handle(command));

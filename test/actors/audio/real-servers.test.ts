@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import type { Timing } from '../../../src/actors/audio/backend.js';
+import type { Timing } from '../../../src/actors/audio/timing.js';
 import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
 import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';

@@ -7,13 +7,14 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { AudioBackend, TIMING } from '../../../src/actors/audio/backend.js';
+import { AudioBackend } from '../../../src/actors/audio/backend.js';
 import {
   type FoundServer,
   findServer,
   namedSockets,
   usualPlaces,
 } from '../../../src/actors/audio/server-address.js';
+import { TIMING } from '../../../src/actors/audio/timing.js';
 import { systemClock } from '../../../src/host/clock.js';
 import type { Variables } from '../../../src/host/user-directories.js';
 import { failed, success } from '../../../src/protocol/actor/result.js';

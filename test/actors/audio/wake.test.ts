@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { Timing } from '../../../src/actors/audio/backend.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
+import type { Timing } from '../../../src/actors/audio/timing.js';
 import { keepsBack } from '../../../src/actors/audio/wake.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';

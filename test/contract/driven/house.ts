@@ -62,7 +62,7 @@ systemd: {system: [other.service], user: [player.service, {name: spare.service, 
 pulseaudio:
   serve_cookie: true
   volumeLimit: {kitchen: 0.5}
-  outputs: {living: {label: Parlour}}
+  outputs: {living: {label: Parlour}, cellar: {startVolume: 0.2}}
 power: {enabled: true, capabilities: {poweroff: true, reboot: true}}
 upgrade:
   enabled: true

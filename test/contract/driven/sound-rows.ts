@@ -79,6 +79,15 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     },
   },
   {
+    drives: ['key pulseaudio.outputs'],
+    title: 'pulseaudio.outputs gives an output that appears its volume',
+    run: async (node) => {
+      await node.sound.addSink('cellar');
+      await pactl(node, / 20% /, 'get-sink-volume', 'cellar');
+      await node.sound.removeSink('cellar');
+    },
+  },
+  {
     drives: ['operation muteServer', 'operation setServerVolume', 'event audio.output.updated'],
     title: 'volume and mute of the default output reach it, and are events',
     run: async (node) => {

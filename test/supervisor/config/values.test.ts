@@ -71,9 +71,17 @@ accepted('pulseaudio.outputs', '{a: {label: Küche 🎵}, b: {hidden: true}, c: 
   b: { hidden: true },
   c: {},
 });
+accepted('pulseaudio.outputs', '{a: {startVolume: 0}, b: {startVolume: 1}}', {
+  a: { startVolume: 0 },
+  b: { startVolume: 1 },
+});
+problems(
+  'pulseaudio: {outputs: {a: {startVolume: 1.1}}}',
+  '1:41: pulseaudio.outputs.a.startVolume: must be a number from 0 to 1, not 1.1',
+);
 accepted('pulseaudio.outputs', `{a: {label: ${'🎵'.repeat(64)}}}`, { a: { label: '🎵'.repeat(64) } });
 refused('pulseaudio.outputs', '[a]', 'must be a map by name, not a list');
-const NO_OUTPUT = 'must be a map of label and hidden, not the text "Kitchen"';
+const NO_OUTPUT = 'must be a map of label, hidden and startVolume, not the text "Kitchen"';
 problems('pulseaudio: {outputs: {a: Kitchen}}', `1:27: pulseaudio.outputs.a: ${NO_OUTPUT}`);
 const NO_HIDDEN = 'must be true or false, not 1';
 problems('pulseaudio: {outputs: {a: {hidden: 1}}}', `1:36: pulseaudio.outputs.a.hidden: ${NO_HIDDEN}`);
