@@ -46,6 +46,7 @@ const PACKAGES = {
   polkitd: '/usr/lib/polkit-1/polkitd',
   pulseaudio: '/usr/bin/pulseaudio',
   'pulseaudio-utils': '/usr/bin/pactl',
+  'python3-aiohttp': '/usr/lib/python3/dist-packages/aiohttp/__init__.py',
   'python3-awesomeversion': '/usr/lib/python3/dist-packages/awesomeversion/__init__.py',
   'python3-jinja2': '/usr/lib/python3/dist-packages/jinja2/__init__.py',
   'qemu-system-x86': '/usr/bin/qemu-system-x86_64',

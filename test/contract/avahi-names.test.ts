@@ -38,7 +38,8 @@ class Place {
 
   /** A program and its arguments that start another program in this place. */
   get launcher(): readonly string[] {
-    return ['nsenter', '--target', String(this.pid), '--mount'];
+    // Without its root, nsenter would leave a chroot, as that of the tests on Debian 13.
+    return ['nsenter', '--target', String(this.pid), '--mount', '--root', '--wd'];
   }
 
   async ready(): Promise<void> {

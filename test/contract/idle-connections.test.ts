@@ -1,0 +1,103 @@
+// How idle connections end for aiohttp, the HTTP client of Home Assistant, over a slow way
+// (docs/http-api.md, "Limits"). It keeps connections for 15 s, whatever an answer says.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { lacks } from '../tools/requirements.js';
+import { startAudio } from './audio-node.js';
+
+/** From one end of the way to the other: two of it are longer than a quarter of a second. */
+const WAY_MS = 150;
+const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
+
+/**
+ * Connections that are idle for many different times, each then used for one POST. Prints the number of
+ * seconds that the answers name, and what became of each POST: a status, or the name of an error.
+ */
+const CLIENT = `
+import aiohttp, asyncio, json, sys
+
+node = sys.argv[1]
+
+async def post_after(seconds):
+    async with aiohttp.ClientSession() as session:
+        async with session.get(node + '/server') as answer:
+            await answer.read()
+        await asyncio.sleep(seconds)
+        try:
+            async with session.post(node + '/audio/server/volume', json={'delta': -0.01}) as answer:
+                return answer.status
+        except aiohttp.ClientError as error:
+            return type(error).__name__
+
+async def main():
+    async with aiohttp.ClientSession() as session:
+        async with session.get(node + '/server') as answer:
+            kept = int(answer.headers['Keep-Alive'].removeprefix('timeout='))
+    soon = [quarter / 4 for quarter in range(2, (kept - 1) * 4 + 1)]
+    late = [tenth / 10 for tenth in range(kept * 10, 140)]
+    outcomes = await asyncio.gather(*(post_after(seconds) for seconds in soon + late))
+    print(json.dumps({'kept': kept, 'soon': outcomes[:len(soon)], 'late': outcomes[len(soon):]}))
+
+asyncio.run(main())
+`;
+
+/** Everything that a socket gives or meets reaches the other one later. */
+function delay(from: Socket, to: Socket): void {
+  const later = (act: () => void) => setTimeout(act, WAY_MS).unref();
+  from.on('data', (bytes) => later(() => to.write(bytes)));
+  from.on('end', () => later(() => to.end()));
+  from.on('close', () => later(() => to.destroy()));
+  from.on('error', () => undefined);
+}
+
+/** Resolves to the port at which the node is far away. */
+async function farAway(t: TestContext, port: number): Promise<number> {
+  const server = createServer((client) => {
+    const node = connect(port, '127.0.0.1');
+    delay(client, node);
+    delay(node, client);
+  });
+  t.after(() => server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+interface Outcomes {
+  readonly kept: number;
+  readonly soon: readonly (number | string)[];
+  readonly late: readonly (number | string)[];
+}
+
+const REQUIRED = { programs: ['pulseaudio', 'pactl'], packages: { 'python3-aiohttp': AIOHTTP } };
+
+test('a POST within the time that answers name is carried out, and a later one is, or is not at all', {
+  skip: lacks(REQUIRED),
+}, async (t) => {
+  const { sound, daemon } = await startAudio(t);
+  await sound.pactl('set-sink-volume', 'living', '100%');
+  const port = await farAway(t, daemon.port);
+  const { stdout } = await promisify(execFile)('/usr/bin/python3', [
+    '-c',
+    CLIENT,
+    `http://127.0.0.1:${port}`,
+  ]);
+  const { kept, soon, late }: Outcomes = JSON.parse(stdout);
+  assert.deepEqual(
+    soon,
+    soon.map(() => 202),
+    `${kept} s`,
+  );
+  const met = late.filter((outcome) => outcome !== 202);
+  assert.deepEqual(
+    met.filter((outcome) => !['ServerDisconnectedError', 'ClientOSError'].includes(String(outcome))),
+    [],
+  );
+  const { volume } = await daemon.read<{ readonly volume: number }>('/audio/server');
+  assert.equal(Math.round((1 - volume) * 100), soon.length + late.length - met.length);
+});
