@@ -121,7 +121,17 @@ test('the problems and their statuses in docs are those of the source', () => {
 /** Each has a table, whose heading is its name in words. */
 const RECORDS: readonly ComponentName[] = [
   ...(['Server', 'Health', 'BackendHealth', 'Audio', 'AudioServer', 'Output', 'Card', 'Profile'] as const),
-  ...(['Port', 'Client', 'Service', 'LogEntry', 'Power', 'Upgrade', 'UpgradeRun', 'Player'] as const),
+  ...([
+    'Port',
+    'Client',
+    'Network',
+    'Service',
+    'LogEntry',
+    'Power',
+    'Upgrade',
+    'UpgradeRun',
+    'Player',
+  ] as const),
   ...(['Tracklist', 'Node', 'Bluetooth', 'BluetoothDevice', 'Problem'] as const),
 ];
 

@@ -23,7 +23,10 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
     publishers.push(publish);
     return { handle: async () => DONE, stop: async () => undefined, ...actor };
   });
-  const ended = work({ port: port2, settings: { enabled: true, serveCookie: false, outputs: {} } });
+  const ended = work({
+    port: port2,
+    settings: { enabled: true, serveCookie: false, apiPort: 8018, outputs: {} },
+  });
   t.after(() => port.close());
   const [publish] = publishers;
   assert.ok(publish);

@@ -67,7 +67,7 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
   [['systemd'], 'GET /services'],
   [['systemd'], 'POST /services/{scope}/{unit}/ start stop restart enable disable'],
   [['systemd', 'logs'], 'GET /services/{scope}/{unit}/log'],
-  [['audio'], 'GET /audio, GET /audio/ server outputs cards clients'],
+  [['audio'], 'GET /audio, GET /audio/ server outputs cards clients network'],
   [['audio'], 'POST /audio/server/ mute volume'],
   [['audio'], 'POST /audio/outputs/{output}/ mute volume default port balance'],
   [['audio'], 'POST /audio/clients/{sink}/ mute volume output, POST /audio/cards/{card}/profile'],

@@ -84,7 +84,7 @@ const statusOf = ({ access }: Row): number => access?.status ?? 0;
 const isRead = ({ method, access }: Row): boolean => method === 'GET' && access?.isOwnOnly !== true;
 
 /** Commands that change nothing. */
-const READING: readonly string[] = ['cookie', 'cover', 'log', 'status'];
+const READING: readonly string[] = ['cookie', 'cover', 'log', 'network', 'status'];
 
 /** Each kind of asker: with which methods it asks for each route, and the status that it gets. */
 const ASKERS: readonly {

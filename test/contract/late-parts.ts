@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { NodeRecord, PlayerRecord } from '../../src/protocol/actor/schemas.js';
+import { scriptedServer } from '../actors/audio/scripted-server.js';
 import { privateBus } from '../actors/bus/private-bus.js';
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 import { until } from '../until.js';
@@ -35,7 +36,7 @@ async function startForm(t: TestContext, form: BuiltForm) {
   const options = { env, encoding: 'utf8', timeout: COMMAND_MAX_MS } as const;
   const run = (...args: readonly string[]) =>
     spawnSync(command[0] ?? '', [...command.slice(1), ...args], options);
-  return { bus, daemon, run };
+  return { form, bus, daemon, run };
 }
 
 type RunningForm = Awaited<ReturnType<typeof startForm>>;
@@ -80,6 +81,14 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
       return nodes.some(({ name, reachable }) => name === NOBODY && reachable === false);
     };
     await until('the node of the configuration was asked', wasRefused);
+  },
+  'actors/audio/network': async ({ form }, t) => {
+    const { socketPath } = await scriptedServer(t);
+    const env = { PULSE_SERVER: `unix:${socketPath}` };
+    const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
+    await daemon.backend('audio', 'up');
+    const network = await daemon.read('/audio/network');
+    assert.deepEqual(network, { enabled: false, addresses: [], commands: [] });
   },
   'actors/players/web-cover': async ({ bus, daemon }, t) => {
     let connections = 0;

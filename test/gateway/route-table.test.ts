@@ -29,7 +29,7 @@ const NAMES: Readonly<Record<ParameterName, string>> = {
 };
 
 const OPTIONS: Partial<Record<Route['kind'], string>> = {
-  cookie: '-OJ ',
+  cookie: '-fOJ ',
   cover: '-Lo cover ',
   events: '-N ',
   command: '-X POST ',
@@ -44,7 +44,9 @@ function commandOf(route: Route): string {
       : '';
   const address = `localhost:8018${path}`;
   const whole = route.kind === 'events' ? `'${address}?snapshot=1'` : address;
-  return `curl ${OPTIONS[route.kind] ?? ''}${body}${whole}`;
+  // Whoever has the cookie may play.
+  const end = route.kind === 'cookie' ? ' && chmod 600 cookie' : '';
+  return `curl ${OPTIONS[route.kind] ?? ''}${body}${whole}${end}`;
 }
 
 /** All routes but the page, which is for browsers. */

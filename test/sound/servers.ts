@@ -13,6 +13,8 @@ interface ServerOptions {
   readonly alwaysSink?: boolean;
   /** On PulseAudio an output is as loud as its loudest stream. False unless given, as in Debian. */
   readonly flatVolumes?: boolean;
+  /** On PipeWire: where its configuration opens it to the network, `tcp:4713`. */
+  readonly opened?: string;
 }
 
 const SINKS: readonly SinkSpec[] = [
@@ -54,12 +56,19 @@ const PIPEWIRE = ['pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];
 
 const isSocket = (path: string) => statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 
-const pipeWire: Recipe = {
+function configurationFiles(opened: string | undefined): ReadonlyMap<string, string> {
+  const files = Object.entries(NO_HARDWARE).map(([name, text]) => [`wireplumber/${name}`, text] as const);
+  const addresses = `pulse.properties = { server.address = [ "unix:native" "${opened}" ] }\n`;
+  const network = ['pipewire/pipewire-pulse.conf.d/50-network.conf', addresses] as const;
+  return new Map(opened === undefined ? files : [...files, network]);
+}
+
+const pipeWire = ({ opened }: ServerOptions): Recipe => ({
   kind: 'pipewire',
   bringUp: async (directory, start) => {
-    for (const [name, text] of Object.entries(NO_HARDWARE)) {
-      const file = join(directory, '.config/wireplumber', name);
-      mkdirSync(join(file, '..'), { recursive: true });
+    for (const [name, text] of configurationFiles(opened)) {
+      const file = join(directory, '.config', name);
+      mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, text);
     }
     // A bus of its own, as a child of ours: dbus-run-session would leave its bus behind when it is killed.
@@ -70,7 +79,7 @@ const pipeWire: Recipe = {
     start('wireplumber');
     start('pipewire-pulse');
   },
-};
+});
 
 export const startPulseAudio = ({ sinks = SINKS, ...options }: ServerOptions = {}) =>
   SoundServer.start(pulseAudio(options), sinks);
@@ -85,6 +94,6 @@ export const SOUND_SERVERS: readonly {
   {
     kind: 'pipewire',
     skip: lacks({ programs: [...PIPEWIRE, ...CLIENTS] }),
-    start: ({ sinks = SINKS } = {}) => SoundServer.start(pipeWire, sinks),
+    start: ({ sinks = SINKS, ...options } = {}) => SoundServer.start(pipeWire(options), sinks),
   },
 ];

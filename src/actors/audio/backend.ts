@@ -64,6 +64,8 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   #live: SoundConnection | undefined;
+  /** The socket of `#live`. */
+  #livePath = '';
   #isWatched = false;
   #roundsWithoutDefault = 0;
   #patienceRounds = 1;
@@ -99,7 +101,8 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   async handle(command: AudioCommand): Promise<Answer> {
     if (command.do === 'cookie') return this.#cookie();
-    if (this.#live !== undefined) return this.#live.executor.run(command);
+    if (this.#live !== undefined && command.do !== 'network') return this.#live.executor.run(command);
+    if (this.#live !== undefined) return this.#network(this.#live);
     const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
     return failure('unavailable', detail);
   }
@@ -222,6 +225,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#reconcileLater(connection);
     const { kind } = this.#state;
     this.#live = connection;
+    this.#livePath = path;
     this.#publish.status('up');
     if (this.#isWatched) connection.meters.watch(true);
     this.#publish.log('info', 'connected to the sound server', { path, kind });
@@ -258,6 +262,12 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#patienceRounds = Math.min(this.#patienceRounds * 2, PATIENCE_MAX_ROUNDS);
     this.#roundsWithoutDefault = 0;
     return true;
+  }
+
+  /** Rarely asked, so its parts are loaded when it is. */
+  async #network(live: SoundConnection): Promise<Answer> {
+    const { networkAnswer } = await import('./network.js');
+    return networkAnswer(live, this.#livePath, this.#settings, this.#timing.commandMs);
   }
 
   async #cookie(): Promise<Answer> {

@@ -32,7 +32,7 @@ export type Setting = {
  * else sends them.
  */
 export type SoundCommand =
-  | Exclude<AudioCommand, { readonly do: 'cookie' }>
+  | Exclude<AudioCommand, { readonly do: 'cookie' | 'network' }>
   | { readonly do: 'keep-limit'; readonly output: string }
   | { readonly do: 'start-volume'; readonly output: string; readonly volume: number };
 

@@ -2,7 +2,7 @@
 // differences. It neither dials nor redials.
 
 import type { Clock } from '../../host/clock.js';
-import type { RequestName } from '../../protocol/pulse/commands.js';
+import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
 import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { AUDIO_MASK } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
@@ -140,6 +140,15 @@ export class SoundConnection implements Performer {
         throw error;
       }
     });
+  }
+
+  /** Asks for what is not kept here. */
+  ask<C extends RequestName>(
+    command: C,
+    args: RequestArgs<C>,
+    deadlineMs: number,
+  ): Promise<Result<Reply<C>>> {
+    return new Promise((resolve) => this.#link.request(command, args, resolve, deadlineMs));
   }
 
   /**

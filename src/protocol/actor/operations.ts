@@ -286,6 +286,11 @@ const TABLE = {
     mqtt: [member('output')],
     command: ({ sink: client }, { output }) => ({ do: 'move', client, output: String(output) }),
   }),
+  network: read('/audio/network', 'How other machines play on this node', 'Network', {
+    kind: 'text',
+    backend: 'audio',
+    command: { do: 'network' },
+  }),
   cookie: read('/audio/cookie', 'The authentication cookie', undefined, {
     kind: 'cookie',
     backend: 'audio',

@@ -170,6 +170,23 @@ export const ClientRecord = closed({
   output: Type.Optional(Type.String({ description: 'name of the output that the stream plays to' })),
 });
 
+export const NetworkRecord = closed({
+  enabled: Type.Boolean({ description: 'other machines can play on this node' }),
+  addresses: Type.Array(Type.String(), { description: 'of the sound server, the best one first' }),
+  port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+  cookie: Type.Optional(oneOf('required', 'unused', 'by_address')),
+  allowed: Type.Optional(
+    Type.Array(Type.String(), { description: 'addresses and networks that need no cookie' }),
+  ),
+  commands: Type.Array(
+    closed({
+      for: SoundServerKind,
+      use: oneOf('program', 'output'),
+      lines: Type.Array(Type.String(), { description: 'what to type on the computer' }),
+    }),
+  ),
+});
+
 export const AudioRecord = closed({
   kind: SoundServerKind,
   server: AudioServerRecord,
@@ -374,6 +391,7 @@ export const COMPONENTS = {
   Cards: Type.Array(CardRecord),
   Client: ClientRecord,
   Clients: Type.Array(ClientRecord),
+  Network: NetworkRecord,
   AudioLevel: closed({ outputs: Type.Array(AudioLevel) }),
   Power: PowerRecord,
   Upgrade: UpgradeRecord,
@@ -419,6 +437,7 @@ export type OutputRecord = Static<typeof OutputRecord>;
 export type ProfileRecord = Static<typeof ProfileRecord>;
 export type CardRecord = Static<typeof CardRecord>;
 export type ClientRecord = Static<typeof ClientRecord>;
+export type NetworkRecord = Static<typeof NetworkRecord>;
 export type PowerRecord = Static<typeof PowerRecord>;
 export type UpgradeRun = Static<typeof UpgradeRun>;
 export type UpgradeStatus = Static<typeof UpgradeStatus>;

@@ -33,6 +33,8 @@ export interface OutputChoice {
 export interface AudioSettings {
   readonly enabled: boolean;
   readonly serveCookie: boolean;
+  /** The port at which the service gives the cookie. */
+  readonly apiPort: number;
   /** 0..1: for every output, or by an output's name. */
   readonly volumeLimit?: number | Readonly<Record<string, number>> | undefined;
   readonly outputs: Readonly<Record<string, OutputChoice>>;

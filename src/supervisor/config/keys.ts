@@ -158,7 +158,11 @@ export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Setti
   const { serve_cookie: serveCookie, ...audio } = pulseaudio;
   const { checkUnit, upgradeUnit } = others.upgrade;
   const internal = [...new Set([checkUnit, upgradeUnit].filter((name) => name !== undefined))];
-  return { ...others, systemd: { ...systemd, internal }, audio: { ...audio, serveCookie } };
+  return {
+    ...others,
+    systemd: { ...systemd, internal },
+    audio: { ...audio, serveCookie, apiPort: others.api.port },
+  };
 }
 
 /** Undefined if there is neither a home nor an XDG variable. */

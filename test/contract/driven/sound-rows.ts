@@ -7,8 +7,10 @@ import type {
   AudioRecord,
   CardRecord,
   ClientRecord,
+  NetworkRecord,
   OutputRecord,
 } from '../../../src/protocol/actor/schemas.js';
+import { freePort } from '../../tools/free-port.js';
 import { until } from '../../until.js';
 import { COOKIE, type House } from './house.js';
 import type { Row } from './row.js';
@@ -52,6 +54,21 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain }) => {
       assert.equal((await house.send('GET', '/audio/cookie')).text, COOKIE);
       assert.equal(await plain.status('/audio/cookie'), 404);
+    },
+  },
+  {
+    drives: ['operation network'],
+    title: 'how other machines play here is shown, and where nobody can, that',
+    run: async ({ house, bare, sound }) => {
+      const closed = { enabled: false, addresses: [], commands: [] };
+      assert.deepEqual(await house.read('/audio/network'), closed);
+      const port = await freePort();
+      await sound.pactl('load-module', 'module-native-protocol-tcp', `port=${port}`, 'auth-anonymous=1');
+      const network = await house.read<NetworkRecord>('/audio/network');
+      assert.deepEqual([network.enabled, network.port, network.cookie], [true, port, 'unused']);
+      await sound.pactl('unload-module', 'module-native-protocol-tcp');
+      assert.deepEqual(await house.read('/audio/network'), closed);
+      assert.equal(await bare.status('/audio/network'), 404);
     },
   },
   {

@@ -119,7 +119,7 @@ export const FULL_SETTINGS: Settings = {
     ],
     internal: ['check.service', 'upgrade.service'],
   },
-  audio: { ...audio, serveCookie },
+  audio: { ...audio, serveCookie, apiPort: 9000 },
   upgrade: { ...written.upgrade, resultFile: '/home/pi/upgrade.json' },
   bluetooth: { ...written.bluetooth, pairingTimeout: 120, idleTimeout: 3600 },
   mqtt: { ...written.mqtt, passwordFile: '/home/pi/mqtt-password' },

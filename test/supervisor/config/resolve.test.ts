@@ -24,7 +24,10 @@ function settings(name: string, texts: readonly string[], other: Partial<Setting
 }
 
 /** The defaults but for these keys of `api`. */
-const api = (other: object) => ({ api: { ...DEFAULT_SETTINGS.api, ...other } });
+const api = (other: Partial<Settings['api']>) => {
+  const { api: usual, audio } = DEFAULT_SETTINGS;
+  return { api: { ...usual, ...other }, audio: { ...audio, apiPort: other.port ?? usual.port } };
+};
 
 test('every key together becomes settings', async () => {
   const found = await accepted(FULL_YAML);
@@ -127,7 +130,7 @@ settings(
   ['service_manager: {user: [a.service]}\nsound_server: {enabled: false}'],
   {
     systemd: { ...DEFAULT_SETTINGS.systemd, user: [{ name: 'a.service' }] },
-    audio: { enabled: false, serveCookie: false, outputs: {} },
+    audio: { ...DEFAULT_SETTINGS.audio, enabled: false },
   },
 );
 problems(

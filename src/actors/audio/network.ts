@@ -1,0 +1,54 @@
+// Answers `GET /audio/network`: whether other machines can play on this node's sound server, and how. Server
+// and kernel are asked at each request, as neither tells when that changes.
+
+import { networkInterfaces } from 'node:os';
+import { bestFirst, reachableAt } from '../../host/own-addresses.js';
+import type { Answer } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
+import { success } from '../../protocol/actor/result.js';
+import type { NetworkRecord } from '../../protocol/actor/schemas.js';
+import type { AudioSettings } from '../../protocol/actor/settings.js';
+import { computerCommands } from './computer-lines.js';
+import type { SoundConnection } from './connection.js';
+import { listeningSockets } from './listening-sockets.js';
+import { networkDoors } from './network-doors.js';
+
+type Serving = Pick<AudioSettings, 'serveCookie' | 'apiPort'>;
+
+/** `path`: the Unix socket by which the connection was made. */
+export async function networkAnswer(
+  connection: SoundConnection,
+  path: string,
+  settings: Serving,
+  deadlineMs: number,
+): Promise<Answer> {
+  const modules = await connection.ask('GET_MODULE_INFO_LIST', {}, deadlineMs);
+  if (!modules.ok) {
+    const fault = modules.error.kind === 'timeout' ? 'timeout' : 'unavailable';
+    return failure(fault, 'The sound server did not list its modules');
+  }
+  const { kind, server } = connection.state;
+  const doors = networkDoors(kind, modules.value, await listeningSockets(path));
+  const interfaces = bestFirst(networkInterfaces());
+  const places = doors.map((door) => ({
+    door,
+    addresses: reachableAt(door.addresses, interfaces).map(({ info }) => info.address),
+  }));
+  const best = places.find(({ addresses }) => addresses.length > 0) ?? places[0];
+  if (best === undefined) return answer({ enabled: false, addresses: [], commands: [] });
+  const { door, addresses } = best;
+  const [address] = addresses;
+  const node = {
+    hostname: (server?.host ?? '').replace(/[^\w.-]/g, '_') || 'node',
+    user: server?.user ?? '',
+    cookiePort: settings.serveCookie ? settings.apiPort : undefined,
+  };
+  const commands = address === undefined ? [] : computerCommands(door, { ...node, address });
+  const { port, cookie, allowed } = door;
+  const record: NetworkRecord = { enabled: true, addresses, port, cookie, commands };
+  return answer(allowed === undefined ? record : { ...record, allowed });
+}
+
+function answer(record: NetworkRecord): Answer {
+  return success({ text: JSON.stringify(record) });
+}

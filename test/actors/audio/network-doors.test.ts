@@ -1,0 +1,76 @@
+// Tests by which ports other machines can play, for the modules of a sound server and the sockets of its
+// process: a row per case.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ListeningSocket } from '../../../src/actors/audio/listening-sockets.js';
+import { networkDoors } from '../../../src/actors/audio/network-doors.js';
+
+type Kind = Parameters<typeof networkDoors>[0];
+
+/** `module argument`. */
+const loaded = (text: string) => {
+  const [name = '', ...argument] = text.split(' ');
+  return { name, argument: argument.join(' ') };
+};
+/** `ADDRESS|PORT`. */
+const socket = (text: string): ListeningSocket => {
+  const [address = '', port] = text.split('|');
+  return { address, port: Number(port) };
+};
+/** `PORT COOKIE ADDRESS+ADDRESS`, and the networks that need no cookie. */
+const doors = (kind: Kind, modules: readonly string[], sockets?: readonly string[]) =>
+  networkDoors(kind, modules.map(loaded), sockets?.map(socket)).map(({ port, cookie, addresses, allowed }) =>
+    [port, cookie, addresses.join('+'), ...(allowed ?? [])].join(' '),
+  );
+
+const NATIVE = 'module-native-protocol-tcp';
+const EVERYWHERE = ['0.0.0.0|4713', '::|4713'];
+const OPEN = '4713 required 0.0.0.0+::';
+
+const PULSEAUDIO: readonly (readonly [what: string, modules: readonly string[], ...doors: string[]])[] = [
+  ['without the module is closed', ['module-native-protocol-unix', 'module-cli-protocol-tcp']],
+  ['wants its cookie', [NATIVE], OPEN],
+  ['wants its cookie where it says so', [`${NATIVE} auth-cookie-enabled=1`], OPEN],
+  ['lets nobody in without its cookie and without another rule', [`${NATIVE} auth-cookie-enabled=0`]],
+  ['lets everybody in', [`${NATIVE} auth-anonymous=Yes`], '4713 unused 0.0.0.0+::'],
+  [
+    'lets some networks in without a cookie',
+    [`${NATIVE} auth-ip-acl="127.0.0.1;192.168.0.0/24"`],
+    '4713 by_address 0.0.0.0+:: 127.0.0.1 192.168.0.0/24',
+  ],
+  ['reads quoted values', [`${NATIVE} auth-cookie='/a b' auth-anonymous='t'`], '4713 unused 0.0.0.0+::'],
+  ['has each of its ports', [`${NATIVE} port=4700`, NATIVE], '4700 required 10.0.0.9', OPEN],
+];
+for (const [what, modules, ...expected] of PULSEAUDIO)
+  test(`PulseAudio ${what}`, () => {
+    const sockets = [...EVERYWHERE, '10.0.0.9|4700', '0.0.0.0|4712'];
+    assert.deepEqual(doors('pulseaudio', modules, sockets), expected);
+  });
+
+test('a port that listens on loopback only is none', () => {
+  const loopback = ['127.0.0.1|4713', '::1|4713', '127.0.0.2|4713'];
+  assert.deepEqual(doors('pulseaudio', [NATIVE], loopback), []);
+  assert.deepEqual(doors('pipewire', [], loopback), []);
+  assert.deepEqual(doors('pipewire', [], [...loopback, '10.0.0.9|4713']), ['4713 unused 10.0.0.9']);
+});
+
+test('where the process is not to be seen, the modules say where it listens', () => {
+  const listen = (address: string) => [`${NATIVE} listen=${address} port=4714`];
+  assert.deepEqual(doors('pulseaudio', [NATIVE]), ['4713 required ::']);
+  assert.deepEqual(doors('pulseaudio', listen('10.0.0.9')), ['4714 required 10.0.0.9']);
+  assert.deepEqual(doors('pulseaudio', listen('127.0.0.1')), []);
+  assert.deepEqual(doors('pipewire', listen('10.0.0.9')), ['4714 unused 10.0.0.9']);
+  assert.deepEqual(doors('pipewire', []), []);
+});
+
+test('PipeWire is open where its process listens, without a lock, whatever the module says', () => {
+  assert.deepEqual(doors('pipewire', [], EVERYWHERE), ['4713 unused 0.0.0.0+::']);
+  const named = [`${NATIVE} auth-ip-acl=10.0.0.0/8`];
+  assert.deepEqual(doors('pipewire', named, EVERYWHERE), ['4713 unused 0.0.0.0+::']);
+});
+
+test('the port of another protocol of PipeWire is none', () => {
+  const modules = ['module-simple-protocol-tcp sink=x', 'module-simple-protocol-tcp port=5000'];
+  assert.deepEqual(doors('pipewire', modules, ['0.0.0.0|4711', '0.0.0.0|5000']), []);
+});

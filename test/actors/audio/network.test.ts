@@ -1,0 +1,66 @@
+// `GET /audio/network` on real sound servers, in a network of their own: what is open, where, and the lines
+// that a computer needs.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import type { NetworkRecord } from '../../../src/protocol/actor/schemas.js';
+import type { SoundServer } from '../../sound/server.js';
+import { SOUND_SERVERS } from '../../sound/servers.js';
+import { inOwnNetwork, ip } from '../../tools/own-network.js';
+import { until } from '../../until.js';
+import { backed, DEADLINE } from './backed.js';
+
+const HOUSE = '10.9.0.1';
+
+inOwnNetwork(import.meta.url, () => {
+  ip('link', 'add', 'house0', 'type', 'bridge');
+  ip('addr', 'add', `${HOUSE}/24`, 'dev', 'house0');
+  ip('link', 'set', 'house0', 'up');
+
+  for (const { kind, skip, start } of SOUND_SERVERS) {
+    describe(`with ${kind}`, { skip, concurrency: false }, () => {
+      async function listening(t: TestContext, options: Parameters<typeof start>[0] = {}) {
+        const sound = await start(options);
+        t.after(() => sound.stop());
+        const { backend, recorder } = backed(t, sound.socketPath, {}, sound.directory);
+        await until('the backend is up', () => recorder.up);
+        const network = async (): Promise<NetworkRecord> => {
+          const answer = await backend.handle({ do: 'network' });
+          assert.ok(answer.ok, JSON.stringify(answer));
+          return JSON.parse(answer.value.text ?? '');
+        };
+        return { sound, network };
+      }
+
+      const open = (sound: SoundServer, ...args: readonly string[]) =>
+        sound.pactl('load-module', 'module-native-protocol-tcp', ...args);
+
+      test('nothing is open at first, and loopback is no network', DEADLINE, async (t) => {
+        const { sound, network } = await listening(t);
+        assert.deepEqual(await network(), { enabled: false, addresses: [], commands: [] });
+        await open(sound, 'listen=127.0.0.1', 'port=4800');
+        assert.equal((await network()).enabled, false);
+      });
+
+      test('an open port is shown with its addresses, and its closing too', DEADLINE, async (t) => {
+        const { sound, network } = await listening(t);
+        const module = await open(sound, 'port=4801');
+        const { enabled, addresses, port, cookie, commands } = await network();
+        assert.deepEqual([enabled, addresses, port], [true, [HOUSE], 4801]);
+        assert.equal(cookie, kind === 'pulseaudio' ? 'required' : 'unused');
+        assert.equal(commands.length, 4);
+        for (const { lines } of commands) assert.match(lines.at(-1) ?? '', /tcp:10\.9\.0\.1:4801 /);
+        await sound.pactl('unload-module', module.trim());
+        assert.equal((await network()).enabled, false);
+      });
+
+      // No module and no answer of PipeWire names it.
+      if (kind === 'pipewire')
+        test('what the configuration opens is shown', DEADLINE, async (t) => {
+          const { network } = await listening(t, { opened: `tcp:${HOUSE}:4802` });
+          const { enabled, addresses, port, cookie } = await network();
+          assert.deepEqual([enabled, addresses, port, cookie], [true, [HOUSE], 4802, 'unused']);
+        });
+    });
+  }
+});
