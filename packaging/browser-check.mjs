@@ -14,8 +14,19 @@ const TABLE = new URL('browser-features.json', import.meta.url);
 /** What bundles may use although a browser lacks it, or the data have no row: for each reason the names. */
 const REASONS = {
   'a member of our own records, classes and options': [
-    ...['.address', '.check', '.connection', '.device', '.icon', '.output', '.outputs', '.path', '.percent'],
-    ...['.retry', '.since', '.subscribe', '.t', '.to', '.tracks', '.until'],
+    ...[
+      '.address',
+      '.check',
+      '.connection',
+      '.cookie',
+      '.device',
+      '.for',
+      '.icon',
+      '.lines',
+      '.output',
+      '.outputs',
+    ],
+    ...['.path', '.percent', '.retry', '.since', '.subscribe', '.t', '.to', '.tracks', '.until', '.use'],
   ],
   'preact looks whether it exists': ['.moveBefore'],
   'older than all of these browsers, and therefore without a row in the data': [

@@ -75,6 +75,21 @@ const TEXTS = {
   streams: ['Streams', 'Streams'],
   moreStreams: ['{count} more streams', '{count} weitere Streams'],
   noStreams: ['No app is playing.', 'Gerade spielt kein Programm etwas ab.'],
+  fromComputer: ['Play from a computer', 'Vom Computer abspielen'],
+  computerProgram: ['Computer with {server}: one program', 'Computer mit {server}: ein Programm'],
+  computerOutput: ['Computer with {server}: as an output there', 'Computer mit {server}: als Ausgang dort'],
+  computerWithCookie: [
+    'A computer needs the cookie, which the first line saves.',
+    'Ein Computer braucht das Cookie, das die erste Zeile speichert.',
+  ],
+  computerByAddress: [
+    'These addresses may play without the cookie: {networks}.',
+    'Diese Adressen dürfen ohne Cookie abspielen: {networks}.',
+  ],
+  computerUnlocked: [
+    'There is no lock: every computer in this network may play here, and may load modules into the sound server.',
+    'Es gibt kein Schloss: Jeder Computer in diesem Netz darf hier abspielen und Module in den Soundserver laden.',
+  ],
   fromMachine: ['from {name}', 'von {name}'],
   paused: ['Paused', 'Angehalten'],
   moveOf: ['Output of {name}', 'Ausgang von {name}'],

@@ -1,10 +1,33 @@
 // The states of the page that people see every day (see looked-at-states.ts).
 
+import assert from 'node:assert/strict';
 import { type State, testStates } from './looked-at-states.js';
 import { player } from './node-with-page.js';
 
+const tunnel = 'pactl load-module module-tunnel-sink server=tcp:10.0.0.9:4713 sink_name=living-room';
+const commands = (['pulseaudio', 'pipewire'] as const).flatMap((server) => [
+  { for: server, use: 'program' as const, lines: ['PULSE_SERVER=tcp:10.0.0.9:4713 PROGRAM'] },
+  { for: server, use: 'output' as const, lines: [tunnel] },
+]);
+
 const STATES: Readonly<Record<string, State>> = {
-  ordinary: { act: (page) => page.getByText('Checked 1 Jan 2026, 10:00').waitFor() },
+  ordinary: {
+    act: async (page) => {
+      await page.getByText('Checked 1 Jan 2026, 10:00').waitFor();
+      assert.equal(await page.getByText('Play from a computer').count(), 0, 'the sound server is closed');
+    },
+  },
+  'open to the network': {
+    prepare: ({ backends }) => {
+      backends.network = { enabled: true, addresses: ['10.0.0.9'], port: 4713, cookie: 'unused', commands };
+    },
+    act: async (page) => {
+      await page.getByText('Play from a computer').click();
+      await page.getByText(/There is no lock/).waitFor();
+      for (const line of commands.flatMap(({ lines }) => lines))
+        await page.getByText(line, { exact: true }).first().waitFor();
+    },
+  },
   german: {
     language: 'de',
     act: async (page) => {

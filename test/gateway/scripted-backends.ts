@@ -5,6 +5,8 @@ import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
 import type { Answer, Command } from '../../src/protocol/actor/commands.js';
 import type { BackendListener, Backends, Change } from '../../src/protocol/actor/messages.js';
+import { success } from '../../src/protocol/actor/result.js';
+import type { NetworkRecord } from '../../src/protocol/actor/schemas.js';
 
 export interface BackendRequest {
   readonly backend: Backend;
@@ -17,10 +19,13 @@ export class ScriptedBackends implements Backends {
   readonly watched: boolean[] = [];
   /** The answer to the next commands; a promise keeps them waiting. */
   answer: Answer | Promise<Answer> = { ok: true, value: {} };
+  /** The answer to what the page asks by itself, which is none of the `requests`. */
+  network: NetworkRecord = { enabled: false, addresses: [], commands: [] };
   /** Breaks the promise of the interface: the next commands reject. */
   fault: Error | undefined;
 
   async ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
+    if (command.do === 'network') return success({ text: JSON.stringify(this.network) });
     this.requests.push({ backend, command });
     if (this.fault !== undefined) throw this.fault;
     return this.answer;
