@@ -25,7 +25,7 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   });
   const ended = work({
     port: port2,
-    settings: { enabled: true, serveCookie: false, apiPort: 8018, outputs: {} },
+    settings: { enabled: true, serveCookie: false, apiPort: 8018, outputs: {}, groups: {} },
   });
   t.after(() => port.close());
   const [publish] = publishers;

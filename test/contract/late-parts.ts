@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { NodeRecord, PlayerRecord } from '../../src/protocol/actor/schemas.js';
+import type { HealthRecord, NodeRecord, PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { scriptedServer } from '../actors/audio/scripted-server.js';
 import { privateBus } from '../actors/bus/private-bus.js';
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
@@ -89,6 +89,18 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     await daemon.backend('audio', 'up');
     const network = await daemon.read('/audio/network');
     assert.deepEqual(network, { enabled: false, addresses: [], commands: [] });
+  },
+  'actors/audio/group-keeper': async ({ form }, t) => {
+    const sound = await scriptedServer(t);
+    const config = 'systemd: {enabled: false}\npulseaudio: {groups: {all: {outputs: [attic]}}}\n';
+    const daemon = await Daemon.start(
+      { ...form, config, env: { PULSE_SERVER: `unix:${sound.socketPath}` } },
+      t,
+    );
+    await until('the group is looked after', async () => {
+      const { backends } = await daemon.read<HealthRecord>('/health');
+      return backends.audio?.detail?.includes('The group "all" plays nowhere');
+    });
   },
   'actors/players/web-cover': async ({ bus, daemon }, t) => {
     let connections = 0;

@@ -27,7 +27,7 @@ export const SETTINGS: RouteSettings = {
     control: true,
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
-  audio: { enabled: true, serveCookie: true, apiPort: 8018, outputs: {} },
+  audio: { enabled: true, serveCookie: true, apiPort: 8018, outputs: {}, groups: {} },
   power: { enabled: true, capabilities: { poweroff: true, reboot: true } },
   upgrade: {
     enabled: true,

@@ -15,13 +15,12 @@ import { fileIdentity } from '../path-watch.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
 import { KnownOutputs } from './known-outputs.js';
-import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
 import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
-import { StartVolumes } from './start-volumes.js';
 import { SoundState } from './state.js';
 import { TIMING, type Timing } from './timing.js';
+import { Upkeep } from './upkeep.js';
 import type { OpenLink } from './wake.js';
 
 /** The longest time of a timer. */
@@ -169,7 +168,6 @@ export class AudioBackend implements Actor<AudioCommand> {
     };
     return new Promise((resolve) => {
       let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });
-      const noCard = new NoCardWatch(this.#publish, this.#clock, this.#timing.noCardMs);
       // A server that hangs in the handshake must not keep us from the one that has taken its place.
       const watch = new AbortController();
       const place = { path, before: fileIdentity(path) };
@@ -193,24 +191,24 @@ export class AudioBackend implements Actor<AudioCommand> {
             watch.abort();
             leaveUp = this.#up(connection, path);
           }
-          noCard.update(hasNoSoundCard(this.#state));
-          if (isFirst || outputsCameOrWent) startVolumes.follow();
+          upkeep.follow(isFirst || outputsCameOrWent);
         },
         onClosed: (reason) => {
           watch.abort();
-          noCard.stop();
-          startVolumes.end();
+          upkeep.end();
           this.#stop.signal.removeEventListener('abort', abort);
           resolve(leaveUp(describeClosed(reason)));
         },
       });
-      const startVolumes = new StartVolumes({
+      const upkeep = new Upkeep({
         state: this.#state,
-        wishes: this.#settings,
+        settings: this.#settings,
         knownOutputs: this.#knownOutputs,
         clock: this.#clock,
-        log: this.#log,
+        noCardMs: this.#timing.noCardMs,
+        publish: this.#publish,
         run: (command) => connection.executor.run(command),
+        ask: (command, args) => connection.ask(command, args),
       });
       const abort = () => connection.close({ kind: 'stopped' });
       this.#stop.signal.addEventListener('abort', abort);

@@ -142,11 +142,11 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Asks for what is not kept here. */
+  /** Asks for what is not kept here; `deadlineMs` is that of all requests unless it is given. */
   ask<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
-    deadlineMs: number,
+    deadlineMs?: number,
   ): Promise<Result<Reply<C>>> {
     return new Promise((resolve) => this.#link.request(command, args, resolve, deadlineMs));
   }

@@ -5,6 +5,7 @@ import { access, constants, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../host/clock.js';
 import type { Publisher } from '../runtime.js';
+import { isGroup } from './group-names.js';
 import type { SoundState } from './state.js';
 
 /** The kernel's sound devices; one for each card controls its mixer. */
@@ -18,9 +19,10 @@ const PLACEHOLDER = 'auto_null';
 
 const NO_CARD = 'The sound server sees no sound card';
 
-/** True if there is no card, and no output but the one that stands for none. */
+/** True if there is no card, and no output but groups, and the one that stands for none. */
 export function hasNoSoundCard({ cards, sinks }: SoundState): boolean {
-  return cards.size === 0 && [...sinks.values()].every(({ info }) => info.name === PLACEHOLDER);
+  if (cards.size > 0) return false;
+  return [...sinks.values()].every(({ info }) => info.name === PLACEHOLDER || isGroup(info));
 }
 
 export async function whyNoCard(folder = DEVICES): Promise<string> {
@@ -39,15 +41,23 @@ export async function whyNoCard(folder = DEVICES): Promise<string> {
  * after `afterMs`.
  */
 export class NoCardWatch {
-  readonly #publish: Pick<Publisher, 'status' | 'log'>;
+  readonly #remark: (text: string | undefined) => void;
+  readonly #log: Publisher['log'];
   readonly #afterMs: number;
   readonly #clock: Pick<Clock, 'after'>;
   #cancel = (): void => undefined;
   #isWithout = false;
   #isReported = false;
 
-  constructor(publish: Pick<Publisher, 'status' | 'log'>, clock: Pick<Clock, 'after'>, afterMs: number) {
-    this.#publish = publish;
+  /** `remark` takes what /health is to say; undefined for nothing. */
+  constructor(
+    remark: (text: string | undefined) => void,
+    log: Publisher['log'],
+    clock: Pick<Clock, 'after'>,
+    afterMs: number,
+  ) {
+    this.#remark = remark;
+    this.#log = log;
     this.#clock = clock;
     this.#afterMs = afterMs;
   }
@@ -60,8 +70,8 @@ export class NoCardWatch {
     if (isWithout) this.#cancel = this.#clock.after(this.#afterMs, () => void this.#report());
     else if (this.#isReported) {
       this.#isReported = false;
-      this.#publish.status('up');
-      this.#publish.log('info', 'the sound server sees a sound card');
+      this.#remark(undefined);
+      this.#log('info', 'the sound server sees a sound card');
     }
   }
 
@@ -76,7 +86,7 @@ export class NoCardWatch {
     // A card may have come meanwhile, or the connection has ended.
     if (!this.#isWithout || this.#isReported) return;
     this.#isReported = true;
-    this.#publish.status('up', `${NO_CARD}: ${why}`);
-    this.#publish.log('warn', 'the sound server sees no sound card', { why });
+    this.#remark(`${NO_CARD}: ${why}`);
+    this.#log('warn', 'the sound server sees no sound card', { why });
   }
 }

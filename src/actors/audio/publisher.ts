@@ -87,11 +87,11 @@ export class SoundPublisher {
     const { server } = state;
     if (server === undefined) return undefined;
     const changed = state.takeChanged();
-    for (const id of changed.inputs) this.#dropUnlessCalled('audio.clients', id, state.inputs.get(id)?.name);
+    for (const id of changed.inputs) this.#dropUnlessCalled('audio.clients', id, state.client(id)?.name);
     if (changed.server || changed.cards.length > 0) this.#updateAround(state, server, changed);
     const kind = state.kind;
     for (const id of changed.inputs) {
-      const input = state.inputs.get(id);
+      const input = state.client(id);
       if (input === undefined) continue;
       const { info, name } = input;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;

@@ -6,23 +6,15 @@ import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { type Balance, loudestOf, rememberBalance } from '../../protocol/pulse/volume.js';
+import { isStandIn, playsForGroup } from './group-names.js';
 import { VolumeLimits } from './limits.js';
 import { isFilter } from './masters.js';
 import { ClientNames, preferredName } from './names.js';
+import { kindOfServer } from './server-kind.js';
 import { NO_WISHES, type OutputWishes } from './wishes.js';
 
 /** Named as the events name them. */
 export type RecordKind = 'sink' | 'sink-input' | 'card';
-
-/**
- * How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version
- * is in this text.
- */
-export const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
-
-export function kindOfServer(server: ServerInfo): SoundServerKind {
-  return PIPEWIRE.test(server.packageName ?? '') ? 'pipewire' : 'pulseaudio';
-}
 
 /** A record together with its balance, which a reading of silent channels would lose. */
 export interface KnownRecord<R> {
@@ -115,6 +107,7 @@ export class SoundState {
   }
 
   putSink(info: SinkInfo): void {
+    if (isStandIn(info)) return;
     const known = this.#sinks.get(info.index);
     if (known === undefined && this.#sinks.size >= RECORDS_MAX) return;
     // The index now belongs to another sink, as the removal of the old one was missed. The new one inherits
@@ -127,7 +120,7 @@ export class SoundState {
     this.#changed.server = true;
     if (known?.info.name === info.name) return;
     this.#changed.sinksCameOrWent = true;
-    this.#inputsChangeOf(info.index);
+    this.#inputsChangeOf(info.index, info.ownerModule);
     this.#filtersChange();
   }
 
@@ -238,7 +231,14 @@ export class SoundState {
 
   /** By id, else by unique name. */
   findInput(ref: string): KnownInput | undefined {
-    return byId(this.#inputs, ref) ?? this.#inputs.get(this.#names.idOf(ref) ?? -1);
+    const input = byId(this.#inputs, ref) ?? this.#inputs.get(this.#names.idOf(ref) ?? -1);
+    return input && this.client(input.info.index);
+  }
+
+  /** The stream that clients see; the streams by which a group plays at its outputs are none. */
+  client(index: number): KnownInput | undefined {
+    const input = this.#inputs.get(index);
+    return input !== undefined && playsForGroup(this.#sinks, input.info) ? undefined : input;
   }
 
   /**
@@ -278,9 +278,11 @@ export class SoundState {
     }
   }
 
-  #inputsChangeOf(sink: number): void {
+  /** `module`: the one that made the sink, and maybe streams by which it plays. */
+  #inputsChangeOf(sink: number, module?: number): void {
     for (const { info } of this.#inputs.values())
-      if (info.sink === sink) add(this.#changed.inputs, info.index);
+      if (info.sink === sink || (module !== undefined && info.ownerModule === module))
+        add(this.#changed.inputs, info.index);
   }
 
   /** Removes what is known and not in the list; returns the list without the records in `past`. */

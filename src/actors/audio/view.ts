@@ -13,9 +13,11 @@ import type {
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { withoutPrototype } from '../text.js';
+import { isGroup } from './group-names.js';
 import type { Props } from './names.js';
 import { hasVolume } from './passthrough.js';
-import { type KnownRecord, kindOfServer, PIPEWIRE } from './state.js';
+import { kindOfServer, PIPEWIRE } from './server-kind.js';
+import type { KnownRecord } from './state.js';
 import type { OutputWish } from './wishes.js';
 
 /**
@@ -140,6 +142,7 @@ export function outputRecord(
     card: optional(card),
     volume_limit: volumeLimit,
     hidden: wish.hidden,
+    group: isGroup(info) ? wish.group?.slice() : undefined,
   };
 }
 

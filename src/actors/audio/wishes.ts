@@ -1,9 +1,11 @@
 // The configuration's wishes for each output: its label, its volume limit, its volume at the start, and
-// whether pages leave it out. Pure.
+// whether pages leave it out, and the outputs of a group. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
+import { GROUP_PREFIX } from './group-names.js';
 
-export type OutputWishes = Pick<AudioSettings, 'volumeLimit' | 'outputs'>;
+export type OutputWishes = Pick<AudioSettings, 'volumeLimit' | 'outputs'> &
+  Partial<Pick<AudioSettings, 'groups'>>;
 
 export interface OutputWish {
   readonly label?: string | undefined;
@@ -13,18 +15,22 @@ export interface OutputWish {
   readonly hidden?: boolean | undefined;
   /** 0..1: when it is first seen in a life of the sound server. */
   readonly startVolume?: number | undefined;
+  /** The outputs of the group that is called so. */
+  readonly group?: readonly string[] | undefined;
 }
 
 export const NO_WISHES: OutputWishes = { outputs: {} };
 
-export function wishFor({ volumeLimit, outputs }: OutputWishes, name: string): OutputWish {
+export function wishFor({ volumeLimit, outputs, groups = {} }: OutputWishes, name: string): OutputWish {
   const { label, hidden, startVolume } = ownValue(outputs, name) ?? {};
+  const group = name.startsWith(GROUP_PREFIX) ? ownValue(groups, name.slice(GROUP_PREFIX.length)) : undefined;
   const limit = typeof volumeLimit === 'object' ? ownValue(volumeLimit, name) : volumeLimit;
   return {
-    label,
+    label: label ?? group?.label,
     volumeLimit: limit === undefined ? undefined : wholeHundredths(limit),
     hidden: hidden || undefined,
     startVolume,
+    group: group?.outputs,
   };
 }
 

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { findServer, readMachineId } from '../../actors/audio/server-address.js';
 import { cookiePaths, readCookie } from '../../actors/audio/server-files.js';
-import { kindOfServer } from '../../actors/audio/state.js';
+import { kindOfServer } from '../../actors/audio/server-kind.js';
 import { Link } from '../../actors/dial.js';
 import { systemClock, within } from '../../host/clock.js';
 import { homeDirectory } from '../../host/user-directories.js';

@@ -196,7 +196,6 @@ function volume<A extends string>(at: A, what: string, target: (params: ParamsOf
 
 const SERVER = '/audio/server';
 const OUTPUT = '/audio/outputs/{output}';
-/** The contract calls the client by the name that PulseAudio's clients know, a sink input. */
 const CLIENT = '/audio/clients/{sink}';
 
 const serverTarget = (): AudioTarget => ({ kind: 'server' });

@@ -136,6 +136,7 @@ export const OutputRecord = closed({
   card: Type.Optional(Type.String({ description: 'name of its card' })),
   volume_limit: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   hidden: Type.Optional(Type.Boolean()),
+  group: Type.Optional(Type.Array(Type.String(), { description: 'names of the outputs that it stands for' })),
 });
 
 export const ProfileRecord = closed({

@@ -30,6 +30,14 @@ export interface OutputChoice {
   readonly startVolume?: number | undefined;
 }
 
+/** Outputs that play together, as one output `tonearm.NAME`. */
+export interface GroupChoice {
+  /** 1 to 64 characters. */
+  readonly label?: string | undefined;
+  /** Names of outputs, at least one, each once. */
+  readonly outputs: readonly string[];
+}
+
 export interface AudioSettings {
   readonly enabled: boolean;
   readonly serveCookie: boolean;
@@ -38,6 +46,8 @@ export interface AudioSettings {
   /** 0..1: for every output, or by an output's name. */
   readonly volumeLimit?: number | Readonly<Record<string, number>> | undefined;
   readonly outputs: Readonly<Record<string, OutputChoice>>;
+  /** By name: 1 to 32 of a-z, 0-9, _ and -. */
+  readonly groups: Readonly<Record<string, GroupChoice>>;
 }
 
 export interface PowerSettings {

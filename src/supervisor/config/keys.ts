@@ -3,8 +3,8 @@
 // packaging/config.example.yaml explain the keys. Pure.
 
 import { runtimeDirectory, xdgDirectory } from '../../host/user-directories.js';
-import { OUTER_NAMES } from '../../protocol/actor/backends.js';
 import type { Settings } from '../../protocol/actor/settings.js';
+import { groups } from './groups.js';
 import type { ValueReader } from './readers.js';
 import * as read from './readers.js';
 import * as text from './texts.js';
@@ -73,6 +73,7 @@ export const KEYS = {
     serve_cookie: key(false, read.flag),
     volumeLimit: optionalKey(read.oneOrByName(read.fraction)),
     outputs: key({}, read.byName(read.outputChoice)),
+    groups: key({}, groups),
   },
   power: {
     enabled: key(false, read.flag),
@@ -135,11 +136,12 @@ type ValuesIn<T> = {
 export type KeyValues = ValuesIn<typeof KEYS>;
 
 /** Other names of whole sections, accepted for existing configurations. */
-export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map(
-  Object.values(OUTER_NAMES).flatMap((names) =>
-    'sectionAlias' in names ? [[names.sectionAlias, names.section]] : [],
-  ),
-);
+export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map([
+  ['service_manager', 'systemd'],
+  ['sound_server', 'pulseaudio'],
+  ['mpris', 'players'],
+  ['zeroconf', 'discovery'],
+]);
 
 export function isRow(row: KeyRow<unknown> | KeyTable): row is KeyRow<unknown> {
   return typeof row['read'] === 'function';

@@ -18,7 +18,11 @@ export interface ReadingContext {
 export type ValueReader<T> = (entry: Entry, reading: ReadingContext) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. */
-function reportExpected(what: string, { at, key, content }: Entry, { findings }: ReadingContext): undefined {
+export function reportExpected(
+  what: string,
+  { at, key, content }: Entry,
+  { findings }: ReadingContext,
+): undefined {
   findings.problem(at, key, `must be ${what}, not ${describe(content)}`);
   return undefined;
 }
@@ -156,7 +160,7 @@ export function oneOrByName<T>(item: ValueReader<T>): ValueReader<T | Readonly<R
 }
 
 /** The fields of a map that are given, by name. Unknown fields are only a warning. */
-function readFields<T extends object>(
+export function readFields<T extends object>(
   readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
   map: ReadonlyMap<string, Entry>,
   reading: ReadingContext,
@@ -171,7 +175,7 @@ function readFields<T extends object>(
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 
-const label: ValueReader<string> = checkedText('a label', outputLabel);
+export const label: ValueReader<string> = checkedText('a label', outputLabel);
 
 /** `{label, hidden, startVolume}`, any of them. */
 export const outputChoice: ValueReader<OutputChoice> = (entry, reading) =>

@@ -109,6 +109,14 @@ export function outputLabel(text: string): CheckResult {
   return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
 }
 
+/** It stands in a list of the sound server's, which has no way to quote. */
+export const outputName = unless(
+  ['a name has 1 to 127 characters', /^(?!.{1,127}$)/su],
+  ['a name has no blank, comma, quote or backslash', /[\s\p{Cc},"'\\]/u],
+  ['a name does not begin with @', /^@/],
+  ['it is a group itself; name its outputs', /^tonearm\./],
+);
+
 /** A broker's address: scheme, host, optional port. No credentials, because they would be shown with it. */
 export const brokerUrl = unless(
   ['it does not begin with mqtt:// or mqtts://', /^(?!mqtts?:\/\/)/i],

@@ -64,7 +64,14 @@ export function backed(
   const flush = () => undefined;
   const env = { PULSE_SERVER: `unix:${socketPath}`, XDG_RUNTIME_DIR: dirname(socketPath) };
   const context = { env, uid: 0, home, machineId: undefined, flush };
-  const all: AudioSettings = { enabled: true, serveCookie: true, apiPort: 8018, outputs: {}, ...settings };
+  const all: AudioSettings = {
+    enabled: true,
+    serveCookie: true,
+    apiPort: 8018,
+    outputs: {},
+    groups: {},
+    ...settings,
+  };
   const backend = new AudioBackend(all, context, recorder, systemClock, { ...TIMING, ...timing });
   t.after(() => backend.stop());
   return { backend, recorder };

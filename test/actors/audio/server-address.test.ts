@@ -194,7 +194,7 @@ describe('client.conf', () => {
 describe('the backend', { timeout: 60_000 }, () => {
   function started(t: TestContext, env: Variables, home: string) {
     const recorder = new Recorder();
-    const settings = { enabled: true, serveCookie: false, apiPort: 8018, outputs: {} };
+    const settings = { enabled: true, serveCookie: false, apiPort: 8018, outputs: {}, groups: {} };
     const backend = new AudioBackend(settings, context(env, home), recorder, systemClock, TIMING);
     t.after(() => backend.stop());
     return recorder;

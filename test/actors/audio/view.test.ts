@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/value';
-import { kindOfServer } from '../../../src/actors/audio/state.js';
+import { kindOfServer } from '../../../src/actors/audio/server-kind.js';
 import {
   audioServerRecord,
   ClientProps,

@@ -63,6 +63,7 @@ pulseaudio:
   serve_cookie: true
   volumeLimit: {kitchen: 0.5}
   outputs: {living: {label: Parlour}, cellar: {startVolume: 0.2}}
+  groups: {all: {label: All, outputs: [shed]}}
 power: {enabled: true, capabilities: {poweroff: true, reboot: true}}
 upgrade:
   enabled: true

@@ -105,6 +105,20 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     },
   },
   {
+    drives: ['key pulseaudio.groups'],
+    title: 'pulseaudio.groups makes an output of outputs, which a node without it takes away',
+    run: async (node) => {
+      await node.sound.addSink('shed');
+      const group = (data: string): boolean => /"label":"All".*"group":\["shed"\]/.test(data);
+      await node.house.event('audio.output.updated', group);
+      await node.sound.removeSink('shed');
+      // `plain` has no group, so it takes that of `house` for one of an earlier configuration.
+      await node.house.becomes<readonly OutputRecord[]>('/audio/outputs', (all) =>
+        all.every(({ name }) => !name.startsWith('tonearm.')),
+      );
+    },
+  },
+  {
     drives: ['operation muteServer', 'operation setServerVolume', 'event audio.output.updated'],
     title: 'volume and mute of the default output reach it, and are events',
     run: async (node) => {

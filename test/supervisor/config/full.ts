@@ -59,7 +59,9 @@ pulseaudio:
   volumeLimit: {living: 0.6, kitchen: 1}
   outputs:
     living: {label: Living room}
-    hdmi: {hidden: true}
+    hdmi: {hidden: true, startVolume: 0.5}
+  groups:
+    all: {label: All, outputs: [living, hdmi]}
 power:
   enabled: true
   capabilities:

@@ -1,0 +1,135 @@
+// Keeps the groups of the configuration in the sound server, over one connection: reads the modules whenever
+// outputs have come or gone, and carries out what group-modules.ts decides. It ends with nothing undone: the
+// groups stay while the daemon is away, and are found again.
+
+import { type Clock, Timers } from '../../host/clock.js';
+import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
+import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
+import type { ModuleInfo } from '../../protocol/pulse/records.js';
+import type { Publisher } from '../runtime.js';
+import { shared } from '../turns.js';
+import {
+  type GroupStep,
+  type Groups,
+  groupRemarks,
+  groupSteps,
+  isSameModule,
+  type ModuleLoad,
+  type ObservedSound,
+} from './group-modules.js';
+import type { SoundState } from './state.js';
+
+/** So long no output must have come or gone: a server that starts, or a card, makes several at once. */
+const CALM_MS = 1_000;
+/** Until a step that the server refused is tried again; tries until outputs come or go the next time. */
+const AGAIN_MS = 5_000;
+const TRIES_MAX = 5;
+
+/** Sends a request, and gives its result. */
+export type Ask = <C extends RequestName>(command: C, args: RequestArgs<C>) => Promise<Result<Reply<C>>>;
+
+interface GroupContext {
+  readonly state: SoundState;
+  readonly groups: Groups;
+  readonly clock: Clock;
+  readonly log: Publisher['log'];
+  readonly ask: Ask;
+  /** Takes what /health is to say; undefined for nothing. */
+  readonly remark: (text: string | undefined) => void;
+}
+
+export class GroupKeeper {
+  readonly #context: GroupContext;
+  readonly #timers: Timers<'keep'>;
+  #tries = 0;
+  #hasEnded = false;
+
+  constructor(context: GroupContext) {
+    this.#context = context;
+    this.#timers = new Timers(context.clock);
+  }
+
+  /** To be called when outputs have come or gone, and at first. */
+  follow(): void {
+    if (this.#hasEnded) return;
+    this.#tries = 0;
+    this.#keepAfter(CALM_MS);
+  }
+
+  /** To be called when the connection has ended. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#timers.cancelAll();
+  }
+
+  #keepAfter(ms: number): void {
+    this.#timers.set('keep', ms, () => void this.#keep());
+  }
+
+  readonly #keep = shared(async () => {
+    const observed = await this.#observe();
+    if (observed === undefined) return;
+    const { groups, remark } = this.#context;
+    const failures: string[] = [];
+    for (const step of groupSteps(groups, observed)) {
+      const failed = await this.#take(step);
+      if (this.#hasEnded) return;
+      if (failed !== undefined) failures.push(failed);
+    }
+    remark([...groupRemarks(groups, observed), ...failures].join('; ') || undefined);
+    if (failures.length === 0) return;
+    this.#tries += 1;
+    if (this.#tries < TRIES_MAX) this.#keepAfter(AGAIN_MS);
+  });
+
+  /** Undefined where the connection has ended, or the server does not list its modules. */
+  async #observe(): Promise<ObservedSound | undefined> {
+    const { ask, state } = this.#context;
+    const modules = await ask('GET_MODULE_INFO_LIST', {});
+    const { server } = state;
+    if (this.#hasEnded || server === undefined || !modules.ok) return undefined;
+    const outputs = new Set([...state.sinks.values()].map(({ info }) => info.name));
+    return { server, modules: modules.value, outputs };
+  }
+
+  /** Resolves with a sentence for /health where the server has refused it. */
+  #take(step: GroupStep): Promise<string | undefined> {
+    return step.do === 'make' ? this.#make(step) : this.#unload(step.module);
+  }
+
+  async #make({ group, module, standIns }: Extract<GroupStep, { do: 'make' }>): Promise<string | undefined> {
+    const { ask, log } = this.#context;
+    const loaded: ModuleInfo[] = [];
+    for (const load of standIns) {
+      const standIn = await ask('LOAD_MODULE', load);
+      if (standIn.ok) loaded.push(moduleOf(load, standIn.value.index));
+    }
+    const made = await ask('LOAD_MODULE', module);
+    for (const standIn of loaded) await this.#unload(standIn);
+    const fields = { group, missing: standIns.length };
+    if (made.ok) log('info', 'a group was made', fields);
+    if (made.ok || this.#hasEnded) return undefined;
+    const why = describeFailure(made.error);
+    log('warn', 'a group could not be made', { ...fields, why });
+    return `The group ${JSON.stringify(group)} could not be made: ${why}`;
+  }
+
+  async #unload(module: ModuleInfo): Promise<string | undefined> {
+    const { ask, log } = this.#context;
+    const present = await ask('GET_MODULE_INFO', { index: module.index });
+    if (!present.ok || !isSameModule(present.value, module)) return undefined;
+    const unloaded = await ask('UNLOAD_MODULE', { index: module.index });
+    if (unloaded.ok || this.#hasEnded) return undefined;
+    const why = describeFailure(unloaded.error);
+    log('warn', 'a module could not be unloaded', { module: module.argument ?? '', why });
+    return `A module of a group could not be unloaded: ${why}`;
+  }
+}
+
+function moduleOf(load: ModuleLoad, index: number): ModuleInfo {
+  return { index, name: load.name, argument: load.argument, used: undefined, props: {} };
+}
+
+function describeFailure(error: RequestError): string {
+  return error.kind === 'server' ? `${error.meaning} (${error.name})` : error.kind;
+}

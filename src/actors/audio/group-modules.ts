@@ -1,0 +1,132 @@
+// Decides which modules the sound server is to load and unload so that it has the groups of the configuration
+// and no other groups of ours (docs/configuration.md, "Groups"). Pure: from what is desired and what is
+// observed follow steps, and none where all is right.
+
+import type { GroupChoice } from '../../protocol/actor/settings.js';
+import type { ModuleInfo, ServerInfo } from '../../protocol/pulse/records.js';
+import { GROUP_MARK, GROUP_PREFIX, STAND_IN_MARK } from './group-names.js';
+import { kindOfServer } from './server-kind.js';
+
+export type Groups = Readonly<Record<string, GroupChoice>>;
+
+/** A module as LOAD_MODULE takes it. */
+export interface ModuleLoad {
+  readonly name: string;
+  readonly argument: string;
+}
+
+export interface ObservedSound {
+  readonly server: ServerInfo;
+  readonly modules: readonly ModuleInfo[];
+  /** The names of the outputs; stand-ins are none. */
+  readonly outputs: ReadonlySet<string>;
+}
+
+export type GroupStep =
+  | { readonly do: 'unload'; readonly module: ModuleInfo }
+  | {
+      readonly do: 'make';
+      readonly group: string;
+      readonly module: ModuleLoad;
+      /** Loaded before, and unloaded after the group. */
+      readonly standIns: readonly ModuleLoad[];
+    };
+
+const COMBINE = 'module-combine-sink';
+const NULL_SINK = 'module-null-sink';
+
+/** From this version on PulseAudio corrects the clocks of a group without danger. */
+const SAFE_PULSEAUDIO = 17;
+
+/** The arguments that `combineModule` and `standIn` write, and nobody else does. */
+const OWN_GROUP = new RegExp(
+  `^sink_name=tonearm\\.(?<group>[a-z0-9_-]+) slaves=(?<outputs>\\S+) .*${GROUP_MARK}=\\k<group>"$`,
+  's',
+);
+const OWN_STAND_IN = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
+
+/**
+ * First what is to go, then what is to be made. A group of other outputs than the configured ones is made
+ * anew; another label alone is no reason, as that would interrupt what plays.
+ */
+export function groupSteps(desired: Groups, observed: ObservedSound): readonly GroupStep[] {
+  const kept = new Set<string>();
+  const steps: GroupStep[] = [];
+  for (const module of observed.modules) {
+    const { group, outputs } = ownGroup(module) ?? {};
+    const isRight = group !== undefined && outputs === choiceOf(desired, group)?.outputs.join();
+    if (isRight && !kept.has(group)) kept.add(group);
+    else if (group !== undefined || isOwnStandIn(module)) steps.push({ do: 'unload', module });
+  }
+  for (const [group, choice] of Object.entries(desired)) {
+    if (kept.has(group) || isNameTaken(group, observed)) continue;
+    const missing = missingOutputs(choice, observed);
+    if (missing.length === choice.outputs.length) continue;
+    const standIns = missing.map((output) => standIn(output, group));
+    steps.push({ do: 'make', group, module: combineModule(group, choice, observed.server), standIns });
+  }
+  return steps;
+}
+
+/** Sentences for /health about groups that play nowhere. */
+export function groupRemarks(desired: Groups, observed: ObservedSound): readonly string[] {
+  return Object.entries(desired).flatMap(([group, choice]) => {
+    const named = `The group ${JSON.stringify(group)}`;
+    if (isNameTaken(group, observed)) return [`${named} is not made: another output has its name`];
+    const isNowhere = missingOutputs(choice, observed).length === choice.outputs.length;
+    return isNowhere ? [`${named} plays nowhere: none of its outputs is there`] : [];
+  });
+}
+
+/** False for another module at the index of one that has gone: PipeWire gives it to the next at once. */
+export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
+  return one.index === other.index && one.name === other.name && one.argument === other.argument;
+}
+
+function choiceOf(desired: Groups, group: string): GroupChoice | undefined {
+  return Object.hasOwn(desired, group) ? desired[group] : undefined;
+}
+
+function ownGroup({ name, argument }: ModuleInfo): { group?: string; outputs?: string } | undefined {
+  return name === COMBINE ? OWN_GROUP.exec(argument ?? '')?.groups : undefined;
+}
+
+function isOwnStandIn({ name, argument }: ModuleInfo): boolean {
+  return name === NULL_SINK && OWN_STAND_IN.test(argument ?? '');
+}
+
+function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): readonly string[] {
+  return outputs.filter((output) => !observed.outputs.has(output));
+}
+
+/** An output of others has the name: PulseAudio would number ours, PipeWire would have two. */
+function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolean {
+  return outputs.has(GROUP_PREFIX + group) && !modules.some((module) => ownGroup(module)?.group === group);
+}
+
+function combineModule(group: string, { label, outputs }: GroupChoice, server: ServerInfo): ModuleLoad {
+  const name = GROUP_PREFIX + group;
+  // PipeWire stores the volume of a group under its media.name, which all groups share unless it is given.
+  const properties = `device.description='${plainText(label ?? group)}' media.name=${name} ${GROUP_MARK}=${group}`;
+  const safety = isInDanger(server) ? 'adjust_time=0 ' : '';
+  const argument = `sink_name=${name} slaves=${outputs.join()} ${safety}sink_properties="${properties}"`;
+  return { name: COMBINE, argument };
+}
+
+/**
+ * PulseAudio 16 aborts when a stream moves to a group that is being made, unless the correction of clocks is
+ * off.
+ */
+function isInDanger(server: ServerInfo): boolean {
+  const major = Number.parseInt(server.packageVersion ?? '', 10);
+  return kindOfServer(server) === 'pulseaudio' && !(major >= SAFE_PULSEAUDIO);
+}
+
+function standIn(output: string, group: string): ModuleLoad {
+  return { name: NULL_SINK, argument: `sink_name=${output} sink_properties="${STAND_IN_MARK}=${group}"` };
+}
+
+/** A label within two levels of quotes, which servers read differently where a quote is within. */
+function plainText(label: string): string {
+  return label.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');
+}
