@@ -22,6 +22,7 @@ const REASONS = {
       '.device',
       '.for',
       '.icon',
+      '.inputs',
       '.lines',
       '.output',
       '.outputs',

@@ -26,6 +26,7 @@ type Ref = string | number;
 /** The labels in these tuples are the parameter names that an editor shows. */
 interface Arguments {
   readonly output: [output: Ref];
+  readonly input: [input: Ref];
   readonly card: [card: Ref];
   readonly sink: [sink: Ref];
   readonly player: [player: string];

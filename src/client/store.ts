@@ -29,14 +29,16 @@ export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus
 export interface NodeState {
   readonly connection: Connection;
   /**
-   * The enabled backends, and the node's bridges. While one is not `up`, its outputs, cards, clients, players
-   * and nodes are gone; units and the upgrade are as they were last.
+   * The enabled backends, and the node's bridges. While one is not `up`, its outputs, inputs, cards, clients,
+   * players and nodes are gone; units and the upgrade are as they were last.
    */
   readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
   /** By id. */
   readonly outputs: ReadonlyMap<number, records.OutputRecord>;
   /** The one of the outputs that is the default. */
   readonly defaultOutput: records.OutputRecord | undefined;
+  /** By id. */
+  readonly inputs: ReadonlyMap<number, records.InputRecord>;
   /** By id. */
   readonly cards: ReadonlyMap<number, records.CardRecord>;
   /** By id. */
@@ -77,6 +79,7 @@ function emptySlices(): RecordSlices {
   return {
     backends: new Map(),
     outputs: new Map(),
+    inputs: new Map(),
     cards: new Map(),
     clients: new Map(),
     players: new Map(),
@@ -103,7 +106,7 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
  * replaced as a whole.
  */
 const FORGOTTEN: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
-  audio: ['outputs', 'cards', 'clients'],
+  audio: ['outputs', 'inputs', 'cards', 'clients'],
   systemd: ['units'],
   players: ['players', 'tracklists'],
   discovery: ['nodes'],
@@ -128,6 +131,8 @@ const RULES: Rules = {
     outputs: drop(outputs, gone.map(idOf)),
     levels: drop(levels, gone.map(idOf)),
   }),
+  'audio.input.updated': ({ inputs }, changed) => ({ inputs: put(inputs, changed, idOf) }),
+  'audio.input.removed': ({ inputs }, gone) => ({ inputs: drop(inputs, gone.map(idOf)) }),
   'audio.card.updated': ({ cards }, changed) => ({ cards: put(cards, changed, idOf) }),
   'audio.card.removed': ({ cards }, gone) => ({ cards: drop(cards, gone.map(idOf)) }),
   'audio.level': (_state, { outputs }) => ({ levels: new Map(outputs.map(({ id, peak }) => [id, peak])) }),

@@ -147,13 +147,23 @@ describe('an event', () => {
   const ALL_KINDS = [
     ['audio.updated', [record(1)]],
     ['audio.output.updated', [record(1)]],
+    ['audio.input.updated', [record(1)]],
     ['audio.card.updated', [record(1)]],
     ['service.updated', { scope: 'user', name: 'a.service' }],
     ['player.added', { data: { ...player(1), tracklist_supported: true } }],
     ['player.tracklist.updated', { bus_name, tracks: [] }],
     ['node.updated', { name: 'attic' }],
   ] as const;
-  const SLICES = ['outputs', 'cards', 'clients', 'units', 'players', 'tracklists', 'nodes'] as const;
+  const SLICES = [
+    'outputs',
+    'inputs',
+    'cards',
+    'clients',
+    'units',
+    'players',
+    'tracklists',
+    'nodes',
+  ] as const;
   const emptyIn = ({ state }: Store) => SLICES.filter((slice) => state[slice].size === 0);
 
   test('of a removal removes the record by what identifies it', () => {
@@ -161,15 +171,24 @@ describe('an event', () => {
       ...ALL_KINDS,
       ['audio.removed', [record(1, 'renamed')]],
       ['audio.output.removed', [record(1)]],
+      ['audio.input.removed', [record(1)]],
       ['audio.card.removed', [record(1)]],
       ['player.removed', { bus_name }],
       ['node.removed', { name: 'attic' }],
     );
-    assert.deepEqual(emptyIn(store), ['outputs', 'cards', 'clients', 'players', 'tracklists', 'nodes']);
+    assert.deepEqual(emptyIn(store), [
+      'outputs',
+      'inputs',
+      'cards',
+      'clients',
+      'players',
+      'tracklists',
+      'nodes',
+    ]);
   });
 
   for (const [backend, forgotten] of [
-    ['audio', ['outputs', 'cards', 'clients']],
+    ['audio', ['outputs', 'inputs', 'cards', 'clients']],
     ['systemd', ['units']],
     ['players', ['players', 'tracklists']],
     ['discovery', ['nodes']],

@@ -20,6 +20,7 @@ const END = '\n<!-- end of commands -->\n';
 /** Names in the spelling that a path needs. */
 const NAMES: Readonly<Record<ParameterName, string>> = {
   output: 'living',
+  input: 'microphone',
   card: 'alsa_card.platform-soc_sound',
   sink: 'Morning%20show',
   player: 'mpv',

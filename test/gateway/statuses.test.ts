@@ -94,6 +94,7 @@ describe('a refusal of a backend', () => {
     'bad-value': [400, '/audio/outputs/3/mute'],
     'no-such-output': [404, '/audio/outputs/3/mute'],
     'no-such-client': [404, '/audio/clients/3/mute'],
+    'no-such-input': [404, '/audio/inputs/3/mute'],
     'no-such-port': [404, '/audio/outputs/3/port', '{"port":"headphones"}'],
     'no-such-card': [404, '/audio/cards/3/profile', '{"profile":"off"}'],
     'no-such-profile': [404, '/audio/cards/3/profile', '{"profile":"off"}'],

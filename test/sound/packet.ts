@@ -24,6 +24,8 @@ export const COMMAND = {
   getServerInfo: 20,
   getSink: 21,
   getSinks: 22,
+  getSource: 23,
+  getSources: 24,
   getInput: 29,
   getInputs: 30,
   getCard: 88,
@@ -33,6 +35,7 @@ export const COMMAND = {
   setSinkMute: 39,
   setCardProfile: 90,
   setSinkPort: 96,
+  setSourcePort: 97,
   move: 67,
 };
 

@@ -116,12 +116,27 @@ export class SoundServer {
     await this.#loadSink(sink);
   }
 
+  /**
+   * Adds an input of two channels, silent or with what is played to a sink. It goes with a restart.
+   */
+  async addInput(name: string, sink?: string): Promise<void> {
+    const silent =
+      this.kind === 'pulseaudio'
+        ? ['module-null-source', `source_name=${name}`]
+        : ['module-null-sink', 'media.class=Audio/Source/Virtual', `sink_name=${name}`];
+    const sounding = ['module-remap-source', `source_name=${name}`, `master=${sink}.monitor`];
+    await this.pactl('load-module', ...(sink === undefined ? silent : sounding));
+    await until(`input ${name} is listed`, async () => (await this.#inputNames()).includes(name));
+  }
+
+  async removeInput(name: string): Promise<void> {
+    await this.#unload(name);
+    await until(`input ${name} is gone`, async () => !(await this.#inputNames()).includes(name));
+  }
+
   async removeSink(name: string): Promise<void> {
-    const modules = await this.pactl('list', 'short', 'modules');
-    const line = modules.split('\n').find((each) => each.includes(`sink_name=${name} `));
-    if (line === undefined) throw new Error(`no module made the sink ${name}`);
     this.#sinks.delete(name);
-    await this.pactl('unload-module', line.split('\t')[0] ?? '');
+    await this.#unload(name);
     await until(`sink ${name} is gone`, async () => !(await this.#sinkNames()).includes(name));
   }
 
@@ -231,6 +246,20 @@ export class SoundServer {
   async #loadSink(sink: SinkSpec): Promise<void> {
     await this.pactl('load-module', 'module-null-sink', ...sinkArguments(sink));
     await until(`sink ${sink.name} is listed`, async () => (await this.#sinkNames()).includes(sink.name));
+  }
+
+  /** Unloads the module that has made a sink or source. */
+  async #unload(name: string): Promise<void> {
+    const modules = await this.pactl('list', 'short', 'modules');
+    const own = new RegExp(`(?:sink|source)_name=${name}\\s`);
+    const line = modules.split('\n').find((each) => own.test(`${each} `));
+    if (line === undefined) throw new Error(`no module made ${name}`);
+    await this.pactl('unload-module', line.split('\t')[0] ?? '');
+  }
+
+  async #inputNames(): Promise<readonly string[]> {
+    const lines = (await this.pactl('list', 'short', 'sources')).split('\n');
+    return lines.map((line) => line.split('\t')[1] ?? '');
   }
 
   async #sinkNames(): Promise<readonly (string | undefined)[]> {

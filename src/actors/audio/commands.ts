@@ -1,83 +1,34 @@
 // Plans which request to the sound server a command needs, from the state as last read. Pure: it sends
 // nothing.
 
-import type { AudioCommand, AudioTarget } from '../../protocol/actor/commands.js';
-import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
-import type { RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
+import type { AudioTarget } from '../../protocol/actor/commands.js';
+import type { Fault } from '../../protocol/actor/faults.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import {
-  type Balance,
-  channelsOf,
-  fractionOf,
-  loudestOf,
-  partsOf,
-  RAW_NORM,
-  rawOf,
-  rememberBalance,
-} from '../../protocol/pulse/volume.js';
+import { channelsOf, loudestOf, partsOf, rawOf } from '../../protocol/pulse/volume.js';
+import { planForInput, planInputLevel } from './input-commands.js';
 import { hasVolume, howPlayed, passthroughOn } from './passthrough.js';
 import type { ReadRequest } from './refetch.js';
+import {
+  channelsAt,
+  faultOf,
+  faultPlan,
+  NOTHING,
+  notFound,
+  type SettingPlan,
+  type SoundCommand,
+  setPlan,
+  volumeAfter,
+} from './setting-plan.js';
 import type { KnownRecord, SoundState } from './state.js';
-
-type ServerSetting = 'SET_CARD_PROFILE' | 'SET_DEFAULT_SINK' | 'MOVE_SINK_INPUT';
-type SettingName = Extract<RequestName, `SET_SINK_${string}`> | ServerSetting;
-
-export type Setting = {
-  [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
-}[SettingName];
-
-/**
- * The commands that the sound server carries out; the daemon itself answers `cookie`. By the other two the
- * daemon sets an output back that stands above its volume limit, and gives a new one its start volume; nobody
- * else sends them.
- */
-export type SoundCommand =
-  | Exclude<AudioCommand, { readonly do: 'cookie' | 'network' }>
-  | { readonly do: 'keep-limit'; readonly output: string }
-  | { readonly do: 'start-volume'; readonly output: string; readonly volume: number };
-
-interface SetPlan {
-  readonly kind: 'set';
-  readonly setting: Setting;
-  /**
-   * The record that the request changes. It is read again, so that the next command is planned from the
-   * truth.
-   */
-  readonly after: ReadRequest;
-  /** A balance that is remembered once it is set: silent channels do not show it. */
-  readonly remember?: { readonly sink: number; readonly balance: Balance };
-}
-
-export type SettingPlan =
-  | SetPlan
-  /** The server already is in the desired state. */
-  | { readonly kind: 'nothing' }
-  /**
-   * `basis` is the record whose last reading is the reason. That reading may be out of date, so the record is
-   * read again before the command is refused.
-   */
-  | { readonly kind: 'fault'; readonly fault: Fault; readonly basis?: ReadRequest };
 
 type CommandTarget =
   | { readonly kind: 'sink'; readonly record: KnownRecord<SinkInfo> }
   | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
-const NOTHING: SettingPlan = { kind: 'nothing' };
+/** The targets that play. Commands for inputs are planned in input-commands.ts. */
+type PlayingTarget = Exclude<AudioTarget, { readonly kind: 'input' }>;
 
-function faultPlan(code: FaultCode, detail: string): SettingPlan {
-  return { kind: 'fault', fault: { fault: code, detail } };
-}
-
-/** A refusal whose reason is the last reading of a record. */
-function faultOf(basis: ReadRequest, code: FaultCode, detail: string): SettingPlan {
-  return { kind: 'fault', fault: { fault: code, detail }, basis };
-}
-
-function notFound(what: 'output' | 'client' | 'card', ref: string): SettingPlan {
-  return faultPlan(`no-such-${what}`, `There is no ${what} ${JSON.stringify(ref)}`);
-}
-
-function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
+function resolveTarget(state: SoundState, target: PlayingTarget): CommandTarget | SettingPlan {
   if (target.kind === 'client') {
     const record = state.findInput(target.ref);
     return record === undefined ? notFound('client', target.ref) : { kind: 'sink-input', record };
@@ -88,37 +39,11 @@ function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | 
   return faultPlan('no-such-output', 'There is no default output');
 }
 
-function setPlan(setting: Setting, of: ReadRequest['of'], index?: number): SetPlan {
-  return { kind: 'set', setting, after: index === undefined ? { of } : { of, index } };
-}
-
 function planMute(target: CommandTarget, desired: boolean | undefined): SettingPlan {
   const { index, muted: before } = target.record.info;
   const args = { index, muted: desired ?? !before };
   const command = target.kind === 'sink' ? 'SET_SINK_MUTE' : 'SET_SINK_INPUT_MUTE';
   return setPlan({ command, args }, target.kind, index);
-}
-
-/**
- * Raw channel volumes for a volume (1 = 100 %): the loudest channel gets it, the balance stays; `channels`
- * sets their number.
- */
-export function channelsAt(volume: number, channels: readonly number[], remembered?: Balance): number[] {
-  return channelsOf(rememberBalance(remembered, channels) ?? channels.map(() => 1), rawOf(volume));
-}
-
-/**
- * The volume after a relative change, within 0..`most`; undefined if nothing changes: an increase never
- * lowers what is above `most`.
- */
-export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
-  const loudest = loudestOf(channels);
-  if (delta === 0 || (delta > 0 && loudest >= rawOf(most))) return undefined;
-  // A volume that was set in hundredths is not exact when it is read back. Without this rounding, the errors
-  // of repeated steps would add up.
-  const rounded = fractionOf(loudest);
-  const from = rawOf(rounded) === loudest ? rounded : loudest / RAW_NORM;
-  return Math.min(most, Math.max(0, from + delta));
 }
 
 /** The refusal for a target that takes no volume; undefined if it takes one. */
@@ -158,7 +83,7 @@ function planBalance(state: SoundState, sink: KnownRecord<SinkInfo>, desired: nu
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
   const args = { index, volume: channelsOf(balance, loudest) };
   const plan = setPlan({ command: 'SET_SINK_VOLUME', args }, 'sink', index);
-  return { ...plan, remember: { sink: index, balance } };
+  return { ...plan, remember: balance };
 }
 
 function planPort({ index, ports }: SinkInfo, port: string): SettingPlan {
@@ -238,6 +163,7 @@ function planLevel(
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
   if (command.do === 'move') return planMove(state, command.client, command.output);
   if (command.do === 'profile') return planProfile(state, command.card, command.profile);
+  if ('input' in command) return planForInput(state.sources, command);
   if ('output' in command) {
     const record = state.findSink(command.output);
     if (record === undefined) return notFound('output', command.output);
@@ -247,16 +173,19 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
     if (command.do === 'start-volume') return planStartVolume(state, record, command.volume);
     return planDefault(state, record.info);
   }
-  const target = resolveTarget(state, command.target);
+  const { target: named } = command;
+  if (named.kind === 'input') return planInputLevel(state.sources, named.ref, command);
+  const target = resolveTarget(state, named);
   if (!('record' in target)) return target;
   return command.do === 'mute' ? planMute(target, command.muted) : planLevel(state, target, command);
 }
 
 /** The sink whose volume, balance or mute a command changes; undefined if it changes none. */
 export function sinkOf(state: SoundState, command: SoundCommand): number | undefined {
-  if (command.do === 'balance' || command.do === 'keep-limit' || command.do === 'start-volume')
+  const isOfOutput = command.do === 'keep-limit' || command.do === 'start-volume';
+  if (isOfOutput || (command.do === 'balance' && 'output' in command))
     return state.findSink(command.output)?.info.index;
-  if (!('target' in command)) return undefined;
+  if (!('target' in command) || command.target.kind === 'input') return undefined;
   const target = resolveTarget(state, command.target);
   return target.kind === 'sink' ? target.record.info.index : undefined;
 }
@@ -274,8 +203,10 @@ export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const again = planCommand(state, command);
   if (again.kind === 'fault') return again.fault;
   if (command.do === 'profile') return { fault: 'no-such-card', detail: 'The card was removed meanwhile' };
-  const ofClient = 'target' in command && command.target.kind === 'client';
-  return ofClient
+  const kind = 'target' in command ? command.target.kind : undefined;
+  if ('input' in command || kind === 'input')
+    return { fault: 'no-such-input', detail: 'The input was removed meanwhile' };
+  return kind === 'client'
     ? { fault: 'no-such-client', detail: 'The client has ended meanwhile' }
     : { fault: 'no-such-output', detail: 'The output was removed meanwhile' };
 }

@@ -7,7 +7,6 @@ import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/ou
 import { AUDIO_MASK } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
 import type { Publisher } from '../runtime.js';
-import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { LimitKeeper } from './limit-keeper.js';
 import { Meters } from './meters.js';
@@ -15,6 +14,7 @@ import { type DesiredProfile, desiredProfile, ProfileSwitch } from './profile-sw
 import type { SoundPublisher } from './publisher.js';
 import { Reading } from './reading.js';
 import type { ReadRequest } from './refetch.js';
+import type { Setting } from './setting-plan.js';
 import type { SoundState } from './state.js';
 import { type OpenLink, Waker } from './wake.js';
 

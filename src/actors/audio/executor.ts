@@ -9,16 +9,9 @@ import { failed } from '../../protocol/actor/result.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
-import {
-  missingFault,
-  onSink,
-  planCommand,
-  type Setting,
-  type SettingPlan,
-  type SoundCommand,
-  sinkOf,
-} from './commands.js';
+import { missingFault, onSink, planCommand, sinkOf } from './commands.js';
 import type { ReadRequest } from './refetch.js';
+import type { Setting, SettingPlan, SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
 import { streamMoves } from './stream-moves.js';
 import type { Waker } from './wake.js';
@@ -33,6 +26,10 @@ export interface CommandTiming {
   readonly commandLeastMs: number;
   readonly wakeMs: number;
 }
+
+/** How often, and how long apart, the server is asked whether an input has become the default. */
+const DEFAULT_TRIES = 10;
+const DEFAULT_PAUSE_MS = 100;
 
 const NO_ANSWER = failure('timeout', 'The sound server did not answer');
 const ENDED = failure('unavailable', 'The connection to the sound server has ended');
@@ -121,12 +118,14 @@ export class Executor {
     if (plan.kind === 'fault') return failed(plan.fault);
     const result = await this.#performer.send(plan.setting, plan.after, latest - this.#clock.monotonic());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
-    if (result.ok && plan.remember !== undefined) state.putBalance(plan.remember.sink, plan.remember.balance);
+    if (result.ok && plan.remember !== undefined) state.putBalance(plan.after, plan.remember);
     // No longer than the command's deadline: the server's reply is the answer even if the read hangs.
     if (result.ok || missing) await this.#readAgain(plan.after, latest);
-    if (result.ok && command.do === 'default' && command.move === true)
+    if (result.ok && command.do === 'default' && 'output' in command && command.move === true)
       return this.#moveStreams(command.output, latest);
     const { setting } = plan;
+    if (result.ok && setting.command === 'SET_DEFAULT_SOURCE')
+      return this.#untilDefaultInput(setting.args.name, latest);
     if (result.ok && setting.command === 'SET_SINK_VOLUME')
       state.putRequested(setting.args.index, loudestOf(setting.args.volume));
     if (result.ok) return DONE;
@@ -152,6 +151,17 @@ export class Executor {
     }
     await this.#readAgain(read, latest);
     return DONE;
+  }
+
+  /** PipeWire sets a default after its reply, and 1.4 may keep another one, though it has accepted this. */
+  async #untilDefaultInput(name: string, latest: number): Promise<Answer> {
+    const { state } = this.#performer;
+    for (let left = DEFAULT_TRIES; left > 0; left -= 1) {
+      if (state.server?.defaultSource === name) return DONE;
+      await new Promise<void>((resolve) => this.#clock.after(DEFAULT_PAUSE_MS, resolve));
+      await this.#readAgain({ of: 'server' }, latest);
+    }
+    return failure('refused', 'The sound server accepted the command, but keeps another default input');
   }
 
   /**

@@ -4,9 +4,9 @@
 // it sends nothing.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
-import type { Setting } from './commands.js';
 import { rootOf } from './masters.js';
 import { passthroughOn } from './passthrough.js';
+import type { Setting } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
 /**

@@ -6,8 +6,8 @@ import type { Answer } from '../../protocol/actor/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { levelOf } from '../../protocol/pulse/volume.js';
 import type { Publisher } from '../runtime.js';
-import type { Setting, SoundCommand } from './commands.js';
 import { LimitGuard } from './limit-guard.js';
+import type { Setting, SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
 export class LimitKeeper {

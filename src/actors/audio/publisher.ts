@@ -6,8 +6,11 @@ import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { ServerInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import { firstWithin } from '../text.js';
+import type { ChangedRecords } from './changed-records.js';
+import { inputRecord } from './input-record.js';
 import { OutputLabels } from './output-labels.js';
-import type { ChangedRecords, SoundState } from './state.js';
+import { SOURCES_MAX_RECORDS } from './sources.js';
+import type { SoundState } from './state.js';
 import {
   audioServerRecord,
   ClientProps,
@@ -41,7 +44,7 @@ interface Listing {
 type Sink = Pick<Publisher, 'put' | 'drop' | 'log'>;
 
 /** The collections of records that come and go. */
-type Named = 'audio.clients' | 'audio.outputs' | 'audio.cards';
+type Named = 'audio.clients' | 'audio.outputs' | 'audio.inputs' | 'audio.cards';
 
 /** A record's name and text, as they were published. */
 interface PublishedRecord {
@@ -57,14 +60,15 @@ export class SoundPublisher {
   readonly #published: Readonly<Record<Named, Map<number, PublishedRecord>>> = {
     'audio.clients': new Map(),
     'audio.outputs': new Map(),
+    'audio.inputs': new Map(),
     'audio.cards': new Map(),
   };
   #kind: string | undefined;
   #server: string | undefined;
   readonly #clientProps = new ClientProps();
   readonly #labels = new OutputLabels();
-  /** Kinds that hit RECORDS_MAX; cleared once half are gone. */
-  readonly #full = new Set<'outputs' | 'streams'>();
+  /** Kinds that hit their bound; cleared once half are gone, inputs once none is left out. */
+  readonly #full = new Set<'outputs' | 'inputs' | 'streams'>();
 
   constructor(publish: Sink, wishes: OutputWishes = NO_WISHES) {
     this.#publish = publish;
@@ -89,6 +93,7 @@ export class SoundPublisher {
     const changed = state.takeChanged();
     for (const id of changed.inputs) this.#dropUnlessCalled('audio.clients', id, state.client(id)?.name);
     if (changed.server || changed.cards.length > 0) this.#updateAround(state, server, changed);
+    if (changed.sources) this.#updateInputs(state, server);
     const kind = state.kind;
     for (const id of changed.inputs) {
       const input = state.client(id);
@@ -129,6 +134,26 @@ export class SoundPublisher {
       this.#put('audio.outputs', id, name, outputRecord(sink, around, this.#clientProps));
     }
     this.#logFull('outputs', state.sinks.size);
+  }
+
+  /** Inputs are few, and change seldom: all of them are encoded, and those that differ are published. */
+  #updateInputs(state: SoundState, { defaultSource }: ServerInfo): void {
+    const { sources } = state;
+    for (const id of [...this.#published['audio.inputs'].keys()])
+      this.#dropUnlessCalled('audio.inputs', id, sources.byId(id)?.info.name);
+    for (const source of sources.all) {
+      const { index, name, card } = source.info;
+      const around = { isDefault: name === defaultSource, card: state.nameOfCard(card) };
+      this.#put('audio.inputs', index, name, inputRecord(source, around, this.#clientProps));
+    }
+    this.#logLeftOut(sources.leftOut);
+  }
+
+  #logLeftOut(leftOut: number): void {
+    if (leftOut === 0) this.#full.delete('inputs');
+    if (leftOut === 0 || this.#full.has('inputs')) return;
+    this.#full.add('inputs');
+    this.#publish.log('warn', 'too many inputs: some are left out', { most: SOURCES_MAX_RECORDS });
   }
 
   /** The outputs whose records may differ: all of them where a label came, went or changed. */

@@ -35,6 +35,7 @@ export class Reading {
     sink: new Refetch('sink'),
     'sink-input': new Refetch('sink-input'),
     card: new Refetch('card'),
+    source: new Refetch('source'),
   };
   readonly #refetches = Object.values(this.#refetch);
   /** Kinds that are to be read, all of them, before anything is published. */
@@ -81,7 +82,11 @@ export class Reading {
   /** To be followed by `due` after the last event of a burst. */
   readonly onEvent = ({ facility, type, index }: SubscriptionEvent): void => {
     if (facility === 'server') this.#refetch.server.markAll();
-    if (facility !== 'sink' && facility !== 'sink-input' && facility !== 'card') return;
+    if (facility !== 'sink' && facility !== 'sink-input' && facility !== 'card' && facility !== 'source')
+      return;
+    // Monitors change with their sinks, and none is read.
+    if (facility === 'source' && type === 'change' && this.#state.sources.byId(index ?? -1) === undefined)
+      return;
     const isSwitching = facility === 'card' && this.isSwitching;
     if (isSwitching || (facility === 'sink' && type !== 'change')) this.#isShaken = true;
     if (index === undefined) this.#refetch[facility].markAll();

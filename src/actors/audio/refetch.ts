@@ -37,17 +37,19 @@ export interface ReadRequests {
   readonly sink: 'GET_SINK_INFO_LIST';
   readonly 'sink-input': 'GET_SINK_INPUT_INFO_LIST';
   readonly card: 'GET_CARD_INFO_LIST';
+  readonly source: 'GET_SOURCE_INFO_LIST';
 }
 
 /**
  * The order of reading. Sinks come after cards, so that a new profile is never read later than its outputs.
  */
-export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'sink-input'];
+export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'source', 'sink-input'];
 
 export interface OneRequest {
   readonly sink: 'GET_SINK_INFO';
   readonly 'sink-input': 'GET_SINK_INPUT_INFO';
   readonly card: 'GET_CARD_INFO';
+  readonly source: 'GET_SOURCE_INFO';
 }
 
 export const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> } = {
@@ -58,12 +60,14 @@ export const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [Readonl
     put: (state, list, past) => state.replaceInputs(list, past),
   },
   card: { command: 'GET_CARD_INFO_LIST', put: (state, list, past) => state.replaceCards(list, past) },
+  source: { command: 'GET_SOURCE_INFO_LIST', put: ({ sources }, list, past) => sources.replace(list, past) },
 };
 
 export const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
   sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
   'sink-input': { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
   card: { command: 'GET_CARD_INFO', put: (state, info) => state.putCard(info) },
+  source: { command: 'GET_SOURCE_INFO', put: ({ sources }, info) => sources.put(info) },
 };
 
 const NONE: readonly ReadRequest[] = [];

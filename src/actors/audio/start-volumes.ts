@@ -4,8 +4,8 @@
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { Publisher } from '../runtime.js';
-import type { SoundCommand } from './commands.js';
 import type { KnownOutputs } from './known-outputs.js';
+import type { SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
 import { type OutputWishes, wishFor } from './wishes.js';
 

@@ -6,15 +6,17 @@ import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { type Balance, loudestOf, rememberBalance } from '../../protocol/pulse/volume.js';
+import { add, ChangedRecords } from './changed-records.js';
 import { isStandIn, playsForGroup } from './group-names.js';
 import { VolumeLimits } from './limits.js';
 import { isFilter } from './masters.js';
 import { ClientNames, preferredName } from './names.js';
 import { kindOfServer } from './server-kind.js';
+import { Sources } from './sources.js';
 import { NO_WISHES, type OutputWishes } from './wishes.js';
 
 /** Named as the events name them. */
-export type RecordKind = 'sink' | 'sink-input' | 'card';
+export type RecordKind = 'sink' | 'sink-input' | 'card' | 'source';
 
 /** A record together with its balance, which a reading of silent channels would lose. */
 export interface KnownRecord<R> {
@@ -25,22 +27,6 @@ export interface KnownRecord<R> {
 /** A stream with the name that clients know it by. */
 export interface KnownInput extends KnownRecord<SinkInputInfo> {
   readonly name: string;
-}
-
-/**
- * The indices of records that have changed, each once. Mostly there is one, for which an array takes less
- * than a set.
- */
-export class ChangedRecords {
-  server = false;
-  sinksCameOrWent = false;
-  readonly sinks: number[] = [];
-  readonly inputs: number[] = [];
-  readonly cards: number[] = [];
-}
-
-function add(indices: number[], index: number): void {
-  if (!indices.includes(index)) indices.push(index);
 }
 
 /** `SinkInfo.state` of a sink that is awake: running or idle. Other sinks sleep or are being created. */
@@ -59,6 +45,9 @@ export class SoundState {
   readonly sinks: ReadonlyMap<number, KnownRecord<SinkInfo>> = this.#sinks;
   readonly inputs: ReadonlyMap<number, KnownInput> = this.#inputs;
   readonly cards: ReadonlyMap<number, CardInfo> = this.#cards;
+  readonly sources = new Sources(() => {
+    this.#changed.sources = true;
+  });
   /**
    * By sink, the volume that a command set, and the volume that the server then reported: a mixer may have
    * coarser steps.
@@ -92,6 +81,7 @@ export class SoundState {
     this.#sinks.clear();
     this.#inputs.clear();
     this.#cards.clear();
+    this.sources.clear();
     this.#requested.clear();
     this.#awake.clear();
     this.#names = new ClientNames();
@@ -104,6 +94,7 @@ export class SoundState {
     // The default may have moved, which changes both the old and the new one. Sinks are few, so all are
     // marked.
     for (const index of this.#sinks.keys()) add(this.#changed.sinks, index);
+    this.#changed.sources = true;
   }
 
   putSink(info: SinkInfo): void {
@@ -138,17 +129,19 @@ export class SoundState {
     if (info.client === undefined && before?.info.sink !== info.sink) this.#filtersChange();
   }
 
-  /** Stores a sink's balance as it was set, because silent channels do not show it. */
-  putBalance(sink: number, balance: Balance): void {
-    const known = this.#sinks.get(sink);
-    if (known !== undefined) this.#sinks.set(sink, { ...known, balance });
+  /** Stores the balance of a sink or source as it was set, because silent channels do not show it. */
+  putBalance({ of, index = -1 }: { readonly of: string; readonly index?: number }, balance: Balance): void {
+    if (of === 'source') this.sources.putBalance(index, balance);
+    const known = of === 'sink' ? this.#sinks.get(index) : undefined;
+    if (known !== undefined) this.#sinks.set(index, { ...known, balance });
   }
 
   remove(of: RecordKind, index: number): void {
     if (of === 'sink-input') {
       this.#names.release(index);
       if (this.#inputs.delete(index)) add(this.#changed.inputs, index);
-    } else if (of === 'card') {
+    } else if (of === 'source') this.sources.remove(index);
+    else if (of === 'card') {
       if (this.#cards.delete(index)) this.#cardChanged(index);
     } else if (this.#sinks.delete(index)) {
       this.#awake.delete(index);
@@ -266,6 +259,7 @@ export class SoundState {
 
   #cardChanged(card: number): void {
     add(this.#changed.cards, card);
+    this.#changed.sources = true;
     for (const { info } of this.#sinks.values()) if (info.card === card) add(this.#changed.sinks, info.index);
   }
 

@@ -1,7 +1,7 @@
 // Decides which streams are moved together with the default output (docs/http-api.md, "Routes"). Pure.
 
-import type { Setting } from './commands.js';
 import { hasVolume } from './passthrough.js';
+import type { Setting } from './setting-plan.js';
 import type { KnownInput, SoundState } from './state.js';
 
 type StreamMove = Extract<Setting, { readonly command: 'MOVE_SINK_INPUT' }>;

@@ -5,11 +5,11 @@ import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
-import type { SoundCommand } from './commands.js';
 import type { Ask, GroupKeeper } from './group-keeper.js';
 import { isGroup } from './group-names.js';
 import type { KnownOutputs } from './known-outputs.js';
 import { hasNoSoundCard, NoCardWatch } from './no-card.js';
+import type { SoundCommand } from './setting-plan.js';
 import { StartVolumes } from './start-volumes.js';
 import type { SoundState } from './state.js';
 

@@ -29,7 +29,8 @@ const PROFILES_MAX = 128;
 /** PA_SINK_NETWORK in libpulse's def.h. */
 const SINK_NETWORK = 0x8;
 
-const SINK_STATES = ['running', 'idle', 'suspended'] as const;
+/** By the state of a sink or a source. */
+export const DEVICE_STATES = ['running', 'idle', 'suspended'] as const;
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
@@ -67,14 +68,14 @@ export class ClientProps {
 }
 
 /** A record to be encoded: absent fields are undefined, which JSON.stringify leaves out. */
-type Encodable<R> = { readonly [K in keyof R]: object extends Pick<R, K> ? R[K] | undefined : R[K] };
+export type Encodable<R> = { readonly [K in keyof R]: object extends Pick<R, K> ? R[K] | undefined : R[K] };
 
-function optional(value: string | undefined): string | undefined {
+export function optional(value: string | undefined): string | undefined {
   return value || undefined;
 }
 
-function portsOf(info: SinkInfo): PortRecord[] {
-  return info.ports.map((port) => ({
+export function portsOf(ports: SinkInfo['ports']): PortRecord[] {
+  return ports.map((port) => ({
     name: port.name,
     description: port.description ?? port.name,
     available: PORT_STATES[port.available] ?? 'unknown',
@@ -130,7 +131,7 @@ export function outputRecord(
     label,
     muted: info.muted,
     volume: levelOf(info.volume),
-    state: SINK_STATES[info.state ?? -1] ?? 'unknown',
+    state: DEVICE_STATES[info.state ?? -1] ?? 'unknown',
     default: isDefault,
     driver: optional(info.driver),
     active_port: optional(info.activePort),
@@ -138,7 +139,7 @@ export function outputRecord(
     props: wish.label === undefined ? props : withoutNick(props),
     // Silence has no balance of its own, so the remembered one is shown.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
-    ports: info.ports.length > 0 ? portsOf(info) : undefined,
+    ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: optional(card),
     volume_limit: volumeLimit,
     hidden: wish.hidden,

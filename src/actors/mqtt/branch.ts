@@ -25,6 +25,7 @@ const WHOLE: readonly (readonly [topic: string, resource: Resource])[] = [
 /** Collections with a topic for each record, which is made of the record's key and name. */
 const EACH: Partial<Readonly<Record<Collection, (key: string, name: string) => string>>> = {
   'audio.outputs': (_key, name) => `audio/outputs/${topicLevel(name)}`,
+  'audio.inputs': (_key, name) => `audio/inputs/${topicLevel(name)}`,
   'audio.cards': (_key, name) => `audio/cards/${topicLevel(name)}`,
   players: (key) => `players/${topicLevel(playerName(key))}`,
   'systemd.services': (key) => `services/${key.split('/').map(topicLevel).join('/')}`,
@@ -33,10 +34,11 @@ const EACH: Partial<Readonly<Record<Collection, (key: string, name: string) => s
 /**
  * Collections in which several records may have one name, by the parameter that names a record in a request.
  */
-const SHARED_NAMES = { output: 'audio.outputs', card: 'audio.cards' } as const satisfies Record<
-  string,
-  Collection
->;
+const SHARED_NAMES = {
+  output: 'audio.outputs',
+  input: 'audio.inputs',
+  card: 'audio.cards',
+} as const satisfies Record<string, Collection>;
 
 export type NamedThing = keyof typeof SHARED_NAMES;
 
@@ -48,7 +50,7 @@ export interface NamedRecord<T> {
 
 /** Collections whose records become entities in Home Assistant. */
 const ENTITY_COLLECTIONS: readonly Collection[] = [
-  ...(['audio.server', 'audio.outputs', 'audio.cards', 'systemd.services'] as const),
+  ...(['audio.server', 'audio.outputs', 'audio.inputs', 'audio.cards', 'systemd.services'] as const),
   ...(['players', 'upgrade', 'bluetooth'] as const),
 ];
 

@@ -163,7 +163,7 @@ export function withReferences(
 }
 
 function isNamedThing(parameter: string): parameter is NamedThing {
-  return parameter === 'output' || parameter === 'card';
+  return parameter === 'output' || parameter === 'input' || parameter === 'card';
 }
 
 /** Without an operation the request will be refused, so it supersedes nothing. */

@@ -6,6 +6,7 @@ import type {
   AudioServerRecord,
   BluetoothRecord,
   CardRecord,
+  InputRecord,
   OutputRecord,
   PlayerRecord,
   ServiceRecord,
@@ -39,7 +40,7 @@ type Condition = readonly [topic: string, expression: string];
 
 /** How the keys of the entities begin that show a backend's records. */
 const KEYS: Partial<Readonly<Record<Backend, readonly string[]>>> = {
-  audio: ['output_', 'card_', 'default_output'],
+  audio: ['output_', 'input_', 'card_', 'default_output'],
   systemd: ['unit_'],
   players: ['player_'],
   power: ['reboot', 'power_off'],
@@ -56,6 +57,7 @@ export function entitiesOf(node: DisplayedNode): Entities {
   const { branch } = node;
   const drafts = [
     ...outputsOf(branch).flatMap((output) => outputEntities(node, output)),
+    ...inputsOf(branch).flatMap((input) => inputEntities(node, input)),
     ...defaultOutput(node),
     ...cardEntities(node),
     ...branch.records<ServiceRecord>('systemd.services').flatMap((service) => unitEntities(node, service)),
@@ -79,6 +81,18 @@ function outputsOf(branch: Branch): readonly DisplayedOutput[] {
   const labels = new UniqueNames();
   return branch.named<OutputRecord>('output').map(({ name, record }) => {
     return { name, label: labels.assign(record.id, displayName(record.label) || displayName(name)), record };
+  });
+}
+
+interface DisplayedInput {
+  readonly name: string;
+  readonly label: string;
+}
+
+function inputsOf(branch: Branch): readonly DisplayedInput[] {
+  const labels = new UniqueNames();
+  return branch.named<InputRecord>('input').map(({ name, record: { id, description } }) => {
+    return { name, label: labels.assign(id, displayName(description) || displayName(name)) };
   });
 }
 
@@ -150,23 +164,48 @@ function select(
 
 const PERCENT = '(value_json.volume * 100) | round';
 
-function outputEntities(
-  { topic, control }: DisplayedNode,
-  { name, label, record }: DisplayedOutput,
-): readonly Draft[] {
-  const stem = `output_${slugOf(name)}`;
-  const state = { state_topic: `${topic}/audio/outputs/${topicLevel(name)}` };
+/** A thing of sound with a volume and a mute: `key` and `topic` are its own, `max` is in percent. */
+interface LoudThing {
+  readonly key: string;
+  readonly topic: string;
+  readonly label: string;
+  readonly max: number;
+  readonly icons: readonly [volume: string, mute: string];
+}
+
+function outputEntities(node: DisplayedNode, { name, label, record }: DisplayedOutput): readonly Draft[] {
+  return loudEntities(node, {
+    key: `output_${slugOf(name)}`,
+    topic: `audio/outputs/${topicLevel(name)}`,
+    label,
+    // Home Assistant ignores a value above its maximum and logs an error.
+    max: Math.round((record.volume_limit ?? 1) * 100),
+    icons: ['mdi:volume-high', 'mdi:volume-mute'],
+  });
+}
+
+function inputEntities(node: DisplayedNode, { name, label }: DisplayedInput): readonly Draft[] {
+  return loudEntities(node, {
+    key: `input_${slugOf(name)}`,
+    topic: `audio/inputs/${topicLevel(name)}`,
+    label,
+    max: 100,
+    icons: ['mdi:microphone', 'mdi:microphone-off'],
+  });
+}
+
+function loudEntities({ topic, control }: DisplayedNode, thing: LoudThing): readonly Draft[] {
+  const { key, label, max, icons } = thing;
+  const state = { state_topic: `${topic}/${thing.topic}` };
   const set = { command_topic: `${state.state_topic}/set` };
-  // Home Assistant ignores a value above its maximum and logs an error.
-  const max = Math.round((record.volume_limit ?? 1) * 100);
   // A slider needs a maximum above its minimum: where no volume but silence is allowed there is nothing to
   // set.
   const isSettable = control && max > 0;
   const slider = { command_template: '{"volume": {{ value / 100 }}}', min: 0, max, step: 1, mode: 'slider' };
   const value = ifJson(isSettable ? `[${PERCENT}, ${max}] | min` : PERCENT);
-  const percent = { ...state, value_template: value, unit_of_measurement: '%', icon: 'mdi:volume-high' };
+  const percent = { ...state, value_template: value, unit_of_measurement: '%', icon: icons[0] };
   const isMuted = ifJson("'ON' if value_json.muted else 'OFF'");
-  const mute = { ...state, value_template: isMuted, icon: 'mdi:volume-mute' };
+  const mute = { ...state, value_template: isMuted, icon: icons[1] };
   const onOff = {
     state_on: 'ON',
     state_off: 'OFF',
@@ -176,8 +215,8 @@ function outputEntities(
   const number = isSettable ? 'number' : 'sensor';
   const toggle = control ? 'switch' : 'binary_sensor';
   return [
-    [`${stem}_volume`, number, `${label} volume`, { ...percent, ...(isSettable && { ...set, ...slider }) }],
-    [`${stem}_mute`, toggle, `${label} mute`, { ...mute, ...(control && { ...set, ...onOff }) }],
+    [`${key}_volume`, number, `${label} volume`, { ...percent, ...(isSettable && { ...set, ...slider }) }],
+    [`${key}_mute`, toggle, `${label} mute`, { ...mute, ...(control && { ...set, ...onOff }) }],
   ];
 }
 

@@ -15,6 +15,8 @@ export const EVENTS = {
   'audio.removed': 'Clients',
   'audio.output.updated': 'Outputs',
   'audio.output.removed': 'Outputs',
+  'audio.input.updated': 'Inputs',
+  'audio.input.removed': 'Inputs',
   'audio.card.updated': 'Cards',
   'audio.card.removed': 'Cards',
   'audio.level': 'AudioLevel',
@@ -95,6 +97,8 @@ const COLLECTIONS = {
   'audio.server': { backend: 'audio' },
   /** Keyed by sink index. */
   'audio.outputs': ofSound('audio.output'),
+  /** Keyed by source index. */
+  'audio.inputs': ofSound('audio.input'),
   /** Keyed by card index. */
   'audio.cards': ofSound('audio.card'),
   /** Keyed by sink input index. */
@@ -189,6 +193,7 @@ export const RESOURCES = {
   },
   'audio.server': single('audio', 'audio.server'),
   'audio.outputs': list('audio', 'audio.outputs'),
+  'audio.inputs': list('audio', 'audio.inputs'),
   'audio.clients': list('audio', 'audio.clients'),
   'audio.cards': list('audio', 'audio.cards'),
   services: list('systemd', 'systemd.services'),

@@ -8,8 +8,9 @@ import { type Failure, failed } from './result.js';
 const ROWS = {
   'bad-value': { status: 400, title: 'The value is not acceptable', of: ['audio', 'players'] },
   'no-such-output': { status: 404, title: 'There is no such output', of: ['audio'] },
+  'no-such-input': { status: 404, title: 'There is no such input', of: ['audio'] },
   'no-such-client': { status: 404, title: 'There is no such client', of: ['audio'] },
-  'no-such-port': { status: 404, title: 'The output has no such port', of: ['audio'] },
+  'no-such-port': { status: 404, title: 'There is no such port', of: ['audio'] },
   'no-such-card': { status: 404, title: 'There is no such card', of: ['audio'] },
   'no-such-profile': { status: 404, title: 'The card has no such profile', of: ['audio'] },
   'no-such-unit': { status: 404, title: 'There is no such unit', of: ['systemd'] },
@@ -23,9 +24,9 @@ const ROWS = {
   'no-cookie': { status: 404, title: 'The node has no cookie file' },
   'profile-unavailable': { status: 409, title: 'The profile is not available now', of: ['audio'] },
   'no-volume': { status: 409, title: 'The stream or output has no volume', of: ['audio'] },
-  'same-name': { status: 409, title: 'Another output has the same name', of: ['audio'] },
-  'no-ports': { status: 409, title: 'The output has no ports', of: ['audio'] },
-  'not-stereo': { status: 409, title: 'The output is not stereo', of: ['audio'] },
+  'same-name': { status: 409, title: 'Another one has the same name', of: ['audio'] },
+  'no-ports': { status: 409, title: 'There are no ports', of: ['audio'] },
+  'not-stereo': { status: 409, title: 'It is not stereo', of: ['audio'] },
   'read-only-scope': { status: 403, title: 'System-scope units are read-only', of: ['systemd'] },
   'capability-off': {
     status: 403,

@@ -172,6 +172,7 @@ function member(name: string, sets: string | false = name): MqttName {
 export type AudioTarget =
   | { readonly kind: 'server' }
   | { readonly kind: 'output'; readonly ref: string }
+  | { readonly kind: 'input'; readonly ref: string }
   | { readonly kind: 'client'; readonly ref: string };
 
 function mute<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
@@ -196,10 +197,12 @@ function volume<A extends string>(at: A, what: string, target: (params: ParamsOf
 
 const SERVER = '/audio/server';
 const OUTPUT = '/audio/outputs/{output}';
+const INPUT = '/audio/inputs/{input}';
 const CLIENT = '/audio/clients/{sink}';
 
 const serverTarget = (): AudioTarget => ({ kind: 'server' });
 const outputTarget = ({ output: ref }: ParamsOf<typeof OUTPUT>): AudioTarget => ({ kind: 'output', ref });
+const inputTarget = ({ input: ref }: ParamsOf<typeof INPUT>): AudioTarget => ({ kind: 'input', ref });
 const clientTarget = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kind: 'client', ref });
 
 const BLUETOOTH = '/bluetooth';
@@ -246,6 +249,7 @@ const TABLE = {
   audio: published('/audio', 'The whole state of the sound server', 'Audio'),
   audioServer: published('/audio/server', 'The sound server', 'AudioServer'),
   outputs: published('/audio/outputs', 'The outputs', 'Outputs'),
+  inputs: published('/audio/inputs', 'The inputs', 'Inputs'),
   cards: published('/audio/cards', 'The sound cards', 'Cards'),
   clients: published('/audio/clients', 'The clients, which are streams of sound', 'Clients'),
   muteServer: mute(SERVER, 'the default output', serverTarget),
@@ -274,6 +278,19 @@ const TABLE = {
     mqtt: [member('port')],
   }),
   setOutputBalance: post('audio', OUTPUT, 'balance', 'Sets the balance of an output between left and right', {
+    body: 'balance',
+    mqtt: [member('balance')],
+  }),
+  muteInput: mute(INPUT, 'an input', inputTarget),
+  setInputVolume: volume(INPUT, 'an input', inputTarget),
+  setDefaultInput: post('audio', INPUT, 'default', 'Makes an input the default', {
+    mqtt: [{ by: 'member', name: 'default', isBare: true, sets: 'default input' }],
+  }),
+  setInputPort: post('audio', INPUT, 'port', 'Switches an input to one of its ports', {
+    body: 'port',
+    mqtt: [member('port')],
+  }),
+  setInputBalance: post('audio', INPUT, 'balance', 'Sets the balance of an input between left and right', {
     body: 'balance',
     mqtt: [member('balance')],
   }),

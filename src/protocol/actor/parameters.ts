@@ -3,6 +3,7 @@
 /** A parameter of a path is an id or a name, a name alone, or one of these words. */
 export const PARAMETERS = {
   output: 'id or name',
+  input: 'id or name',
   card: 'id or name',
   sink: 'id or name',
   player: 'name',

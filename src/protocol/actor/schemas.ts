@@ -139,6 +139,22 @@ export const OutputRecord = closed({
   group: Type.Optional(Type.Array(Type.String(), { description: 'names of the outputs that it stands for' })),
 });
 
+export const InputRecord = closed({
+  id: Type.Integer({ minimum: 0 }),
+  name: Type.String(),
+  description: Type.String(),
+  muted: Type.Boolean(),
+  volume: Volume,
+  state: oneOf('running', 'idle', 'suspended', 'unknown'),
+  default: Type.Boolean(),
+  driver: Type.Optional(Type.String()),
+  active_port: Type.Optional(Type.String()),
+  ports: Type.Optional(Type.Array(PortRecord)),
+  card: Type.Optional(Type.String({ description: 'name of its card' })),
+  props: StringMap,
+  balance: Type.Number({ minimum: -1, maximum: 1 }),
+});
+
 export const ProfileRecord = closed({
   name: Type.String(),
   description: Type.String(),
@@ -387,6 +403,8 @@ export const COMPONENTS = {
   Output: OutputRecord,
   Port: PortRecord,
   Outputs: Type.Array(OutputRecord),
+  Input: InputRecord,
+  Inputs: Type.Array(InputRecord),
   Card: CardRecord,
   Profile: ProfileRecord,
   Cards: Type.Array(CardRecord),
@@ -435,6 +453,7 @@ export type AudioServerRecord = Static<typeof AudioServerRecord>;
 export type AudioRecord = Static<typeof AudioRecord>;
 export type PortRecord = Static<typeof PortRecord>;
 export type OutputRecord = Static<typeof OutputRecord>;
+export type InputRecord = Static<typeof InputRecord>;
 export type ProfileRecord = Static<typeof ProfileRecord>;
 export type CardRecord = Static<typeof CardRecord>;
 export type ClientRecord = Static<typeof ClientRecord>;

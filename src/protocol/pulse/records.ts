@@ -237,6 +237,7 @@ export const CARD_INFO = {
 
 export type ServerInfo = RecordOf<typeof SERVER_INFO>;
 export type SinkInfo = RecordOf<typeof SINK_INFO>;
+export type SourceInfo = RecordOf<typeof SOURCE_INFO>;
 export type SinkInputInfo = RecordOf<typeof SINK_INPUT_INFO>;
 export type ModuleInfo = RecordOf<typeof MODULE_INFO>;
 export type CardInfo = RecordOf<typeof CARD_INFO>;

@@ -24,20 +24,20 @@ const TYPE_SHIFT = 4;
 
 /** A hint that something happened: the server merges and drops events, so the present state must be read. */
 export interface SubscriptionEvent {
-  readonly facility: (typeof FACILITIES)[number];
+  readonly facility: Facility;
   readonly type: (typeof TYPES)[number];
   /** The object's index; the server itself has none. */
   readonly index: number | undefined;
 }
 
-/**
- * Sinks, sink inputs, the server and cards. Other events (each run of pactl makes three client events) are
- * noise here.
- */
-export const AUDIO_MASK = (['sink', 'sink-input', 'server', 'card'] as const).reduce(
-  (mask, facility) => mask | (1 << FACILITIES.indexOf(facility)),
-  0,
-);
+type Facility = (typeof FACILITIES)[number];
+
+function maskOf(...facilities: readonly Facility[]): number {
+  return facilities.reduce((mask, facility) => mask | (1 << FACILITIES.indexOf(facility)), 0);
+}
+
+/** Other events are noise here: each run of pactl makes three client events. */
+export const AUDIO_MASK = maskOf('sink', 'source', 'sink-input', 'server', 'card');
 
 /** Decodes an event's word and index. Throws WireError for a word that no server may send. */
 export function decodeEvent(word: number, object: number): SubscriptionEvent {

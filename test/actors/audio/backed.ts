@@ -9,6 +9,7 @@ import type {
   AudioServerRecord,
   CardRecord,
   ClientRecord,
+  InputRecord,
   OutputRecord,
 } from '../../../src/protocol/actor/schemas.js';
 import type { AudioSettings } from '../../../src/protocol/actor/settings.js';
@@ -45,6 +46,14 @@ class AudioRecorder extends Recorder {
   client(ref: string | number): ClientRecord | undefined {
     const clients = this.all<ClientRecord>('audio.clients');
     return clients.find(({ id, name }) => ref === id || ref === name);
+  }
+
+  inputs(): readonly InputRecord[] {
+    return this.all('audio.inputs');
+  }
+
+  input(name: string): InputRecord | undefined {
+    return this.inputs().find((each) => each.name === name);
   }
 
   cards(): readonly CardRecord[] {

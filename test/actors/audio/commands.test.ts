@@ -3,14 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { planCommand, sinkOf } from '../../../src/actors/audio/commands.js';
 import {
   channelsAt,
-  planCommand,
   type SettingPlan,
   type SoundCommand,
-  sinkOf,
   volumeAfter,
-} from '../../../src/actors/audio/commands.js';
+} from '../../../src/actors/audio/setting-plan.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
 import { levelOf, RAW_MAX, RAW_NORM, rawOf, rememberBalance } from '../../../src/protocol/pulse/volume.js';
@@ -46,7 +45,7 @@ const set = (command: Volume, index: number, volume: number[], balance?: number[
   kind: 'set',
   setting: { command, args: { index, volume } },
   after: { of: command === 'SET_SINK_VOLUME' ? 'sink' : 'sink-input', index },
-  ...(balance && { remember: { sink: index, balance } }),
+  ...(balance && { remember: balance }),
 });
 type Volume = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
 

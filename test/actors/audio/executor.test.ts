@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { SoundCommand } from '../../../src/actors/audio/commands.js';
 import { type CommandTiming, Executor, type Performer } from '../../../src/actors/audio/executor.js';
 import type { ReadRequest } from '../../../src/actors/audio/refetch.js';
+import type { SoundCommand } from '../../../src/actors/audio/setting-plan.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { streamMoves } from '../../../src/actors/audio/stream-moves.js';
 import { systemClock } from '../../../src/host/clock.js';

@@ -3,8 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { planCommand, type Setting, type SoundCommand } from '../../../src/actors/audio/commands.js';
+import { planCommand } from '../../../src/actors/audio/commands.js';
 import { LimitGuard } from '../../../src/actors/audio/limit-guard.js';
+import type { Setting, SoundCommand } from '../../../src/actors/audio/setting-plan.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
 import { RAW_NORM } from '../../../src/protocol/pulse/volume.js';

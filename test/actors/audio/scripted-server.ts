@@ -16,6 +16,7 @@ const EVENT = {
   sinkNew: 0x00,
   sinkChange: 0x10,
   sinkRemove: 0x20,
+  sourceChange: 0x11,
   inputNew: 0x02,
   inputChange: 0x12,
   inputRemove: 0x22,

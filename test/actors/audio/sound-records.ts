@@ -1,7 +1,8 @@
 // Sound server records for tests of the pure parts: those of the scripted server as the daemon reads them,
 // and a test sets a few fields.
 
-import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
+import type { ServerInfo, SinkInfo, SinkInputInfo, SourceInfo } from '../../../src/protocol/pulse/records.js';
+import { type SourceBytes, source } from '../../protocol/pulse/bytes.js';
 import { decode } from '../../protocol/pulse/decoded.js';
 import { bytesOf } from './scripted-server.js';
 
@@ -13,3 +14,6 @@ export const sinkInfo = (index: number, name: string, fields: Partial<SinkInfo> 
 
 export const inputInfo = (index: number, name: string, fields: Partial<SinkInputInfo> = {}): SinkInputInfo =>
   Object.assign(decode('GET_SINK_INPUT_INFO', bytesOf.input(index, name)), fields);
+
+export const sourceInfo = (index: number, name: string, fields: SourceBytes = {}): SourceInfo =>
+  decode('GET_SOURCE_INFO', source({ index, name, ...fields }));

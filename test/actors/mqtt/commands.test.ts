@@ -102,6 +102,7 @@ test('the filters fit commands only', () => {
   assert.deepEqual([...COMMAND_FILTERS].sort(), [
     'audio/cards/+/set',
     'audio/clients/+/set',
+    'audio/inputs/+/set',
     'audio/outputs/+/set',
     'audio/server/set',
     'bluetooth/set',

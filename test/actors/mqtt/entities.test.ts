@@ -73,6 +73,28 @@ test('of two things of one name the later one has its id in keys, names and opti
   assert.equal(new Set(ids).size, ids.length);
 });
 
+test('an input is a slider and a switch by its description, and two of one name can be told apart', () => {
+  const input = (id: number) =>
+    put('audio.inputs', `${id}`, { id, name: 'mike', description: 'Microphone', volume: 0.5, muted: false });
+  const keysOf = (control: boolean) =>
+    Object.values(new AnnouncedNode({ control }, [...WHOLE_NODE, input(4), input(5)]).message().components)
+      .filter(({ unique_id: id }) => String(id).includes('_input_'))
+      .map(({ platform, name, command_topic: command, state_topic: state }) => {
+        const topic = String(state).slice(String(state).indexOf('inputs/'));
+        return `${platform} ${name}: ${topic}${command === undefined ? '' : ', set'}`;
+      });
+  assert.deepEqual(keysOf(true).sort(), [
+    'number Microphone #5 volume: inputs/mike %235, set',
+    'number Microphone volume: inputs/mike, set',
+    'switch Microphone #5 mute: inputs/mike %235, set',
+    'switch Microphone mute: inputs/mike, set',
+  ]);
+  assert.deepEqual(
+    keysOf(false).map((text) => text.split(' ', 1)[0]),
+    ['binary_sensor', 'sensor', 'binary_sensor', 'sensor'],
+  );
+});
+
 test('players and Bluetooth devices of one name can be told apart', () => {
   const players = ['a', 'b'].map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));
   const devices = ['AA:BB:CC:DD:EE:01', 'AA:BB:CC:DD:EE:02'].map((address) => ({ address, name: 'Box' }));

@@ -1,8 +1,9 @@
-// A scripted sound server with one card of two profiles and one output of two ports, both of which it
-// switches: no sound server has a card on a machine without sound hardware. Real cards: the emulated machine.
+// A scripted sound server with one card of two profiles, and one output and one input of two ports, all of
+// which it switches: no sound server has a card on a machine without sound hardware. Real cards: the emulated
+// machine.
 
 import { but, bytesOf, COMMAND, event, scriptedServer } from '../../actors/audio/scripted-server.js';
-import { props, text, textProp, u32 } from '../../protocol/pulse/bytes.js';
+import { props, source, text, textProp, u32 } from '../../protocol/pulse/bytes.js';
 import type { Ending } from '../daemon.js';
 
 const CARD = 3;
@@ -30,12 +31,16 @@ function cardFields(active: string) {
 export type CardServer = Awaited<ReturnType<typeof startCardServer>>;
 
 export async function startCardServer(t: Ending) {
-  const now = { profile: 'stereo', port: 'speakers', hasCard: true };
+  const now = { profile: 'stereo', port: 'speakers', inputPort: 'rear', hasCard: true };
+  const inputPorts = ['rear', 'front'].map((name) => [text(name), text(null), u32(0), u32(2)].flat());
+  const input = () => source({ name: 'line-in', ports: inputPorts, activePort: now.inputPort });
   const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: PORTS, activePort: now.port });
   const textIn = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
   const handler = but({
     [COMMAND.getSinks]: ({ tag }, responder) => responder.reply(tag, sink()),
     [COMMAND.getSink]: ({ tag }, responder) => responder.reply(tag, sink()),
+    [COMMAND.getSources]: ({ tag }, responder) => responder.reply(tag, input()),
+    [COMMAND.getSource]: ({ tag }, responder) => responder.reply(tag, input()),
     [COMMAND.getCards]: ({ tag }, responder) =>
       now.hasCard ? responder.reply(tag, cardFields(now.profile)) : responder.reply(tag),
     [COMMAND.getCard]: ({ tag }, responder) =>
@@ -43,6 +48,10 @@ export async function startCardServer(t: Ending) {
     [COMMAND.setCardProfile]: ({ tag, fields }, responder) => {
       now.profile = textIn(fields);
       return Buffer.concat([responder.reply(tag), event('cardChange', CARD)]);
+    },
+    [COMMAND.setSourcePort]: ({ tag, fields }, responder) => {
+      now.inputPort = textIn(fields);
+      return responder.reply(tag);
     },
     [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {
       now.port = textIn(fields);

@@ -6,6 +6,7 @@ import { lacks } from '../../tools/requirements.js';
 import { BLUETOOTH_ROWS } from './bluetooth-rows.js';
 import { HOUSE_PROGRAMS, type House, startHouse } from './house.js';
 import { HTTP_ROWS } from './http-rows.js';
+import { INPUT_ROWS } from './input-rows.js';
 import { PLAYER_ROWS } from './player-rows.js';
 import { declareRows } from './row.js';
 import { SOUND_ROWS } from './sound-rows.js';
@@ -22,5 +23,6 @@ describe('the built daemon', { skip: lacks({ programs: HOUSE_PROGRAMS }) }, () =
   });
   const node = (): House => started ?? assert.fail('it has not been started');
 
-  for (const rows of [HTTP_ROWS, SOUND_ROWS, UNIT_ROWS, PLAYER_ROWS, BLUETOOTH_ROWS]) declareRows(rows, node);
+  for (const rows of [HTTP_ROWS, SOUND_ROWS, INPUT_ROWS, UNIT_ROWS, PLAYER_ROWS, BLUETOOTH_ROWS])
+    declareRows(rows, node);
 });

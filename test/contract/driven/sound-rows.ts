@@ -21,7 +21,7 @@ const outputOf = async ({ house }: House, name: string): Promise<OutputRecord> =
 };
 
 /** Waits until pactl prints what fits. */
-const pactl = ({ sound }: House, fits: RegExp, ...args: readonly string[]): Promise<boolean> =>
+export const pactl = ({ sound }: House, fits: RegExp, ...args: readonly string[]): Promise<boolean> =>
   until(`pactl ${args.join(' ')} prints ${fits}`, async () => fits.test(await sound.pactl(...args)));
 
 /** Runs `act` while a stream called News plays to `living`. */

@@ -7,6 +7,7 @@ import { OPERATIONS, type OperationName } from '../../../src/protocol/actor/oper
 import { BLUETOOTH_ROWS } from './bluetooth-rows.js';
 import { BROKER_ROWS } from './broker-rows.js';
 import { HTTP_ROWS } from './http-rows.js';
+import { INPUT_ROWS } from './input-rows.js';
 import { NETWORK_ROWS } from './network-rows.js';
 import { PLAYER_ROWS } from './player-rows.js';
 import { REQUIRED } from './row.js';
@@ -17,6 +18,7 @@ import { UNIT_ROWS } from './unit-rows.js';
 const ROWS = {
   'http-rows.ts': HTTP_ROWS,
   'sound-rows.ts': SOUND_ROWS,
+  'input-rows.ts': INPUT_ROWS,
   'unit-rows.ts': UNIT_ROWS,
   'player-rows.ts': PLAYER_ROWS,
   'bluetooth-rows.ts': BLUETOOTH_ROWS,

@@ -139,3 +139,46 @@ export function sink(change: Partial<typeof SINK> = {}): number[] {
     format(1),
   ].flat();
 }
+
+const SOURCE = {
+  index: 4,
+  name: 'mike',
+  description: 'Microphone' as string | null,
+  monitorOf: NONE,
+  volumes: volumes(65536, 65536),
+  state: 1,
+  ports: [] as readonly Bytes[],
+  activePort: null as string | null,
+};
+
+export type SourceBytes = Partial<typeof SOURCE>;
+
+export function source(change: SourceBytes = {}): number[] {
+  const its = { ...SOURCE, ...change };
+  return [
+    u32(its.index),
+    text(its.name),
+    text(its.description),
+    spec(5, 2, 48000),
+    map(1, 2),
+    u32(1),
+    its.volumes,
+    bool(false),
+    u32(its.monitorOf),
+    text(its.monitorOf === NONE ? null : 'living'),
+    usec(0, 0),
+    text('alsa'),
+    u32(0),
+    props(textProp('device.class', 'sound')),
+    usec(0, 0),
+    volume(65536),
+    u32(its.state),
+    u32(65537),
+    u32(NONE),
+    u32(its.ports.length),
+    its.ports.flat(),
+    text(its.activePort),
+    u8(1),
+    format(1),
+  ].flat();
+}

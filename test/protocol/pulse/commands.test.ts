@@ -32,7 +32,7 @@ const ROWS: readonly Row[] = [
   ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, sent('0000000f', '0000001d', '4c 01020304')],
   ['GET_SINK_INPUT_INFO_LIST', {}, sent('0000000a', '0000001e')],
   ['GET_SOURCE_OUTPUT_INFO_LIST', {}, sent('0000000a', '00000020')],
-  ['SUBSCRIBE', { mask: AUDIO_MASK }, sent('0000000f', '00000023', '4c 00000285')],
+  ['SUBSCRIBE', { mask: AUDIO_MASK }, sent('0000000f', '00000023', '4c 00000287')],
   [
     'SET_SINK_VOLUME',
     { index: 1, volume: [0x10000, 0x8000] },

@@ -1,0 +1,36 @@
+// Turns a source of the sound server into the record of an input that clients see (docs/http-api.md,
+// "Input"). Pure.
+
+import type { InputRecord } from '../../protocol/actor/schemas.js';
+import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
+import type { KnownSource } from './sources.js';
+import { type ClientProps, DEVICE_STATES, type Encodable, optional, portsOf } from './view.js';
+
+/** The parts of an input's record that do not come from its source. */
+export interface InputSurroundings {
+  readonly isDefault: boolean;
+  readonly card: string | undefined;
+}
+
+export function inputRecord(
+  { info, balance }: KnownSource,
+  { isDefault, card }: InputSurroundings,
+  clientProps: ClientProps,
+): Encodable<InputRecord> {
+  return {
+    id: info.index,
+    name: info.name,
+    description: info.description || info.name,
+    muted: info.muted,
+    volume: levelOf(info.volume),
+    state: DEVICE_STATES[info.state ?? -1] ?? 'unknown',
+    default: isDefault,
+    driver: optional(info.driver),
+    active_port: optional(info.activePort),
+    ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
+    card: optional(card),
+    props: clientProps.of(info.props).props,
+    // Silence has no balance of its own, so the remembered one is shown.
+    balance: balanceOf(balance ?? info.volume, info.channelMap),
+  };
+}

@@ -1,0 +1,83 @@
+// The inputs of the sound server as last read: its sources that are no monitors. Pure. It does not decide
+// what their records look like (input-record.ts).
+
+import type { SourceInfo } from '../../protocol/pulse/records.js';
+import { type Balance, rememberBalance } from '../../protocol/pulse/volume.js';
+
+/** Inputs that are known; others are left out until one of these goes. */
+export const SOURCES_MAX_RECORDS = 16;
+
+/** An input together with its balance, which a reading of silent channels would lose. */
+export interface KnownSource {
+  readonly info: SourceInfo;
+  readonly balance: Balance | undefined;
+}
+
+export class Sources {
+  readonly #known = new Map<number, KnownSource>();
+  readonly #leftOut = new Set<number>();
+  /** Called when a record may differ from what was published. */
+  readonly #onChange: () => void;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** By id, in ascending order. */
+  get all(): readonly KnownSource[] {
+    return [...this.#known.values()].sort((a, b) => a.info.index - b.info.index);
+  }
+
+  /** How many inputs there are above SOURCES_MAX_RECORDS. */
+  get leftOut(): number {
+    return this.#leftOut.size;
+  }
+
+  byId(index: number): KnownSource | undefined {
+    return this.#known.get(index);
+  }
+
+  put(info: SourceInfo): void {
+    const { index, monitorOfSink, volume } = info;
+    if (monitorOfSink !== undefined) return;
+    // An index may have come to belong to another source whose predecessor's removal was missed.
+    const known = this.#known.get(index);
+    const before = known?.info.name === info.name ? known : undefined;
+    if (known === undefined && this.#known.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
+    else this.#known.set(index, { info, balance: rememberBalance(before?.balance, volume) });
+    this.#onChange();
+  }
+
+  /** Stores a balance as it was set, because silent channels do not show it. */
+  putBalance(index: number, balance: Balance): void {
+    const known = this.#known.get(index);
+    if (known !== undefined) this.#known.set(index, { ...known, balance });
+  }
+
+  remove(index: number): void {
+    const wasLeftOut = this.#leftOut.delete(index);
+    if (this.#known.delete(index) || wasLeftOut) this.#onChange();
+  }
+
+  /**
+   * Replaces all inputs by a list, except those in `past`, which were removed after the list was made.
+   */
+  replace(list: readonly SourceInfo[], past: ReadonlySet<number>): void {
+    const live = list.filter(({ index }) => !past.has(index));
+    const indices = new Set(live.map(({ index }) => index));
+    for (const index of [...this.#known.keys()]) if (!indices.has(index)) this.remove(index);
+    this.#leftOut.clear();
+    for (const info of live) this.put(info);
+  }
+
+  /** By id, else by exact name. */
+  find(ref: string): KnownSource | undefined {
+    const byId = /^(?:0|[1-9]\d{0,9})$/.test(ref) ? this.#known.get(Number(ref)) : undefined;
+    return byId ?? this.all.find(({ info }) => info.name === ref);
+  }
+
+  clear(): void {
+    this.#known.clear();
+    this.#leftOut.clear();
+  }
+}

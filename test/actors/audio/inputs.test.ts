@@ -1,0 +1,131 @@
+// Inputs on real sound servers of both kinds: what they look like, what commands do to them, and their bound.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { planCommand } from '../../../src/actors/audio/commands.js';
+import { SoundPublisher } from '../../../src/actors/audio/publisher.js';
+import { SOURCES_MAX_RECORDS } from '../../../src/actors/audio/sources.js';
+import { SoundState } from '../../../src/actors/audio/state.js';
+import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
+import type { InputRecord } from '../../../src/protocol/actor/schemas.js';
+import { source, text, u32, volumes } from '../../protocol/pulse/bytes.js';
+import { SOUND_SERVERS } from '../../sound/servers.js';
+import { until } from '../../until.js';
+import { faultOf, Recorder } from '../recorder.js';
+import { backed, connected } from './backed.js';
+import { but, COMMAND, event } from './scripted-server.js';
+import { serverInfo, sourceInfo } from './sound-records.js';
+
+const MIKE: AudioTarget = { kind: 'input', ref: 'mike' };
+
+for (const { kind, skip, start } of SOUND_SERVERS) {
+  describe(`with ${kind}, an input`, { skip, concurrency: 2 }, () => {
+    async function begun(t: TestContext) {
+      const server = await start();
+      t.after(() => server.stop());
+      const { backend, recorder } = backed(t, server.socketPath, {}, server.directory);
+      await until('the backend is up', () => recorder.up);
+      await server.addInput('mike');
+      await until('the input is there', () => recorder.input('mike'));
+      const mike = () => recorder.input('mike') ?? assert.fail('the input is gone');
+      const run = async (command: AudioCommand) =>
+        assert.equal(faultOf(await backend.handle(command)), 'none');
+      const refused = async (command: AudioCommand) => faultOf(await backend.handle(command));
+      return { server, recorder, mike, run, refused };
+    }
+
+    test('has a record, which no monitor has, and which goes with it', async (t) => {
+      const { server, recorder, mike } = await begun(t);
+      assert.deepEqual(
+        recorder.inputs().map(({ name }) => name),
+        ['mike'],
+      );
+      const { muted, volume, balance, ports, state } = mike();
+      assert.deepEqual([muted, volume, balance, ports], [false, 1, 0, undefined]);
+      assert.match(state, /idle|suspended/);
+      await server.pactl('set-source-volume', 'mike', '40%');
+      await until('the change is seen', () => mike().volume === 0.4);
+      await server.removeInput('mike');
+      await until('its record is gone', () => recorder.inputs().length === 0);
+    });
+
+    test('has the volume, mute and balance of commands when they are answered', async (t) => {
+      const { mike, run } = await begun(t);
+      await run({ do: 'balance', input: 'mike', balance: -0.5 });
+      await run({ do: 'volume', target: MIKE, volume: 0.4 });
+      await run({ do: 'delta', target: MIKE, delta: -0.1 });
+      await run({ do: 'mute', target: MIKE });
+      assert.deepEqual([mike().volume, mike().balance, mike().muted], [0.3, -0.5, true]);
+      await run({ do: 'volume', target: MIKE, volume: 0 });
+      assert.equal(mike().balance, -0.5);
+      await run({ do: 'volume', target: { kind: 'input', ref: String(mike().id) }, volume: 0.6 });
+      assert.deepEqual([mike().volume, mike().balance], [0.6, -0.5]);
+    });
+
+    test('becomes the default, and is no other one', async (t) => {
+      const { server, recorder, mike, run } = await begun(t);
+      await server.addInput('line');
+      await until('both are there', () => recorder.inputs().length === 2);
+      for (const name of ['line', 'mike']) {
+        await run({ do: 'default', input: name });
+        assert.equal((await server.pactl('get-default-source')).trim(), name);
+        await until(`${name} is shown as the default`, () => mike().default === (name === 'mike'));
+      }
+    });
+
+    test('that is not there, or has no ports, is refused', async (t) => {
+      const { refused } = await begun(t);
+      assert.equal(await refused({ do: 'mute', target: { kind: 'input', ref: 'none' } }), 'no-such-input');
+      assert.equal(await refused({ do: 'default', input: 'living.monitor' }), 'no-such-input');
+      assert.equal(await refused({ do: 'port', input: 'mike', port: 'line' }), 'no-ports');
+    });
+  });
+}
+
+test('of more inputs than are shown the others are left out, and are named once in the log', () => {
+  const recorder = new Recorder();
+  const publisher = new SoundPublisher(recorder);
+  const state = new SoundState();
+  state.putServer(serverInfo());
+  const sources = Array.from({ length: SOURCES_MAX_RECORDS + 2 }, (_, at) => sourceInfo(at, `mike-${at}`));
+  state.sources.replace([...sources, sourceInfo(99, 'living.monitor', { monitorOf: 0 })], new Set());
+  publisher.update(state);
+  assert.equal(recorder.all('audio.inputs').length, SOURCES_MAX_RECORDS);
+  state.sources.put(sourceInfo(3, 'mike-3', { volumes: volumes(1, 1) }));
+  publisher.update(state);
+  assert.deepEqual(recorder.logs, ['warn: too many inputs: some are left out']);
+  state.sources.replace(sources.slice(-2), new Set());
+  publisher.update(state);
+  assert.deepEqual(
+    recorder.all<InputRecord>('audio.inputs').map(({ name }) => name),
+    ['mike-16', 'mike-17'],
+  );
+});
+
+test('the port of an input is switched, and another name is refused', () => {
+  const state = new SoundState();
+  const ports = ['line', 'front'].map((name) =>
+    [text(name), text(null), u32(0), u32(2), text(null), u32(0)].flat(),
+  );
+  state.sources.put(sourceInfo(4, 'mike', { ports, activePort: 'line' }));
+  assert.deepEqual(planCommand(state, { do: 'port', input: 'mike', port: 'front' }), {
+    kind: 'set',
+    setting: { command: 'SET_SOURCE_PORT', args: { index: 4, port: 'front' } },
+    after: { of: 'source', index: 4 },
+  });
+  const refused = planCommand(state, { do: 'port', input: 'mike', port: 'rear' });
+  assert.equal(refused.kind === 'fault' && refused.fault.fault, 'no-such-port');
+});
+
+test('a default input that the server accepts and does not set is refused', async (t) => {
+  const { backend, server } = await connected(t, but({ [COMMAND.getSources]: source({ name: 'line' }) }));
+  assert.equal(server.count(COMMAND.getSource), 0);
+  assert.deepEqual(faultOf(await backend.handle({ do: 'default', input: 'line' })), 'refused');
+});
+
+test('a monitor that changes is not read', async (t) => {
+  const { server } = await connected(t);
+  server.responder.send(Buffer.concat([event('sourceChange', 77), event('inputChange', 5)]));
+  await until('the stream is read', () => server.count(COMMAND.getInput) > 0);
+  assert.equal(server.count(COMMAND.getSource), 0);
+});

@@ -1,0 +1,67 @@
+// Rows of the table (row.ts) about the inputs of the sound server: what is below /audio/inputs, and its events.
+
+import assert from 'node:assert/strict';
+import type { InputRecord } from '../../../src/protocol/actor/schemas.js';
+import type { House } from './house.js';
+import type { Row } from './row.js';
+import { pactl } from './sound-rows.js';
+
+const MICROPHONE = ['load-module', 'module-null-source', 'source_name=mike'];
+
+const microphoneOf = async ({ house }: House): Promise<InputRecord> =>
+  (await house.read<readonly InputRecord[]>('/audio/inputs')).find(({ name }) => name === 'mike') ??
+  assert.fail('there is no microphone');
+
+/** Runs `act` while there is an input called mike. */
+async function withMicrophone(node: House, act: () => Promise<void>): Promise<void> {
+  const module = (await node.sound.pactl(...MICROPHONE)).trim();
+  try {
+    await node.house.becomes<readonly InputRecord[]>('/audio/inputs', (all) =>
+      all.some(({ name }) => name === 'mike'),
+    );
+    await act();
+  } finally {
+    await node.sound.pactl('unload-module', module);
+  }
+}
+
+export const INPUT_ROWS: readonly Row<House>[] = [
+  {
+    drives: [
+      ...(['operation inputs', 'operation muteInput', 'operation setInputVolume'] as const),
+      ...(['operation setInputBalance', 'operation setDefaultInput', 'event audio.input.updated'] as const),
+    ],
+    title: 'volume, mute and balance reach an input, which becomes the default, and are events',
+    run: (node) =>
+      withMicrophone(node, async () => {
+        await node.house.post('/audio/inputs/mike/volume', { volume: 0.4 });
+        await node.house.post('/audio/inputs/mike/balance', { balance: -1 });
+        await node.house.post('/audio/inputs/mike/mute');
+        await node.house.post('/audio/inputs/mike/default');
+        await pactl(node, / 40% [\s\S]*balance -1\.00/, 'get-source-volume', 'mike');
+        await pactl(node, /yes/, 'get-source-mute', 'mike');
+        await pactl(node, /^mike$/m, 'get-default-source');
+        const { volume, balance, muted, default: isDefault } = await microphoneOf(node);
+        assert.deepEqual([volume, balance, muted, isDefault], [0.4, -1, true, true]);
+        await node.house.event('audio.input.updated', (data) => data.includes('"muted":true'));
+      }),
+  },
+  {
+    drives: ['event audio.input.removed'],
+    title: 'an input that goes is an event',
+    run: async (node) => {
+      await withMicrophone(node, async () => undefined);
+      await node.house.event('audio.input.removed', (data) => data.includes('"mike"'));
+    },
+  },
+  {
+    drives: ['operation setInputPort'],
+    title: 'an input is switched to another port',
+    run: async ({ cards, card }) => {
+      await cards.post('/audio/inputs/line-in/port', { port: 'front' });
+      assert.equal(card.now.inputPort, 'front');
+      const [line] = await cards.read<readonly InputRecord[]>('/audio/inputs');
+      assert.equal(line?.active_port, 'front');
+    },
+  },
+];
