@@ -38,7 +38,14 @@ export const SETTINGS: RouteSettings = {
     stateFile: '/state',
   },
   players: { enabled: true, fetchCovers: false, ignore: [], exclusive: false },
-  bluetooth: { enabled: true, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
+  bluetooth: {
+    enabled: true,
+    powerOnStart: false,
+    reconnect: false,
+    pairingTimeout: 60,
+    scanTimeout: 60,
+    idleTimeout: 0,
+  },
   discovery: { enabled: false, name: 'node', nodes: [], trust: true },
   mqtt: {
     enabled: false,

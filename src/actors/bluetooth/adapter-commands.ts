@@ -50,6 +50,7 @@ export class AdapterCommands {
     return this.#pairing.until;
   }
 
+  /** True while clients want something of the adapter. A device that comes back by itself does not count. */
   get isBusy(): boolean {
     return this.#pairing.isActive || this.#timers.has('scan') || !this.#connecting.isIdle;
   }
@@ -114,6 +115,16 @@ export class AdapterCommands {
     if (done.ok || isError(done, BLUEZ_ERRORS.notConnected)) return DONE;
     const what = verb === 'disconnect' ? 'disconnected' : 'forgotten';
     return refusedBy(done.error, `${address} could not be ${what}`, true);
+  }
+
+  /** Connects a known device again, for no client. */
+  reconnect(device: Device): Promise<Answer> {
+    return this.#connecting.reconnect(device);
+  }
+
+  /** Ends that, unless a client waits for it by now. */
+  giveUp(device: string): void {
+    this.#connecting.giveUp(device);
   }
 
   /**

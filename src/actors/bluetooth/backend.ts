@@ -11,8 +11,8 @@ import type { Signal } from '../../protocol/dbus/method.js';
 import { Bus, type BusOptions, type BusOwner, type CallVerdict } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
+import { AutomaticActions } from './automatic.js';
 import { type Bluez, CALL_DEADLINE_MS } from './bluez.js';
-import { IdleSwitch } from './idle.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
 import { agentAnswer } from './pairing.js';
 import { BluetoothPublisher, IS_DONE } from './publisher.js';
@@ -36,7 +36,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #publisher: BluetoothPublisher;
   readonly #commands: AdapterCommands;
   readonly #reading: BluezReading;
-  readonly #idle: IdleSwitch;
+  readonly #automatic: AutomaticActions;
   readonly #outputs = new DeviceOutputs();
   #objects = new BluezObjects();
   #state: State = { kind: 'unavailable', reason: 'not connected yet' };
@@ -72,14 +72,13 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       untilConnected: (address) =>
         this.#publisher.untilPublished(({ devices }) => devices.get(address)?.connected === true),
     });
-    this.#idle = new IdleSwitch({
+    this.#automatic = new AutomaticActions({
+      settings,
       clock,
-      idleTimeoutMs: settings.idleTimeout * 1000,
-      isIdle: () => this.#isIdle(),
-      switchOff: async (isIdle) => {
-        if (this.#state.kind === 'up') await this.#commands.switchOffIf(this.#state.adapter, isIdle);
-      },
-      log: (message) => publish.log('info', message),
+      publish,
+      commands: this.#commands,
+      adapter: () => this.#adapter,
+      objects: () => this.#objects,
     });
   }
 
@@ -124,6 +123,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (device === undefined)
       return failure('no-such-device', `There is no device ${JSON.stringify(command.address)}`);
     const answer = await this.#commands.commandDevice(adapter, device, command.do);
+    if (answer.ok && command.do === 'disconnect') this.#automatic.left(device.path);
     return this.#oncePublished(command, answer, address);
   }
 
@@ -145,7 +145,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#reading.cancel();
-    this.#idle.cancel();
+    this.#automatic.end();
     this.#publisher.forget();
     if (this.#state.kind === 'up') await this.#commands.leave(this.#state.adapter, STOP_MAX_MS);
     this.#bus.stop();
@@ -176,11 +176,15 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
    */
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);
-    if (change === undefined) return;
+    if (change === undefined) {
+      this.#automatic.applyReason(signal);
+      return;
+    }
     const { before, after } = change;
     if (before === undefined && after === undefined) this.#changed();
     else {
       if (after !== undefined) this.#followPairing(after, before);
+      this.#automatic.deviceChanged(change);
       this.#changedSoon();
     }
   }
@@ -212,12 +216,13 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     }
     if (before?.path === adapter.path) this.#adapterChanged(before, adapter);
     else this.#arrived(adapter);
-    this.#idle.watch();
+    this.#automatic.watch();
   }
 
   #adapterChanged(before: Adapter, adapter: Adapter): void {
     if (this.#state.kind === 'up') this.#state = { ...this.#state, adapter };
     if (before.Powered === true && adapter.Powered !== true) this.#commands.wasSwitchedOff();
+    this.#automatic.adapterChanged(before, adapter);
     if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)
       this.#reportDetail(blockedIn(adapter));
     this.#publisher.changed();
@@ -232,6 +237,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
     void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#hasBeenUp);
     this.#hasBeenUp = true;
+    this.#automatic.adapterChanged(undefined, adapter);
   }
 
   #reportDetail(detail: string): void {
@@ -258,7 +264,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   #adapterLost(reason: string): void {
     this.#reading.cancel();
-    this.#idle.cancel();
+    this.#automatic.end();
     this.#publisher.forget();
     this.#commands.adapterLost();
     const isNews = this.#state.kind === 'up' || this.#state.reason !== reason;
@@ -269,11 +275,6 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #recordsNow(): BluetoothRecords | undefined {
     const adapter = this.#adapter;
     return adapter && recordsOf(adapter, this.#devices(), this.#outputs, this.#commands.until);
-  }
-
-  #isIdle(): boolean {
-    const adapter = this.#adapter;
-    return adapter?.Powered === true && !this.#commands.isBusy && !this.#objects.isInUse(adapter);
   }
 }
 

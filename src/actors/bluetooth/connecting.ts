@@ -1,4 +1,5 @@
-// Connections that a client requests: pairs the device where needed, connects it, and gives up after a while.
+// Connections that a client requests, and those by which a known device comes back: pairs the device where
+// needed, connects it, and gives up after a while.
 
 import { within } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
@@ -26,29 +27,39 @@ export interface ConnectingParts extends BluezParts {
   readonly ended: () => void;
 }
 
+interface ConnectionUnderWay {
+  readonly outcome: Promise<Answer>;
+  /** Ends it at once. */
+  readonly lose: () => void;
+  /** False while no client waits for it: then the device comes back by itself. */
+  isRequested: boolean;
+}
+
 export class Connecting {
   readonly #parts: ConnectingParts;
-  /** Ends a connection at once, by the path of its device. */
-  readonly #underWay = new Map<string, () => void>();
+  /** By the path of the device. */
+  readonly #underWay = new Map<string, ConnectionUnderWay>();
 
   constructor(parts: ConnectingParts) {
     this.#parts = parts;
   }
 
+  /** True while no client waits for a connection. */
   get isIdle(): boolean {
-    return this.#underWay.size === 0;
+    return ![...this.#underWay.values()].some(({ isRequested }) => isRequested);
   }
 
+  /** True for a device that a client has asked to connect. */
   includes(device: string): boolean {
-    return this.#underWay.has(device);
+    return this.#underWay.get(device)?.isRequested === true;
   }
 
   /** Resolves with the outcome. If that takes too long it resolves with `ok`, and the outcome is an event. */
   async connect(device: Device): Promise<Answer> {
     const { path, Address: address = '' } = device;
-    if (this.#underWay.has(path)) return failure('in-progress', `${address} is being connected already`);
+    if (this.includes(path)) return failure('in-progress', `${address} is being connected already`);
     const { clock, publish, ended, untilConnected } = this.#parts;
-    const outcome = this.#outcome(device);
+    const outcome = this.#outcome(device, true);
     const published = outcome.then(async (answer) => {
       if (answer.ok) await untilConnected(address);
       return answer;
@@ -63,19 +74,41 @@ export class Connecting {
     return DONE;
   }
 
-  /** Ends all connections: BlueZ may never answer the calls to the devices of that adapter. */
-  adapterLost(): void {
-    for (const lose of this.#underWay.values()) lose();
+  /**
+   * Connects a device that has paired, for no client, and without the agent: the device has its keys. A
+   * client that asks for it meanwhile gets the same outcome.
+   */
+  reconnect(device: Device): Promise<Answer> {
+    return this.#outcome(device, false);
   }
 
-  async #outcome(device: Device): Promise<Answer> {
+  /** Ends a connection that no client waits for. */
+  giveUp(path: string): void {
+    if (!this.includes(path)) void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
+  }
+
+  /** Ends all connections: BlueZ may never answer the calls to the devices of that adapter. */
+  adapterLost(): void {
+    for (const { lose } of this.#underWay.values()) lose();
+  }
+
+  #outcome(device: Device, isRequested: boolean): Promise<Answer> {
     const { path } = device;
+    const present = this.#underWay.get(path);
+    if (present !== undefined) {
+      present.isRequested ||= isRequested;
+      return present.outcome;
+    }
+    let lose = (): void => undefined;
     const lost = new Promise<Answer>((resolve) => {
-      this.#underWay.set(path, () => resolve(failure('unavailable', 'The adapter is gone')));
+      lose = () => resolve(failure('unavailable', 'The adapter is gone'));
     });
-    const answer = await this.#withAgent(() => Promise.race([this.#attempt(device), lost]));
-    this.#underWay.delete(path);
-    return answer;
+    const attempt = (): Promise<Answer> => Promise.race([this.#attempt(device), lost]);
+    const outcome = (isRequested ? this.#withAgent(attempt) : attempt()).finally(() =>
+      this.#underWay.delete(path),
+    );
+    this.#underWay.set(path, { outcome, lose, isRequested });
+    return outcome;
   }
 
   /** Others may pair while the agent is registered, so this connection keeps it no longer than needed. */

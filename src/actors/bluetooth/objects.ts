@@ -54,6 +54,7 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
 
 /** A device before and after a signal; both are undefined if the signal has changed something else. */
 export interface BluezChange {
+  readonly path: string;
   readonly before: Device | undefined;
   readonly after: Device | undefined;
 }
@@ -116,7 +117,7 @@ export class BluezObjects {
 
   #compare(path: string, change: () => boolean): BluezChange | undefined {
     const before = this.device(path);
-    return change() ? { before, after: this.device(path) } : undefined;
+    return change() ? { path, before, after: this.device(path) } : undefined;
   }
 
   #add(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): boolean {

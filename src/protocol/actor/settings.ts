@@ -79,6 +79,8 @@ export interface BluetoothSettings {
   /** BlueZ's name of it (`hci0`); the first by default. */
   readonly adapter?: string | undefined;
   readonly powerOnStart: boolean;
+  /** Known loudspeakers and headphones come back: all, none, or those with these addresses, in capitals. */
+  readonly reconnect: boolean | readonly string[];
   /** Seconds, as the other two. */
   readonly pairingTimeout: number;
   readonly scanTimeout: number;

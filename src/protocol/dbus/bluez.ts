@@ -47,7 +47,12 @@ export const BLUEZ_SIGNALS = {
   added: signalRow(OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}'),
   /** Path, interfaces. */
   removed: signalRow(OBJECT_MANAGER, 'InterfacesRemoved', 'oas'),
+  /** Why a connection has ended, as a name and for people; missing in older versions, such as 5.66. */
+  disconnected: signalRow(DEVICE_INTERFACE, 'Disconnected', 'ss'),
 } as const;
+
+/** The reasons of `disconnected` that somebody here or at the device has wanted. */
+export const INTENDED: readonly string[] = ['org.bluez.Reason.Local', 'org.bluez.Reason.Remote'];
 
 export const BLUEZ_ERRORS = {
   alreadyExists: 'org.bluez.Error.AlreadyExists',
@@ -137,6 +142,9 @@ export const isSoundService = isOneOf(
   '111e',
   '111f',
 );
+
+/** Receivers of sound that others send: A2DP sink, headset, hands-free. */
+export const isPlayingService = isOneOf('110b', '1108', '111e');
 
 /** Keyboards and the like, classic and of low energy. */
 export const isInputService = isOneOf('1124', '1812');

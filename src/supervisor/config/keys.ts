@@ -100,6 +100,7 @@ export const KEYS = {
     enabled: key(false, read.flag),
     adapter: optionalKey(read.checkedText('the name of an adapter', text.adapterName)),
     powerOnStart: key(false, read.flag),
+    reconnect: key(false, read.flagOrList(read.checkedText('an address', text.bluetoothAddress))),
     pairingTimeout: key(60, read.duration('10s', '10m')),
     scanTimeout: key(60, read.duration('10s', '10m')),
     idleTimeout: key(0, read.orZero(read.duration('1m', '24h'))),

@@ -133,6 +133,17 @@ export function setOf(max: number, item: ValueReader<string>): ValueReader<reado
   };
 }
 
+/** True, false, or a list whose items are read by `item`. */
+export function flagOrList<T>(item: ValueReader<T>): ValueReader<boolean | readonly T[]> {
+  return (entry, reading) => {
+    const { content } = entry;
+    if (typeof content === 'boolean') return content;
+    return Array.isArray(content)
+      ? listOf(item)(entry, reading)
+      : reportExpected('true, false or a list', entry, reading);
+  };
+}
+
 /** One item or a list of at least one. */
 export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, reading) => {

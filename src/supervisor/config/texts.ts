@@ -79,6 +79,13 @@ function hostFault(host: string): string {
 
 export const adapterName = unless(['it must be hci and a number, such as hci0', /^(?!hci\d{1,3}$)/]);
 
+/** In capitals, as BlueZ writes it. */
+export function bluetoothAddress(text: string): CheckResult {
+  const address = text.toUpperCase();
+  const isOne = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/.test(address);
+  return isOne ? { value: address } : { wrong: 'write it as AA:BB:CC:DD:EE:FF' };
+}
+
 /** The D-Bus specification's limit. */
 const BUS_NAME_BYTES_MAX = 255;
 

@@ -17,6 +17,7 @@ import { ScriptedBluez } from './scripted-bluez.js';
 export const BLUETOOTH_SETTINGS: BluetoothSettings = {
   enabled: true,
   powerOnStart: false,
+  reconnect: false,
   pairingTimeout: 60,
   scanTimeout: 60,
   idleTimeout: 0,

@@ -16,6 +16,7 @@ const OBJECT_MANAGER = 'org.freedesktop.DBus.ObjectManager';
 export const ADAPTER = '/org/bluez/hci0';
 export const PHONE = 'AA:BB:CC:DD:EE:01';
 export const SPEAKER = 'AA:BB:CC:DD:EE:02';
+export const A2DP_SINK = '0000110b-0000-1000-8000-00805f9b34fb';
 export const A2DP_SOURCE = '0000110a-0000-1000-8000-00805f9b34fb';
 
 export const pathOf = (address: string): string => `${ADAPTER}/dev_${address.replaceAll(':', '_')}`;
@@ -86,6 +87,8 @@ export class ScriptedBluez {
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
   /** The registered agent, with its sender and path. */
   agent: { readonly owner: string; readonly path: string } | undefined;
+  /** Calls that wait for an answer. */
+  readonly #hung: Message[] = [];
   #bus: MessageBus | undefined;
   readonly #address: string;
 
@@ -149,8 +152,27 @@ export class ScriptedBluez {
     this.change(pathOf(address), DEVICE_INTERFACE, facts);
   }
 
+  /** The end of a connection, as BlueZ from 5.82 on announces it; older ones give no reason. */
+  disconnects(address: string, reason?: string): void {
+    if (reason !== undefined)
+      this.#emit(pathOf(address), DEVICE_INTERFACE, 'Disconnected', 'ss', [
+        `org.bluez.Reason.${reason}`,
+        'Connection ended',
+      ]);
+    this.changeDevice(address, { Connected: false });
+  }
+
   changeAdapter(facts: Facts): void {
     this.change(ADAPTER, ADAPTER_INTERFACE, facts);
+  }
+
+  /** Answers all calls that hang: with this error, or as done. */
+  answerHung(error?: string): void {
+    for (const message of this.#hung.splice(0)) {
+      if (this.#bus === undefined) continue;
+      if (error !== undefined) this.#refuse(this.#bus, message, error);
+      else this.#bus.send(Message.newMethodReturn(message));
+    }
   }
 
   /**
@@ -189,7 +211,10 @@ export class ScriptedBluez {
     const wrong = this.misbehaves.get(name) ?? this.misbehaves.get(member);
     const isTyped = value === undefined || value.signature === signatureOf(property, value.value);
     const isMethod = METHODS[member] === `${message.interface} ${message.signature}`.trim();
-    if (wrong === 'hang') return true;
+    if (wrong === 'hang') {
+      this.#hung.push(message);
+      return true;
+    }
     if (wrong !== undefined) this.#refuse(bus, message, wrong.error, wrong.text);
     else if (isMethod && isTyped) void this.#carryOut(bus, message, path).catch(() => undefined);
     else this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownMethod');

@@ -4,10 +4,11 @@
 
 import assert from 'node:assert/strict';
 import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';
-import { PHONE, SPEAKER } from '../../actors/bluetooth/scripted-bluez.js';
+import { DEVICE_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
+import { A2DP_SINK, device, PHONE, SPEAKER } from '../../actors/bluetooth/scripted-bluez.js';
 import { until } from '../../until.js';
 import type { Driver } from './driver.js';
-import { type House, SECOND_ADAPTER, SECOND_ADDRESS, wasCalled } from './house.js';
+import { type House, SECOND_ADAPTER, SECOND_ADDRESS, THIRD_ADAPTER, wasCalled } from './house.js';
 import type { Row } from './row.js';
 
 const becomes = (driver: Driver, values: Partial<BluetoothRecord>): Promise<boolean> =>
@@ -110,6 +111,22 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
       await house.event('bluetooth.updated', (data) => data.includes('"connected":true'));
       await house.post('/bluetooth/disconnect', { address: SPEAKER });
       await until('the device is away', () => bluez.device(SPEAKER)['Connected'] === false);
+    },
+  },
+  {
+    drives: ['key bluetooth.reconnect'],
+    title: 'bluetooth.reconnect connects a known loudspeaker when the adapter is switched on',
+    run: async ({ cards, bluez }) => {
+      const path = `${THIRD_ADAPTER}/dev_known`;
+      const known = { Adapter: THIRD_ADAPTER, Paired: true, UUIDs: [A2DP_SINK] };
+      await cards.post('/bluetooth/power_down');
+      bluez.add(path, { [DEVICE_INTERFACE]: device('AA:BB:CC:DD:EE:03', known) });
+      await cards.post('/bluetooth/power_up');
+      await until(
+        'it is connected',
+        () => bluez.objects.get(path)?.[DEVICE_INTERFACE]?.['Connected'] === true,
+      );
+      bluez.remove(path);
     },
   },
   {

@@ -35,7 +35,7 @@ const HASTEN = new URL('./hasten.js', import.meta.url).href;
  */
 export const SECOND_ADAPTER = '/org/bluez/hci1';
 export const SECOND_ADDRESS = '00:AA:01:00:00:02';
-const THIRD_ADAPTER = '/org/bluez/hci2';
+export const THIRD_ADAPTER = '/org/bluez/hci2';
 
 export interface House extends DrivenNode {
   readonly house: Driver;
@@ -91,7 +91,7 @@ bluetooth: {enabled: true, adapter: hci1, powerOnStart: true, idleTimeout: ${HAS
 /** Its adapter is its own, so that its durations do not end what `house` does. */
 const CARDS = `
 systemd: {enabled: false}
-bluetooth: {enabled: true, adapter: hci2, pairingTimeout: ${HASTENED.pairingTimeout}s, scanTimeout: ${HASTENED.scanTimeout}s}
+bluetooth: {enabled: true, adapter: hci2, reconnect: true, pairingTimeout: ${HASTENED.pairingTimeout}s, scanTimeout: ${HASTENED.scanTimeout}s}
 `;
 
 const BARE = 'sse: {enabled: false}, ui: {enabled: false}, logs: false, control: false';

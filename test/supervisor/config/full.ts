@@ -83,6 +83,7 @@ bluetooth:
   enabled: true
   adapter: hci1
   powerOnStart: true
+  reconnect: [aa:bb:cc:dd:ee:ff]
   pairingTimeout: 2m
   scanTimeout: 30
   idleTimeout: 1h
@@ -123,7 +124,12 @@ export const FULL_SETTINGS: Settings = {
   },
   audio: { ...audio, serveCookie, apiPort: 9000 },
   upgrade: { ...written.upgrade, resultFile: '/home/pi/upgrade.json' },
-  bluetooth: { ...written.bluetooth, pairingTimeout: 120, idleTimeout: 3600 },
+  bluetooth: {
+    ...written.bluetooth,
+    reconnect: ['AA:BB:CC:DD:EE:FF'],
+    pairingTimeout: 120,
+    idleTimeout: 3600,
+  },
   mqtt: { ...written.mqtt, passwordFile: '/home/pi/mqtt-password' },
 };
 

@@ -264,6 +264,14 @@ for (const key of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
 
 accepted('players.ignore', '["*", "firefox.instance_*"]', ['*', 'firefox.instance_*']);
 accepted('players.ignore', '', []);
+accepted('bluetooth.reconnect', 'true', true);
+accepted('bluetooth.reconnect', '[aa:bb:cc:dd:ee:0f]', ['AA:BB:CC:DD:EE:0F']);
+refused('bluetooth.reconnect', 'yes', 'must be true, false or a list, not the text "yes"');
+refused(
+  'bluetooth.reconnect[0]',
+  'my speaker',
+  '"my speaker" is not an address: write it as AA:BB:CC:DD:EE:FF',
+);
 for (const [name, why] of [
   ['', 'it is empty'],
   ['my player', 'a name on the bus has only letters, digits and . _ -, and * stands for anything'],
