@@ -8,7 +8,7 @@ import { isolated, translate } from './language.js';
 import { Status, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
 import { type AbsenceReason, absenceReason } from './pulse.js';
-import type { TextKey } from './texts.js';
+import type { TextKey } from './texts/english.js';
 
 /** How often it is checked whether an absence lasts too long. */
 const CHECK_MS = 1000;
