@@ -1,5 +1,5 @@
-// The tree of an apt repository out of a folder of packages, for any web server: a suite per Debian, indexed by apt-ftparchive and signed
-// by gpg with the key that it is given. It builds no package, and leaves nothing of the key behind.
+// The tree of an apt repository out of a folder of packages, for any web server: a suite per Debian, and one for whoever has a Node that
+// fits. They are indexed by apt-ftparchive and signed by gpg with the key that it is given. It builds no package, and leaves nothing of the key behind.
 //
 //   node packaging/apt-repository.mjs --packages DIR --key FILE --out DIR
 
@@ -33,9 +33,10 @@ function packagesOf(form, packages) {
 
 function fillPool(packages, out) {
   for (const form of Object.values(FORMS)) {
-    for (const suite of form.suites) {
+    for (const [suite, architectures] of Object.entries(form.suites)) {
+      const isHere = (file) => architectures.some((architecture) => file.endsWith(`_${architecture}.deb`));
       mkdirSync(join(out, poolOf(suite, form)), { recursive: true });
-      for (const file of packagesOf(form, packages))
+      for (const file of packagesOf(form, packages).filter(isHere))
         cpSync(join(packages, file), join(out, poolOf(suite, form), file));
     }
   }
@@ -43,8 +44,8 @@ function fillPool(packages, out) {
 
 /** Writes `dists/SUITE`, unsigned. */
 function index(suite, out) {
-  const forms = Object.values(FORMS).filter(({ suites }) => suites.includes(suite));
-  const architectures = [...new Set(forms.flatMap((form) => form.architectures))];
+  const forms = Object.values(FORMS).filter(({ suites }) => Object.hasOwn(suites, suite));
+  const architectures = [...new Set(forms.flatMap(({ suites }) => suites[suite]))];
   for (const architecture of architectures) {
     const lists = forms.map((form) =>
       run('apt-ftparchive', ['--arch', architecture, 'packages', poolOf(suite, form)], { cwd: out }),
@@ -92,7 +93,7 @@ function sign(suites, key, out) {
 function main({ packages, key, out }) {
   if (packages === undefined || key === undefined || out === undefined)
     throw new Error('--packages DIR, --key FILE and --out DIR are required');
-  const suites = [...new Set(Object.values(FORMS).flatMap((form) => form.suites))];
+  const suites = [...new Set(Object.values(FORMS).flatMap((form) => Object.keys(form.suites)))];
   const to = resolve(out);
   mkdirSync(to);
   fillPool(resolve(packages), to);

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
+import { atWork } from './at-work.mjs';
 
 const APT_DEADLINE_MS = 15 * 60_000;
 /** Another apt may hold the lock; waiting for it beats failing. */
@@ -126,15 +127,21 @@ export function installDebian(names) {
   const wanted = notInstalled(names);
   const prefix = wanted.length > 0 && existsSync('/usr/bin/apt-get') ? rootPrefix() : undefined;
   if (prefix === undefined) return wanted;
-  console.log(`setup: installing Debian packages: ${wanted.join(' ')}`);
   const env = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1'];
   const apt = (...args) => {
     const [command, ...rest] = [...prefix, ...env, ...APT, ...args];
     return spawnSync(command, rest, { encoding: 'utf8', timeout: APT_DEADLINE_MS });
   };
-  // A stale or half-reachable list of packages may still hold what is needed: only the installation decides.
-  apt('update');
-  const { status, stdout, stderr } = apt(...INSTALL, ...wanted);
+  const { status, stdout, stderr } = atWork(
+    'setup',
+    `installing Debian packages: ${wanted.join(' ')}`,
+    'this may take some minutes',
+    () => {
+      // A stale or half-reachable list of packages may still hold what is needed: only the installation decides.
+      apt('update');
+      return apt(...INSTALL, ...wanted);
+    },
+  );
   const still = notInstalled(names);
   if (still.length > 0)
     console.log(

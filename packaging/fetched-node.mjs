@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { atWork } from './at-work.mjs';
 import { hasNative, thisGlibc } from './natives.mjs';
 
 /**
@@ -61,7 +62,9 @@ export function fetchedNode(root, major, arch = process.arch) {
   const home = join(root, `node_modules/.cache/node-${version}-${arch}`);
   const folder = join(home, 'node_modules', name);
   const node = join(folder, 'bin/node');
-  const trouble = existsSync(home) ? undefined : fetchInto(home, name, version, arch);
+  const fetch = () => fetchInto(home, name, version, arch);
+  const long = `this is done once, and takes up to ${NPM_DEADLINE_MS / 60_000} minutes`;
+  const trouble = existsSync(home) ? undefined : atWork('setup', `fetching Node ${version}`, long, fetch);
   if (trouble !== undefined) return { trouble };
   if (arch === process.arch) {
     const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
@@ -92,7 +95,7 @@ export function fittingNode(root) {
   if (major === undefined) return { trouble: `uWebSockets.js has no binary for ${here}` };
   console.error(
     `setup: uWebSockets.js has no binary for ${here}, so this continues with Node ${FETCHED_NODES.get(major)[process.arch]} ` +
-      'in node_modules/.cache, which is fetched once',
+      'in node_modules/.cache',
   );
   return fetchedNode(root, major);
 }

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { atWork } from './at-work.mjs';
 import { FETCHED_NODES, majorToFetch, thisNodeFits } from './fetched-node.mjs';
 
 const NPM_DEADLINE_MS = 10 * 60_000;
@@ -48,14 +49,16 @@ function npmEnvironment(root) {
  */
 export function installNpmPackages(root) {
   if (npmPackagesComplete(root)) return undefined;
-  console.error('setup: installing npm packages');
-  const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
+  const options = {
     cwd: root,
     env: npmEnvironment(root),
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: NPM_DEADLINE_MS,
-  });
+  };
+  const long = `this is done once, and takes up to ${NPM_DEADLINE_MS / 60_000} minutes on a slow machine`;
+  const npm = atWork('setup', 'installing npm packages', long, () => spawnSync('npm', args, options));
   if (npm.status === 0) return undefined;
   return `npm ci failed:\n${npm.stdout ?? ''}${npm.stderr ?? ''}${npm.error?.message ?? ''}`;
 }

@@ -124,7 +124,8 @@ function pack({ tree, form, architecture, version, epochS, out, compress }) {
     writeWithMode(join(control, name), text, 0o755);
   }
   const file = join(out, `${form.name}_${version}_${architecture}.deb`);
-  report(`packing ${form.name} for ${architecture}; this takes some minutes with Node in it`);
+  const long = form.ownNode === undefined ? '' : '; with Node in it this takes some minutes';
+  report(`packing ${form.name} for ${architecture}${long}`);
   // One thread: how xz divides the work between several would show in the bytes.
   const pack = ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file];
   run('dpkg-deb', pack, { env: { SOURCE_DATE_EPOCH: String(epochS) } });

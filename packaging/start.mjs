@@ -8,6 +8,7 @@ import { networkInterfaces, constants as os, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { atWork } from './at-work.mjs';
 import { FOR, installCommand, installDebian } from './debian.mjs';
 import { NO_INSPECTOR } from './no-inspector.mjs';
 import { reachableSoundServer } from './sound-address.mjs';
@@ -31,9 +32,10 @@ function buildIfStale() {
   const sources = ['src', 'package.json', 'package-lock.json', 'packaging/build.mjs'];
   const find = ['find', [...sources, '-newer', stamp, '-print', '-quit'], { cwd: ROOT, encoding: 'utf8' }];
   if (existsSync(MAIN) && existsSync(stamp) && spawnSync(...find).stdout === '') return;
-  console.log('start: building');
   const args = [join(ROOT, 'packaging/build.mjs'), '--dist-only'];
-  const build = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const build = atWork('start', 'building', 'this takes a minute or more on a slow machine', () =>
+    spawnSync(process.execPath, args, { encoding: 'utf8' }),
+  );
   if (build.status === 0) return;
   console.error(`start: the build failed\n${build.stdout}${build.stderr}`);
   process.exit(1);
@@ -60,11 +62,12 @@ function placeOf({ bind, api }) {
   return `http://${host}:${api.port}`;
 }
 
-/** The address of the page, and three commands. */
-function toTry(place, { api: { ui } }) {
+/** The address of the page, and three commands; or where no sound server is, how to get one. */
+function toTry(place, { api: { ui } }, trouble) {
+  const page = ui?.enabled === false ? `the daemon: ${place}` : `the page: ${place}/ui`;
+  if (trouble !== undefined) return [`start: ${page}`, ...trouble].join('\n');
   const volume = `-X POST -H 'Content-Type: application/json' -d '{"volume":0.4}' ${place}/audio/server/volume`;
   const commands = [`${place}/audio/outputs`, volume, `-N --max-time 10 ${place}/events`];
-  const page = ui?.enabled === false ? `the daemon: ${place}` : `the page: ${place}/ui`;
   return [`start: ${page}`, ...commands.map((command) => `    curl ${command}`)].join('\n');
 }
 
@@ -100,7 +103,10 @@ async function openSandbox(withBus) {
   return { directory, close };
 }
 
-/** Additional environment and arguments for the daemon where there is no sound server. */
+/**
+ * Additional environment and arguments for the daemon where there is no sound server; `trouble` is what people read last where there is
+ * none at all.
+ */
 async function soundServer(args, settings) {
   const none = { env: {}, more: [], close: () => undefined };
   if (settings?.pulseaudio?.enabled === false) return none;
@@ -109,9 +115,12 @@ async function soundServer(args, settings) {
   if (elsewhere !== undefined) console.log(`start: ${elsewhere}`);
   const missing = installDebian(FOR.start);
   if (missing.length > 0) {
-    console.log('start: no sound server can be reached, and a private one needs these packages:');
-    console.log(`    ${installCommand(missing)}`);
-    return none;
+    const needed = 'start: no sound server can be reached, and a private one needs these packages:';
+    const command = `    ${installCommand(missing)}`;
+    return {
+      ...none,
+      trouble: [needed, command, 'start: stop this with Ctrl-C, install them, and then run npm start again'],
+    };
   }
   const configured = isConfigured(args);
   const withPlayers = !configured || settings?.players?.enabled === true;
@@ -127,10 +136,8 @@ async function soundServer(args, settings) {
     const env = { PULSE_SERVER: `unix:${directory}/pulse/native`, ...bus };
     return { env, more: configured ? [] : ['--config', config], close };
   } catch (error) {
-    console.log(
-      `start: no sound server can be reached, and a private one could not be started: ${error.message}`,
-    );
-    return none;
+    const failed = `start: no sound server can be reached, and a private one could not be started: ${error.message}`;
+    return { ...none, trouble: [failed, 'start: once a sound server runs, tonearm finds it by itself'] };
   }
 }
 
@@ -167,12 +174,12 @@ const isSettled = async (place) => {
 };
 
 /** Prints what to try once the daemon runs, if it does. */
-async function printHints(daemon, settings) {
+async function printHints(daemon, settings, trouble) {
   const place = placeOf(settings);
   const isAlive = () => daemon.exitCode === null && daemon.signalCode === null;
   const untilMs = Date.now() + SETTLED_DEADLINE_MS;
   while (isAlive() && Date.now() < untilMs && !(await isSettled(place))) await delay(POLL_MS);
-  if (isAlive()) console.log(toTry(place, settings));
+  if (isAlive()) console.log(toTry(place, settings, trouble));
 }
 
 function run(args, env) {
@@ -200,11 +207,11 @@ async function start(given) {
   const quit = (_signal, number) => process.exit(128 + number);
   for (const signal of SIGNALS) process.on(signal, quit);
   const settings = await effectiveSettings(args);
-  const { env, more, close } = await soundServer(args, settings);
+  const { env, more, close, trouble } = await soundServer(args, settings);
   for (const signal of SIGNALS) process.off(signal, quit);
   const daemon = run([...args, ...more], env);
   const ended = end(daemon);
-  if (settings !== undefined) printHints(daemon, settings);
+  if (settings !== undefined) printHints(daemon, settings, trouble);
   const status = await ended;
   await close();
   return status;

@@ -9,11 +9,12 @@ import { type CommandLine, parseArguments } from './cli/arguments.js';
 import { HELP } from './cli/help.js';
 import { lines, writeOut } from './cli/output.js';
 import { AVAHI_SOCKET } from './gateway/avahi-names.js';
-import { canNeverBe } from './gateway/bind.js';
+import { canNeverBe, resolveBind } from './gateway/bind.js';
 import { Gateway } from './gateway/gateway.js';
 import { listenError } from './gateway/listen-error.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import { readPageFiles } from './gateway/page.js';
+import { portHolder } from './gateway/port-holder.js';
 import { whyNoServer } from './gateway/server.js';
 import { systemClock } from './host/clock.js';
 import { logWarnings } from './host/node-warnings.js';
@@ -54,9 +55,10 @@ const ROOT = new URL('./', import.meta.url);
 /**
  * Errors that waiting does not help against. Not in it: a new address, which may not be usable for a second.
  */
-const UNLISTENABLE: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken',
-  EACCES: 'this user may not listen on a port this low',
+const UNLISTENABLE: Readonly<Record<string, (port: number) => string>> = {
+  EADDRINUSE: (port) =>
+    `the port is taken by ${portHolder(port) ?? 'another program'}; api.port sets another`,
+  EACCES: () => 'this user may not listen on a port this low',
 };
 
 type Exit = (typeof EXIT)[keyof typeof EXIT];
@@ -237,10 +239,12 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
 async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string | undefined> {
   if (canNeverBe(bind, existsSync('/proc/net/if_inet6')))
     return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
-  for (const address of gateway.listen(bind, api.port).refused) {
+  // The gateway logs where it listens, so what can never be is found before.
+  for (const { address } of resolveBind(bind, networkInterfaces()).present) {
     const why = UNLISTENABLE[(await listenError(address, api.port)) ?? ''];
-    if (why !== undefined) return `cannot listen on ${address} port ${api.port}: ${why}`;
+    if (why !== undefined) return `cannot listen on ${address} port ${api.port}: ${why(api.port)}`;
   }
+  gateway.listen(bind, api.port);
   return undefined;
 }
 

@@ -21,15 +21,15 @@ const NODE_LIBRARIES = ['libgcc-s1', 'libstdc++6 (>= 5)'];
  * `node`: the Node that the start script calls, @PREFIX@ as in every text. `nodejs`: which of the system's. `ownNode`: the major version of the Node in it. `natives`: the
  * binaries in it, as major versions of Node by the package that has them. `relations`: to the other forms; @VERSION@ is the package's.
  * `versionSuffix`: what tells versions of one name apart; apt takes ~ for older than nothing, so a node that changes to the next Debian gets
- * that Debian's package. `lintianOverrides`: intended findings of lintian, with reasons. `suites`: those of the apt repository that have it.
- * Debian 12 has Node 18: a suite with a form for the system's Node would let apt choose the one that it cannot install, for `tonearm` is a
- * name of both.
+ * that Debian's package. `lintianOverrides`: intended findings of lintian, with reasons. `suites`: those of the apt repository that have it, each with
+ * its architectures. `tonearm` is a name of all forms, and where apt finds one that is called so, it takes no other: so the suites of Debians
+ * have that one only where there is none with its own Node, whose start takes half of the processor (bench/FIGURES.md, "The start").
  */
 export const FORMS = {
   plain: {
     name: 'tonearm',
     architectures: Object.keys(ARCHITECTURES),
-    suites: ['trixie'],
+    suites: { trixie: ['armhf'], 'system-node': Object.keys(ARCHITECTURES) },
     node: 'node',
     versionSuffix: '',
     natives: { 'uWebSockets.js': [20, 22, 24], 'uws-pack': [20, 22] },
@@ -40,7 +40,7 @@ export const FORMS = {
   },
   withNode: {
     ...WITH_NODE,
-    suites: ['trixie'],
+    suites: { trixie: WITH_NODE.architectures },
     versionSuffix: '',
     ownNode: 24,
     natives: { 'uWebSockets.js': [24] },
@@ -49,7 +49,7 @@ export const FORMS = {
   },
   withNodeForDebian12: {
     ...WITH_NODE,
-    suites: ['bookworm'],
+    suites: { bookworm: WITH_NODE.architectures },
     versionSuffix: '~deb12',
     ownNode: 22,
     natives: { 'uws-pack': [22] },

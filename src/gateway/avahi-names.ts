@@ -94,6 +94,5 @@ function nameOf(address: string, { socketPath, clock }: AvahiAccess): Promise<st
 
 /** The answer is `+ INTERFACE PROTOCOL NAME` and the end of a line, or `-` and an error. */
 function nameIn(answer: string): string | undefined {
-  const name = /^\+ -?\d+ -?\d+ (\S+)\n/.exec(answer)?.[1]?.toLowerCase().replace(/\.$/, '');
-  return name?.endsWith(SUFFIX) ? name : undefined;
+  return /^\+ -?\d+ -?\d+ (\S+)\n/.exec(answer)?.[1]?.toLowerCase().replace(/\.$/, '');
 }

@@ -95,7 +95,7 @@ function isNeighbour(client: string, { address, cidr, family }: NetworkInterface
 
 /** Also those that the system lists under a label of the interface. */
 function addressesOf(name: string, interfaces: InterfaceAddresses): readonly string[] {
-  const own = Object.entries(interfaces).filter(([each]) => each === name || deviceOf(each) === name);
+  const own = Object.entries(interfaces).filter(([each]) => deviceOf(each) === name);
   return own.flatMap(([, infos = []]) => infos.map(({ address }) => address));
 }
 

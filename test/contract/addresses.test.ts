@@ -3,12 +3,15 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { startBroker } from '../broker/mosquitto.js';
+import { startSpy } from '../broker/spy.js';
 import { send } from '../tools/http.js';
 import { inOwnNetwork, ip } from '../tools/own-network.js';
+import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
 
@@ -16,8 +19,8 @@ import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
 const SOON_MS = 25_000;
 
 /** A daemon with that `bind`. */
-async function bound(t: TestContext, bind: string) {
-  const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: ${bind}\n` }, t);
+async function bound(t: TestContext, bind: string, more = '') {
+  const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: ${bind}\n${more}` }, t);
   type Doors = Readonly<Record<'listening' | 'waiting', readonly string[]>>;
   /** Waits until `/health` shows these addresses. */
   const doors = async (listening: readonly string[], waiting: readonly string[]): Promise<void> => {
@@ -36,6 +39,26 @@ async function bound(t: TestContext, bind: string) {
 
 const LO = ['127.0.0.1', '::1'];
 const LOCAL = { Host: '127.0.0.1' };
+
+/** An interface of containers, and that of the house, which is newer. */
+function addInterfaces(t: TestContext): void {
+  for (const [name, peer, address] of [
+    ['docker0', 'peer0', '172.17.0.1/16'],
+    ['lan5', 'peer5', '10.5.0.2/24'],
+  ] as const) {
+    ip('link', 'add', name, 'type', 'veth', 'peer', 'name', peer);
+    ip('link', 'set', peer, 'up');
+    ip('link', 'set', name, 'up');
+    ip('addr', 'add', address, 'dev', name);
+    t.after(() => ip('link', 'del', name));
+  }
+}
+
+/** The last line of `--check-config`. */
+function printedAddress(daemon: Daemon): string | undefined {
+  const args = [ENTRY, '--check-config', '--config', join(daemon.directory, 'config.yaml')];
+  return String(execFileSync(process.execPath, args)).trimEnd().split('\n').at(-1);
+}
 
 inOwnNetwork(import.meta.url, () => {
   test('an interface is followed as it appears, changes its addresses and goes, while a stream on lo continues', async (t) => {
@@ -74,28 +97,35 @@ inOwnNetwork(import.meta.url, () => {
   });
 
   test('people are told the address of the default route, and not that of an older interface of containers', async (t) => {
-    for (const [name, peer, address] of [
-      ['docker0', 'peer0', '172.17.0.1/16'],
-      ['lan5', 'peer5', '10.5.0.2/24'],
-    ] as const) {
-      ip('link', 'add', name, 'type', 'veth', 'peer', 'name', peer);
-      ip('link', 'set', peer, 'up');
-      ip('link', 'set', name, 'up');
-      ip('addr', 'add', address, 'dev', name);
-      t.after(() => ip('link', 'del', name));
-    }
+    addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');
     const { daemon } = await bound(t, 'all');
     const request = { path: '/ui', headers: { Host: 'music.example.org', Accept: 'text/html' } };
     assert.match((await send(daemon.port, request)).text, /http:\/\/10\.5\.0\.2:/);
-    const printed = execFileSync(process.execPath, [
-      ENTRY,
-      '--check-config',
-      '--config',
-      join(daemon.directory, 'config.yaml'),
-    ]);
     const open = `http://10.5.0.2:${daemon.port}/ (lan5) or http://172.17.0.1:${daemon.port}/ (docker0)`;
-    assert.equal(String(printed).trimEnd().split('\n').at(-1), `# open ${open}`);
+    assert.equal(printedAddress(daemon), `# open ${open}`);
+  });
+
+  test('Home Assistant is told it, too', { skip: lacks({ programs: ['mosquitto'] }) }, async (t) => {
+    addInterfaces(t);
+    ip('route', 'add', 'default', 'via', '10.5.0.1');
+    const broker = await startBroker();
+    t.after(() => broker.stop());
+    const spy = await startSpy(broker.url, 'homeassistant/#');
+    t.after(() => spy.end());
+    const { daemon } = await bound(t, 'all', `mqtt: {enabled: true, url: "${broker.url}"}\n`);
+    const device = await until('the device is announced', () => spy.received[0]?.text);
+    assert.ok(device.includes(`"configuration_url":"http://10.5.0.2:${daemon.port}/ui"`), device);
+  });
+
+  test('without a default route a device comes before what software has made', async (t) => {
+    addInterfaces(t);
+    const { daemon } = await bound(t, 'all');
+    // No network of its own has a device: this is what the kernel would show of one.
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/sys/class/net']);
+    t.after(() => execFileSync('umount', ['/sys/class/net']));
+    mkdirSync('/sys/class/net/lan5/device', { recursive: true });
+    assert.match(printedAddress(daemon) ?? '', /^# open http:\/\/10\.5\.0\.2:\d+\/ \(lan5\) or /);
   });
 
   test('an address whose port another program has is logged, and served when the port is free', async (t) => {

@@ -147,20 +147,24 @@ test('a daemon without any address of api.bind waits, logs the missing entries, 
   assert.deepEqual(await once(child, 'exit'), [0, null], log());
 });
 
-test('a port in use: exit 69, one line that names it, and no second listener', async () => {
+test('a port in use: exit 69, one line that names it and who has it, and no second listener', async () => {
   for (const other of [await Daemon.start({ config: NO_BACKENDS }), await listener()]) {
     const config = file(`taken-${other.port}.yaml`, `api: {port: ${other.port}}\n${NO_BACKENDS}`);
     const result = run('--allow-root', '--config', config);
     await other.stop();
     assert.equal(result.status, 69);
-    assert.match(result.stderr, new RegExp(`^tonearm: [^\\n]*${other.port}[^\\n]*\\n$`));
+    const taken = `port ${other.port}: the port is taken by \\S+ \\(process ${other.pid}\\); api.port sets another`;
+    assert.match(result.stderr, new RegExp(`^tonearm: cannot listen on 127\\.0\\.0\\.1 ${taken}\\n$`));
+    // Also where `::1` is free.
+    assert.equal(result.stdout, '');
   }
 });
 
 async function listener() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { port: (server.address() as AddressInfo).port, stop: () => once(server.close(), 'close') };
+  const { port } = server.address() as AddressInfo;
+  return { port, pid: process.pid, stop: () => once(server.close(), 'close') };
 }
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

@@ -24,6 +24,7 @@ import {
   run,
   VERSION,
 } from './built-package.js';
+import { plannedByApt } from './planned-by-apt.js';
 import { makeKey } from './signing-key.js';
 
 // build/test/packaging/package.test.js -> the project's root
@@ -86,6 +87,15 @@ const OWN_NODES = [
   { debian: 13, suffix: '', major: 24, newer: [137], older: [] },
   { debian: 12, suffix: FOR_DEBIAN_12, major: 22, newer: [], older: [127] },
 ] as const;
+
+/** The packages that apt takes for `tonearm`, which is a name of all forms. */
+const CHOSEN: readonly (readonly [suite: string, architecture: string, chosen: string, debian: string])[] = [
+  ['trixie', 'amd64', WITH_NODE, 'trixie'],
+  ['trixie', 'arm64', WITH_NODE, 'trixie'],
+  ['trixie', 'armhf', 'tonearm', 'trixie'],
+  ['bookworm', 'amd64', WITH_NODE, 'bookworm'],
+  ['system-node', 'amd64', 'tonearm', 'trixie'],
+];
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
@@ -346,13 +356,23 @@ describe('the packages', { skip }, () => {
       await run(process.execPath, [REPOSITORY_MAKER, '--packages', path, '--key', key, '--out', tree]);
       for (const [suite, packages] of Object.entries({
         bookworm: [`${WITH_NODE} ${VERSION}-1${FOR_DEBIAN_12}`],
-        trixie: [`tonearm ${VERSION}-1`, `${WITH_NODE} ${VERSION}-1`],
+        trixie: [`${WITH_NODE} ${VERSION}-1`],
+        'system-node': [`tonearm ${VERSION}-1`],
       })) {
         const index = readFileSync(join(tree, 'dists', suite, 'main/binary-amd64/Packages'), 'utf8');
         const listed = [...index.matchAll(/^Package: (.*)\n(?:.*\n)*?Version: (.*)$/gm)];
         assert.deepEqual(listed.map(([, name, version]) => `${name} ${version}`).sort(), packages);
       }
     });
+
+    for (const [suite, architecture, chosen, debian] of CHOSEN) {
+      test(`apt install tonearm takes ${chosen} from ${suite} on ${debian}, ${architecture}`, {
+        skip: lacks({ programs: ['apt-ftparchive', 'gpg', 'apt-get'] }),
+      }, async () => {
+        const planned = await plannedByApt(join(folder, 'apt'), suite, architecture, debian);
+        assert.deepEqual(planned, [chosen]);
+      });
+    }
 
     test('the example of an upgrade checks for the package that it came with', async () => {
       for (const form of ['tonearm', WITH_NODE]) {

@@ -151,7 +151,26 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const started = await start(t, [], { env: { PATH: `${programs}:${process.env['PATH']}` } });
     const server = `http://127.0.0.1:${started.port}/server`;
     await until('the daemon answers', async () => (await fetch(server)).ok);
-    assert.match(started.printed(), /^start: .*private one could not be started: it is broken$/m);
+    const last =
+      /\nstart: the page: .*\nstart: .*private one could not be started: it is broken\nstart: once a .*\n$/;
+    await until('the last lines say why', () => last.test(started.printed()));
+    await endsOnSignal(started);
+  });
+
+  test('ends with the command that installs one, where that may not be done', {
+    skip: lacks({ root: true }),
+  }, async (t) => {
+    const hidden = `mount -t tmpfs tmpfs /mnt; mkdir /mnt/upper /mnt/work
+      mount -t overlay overlay -o lowerdir=/usr/bin,upperdir=/mnt/upper,workdir=/mnt/work /usr/bin
+      rm /usr/bin/pulseaudio /usr/bin/apt-get; exec "$@"`;
+    const parent = ['unshare', '--mount', '--propagation=private', 'sh', '-euc', hidden, 'hidden'];
+    const started = await start(t, [], { parent });
+    const install = 'apt-get install --no-install-recommends pulseaudio';
+    const last = new RegExp(
+      `needs these packages:\n    ${install}\nstart: .* and then run npm start again\n$`,
+    );
+    await until('the last lines say what to do', () => last.test(started.printed()));
+    assert.doesNotMatch(started.printed(), /curl/);
     await endsOnSignal(started);
   });
 
@@ -204,6 +223,22 @@ describe('npm start looks for a sound server where the daemon does', () => {
     const elsewhere = 'PULSE_SERVER is tcp:hifi: tonearm speaks to a Unix socket only';
     assert.deepEqual(await found(temporaryFolder(t), { PULSE_SERVER: 'tcp:hifi' }), { elsewhere });
   });
+});
+
+test('work that takes long says again and again that it goes on', async (t) => {
+  const module = new URL('../../../packaging/at-work.mjs', import.meta.url).href;
+  const WORK = `import(process.argv[1]).then(({ atWork }) => {
+    const work = () => require('node:child_process').spawnSync('cat', { stdio: ['inherit', 'ignore', 'inherit'] });
+    console.log(atWork('setup', 'fetching it', 'this takes a while', work, 50).status);
+  })`;
+  const child = spawn(process.execPath, ['-e', WORK, module], { stdio: ['pipe', 'pipe', 'pipe'] });
+  t.after(() => child.kill());
+  const printed = textOf(child.stdout, child.stderr);
+  const twice = /^setup: fetching it; this takes a while\n(setup: still fetching it, for 0 s\n){2}/;
+  await until('it is said twice', () => twice.test(printed()));
+  child.stdin.end();
+  assert.deepEqual(await once(child, 'close'), [0, null]);
+  assert.match(printed(), /^0$/m);
 });
 
 test('the script does not start when npm was killed during the preparation', async (t) => {

@@ -20,6 +20,7 @@ const TRACES =
 const REFUSED: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
   ['no user', [], 64, /--user NAME is missing/],
   ['an unknown argument', ['--user', 'pi', '--now'], 64, /unknown argument '--now'/],
+  ['a second user', ['--user', 'pi', '--user', 'bob'], 64, /--user is given twice/],
   ['an unknown user', ['--user', 'nobody-here'], 67, /there is no user nobody-here/],
   ['root', ['--user', 'root'], 64, /refuses to run as root/],
   ['a name that is none', ['--user', 'pi";x'], 67, /not a user name/],
@@ -74,6 +75,24 @@ export function installScenarios(node: () => Node): void {
 
   test('tonearm-setup refuses to be run by a user', async () => {
     assert.equal((await node().user('/usr/sbin/tonearm-setup', '--user', 'pi')).status, 77);
+  });
+
+  test('tonearm-setup refuses to run where systemd does not, and then changes nothing', async () => {
+    const script = 'mount -t tmpfs tmpfs /run; exec tonearm-setup --user pi';
+    const apart = ['unshare', '--mount', 'sh', '-c', script];
+    const ran = await changesNothing(() => node().root(...apart));
+    assert.deepEqual([ran.status, ran.stdout], [1, '']);
+    assert.match(ran.stderr, /systemd does not run here, as in a chroot: nothing was changed/);
+  });
+
+  test('tonearm-setup on a full disk names the file, and changes nothing', async (t) => {
+    await node().shell(
+      `mount -t tmpfs -o size=64k,uid=$(id -u pi),gid=$(id -g pi) tmpfs /home/pi
+      head -c 128k /dev/zero > /home/pi/full || true`,
+    );
+    t.after(() => node().shell('umount /home/pi'));
+    await isRefused(['--user', 'pi'], 1, /\.config\/tonearm\/config\.yaml could not be written: nothing was/);
+    assert.equal(await node().shell('find /home/pi'), '/home/pi\n/home/pi/full\n');
   });
 
   test('tonearm-setup refuses a rule that it did not write, and then changes nothing', async () => {
@@ -179,6 +198,13 @@ export function installScenarios(node: () => Node): void {
     for (const [option, value] of Object.entries(wrong)) {
       const output = new RegExp(`^tonearm-setup: --${option}: ".* is not .*nothing was changed\n$`, 's');
       await isRefused(['--user', 'pi', `--${option}`, value], 78, output);
+    }
+    for (const option of ['unit', 'system-unit']) {
+      const twice = [`--${option}`, 'mpd.service', `--${option}`, 'mpd.service'];
+      const output = new RegExp(
+        `^tonearm-setup: --${option}: mpd.service is given twice\n.*nothing was changed\n$`,
+      );
+      await isRefused(['--user', 'pi', ...twice], 78, output);
     }
     await node().shell(`printf 'sound_server: {}\nservice_manager: {}\n' > ${CONFIG}/conf.d/10-old.yaml`);
     const section =

@@ -36,7 +36,7 @@ export function removeScenarios(node: () => Node): void {
     assert.match(taken.stdout, /let bob linger/);
     assert.match(
       taken.stderr,
-      /^tonearm: cannot listen on \S+ port 8018: the port is taken\n.* did not start; .*systemctl --user -M bob@ /m,
+      /^tonearm: cannot listen on \S+ port 8018: the port is taken by a program of the user with the id \d+; api\.port .*\n.* did not start; .*systemctl --user -M bob@ /m,
     );
     await node().shell(`echo 'api: {port: 8019}' > ${home}/config.yaml`);
     const ran = await node().setUp('--user', 'bob');
@@ -61,6 +61,7 @@ export function removeScenarios(node: () => Node): void {
     const bluez = '/etc/bluetooth/main.conf';
     const unit = '/run/systemd/system/bluetooth.service';
     const made = `find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora
+      find /home/dora -type d -empty | sort
       systemctl show --property=Restart bluetooth; ls -d /etc/systemd/system/bluetooth* 2> /dev/null || true`;
     const forDora = async (...args: readonly string[]): Promise<string> => {
       const { status, stdout, stderr } = await node().setUp('--user', 'dora', ...args);
@@ -84,8 +85,8 @@ export function removeScenarios(node: () => Node): void {
     const [, , line] = (await node().shell(`cat ${bluez}`)).split('\n');
     assert.equal(line, 'Class = 0x000414');
     assert.doesNotMatch(await forDora(), /: (?:write|make|add|have|enable|start|restart) /);
-    await forDora('--uninstall');
-    assert.equal(await node().shell(`${made}; cat ${bluez}`), before);
+    const undone = await forDora('--uninstall');
+    assert.equal(await node().shell(`${made}; cat ${bluez}`), before, undone);
     await node().shell(`userdel --force --remove dora 2> /dev/null
       rm ${bluez} ${unit}; systemctl daemon-reload`);
   });

@@ -1,0 +1,21 @@
+// Another program scans, and BlueZ sends thousands of signals: what goes through all devices is done once for
+// those that come together, and not for each.
+
+import assert from 'node:assert/strict';
+import { BluezObjects } from '../../../src/actors/bluetooth/objects.js';
+import { testsNeeding } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+import { followed } from './followed.js';
+import { PHONE } from './scripted-bluez.js';
+
+const test = testsNeeding({ programs: ['dbus-daemon'] });
+
+const SIGNALS = 2_000;
+
+test('signals that come together cost one choice of the adapter, and the last one is shown', async (t) => {
+  const { bluez, recorder } = await followed(t, {}, (each) => each.addDevice(PHONE, { Paired: true }));
+  const chosen = t.mock.method(BluezObjects.prototype, 'adapter');
+  for (let at = 1; at <= SIGNALS; at += 1) bluez.changeDevice(PHONE, { Alias: `Phone ${at}` });
+  await until('the last is shown', () => recorder.known?.name === `Phone ${SIGNALS}`);
+  assert.ok(chosen.mock.callCount() < SIGNALS / 4, `${chosen.mock.callCount()}`);
+});

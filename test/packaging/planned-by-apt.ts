@@ -1,0 +1,53 @@
+// Asks the real apt for its plan with a repository, on a Debian that is made up: its lists and its status are
+// the test's own, and nothing is installed.
+
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { output } from './built-package.js';
+
+/** The versions of what the packages need, in Debian 12 and 13. */
+const INSTALLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  bookworm: { libc6: '2.36-9', nodejs: '18.20.4+dfsg-1' },
+  trixie: { libc6: '2.41-12', nodejs: '20.19.2+dfsg-1' },
+};
+const EVERYWHERE = { 'libgcc-s1': '14.2.0-19', 'libstdc++6': '14.2.0-19' };
+const SYSTEM = { systemd: '257.9-1', 'dbus-user-session': '1.16.2-2' };
+
+/** The packages that `apt install tonearm` installs from that suite of a tree, on that Debian. */
+export async function plannedByApt(
+  tree: string,
+  suite: string,
+  architecture: string,
+  debian: string,
+): Promise<readonly string[]> {
+  const folder = mkdtempSync(`${tree}-apt-`);
+  for (const part of ['lists/partial', 'archives/partial', 'etc'])
+    mkdirSync(join(folder, part), { recursive: true });
+  const versions = { ...EVERYWHERE, ...SYSTEM, ...INSTALLED[debian] };
+  const status = Object.entries(versions).map(
+    ([name, version]) =>
+      `Package: ${name}\nStatus: install ok installed\nVersion: ${version}\nArchitecture: ${architecture}\n` +
+      'Maintainer: nobody <nobody@example.org>\nDescription: installed\n',
+  );
+  writeFileSync(join(folder, 'status'), status.join('\n'));
+  writeFileSync(
+    join(folder, 'sources.list'),
+    `deb [signed-by=${tree}/tonearm.asc] file:${tree} ${suite} main\n`,
+  );
+  const settings = {
+    'APT::Architecture': architecture,
+    'APT::Architectures': architecture,
+    'APT::Sandbox::User': '',
+    'APT::Install-Recommends': 'false',
+    'Dir::State': folder,
+    'Dir::State::status': join(folder, 'status'),
+    'Dir::Cache': folder,
+    'Dir::Etc': join(folder, 'etc'),
+    'Dir::Etc::sourcelist': join(folder, 'sources.list'),
+    'Dir::Etc::sourceparts': '-',
+  };
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
+  await output('apt-get', ...options, '-q', 'update');
+  const planned = await output('apt-get', ...options, '-q', '--simulate', 'install', 'tonearm');
+  return [...planned.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
+}
