@@ -4,6 +4,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { OutputRecord, PlayerRecord } from '../client/client.js';
 import { Header } from './header.js';
+import { HouseView } from './house-view.js';
 import { translate } from './language.js';
 import { Foot, mainOutput, OutputVolume, useCurrentPlayer, withoutHidden } from './main-volume.js';
 import { MayChange, mayChange } from './may-change.js';
@@ -41,8 +42,9 @@ export function App({ query }: { readonly query: string }) {
   const output = mainOutput(state, player);
   useTabTitle(name, player);
   const wall = <Wall player={player} output={output} />;
-  const content = view.isWall ? wall : <Sections state={state} only={view.only} />;
-  const hasFoot = !isPart && output !== undefined && awayIn(state, 'audio') === undefined;
+  const house = view.isHouse ? <HouseView isAway={isGone} /> : undefined;
+  const content = house ?? (view.isWall ? wall : <Sections state={state} only={view.only} />);
+  const hasFoot = !isPart && !view.isHouse && output !== undefined && awayIn(state, 'audio') === undefined;
   return (
     <Connected.Provider value={live}>
       <MayChange.Provider value={mayChange(state)}>
@@ -53,7 +55,7 @@ export function App({ query }: { readonly query: string }) {
           <Header name={name} state={state} presence={presence} isSmall={isPart} />
           <main>
             {/* Disabled while nothing can be sent. */}
-            <fieldset class={isPart ? 'part' : ''} disabled={isGone}>
+            <fieldset class={isPart ? 'part' : ''} disabled={isGone && !view.isHouse}>
               {state.backends.size === 0 ? null : content}
             </fieldset>
           </main>

@@ -1,14 +1,15 @@
 // The page's header: the node's name, with a menu of the other nodes if it has found some, and the state of
 // the connection; while that is lost, the reason and a button to try now.
 
-import { useEffect, useRef } from 'preact/hooks';
-import type { NodeRecord, NodeState } from '../client/client.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { NodeState } from '../client/client.js';
 import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
 import { Status, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
 import { type AbsenceReason, absenceReason } from './pulse.js';
-import type { TextKey } from './texts/english.js';
+import { RoomMenu } from './rooms.js';
+import type { TextKey } from './texts.js';
 
 /** How often it is checked whether an absence lasts too long. */
 const CHECK_MS = 1000;
@@ -56,7 +57,7 @@ export function Header({ name, state, presence, isSmall }: HeaderProps) {
         <h1 class="unseen">{name}</h1>
       ) : (
         <div class="bar">
-          <House name={name} nodes={[...state.nodes.values()]} />
+          <House name={name} isAlone={[...state.nodes.values()].every(({ self }) => self)} isAway={isLost} />
           <div role="status">
             <Status tone={tone}>{translate(text)}</Status>
           </div>
@@ -78,12 +79,21 @@ export function Header({ name, state, presence, isSmall }: HeaderProps) {
   );
 }
 
-function House({ name, nodes }: { readonly name: string; readonly nodes: readonly NodeRecord[] }) {
+interface HouseProps {
+  readonly name: string;
+  /** No other node is known. */
+  readonly isAlone: boolean;
+  readonly isAway: boolean;
+}
+
+function House({ name, isAlone, isAway }: HouseProps) {
   const menu = useRef<HTMLDetailsElement>(null);
+  const [isOpen, setOpen] = useState(false);
   useEffect(() => {
     const close = (event: MouseEvent | KeyboardEvent): void => {
       const { current } = menu;
-      const isInside = event.target instanceof Element && event.target.closest('.house summary') !== null;
+      const isInside =
+        event.target instanceof Element && event.target.closest('.house :is(summary, button)') !== null;
       const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isInside;
       if (current !== null && closesMenu) current.open = false;
     };
@@ -95,26 +105,11 @@ function House({ name, nodes }: { readonly name: string; readonly nodes: readonl
       <bdi>{name}</bdi>
     </h1>
   );
-  if (nodes.every(({ self }) => self)) return title;
-  const sorted = [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (isAlone) return title;
   return (
-    <details ref={menu} class="house">
+    <details ref={menu} class="house" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary title={translate('house')}>{title}</summary>
-      <ul class="card lines">
-        {sorted.map((each) => (
-          <li key={each.name}>
-            <a href={each.self ? '#' : addressOf(each)} aria-current={each.self ? 'page' : undefined}>
-              <bdi>{each.name}</bdi>
-            </a>
-          </li>
-        ))}
-      </ul>
+      {isOpen ? <RoomMenu isAway={isAway} /> : null}
     </details>
   );
-}
-
-/** One text, because a path such as `//host` would lead elsewhere if it were resolved. */
-function addressOf({ addresses: [address], host, port, path }: NodeRecord): string {
-  const at = address?.includes(':') ? `[${address}]` : (address ?? host);
-  return `http://${at}:${port}${path}`;
 }

@@ -109,7 +109,7 @@ export class Presence {
  * The address of this page's script. Its name contains a hash of the content, so it differs for each node and
  * each version.
  */
-function ownScript(): string {
+export function ownScript(): string {
   return document.querySelector<HTMLScriptElement>('script[src]')?.src ?? '';
 }
 

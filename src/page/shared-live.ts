@@ -28,13 +28,15 @@ const RELAYED: ReadonlySet<string> = new Set(['server.info', 'power.action']);
  */
 const SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
 
-type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEvent'>>;
+type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEvent'>> &
+  Pick<ConnectOptions, 'types'>;
 
 export class SharedLive implements PageLive {
   readonly node: Tonearm;
   readonly #options: SharedOptions;
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
   readonly #tabs: Tabs<Update>;
+  readonly #closing = new AbortController();
   /** Only while this tab holds the stream. */
   #own: Live | undefined;
   /** The state at the time when this tab took over, until its own connection has received the same. */
@@ -63,12 +65,14 @@ export class SharedLive implements PageLive {
     this.#own = this.#connected();
     this.#state = this.#own.state;
     this.#tabs.enter();
-    document.addEventListener('visibilitychange', () => this.#tabs.visibilityChanged());
+    const { signal } = this.#closing;
+    document.addEventListener('visibilitychange', () => this.#tabs.visibilityChanged(), { signal });
     // Browsers keep pages that were left, and bring them back as they were.
-    addEventListener('pagehide', () => this.#leave());
-    addEventListener('pageshow', ({ persisted }) => {
+    addEventListener('pagehide', () => this.#leave(), { signal });
+    const cameBack = ({ persisted }: PageTransitionEvent): void => {
       if (persisted) this.#tabs.enter();
-    });
+    };
+    addEventListener('pageshow', cameBack, { signal });
   }
 
   get state(): NodeState {
@@ -96,6 +100,7 @@ export class SharedLive implements PageLive {
   }
 
   close(): void {
+    this.#closing.abort();
     this.#tabs.leave();
   }
 
@@ -113,7 +118,9 @@ export class SharedLive implements PageLive {
   }
 
   #connected(): Live {
+    const { types } = this.#options;
     const own = connect(this.node, {
+      ...(types && { types }),
       levels: this.#levels,
       onChange: (state) => {
         // The last change of a connection that this tab has closed is none of the node's.

@@ -1,9 +1,11 @@
-// The parts of the page that an address shows: `?view=now` for a wall or a television,
-// `?only=outputs,players` inside another page. Pure.
+// The parts of the page that an address shows: `?view=now` for a wall or a television, `?view=house` for all
+// rooms, `?only=outputs,players` inside another page. Pure.
 
 export interface View {
   /** The current track, as large as possible. */
   readonly isWall: boolean;
+  /** All rooms of the house. */
+  readonly isHouse: boolean;
   /** Ids of sections; undefined means all. */
   readonly only: ReadonlySet<SectionId> | undefined;
 }
@@ -31,5 +33,6 @@ export function viewOf(query: string): View {
   const only = new Set(
     names.flatMap((name) => Object.entries(NAMES).find(([each]) => each === name)?.[1] ?? []),
   );
-  return { isWall: parameters.get('view') === 'now', only: only.size > 0 ? only : undefined };
+  const view = parameters.get('view');
+  return { isWall: view === 'now', isHouse: view === 'house', only: only.size > 0 ? only : undefined };
 }

@@ -29,12 +29,18 @@ export interface State {
   readonly act?: (page: Page, node: NodeWithPage) => Promise<unknown>;
 }
 
-const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+export const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 /** The only rule whose result can differ in the second colour scheme. */
 const AXE_COLOURS = ['color-contrast'];
 
-async function findings(page: Page, runOnly: readonly string[]): Promise<readonly string[]> {
-  const found = (await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(runOnly)} })`)) as {
+export async function findings(
+  page: Page,
+  runOnly: readonly string[],
+  within = 'html',
+): Promise<readonly string[]> {
+  const found = (await page.evaluate(
+    `axe.run(${JSON.stringify(within)}, { runOnly: ${JSON.stringify(runOnly)} })`,
+  )) as {
     violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
   };
   return found.violations.flatMap(({ id, nodes }) =>
@@ -53,7 +59,7 @@ async function savePicture(page: Page, name: string): Promise<void> {
 }
 
 /** Elements that stick out at the side, have more text than room, or are too small for a thumb. */
-function misfits(page: Page): Promise<readonly string[]> {
+export function misfits(page: Page): Promise<readonly string[]> {
   return page.evaluate(`(() => {
     const visible = [...document.querySelectorAll('body *')].filter((each) => each.checkVisibility());
     const sticking = visible.filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5 && getComputedStyle(each).position !== 'fixed' && !each.closest('.clip'));

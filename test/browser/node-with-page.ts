@@ -151,15 +151,24 @@ export const ORDINARY = {
 export class NodeWithPage extends GatewayUnderTest {
   override hostname = 'living-room';
 
-  /** `page` replaces the built page. */
-  constructor(api: Partial<RouteSettings['api']> = {}, page: PageFiles = readPageFiles(PAGE_FOLDER)) {
+  readonly #address: string;
+
+  /** `page` replaces the built page. With an `address` it is a node of a house, which trusts the others. */
+  constructor(
+    api: Partial<RouteSettings['api']> = {},
+    page: PageFiles = readPageFiles(PAGE_FOLDER),
+    address = '127.0.0.1',
+  ) {
     const sse = { enabled: true, maxClients: 64 };
-    super({ settings: { ...SETTINGS, api: { ...SETTINGS.api, sse, ...api } }, page });
+    const discovery = { ...SETTINGS.discovery, enabled: address !== '127.0.0.1' };
+    const settings = { ...SETTINGS, discovery, api: { ...SETTINGS.api, sse, ...api } };
+    super({ settings, page, bind: ['127.0.0.1', address] });
+    this.#address = address;
     this.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}/ui`;
+    return `http://${this.#address}:${this.port}/ui`;
   }
 
   /** Brings every backend up; `state` replaces the ordinary state of a backend. */

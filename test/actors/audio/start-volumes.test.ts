@@ -157,7 +157,6 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     test('an output that is there at the start, and one that is plugged in, have their start volume', async (t) => {
       const server = await start();
       t.after(() => server.stop());
-      await server.wake('living');
       await server.pactl('set-sink-volume', 'living', '77%');
       const { recorder, backend } = begin(t, server);
       await until('the output has its volume', () => recorder.output('kitchen')?.volume === 0.3);

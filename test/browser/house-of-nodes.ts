@@ -1,0 +1,120 @@
+// Several gateways that serve the built page, each at an address of its own, which know each other as
+// discovery would tell them. Needs the network of `inOwnNetwork`.
+
+import { trustedOrigins } from '../../src/actors/discovery/trusted-origins.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
+import type { NodeRecord } from '../../src/protocol/actor/schemas.js';
+import { drop, put } from '../gateway/scripted-backends.js';
+import { ip } from '../tools/own-network.js';
+import { NodeWithPage, output, player } from './node-with-page.js';
+
+const addressOf = (room: number): string => `10.9.0.${room + 1}`;
+
+/** Gives the machine the addresses of so many rooms. Call it once. */
+export function makeHouse(rooms: number): void {
+  ip('link', 'add', 'house0', 'type', 'veth', 'peer', 'name', 'wall0');
+  ip('link', 'set', 'wall0', 'up');
+  ip('link', 'set', 'house0', 'up');
+  for (let room = 0; room < rooms; room += 1) ip('addr', 'add', `${addressOf(room)}/24`, 'dev', 'house0');
+}
+
+export class HouseOfNodes {
+  /** By the name of the room, in order. */
+  readonly rooms = new Map<string, NodeWithPage>();
+  readonly #records = new Map<string, NodeRecord>();
+
+  constructor(...names: readonly string[]) {
+    for (const [index, name] of names.entries()) this.open(name, addressOf(index));
+    this.announce();
+  }
+
+  room(name: string): NodeWithPage {
+    const node = this.rooms.get(name);
+    if (node === undefined) throw new Error(`There is no ${name}`);
+    return node;
+  }
+
+  /** A node with one output, called as the room, and a player. */
+  open(name: string, address: string): NodeWithPage {
+    const node = new NodeWithPage({}, undefined, address);
+    node.hostname = name.toLowerCase();
+    node.up({
+      audio: [output(0, { description: name, default: true, volume: 0.4 })],
+      players: [player('mpd')],
+      systemd: [],
+      bluetooth: [],
+    });
+    node.gateway.listener.health('discovery', { state: 'up', since: 0, restarts: 0 });
+    this.rooms.set(name, node);
+    const host = `${name.toLowerCase().replaceAll(' ', '-')}.local`;
+    this.#records.set(name, {
+      name: `tonearm on ${name.toLowerCase()}`,
+      host,
+      addresses: [address],
+      port: node.port,
+      path: '/ui',
+      api: 'tonearm',
+      version: '1.2.3',
+      self: false,
+    });
+    return node;
+  }
+
+  async close(name: string): Promise<void> {
+    const node = this.room(name);
+    this.rooms.delete(name);
+    this.#records.delete(name);
+    await node.close();
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.rooms.values()].map((node) => node.close()));
+  }
+
+  /** The node gets another name, for people and on the network. */
+  rename(name: string, other: string): void {
+    const node = this.room(name);
+    const record = this.#records.get(name);
+    if (record === undefined) throw new Error(`There is no ${name}`);
+    node.change(output(0, { description: other, default: true, volume: 0.4 }));
+    node.hostname = other.toLowerCase();
+    for (const map of [this.rooms, this.#records]) map.delete(name);
+    this.rooms.set(other, node);
+    this.#records.set(other, { ...record, name: `tonearm on ${other.toLowerCase()}` });
+    this.announce();
+  }
+
+  /** One node no longer knows another one. */
+  forget(forgotten: string, by: string): void {
+    const node = this.room(by);
+    const gone = this.#records.get(forgotten);
+    const left = [...this.#records.values()].filter((record) => record !== gone);
+    node.change(...this.#changes(node, left));
+  }
+
+  /** Each node learns which nodes there are; `more` are known to the first one only. */
+  announce(...more: readonly NodeRecord[]): void {
+    for (const [index, [room, node]] of [...this.rooms].entries()) {
+      const others = [...this.#records].map(([name, record]) => ({ ...record, self: name === room }));
+      node.change(...this.#changes(node, [...others, ...(index === 0 ? more : [])]));
+    }
+  }
+
+  #changes(node: NodeWithPage, records: readonly NodeRecord[]): readonly Change[] {
+    const origins = new Set(records.flatMap(trustedOrigins));
+    const names = new Set(records.map(({ name }) => name));
+    const before = this.#known.get(node) ?? [];
+    this.#known.set(node, records);
+    return [
+      ...before.filter(({ name }) => !names.has(name)).map(({ name }) => drop('nodes', name)),
+      ...before
+        .flatMap(trustedOrigins)
+        .filter((each) => !origins.has(each))
+        .map((each) => drop('nodes.origins', each)),
+      ...records.map((record) => put('nodes', record.name, record)),
+      ...[...origins].map((origin) => put('nodes.origins', origin, 'a node')),
+    ];
+  }
+
+  readonly #known = new Map<NodeWithPage, readonly NodeRecord[]>();
+}

@@ -1,0 +1,230 @@
+// The house on one page (docs/http-api.md, "The page"): several nodes at addresses of their own, in one
+// Chromium, which speaks to each of them.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import axe from 'axe-core';
+import type { Locator, Page } from 'playwright-core';
+import type { NodeRecord } from '../../src/protocol/actor/schemas.js';
+import { inOwnNetwork } from '../tools/own-network.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { type OpenBrowser, openChromium } from './chromium.js';
+import { HouseOfNodes, makeHouse } from './house-of-nodes.js';
+import { AXE_TAGS, findings, misfits } from './looked-at-states.js';
+import { type NodeWithPage, output, player } from './node-with-page.js';
+import { PHONE } from './pages.js';
+
+const MANY = 16;
+const OUTPUT = { kind: 'output', ref: '0' };
+const MOVED = '10.9.0.15';
+
+inOwnNetwork(import.meta.url, () => {
+  makeHouse(MANY);
+
+  describe('the house on one page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+    let browser: OpenBrowser;
+    let house: HouseOfNodes;
+    let page: Page;
+    before(async () => {
+      browser = await openChromium(PHONE);
+    });
+    after(() => browser.close());
+    beforeEach(async () => {
+      page = await browser.context.newPage();
+    });
+    afterEach(async () => {
+      await page.close();
+      await house.closeAll();
+    });
+
+    async function openHouse(...names: readonly string[]): Promise<void> {
+      house = new HouseOfNodes(...names);
+      await showHouse();
+    }
+
+    async function showHouse(): Promise<void> {
+      const [first] = house.rooms.values();
+      await page.goto(`${first?.url}?view=house`);
+      for (const name of house.rooms.keys()) await card(name).getByRole('slider').waitFor();
+    }
+
+    const card = (name: string): Locator =>
+      page.locator('.room').filter({ has: page.getByRole('heading', { name, exact: true }) });
+
+    const allSlider = () => page.getByRole('slider', { name: 'Volume of all rooms' });
+
+    const commandsOf = (node: NodeWithPage) =>
+      node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
+
+    const THREE = ['Living room', 'Kitchen', 'Attic'] as const;
+
+    test('shows what each room plays, and each control acts on its own room', async () => {
+      await openHouse(...THREE);
+      house.room('Kitchen').change(player('mpd', { playback_status: 'Paused' }));
+      await card('Living room').getByText('Nocturne in E-flat major').waitFor();
+      await card('Kitchen').getByRole('button', { name: 'Play: Kitchen' }).click();
+      await until('the kitchen plays', () => commandsOf(house.room('Kitchen')).length === 1);
+      await card('Attic').getByRole('button', { name: 'Mute Attic' }).click();
+      await until('the attic is muted', () => commandsOf(house.room('Attic')).length === 1);
+      assert.deepEqual(commandsOf(house.room('Kitchen')), [
+        { do: 'play', player: 'org.mpris.MediaPlayer2.mpd' },
+      ]);
+      assert.deepEqual(commandsOf(house.room('Attic')), [{ do: 'mute', target: OUTPUT, muted: true }]);
+      assert.deepEqual(commandsOf(house.room('Living room')), []);
+      const href = await card('Attic').getByRole('link').getAttribute('href');
+      assert.equal(href, house.room('Attic').url);
+    });
+
+    test('has no finding of axe, and fits a phone', async () => {
+      await openHouse(...THREE);
+      await house.close('Attic');
+      await card('Attic').getByText('Not there right now').waitFor();
+      await page.evaluate(axe.source);
+      assert.deepEqual(await findings(page, AXE_TAGS), []);
+      assert.deepEqual(await misfits(page), []);
+      await page.locator('.house summary').click();
+      await page.locator('.room-menu').getByText('Kitchen').waitFor();
+      // The menu hides parts of the controls behind it.
+      assert.deepEqual(await findings(page, AXE_TAGS, '.room-menu'), []);
+      assert.deepEqual(await misfits(page), []);
+    });
+
+    test('pauses and mutes all, and one volume moves all in proportion', async () => {
+      await openHouse(...THREE);
+      house.room('Kitchen').change(output(0, { description: 'Kitchen', default: true, volume: 0.2 }));
+      house.room('Attic').change(player('mpd', { playback_status: 'Paused' }));
+      await until(
+        'the volume is shown',
+        async () => (await card('Kitchen').getByRole('slider').inputValue()) === '20',
+      );
+      assert.equal(await allSlider().inputValue(), '40');
+      await allSlider().focus();
+      await page.keyboard.press('ArrowUp');
+      for (const [name, volume] of [
+        ['Living room', 0.41],
+        ['Kitchen', 0.21],
+        ['Attic', 0.41],
+      ] as const)
+        await until(`${name} has its volume`, () => {
+          const expected = { do: 'volume', target: OUTPUT, volume };
+          return isDeepStrictEqual(commandsOf(house.room(name)).at(-1), expected);
+        });
+      for (const node of house.rooms.values()) node.backends.requests.length = 0;
+      await page.getByRole('button', { name: 'Mute all' }).click();
+      for (const name of THREE)
+        await until(`${name} is muted`, () =>
+          commandsOf(house.room(name)).some(({ do: what }) => what === 'mute'),
+        );
+      for (const node of house.rooms.values()) node.backends.requests.length = 0;
+      await page.getByRole('button', { name: 'Pause all' }).click();
+      const isPaused = (name: string) => commandsOf(house.room(name)).some((each) => each.do === 'pause');
+      await until('two are paused', () => isPaused('Living room') && isPaused('Kitchen'));
+      assert.deepEqual(commandsOf(house.room('Attic')), []);
+    });
+
+    test('a room that goes away is shown as away, and comes back at another address', async () => {
+      await openHouse(...THREE);
+      await house.close('Attic');
+      house.announce();
+      await card('Attic').getByText('Not there right now').waitFor();
+      assert.ok(await card('Attic').getByRole('slider').isDisabled());
+      house.open('Attic', MOVED);
+      house.announce();
+      await until('it is back', () => card('Attic').getByRole('slider').isEnabled());
+      assert.equal(await card('Attic').getByRole('link').getAttribute('href'), house.room('Attic').url);
+      await card('Attic').getByRole('button', { name: 'Mute Attic' }).click();
+      await until('the attic is muted', () => commandsOf(house.room('Attic')).length === 1);
+    });
+
+    test('a room that is renamed is one room, with its new name', async () => {
+      await openHouse(...THREE);
+      house.rename('Attic', 'Studio');
+      await card('Studio').getByRole('slider').waitFor();
+      await until('there are three', async () => (await page.locator('.room').count()) === 3);
+      assert.equal(await card('Attic').count(), 0);
+    });
+
+    test('a node that does not know this one lets its page do nothing, and is a link', async () => {
+      await openHouse(...THREE);
+      house.forget('Living room', 'Attic');
+      await page.reload();
+      await card('tonearm on attic').getByText('Can only be controlled on its own page').waitFor();
+      assert.equal(await card('tonearm on attic').getByRole('slider').count(), 0);
+      await card('Kitchen').getByRole('slider').waitFor();
+    });
+
+    test('nothing is answered of a node that is announced with a name of the web or a public address', async () => {
+      house = new HouseOfNodes(...THREE);
+      const forged: NodeRecord = {
+        name: 'forged',
+        host: 'evil.example',
+        addresses: ['93.184.215.14'],
+        port: 80,
+        path: '/ui',
+        api: 'tonearm',
+        self: false,
+      };
+      const answered: string[] = [];
+      page.on('response', (response) => answered.push(response.url()));
+      house.announce(forged, {
+        ...forged,
+        name: 'other kind',
+        host: 'radio.local',
+        addresses: ['10.9.0.9'],
+        api: 'odio-api',
+      });
+      await showHouse();
+      await card('forged').getByText('Can only be controlled on its own page').waitFor();
+      await card('other kind').getByText('Opens its own page').waitFor();
+      assert.equal(await card('other kind').getByRole('link').getAttribute('href'), 'http://10.9.0.9/ui');
+      assert.deepEqual(
+        answered.filter((url) => /evil|93\.184/.test(url)),
+        [],
+      );
+    });
+
+    test('the title is a menu of the rooms, with what each plays and a button to pause it', async () => {
+      house = new HouseOfNodes(...THREE);
+      await page.goto(house.room('Living room').url);
+      await page.locator('.house summary').click();
+      const item = page.locator('.room-menu li').filter({ hasText: 'Kitchen' });
+      await item.getByText('Nocturne in E-flat major').waitFor();
+      await item.getByRole('button', { name: 'Pause: Kitchen' }).click();
+      await until('the kitchen is paused', () => commandsOf(house.room('Kitchen')).length === 1);
+      await page.getByRole('link', { name: 'All rooms' }).click();
+      await card('Attic').getByRole('slider').waitFor();
+    });
+
+    test('many tabs share one stream to each room', async () => {
+      await openHouse(...THREE);
+      const tabs: Page[] = [];
+      for (let n = 0; n < 7; n += 1) {
+        const tab = await browser.context.newPage();
+        tabs.push(tab);
+        await tab.goto(page.url());
+        await tab.locator('.room').getByRole('slider').nth(2).waitFor();
+      }
+      const health = async () =>
+        (await house.room('Kitchen').json('/health')) as { streams: { open: number } };
+      await until('one is open', async () => (await health()).streams.open === 1);
+      await Promise.all(tabs.map((tab) => tab.close()));
+    });
+
+    test('sixteen rooms are shown, and a slow processor keeps up with all of them', async () => {
+      const names = Array.from({ length: MANY }, (_, room) => `Room ${room + 1}`);
+      house = new HouseOfNodes(...names);
+      const session = await page.context().newCDPSession(page);
+      await session.send('Emulation.setCPUThrottlingRate', { rate: 6 });
+      await showHouse();
+      for (const node of house.rooms.values())
+        node.change(output(0, { default: true, volume: 0.55, description: node.hostname }));
+      await until('all have their new volume', async () => {
+        const sliders = await page.locator('.room').getByRole('slider').all();
+        const values = await Promise.all(sliders.map((slider) => slider.inputValue()));
+        return values.length === MANY && values.every((value) => value === '55');
+      });
+    });
+  });
+});
