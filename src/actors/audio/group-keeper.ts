@@ -17,6 +17,7 @@ import {
   type ModuleLoad,
   type ObservedSound,
 } from './group-modules.js';
+import { GROUP_PREFIX } from './group-names.js';
 import type { SoundState } from './state.js';
 
 /** So long no output must have come or gone: a server that starts, or a card, makes several at once. */
@@ -70,9 +71,11 @@ export class GroupKeeper {
     const observed = await this.#observe();
     if (observed === undefined) return;
     const { groups, remark } = this.#context;
+    const streams = new Map(Object.keys(groups).map((group) => [group, this.#streamsOn(group)]));
     const failures: string[] = [];
     for (const step of groupSteps(groups, observed)) {
       const failed = await this.#take(step);
+      if (step.do === 'make') await this.#moveBack(step.group, streams.get(step.group) ?? []);
       if (this.#hasEnded) return;
       if (failed !== undefined) failures.push(failed);
     }
@@ -112,6 +115,24 @@ export class GroupKeeper {
     const why = describeFailure(made.error);
     log('warn', 'a group could not be made', { ...fields, why });
     return `The group ${JSON.stringify(group)} could not be made: ${why}`;
+  }
+
+  /** The streams that play to a group; they go elsewhere when it is made anew. */
+  #streamsOn(group: string): readonly number[] {
+    const { sinks, inputs } = this.#context.state;
+    const { info: sink } = [...sinks.values()].find(({ info }) => info.name === GROUP_PREFIX + group) ?? {};
+    if (sink === undefined) return [];
+    return [...inputs.values()].flatMap(({ info }) => (info.sink === sink.index ? [info.index] : []));
+  }
+
+  /** A stream that has ended meanwhile, or is not to be moved, is left alone. */
+  async #moveBack(group: string, streams: readonly number[]): Promise<void> {
+    if (streams.length === 0) return;
+    const { ask } = this.#context;
+    const sinks = await ask('GET_SINK_INFO_LIST', {});
+    const sink = sinks.ok ? sinks.value.find(({ name }) => name === GROUP_PREFIX + group) : undefined;
+    if (sink === undefined) return;
+    for (const index of streams) await ask('MOVE_SINK_INPUT', { index, sink: sink.index });
   }
 
   async #unload(module: ModuleInfo): Promise<string | undefined> {

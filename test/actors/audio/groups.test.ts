@@ -96,6 +96,22 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(publishedClients(without.recorder).length, 1 + others, 'the stream, and those of `both`');
     });
 
+    test('what plays to it plays to it again when the configuration has given it another output', async (t) => {
+      const { server, recorder, backend } = await started(t, [...OUTPUTS, 'attic']);
+      await until('the group is published', () => recorder.output('tonearm.all'));
+      const playing = await server.play({ sink: 'tonearm.all' });
+      await playsAt(server, OUTPUTS);
+      await backend.stop();
+      const outputs = ['kitchen', 'attic'];
+      const again = begin(t, server, { all: { outputs } });
+      await playsAt(server, outputs);
+      await until('the stream plays to it', () => {
+        const group = again.recorder.output('tonearm.all')?.group?.join();
+        const output = again.recorder.client(playing.id)?.output;
+        return group === outputs.join() && output === 'tonearm.all';
+      });
+    });
+
     test('it is made with one of its outputs, and others join while it plays', async (t) => {
       const { server, recorder } = await started(t, ['living']);
       await until('the group is published', () => recorder.output('tonearm.all'));
