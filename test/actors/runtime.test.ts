@@ -25,7 +25,15 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   });
   const ended = work({
     port: port2,
-    settings: { enabled: true, serveCookie: false, apiPort: 8018, outputs: {}, groups: {} },
+    settings: {
+      enabled: true,
+      serveCookie: false,
+      apiPort: 8018,
+      outputs: {},
+      groups: {},
+      listen: {},
+      listenLatency: 100,
+    },
   });
   t.after(() => port.close());
   const [publish] = publishers;

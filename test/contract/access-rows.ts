@@ -70,7 +70,7 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
   [['audio'], 'GET /audio, GET /audio/ server outputs inputs cards clients network'],
   [['audio'], 'POST /audio/server/ mute volume'],
   [['audio'], 'POST /audio/outputs/{output}/ mute volume default port balance'],
-  [['audio'], 'POST /audio/inputs/{input}/ mute volume default port balance'],
+  [['audio'], 'POST /audio/inputs/{input}/ mute volume default port balance listen listen/stop'],
   [['audio'], 'POST /audio/clients/{sink}/ mute volume output, POST /audio/cards/{card}/profile'],
   [['audio', 'cookie'], 'GET /audio/cookie'],
   [['power'], 'GET /power/, POST /power/ power_off reboot'],

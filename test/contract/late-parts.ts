@@ -102,6 +102,13 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
       return backends.audio?.detail?.includes('The group "all" plays nowhere');
     });
   },
+  'actors/audio/listen-keeper': async ({ form }, t) => {
+    const sound = await scriptedServer(t);
+    const env = { PULSE_SERVER: `unix:${sound.socketPath}` };
+    const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
+    await daemon.backend('audio', 'up');
+    assert.equal((await daemon.post('/audio/inputs/none/listen/stop', {})).status, 404);
+  },
   'actors/players/web-cover': async ({ bus, daemon }, t) => {
     let connections = 0;
     const server = createServer((socket) => {

@@ -10,6 +10,7 @@ export const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
   balance: { balance: -0.2 },
   makeDefault: { move: true },
   move: { output: 'kitchen' },
+  stopListening: { output: 'kitchen' },
   seek: { offset: -10_000_000 },
   position: { position: 60_000_000 },
   setVolume: { volume: 0.8 },

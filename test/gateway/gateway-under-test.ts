@@ -27,7 +27,15 @@ export const SETTINGS: RouteSettings = {
     control: true,
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
-  audio: { enabled: true, serveCookie: true, apiPort: 8018, outputs: {}, groups: {} },
+  audio: {
+    enabled: true,
+    serveCookie: true,
+    apiPort: 8018,
+    outputs: {},
+    groups: {},
+    listen: {},
+    listenLatency: 100,
+  },
   power: { enabled: true, capabilities: { poweroff: true, reboot: true } },
   upgrade: {
     enabled: true,

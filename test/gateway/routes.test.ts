@@ -103,6 +103,8 @@ describe('every route with every backend', () => {
     [`${OUTPUT}/default`, '{"move":true}', audio({ do: 'default', output: '3', move: true })],
     [`${OUTPUT}/port`, '{"port":"headphones"}', audio({ do: 'port', output: '3', port: 'headphones' })],
     [`${OUTPUT}/balance`, '{"balance":-0.25}', audio({ do: 'balance', output: '3', balance: -0.25 })],
+    ['/audio/inputs/7/listen', '{"output":2}', audio({ do: 'listen', input: '7', output: '2' })],
+    ['/audio/inputs/7/listen/stop', undefined, audio({ do: 'stop-listen', input: '7' })],
     ['/audio/inputs/7/default', '{}', audio({ do: 'default', input: '7' })],
     ['/audio/inputs/7/port', '{"port":"line"}', audio({ do: 'port', input: '7', port: 'line' })],
     ['/audio/inputs/7/balance', '{"balance":1}', audio({ do: 'balance', input: '7', balance: 1 })],

@@ -109,6 +109,7 @@ describe('a refusal of a backend', () => {
     'no-cookie': [404, '/audio/cookie'],
     'no-volume': [409, '/audio/clients/3/volume', '{"volume":1}'],
     'same-name': [409, '/audio/outputs/3/default'],
+    'too-many-listens': [409, '/audio/inputs/3/listen', '{"output":"x"}'],
     'no-ports': [409, '/audio/outputs/3/port', '{"port":"headphones"}'],
     'profile-unavailable': [409, '/audio/cards/3/profile', '{"profile":"off"}'],
     'not-stereo': [409, '/audio/outputs/3/balance', '{"balance":0}'],

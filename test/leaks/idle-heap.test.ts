@@ -37,7 +37,15 @@ test('an actor that is pinged gives back the memory that a storm has used', asyn
     () => undefined,
   );
   t.after(() => port.close());
-  const settings = { enabled: true, serveCookie: false, apiPort: 8018, outputs: {}, groups: {} };
+  const settings = {
+    enabled: true,
+    serveCookie: false,
+    apiPort: 8018,
+    outputs: {},
+    groups: {},
+    listen: {},
+    listenLatency: 100,
+  };
   const handle = async () => ({ ok: true, value: {} }) as const;
   const work = actorThread<'audio'>(() => ({ handle, stop: async () => undefined }));
   void work({ port: port2, settings });

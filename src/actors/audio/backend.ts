@@ -15,6 +15,7 @@ import { fileIdentity } from '../path-watch.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
 import { KnownOutputs } from './known-outputs.js';
+import { ListenPairs } from './listen-pairs.js';
 import { SoundPublisher } from './publisher.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
 import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
@@ -59,10 +60,13 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #publisher: SoundPublisher;
   readonly #state: SoundState;
   readonly #knownOutputs: KnownOutputs;
+  readonly #listenPairs: ListenPairs;
   readonly #cookiePaths: readonly string[];
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   #live: SoundConnection | undefined;
+  /** That of `#live`. */
+  #upkeep: Upkeep | undefined;
   /** The socket of `#live`. */
   #livePath = '';
   #isWatched = false;
@@ -88,6 +92,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#state = new SoundState(settings);
     this.#log = (level, message, fields) => publish.log(level, message, fields);
     this.#knownOutputs = new KnownOutputs(context, clock, this.#log);
+    this.#listenPairs = new ListenPairs(settings.listen);
     this.#cookiePaths = cookiePaths(context.env, context.home);
     this.#running = this.#run();
   }
@@ -100,8 +105,11 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   async handle(command: AudioCommand): Promise<Answer> {
     if (command.do === 'cookie') return this.#cookie();
-    if (this.#live !== undefined && command.do !== 'network') return this.#live.executor.run(command);
-    if (this.#live !== undefined) return this.#network(this.#live);
+    if (this.#live !== undefined && this.#upkeep !== undefined) {
+      if (command.do === 'network') return this.#network(this.#live);
+      if (command.do === 'listen' || command.do === 'stop-listen') return this.#upkeep.listen(command);
+      return this.#live.executor.run(command);
+    }
     const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
     return failure('unavailable', detail);
   }
@@ -185,13 +193,13 @@ export class AudioBackend implements Actor<AudioCommand> {
         timing: this.#timing,
         publishLevel: (level) => this.#publish.level(level),
         log: this.#log,
-        onPublished: (outputsCameOrWent) => {
+        onPublished: ({ sinksCameOrWent, sources }) => {
           const isFirst = this.#live !== connection;
           if (isFirst) {
             watch.abort();
-            leaveUp = this.#up(connection, path);
+            leaveUp = this.#up(connection, upkeep, path);
           }
-          upkeep.follow(isFirst || outputsCameOrWent);
+          upkeep.follow(isFirst || sinksCameOrWent, isFirst || sources);
         },
         onClosed: (reason) => {
           watch.abort();
@@ -204,8 +212,9 @@ export class AudioBackend implements Actor<AudioCommand> {
         state: this.#state,
         settings: this.#settings,
         knownOutputs: this.#knownOutputs,
+        listenPairs: this.#listenPairs,
         clock: this.#clock,
-        noCardMs: this.#timing.noCardMs,
+        timing: this.#timing,
         publish: this.#publish,
         run: (command) => connection.executor.run(command),
         ask: (command, args) => connection.ask(command, args),
@@ -218,11 +227,12 @@ export class AudioBackend implements Actor<AudioCommand> {
   /**
    * Called when everything has been published once. Returns the function to call when the connection ends.
    */
-  #up(connection: SoundConnection, path: string): (detail: string) => ConnectionEnd {
+  #up(connection: SoundConnection, upkeep: Upkeep, path: string): (detail: string) => ConnectionEnd {
     const since = this.#clock.monotonic();
     this.#reconcileLater(connection);
     const { kind } = this.#state;
     this.#live = connection;
+    this.#upkeep = upkeep;
     this.#livePath = path;
     this.#publish.status('up');
     if (this.#isWatched) connection.meters.watch(true);
@@ -230,6 +240,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     return (detail) => {
       this.#timers.cancel('reconcile');
       this.#live = undefined;
+      this.#upkeep = undefined;
       this.#publisher.forget();
       if (this.#stop.signal.aborted) return { detail };
       this.#publish.status('connecting', detail);

@@ -7,6 +7,7 @@ import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/ou
 import { AUDIO_MASK } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
 import type { Publisher } from '../runtime.js';
+import type { ChangedRecords } from './changed-records.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { LimitKeeper } from './limit-keeper.js';
 import { Meters } from './meters.js';
@@ -29,7 +30,7 @@ interface ConnectionContext {
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
   /** Called after each publication of more than streams; the first is of everything. */
-  readonly onPublished: (outputsCameOrWent: boolean) => void;
+  readonly onPublished: (changed: Pick<ChangedRecords, 'sinksCameOrWent' | 'sources'>) => void;
   readonly onClosed: (reason: ClosedReason) => void;
 }
 
@@ -188,7 +189,7 @@ export class SoundConnection implements Performer {
     this.#limits?.keep();
     if (this.meters.isWatched) this.meters.follow();
     if (changed === undefined) return;
-    const { server, cards, sinksCameOrWent } = changed;
-    if (server || cards.length > 0) this.#context.onPublished(sinksCameOrWent);
+    const { server, cards, sources, sinksCameOrWent } = changed;
+    if (server || sources || cards.length > 0) this.#context.onPublished({ sinksCameOrWent, sources });
   };
 }

@@ -10,11 +10,13 @@ import { type ClientProps, DEVICE_STATES, type Encodable, optional, portsOf } fr
 export interface InputSurroundings {
   readonly isDefault: boolean;
   readonly card: string | undefined;
+  /** Names of the outputs at which it is heard. */
+  readonly listen: readonly string[];
 }
 
 export function inputRecord(
   { info, balance }: KnownSource,
-  { isDefault, card }: InputSurroundings,
+  { isDefault, card, listen }: InputSurroundings,
   clientProps: ClientProps,
 ): Encodable<InputRecord> {
   return {
@@ -32,5 +34,6 @@ export function inputRecord(
     props: clientProps.of(info.props).props,
     // Silence has no balance of its own, so the remembered one is shown.
     balance: balanceOf(balance ?? info.volume, info.channelMap),
+    listen: listen.length > 0 ? [...listen] : undefined,
   };
 }

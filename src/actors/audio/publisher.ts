@@ -8,6 +8,7 @@ import type { Publisher } from '../runtime.js';
 import { firstWithin } from '../text.js';
 import type { ChangedRecords } from './changed-records.js';
 import { inputRecord } from './input-record.js';
+import { inputOf } from './listen-names.js';
 import { OutputLabels } from './output-labels.js';
 import { SOURCES_MAX_RECORDS } from './sources.js';
 import type { SoundState } from './state.js';
@@ -143,7 +144,8 @@ export class SoundPublisher {
       this.#dropUnlessCalled('audio.inputs', id, sources.byId(id)?.info.name);
     for (const source of sources.all) {
       const { index, name, card } = source.info;
-      const around = { isDefault: name === defaultSource, card: state.nameOfCard(card) };
+      const listen = outputsOf(state, name);
+      const around = { isDefault: name === defaultSource, card: state.nameOfCard(card), listen };
       this.#put('audio.inputs', index, name, inputRecord(source, around, this.#clientProps));
     }
     this.#logLeftOut(sources.leftOut);
@@ -199,6 +201,14 @@ export class SoundPublisher {
     published.delete(id);
     this.#publish.drop(collection, before.key);
   }
+}
+
+/** The names of the outputs at which an input is heard, in their order. */
+function outputsOf({ inputs, sinks }: SoundState, input: string): readonly string[] {
+  const names = [...inputs.values()]
+    .filter(({ info }) => inputOf(info) === input)
+    .flatMap(({ info }) => sinks.get(info.sink ?? -1)?.info.name ?? []);
+  return [...new Set(names)].sort();
 }
 
 /**

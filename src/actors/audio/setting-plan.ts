@@ -1,7 +1,7 @@
 // Defines what a command becomes: a request to the sound server, nothing, or a refusal; and computes the
 // volumes in it. Pure. It does not decide which of these (commands.ts, input-commands.ts).
 
-import type { AudioCommand } from '../../protocol/actor/commands.js';
+import type { AudioCommand, ListenCommand } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import type { RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
 import {
@@ -22,13 +22,16 @@ export type Setting = {
   [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
 }[SettingName];
 
+/** Commands that do not become one request to the sound server. */
+type DaemonsOwn = 'cookie' | 'network' | ListenCommand['do'];
+
 /**
  * The commands that the sound server carries out; the daemon itself answers `cookie`. By the other two the
  * daemon sets an output back that stands above its volume limit, and gives a new one its start volume; nobody
  * else sends them.
  */
 export type SoundCommand =
-  | Exclude<AudioCommand, { readonly do: 'cookie' | 'network' }>
+  | Exclude<AudioCommand, { readonly do: DaemonsOwn }>
   | { readonly do: 'keep-limit'; readonly output: string }
   | { readonly do: 'start-volume'; readonly output: string; readonly volume: number };
 

@@ -126,7 +126,10 @@ export class SoundState {
     this.#inputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
     add(this.#changed.inputs, info.index);
     // It may be the stream of a filter. Then the filter has another master now.
-    if (info.client === undefined && before?.info.sink !== info.sink) this.#filtersChange();
+    if (info.client !== undefined || before?.info.sink === info.sink) return;
+    this.#filtersChange();
+    // It may be the one by which an input is heard.
+    this.#changed.sources = true;
   }
 
   /** Stores the balance of a sink or source as it was set, because silent channels do not show it. */
@@ -139,6 +142,7 @@ export class SoundState {
   remove(of: RecordKind, index: number): void {
     if (of === 'sink-input') {
       this.#names.release(index);
+      if (this.#inputs.get(index)?.info.client === undefined) this.#changed.sources = true;
       if (this.#inputs.delete(index)) add(this.#changed.inputs, index);
     } else if (of === 'source') this.sources.remove(index);
     else if (of === 'card') {

@@ -1,25 +1,35 @@
 // Tells the parts that act by themselves on one connection that something but streams has changed: start
-// volumes, groups, and the look for a sound card. It joins what they want /health to say.
+// volumes, groups, inputs that are heard, and the look for a sound card. It joins what they want /health to
+// say.
 
-import type { Clock } from '../../host/clock.js';
-import type { Answer } from '../../protocol/actor/commands.js';
+import { type Clock, within } from '../../host/clock.js';
+import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
 import type { Ask, GroupKeeper } from './group-keeper.js';
 import { isGroup } from './group-names.js';
 import type { KnownOutputs } from './known-outputs.js';
+import type { ListenKeeper } from './listen-keeper.js';
+import { inputOf } from './listen-names.js';
+import type { ListenPairs } from './listen-pairs.js';
 import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import type { SoundCommand } from './setting-plan.js';
 import { StartVolumes } from './start-volumes.js';
 import type { SoundState } from './state.js';
 
+const NO_ANSWER = failure('timeout', 'The sound server did not answer');
+
+type Remarker = 'card' | 'groups' | 'listening';
+
 export interface UpkeepContext {
   readonly state: SoundState;
   readonly settings: AudioSettings;
   readonly knownOutputs: KnownOutputs;
+  readonly listenPairs: ListenPairs;
   readonly clock: Clock;
-  /** How long no card may be there before it is reported. */
-  readonly noCardMs: number;
+  /** `noCardMs`: how long no card may be there before it is reported. */
+  readonly timing: { readonly commandMs: number; readonly noCardMs: number };
   readonly publish: Pick<Publisher, 'status' | 'log'>;
   readonly run: (command: SoundCommand) => Promise<Answer>;
   readonly ask: Ask;
@@ -31,21 +41,24 @@ export class Upkeep {
   readonly #startVolumes: StartVolumes;
   /** Loaded with the first group. */
   #groups: Promise<GroupKeeper> | undefined;
-  readonly #remarks = new Map<'card' | 'groups', string>();
+  /** Loaded with the first input that is listened to. */
+  #listening: Promise<ListenKeeper> | undefined;
+  readonly #remarks = new Map<Remarker, string>();
   #hasEnded = false;
 
   constructor(context: UpkeepContext) {
-    const { settings, clock, noCardMs, publish } = context;
+    const { settings, clock, timing, publish } = context;
     const log: Publisher['log'] = (level, message, fields) => publish.log(level, message, fields);
     this.#context = context;
-    this.#noCard = new NoCardWatch((text) => this.#remark('card', text), log, clock, noCardMs);
+    this.#noCard = new NoCardWatch((text) => this.#remark('card', text), log, clock, timing.noCardMs);
     this.#startVolumes = new StartVolumes({ ...context, wishes: settings, log });
   }
 
-  /** To be called after each publication. `outputsCameOrWent` is true for the first one, too. */
-  follow(outputsCameOrWent: boolean): void {
+  /** To be called after each publication. Both are true for the first one, too. */
+  follow(outputsCameOrWent: boolean, inputsChanged: boolean): void {
     const { state } = this.#context;
     this.#noCard.update(hasNoSoundCard(state));
+    if (outputsCameOrWent || inputsChanged) this.#followListening();
     if (!outputsCameOrWent) return;
     this.#startVolumes.follow();
     if (this.#groups === undefined && !this.#needsGroups()) return;
@@ -59,6 +72,30 @@ export class Upkeep {
     this.#noCard.stop();
     this.#startVolumes.end();
     void this.#groups?.then((groups) => groups.end());
+    void this.#listening?.then((listening) => listening.end());
+  }
+
+  async listen(command: ListenCommand): Promise<Answer> {
+    this.#listening ??= this.#loadListening();
+    const listening = await this.#listening;
+    const answer =
+      command.do === 'listen'
+        ? listening.listen(command.input, command.output)
+        : listening.stop(command.input, command.output);
+    const { clock, timing } = this.#context;
+    return (await within(clock, timing.commandMs, answer)) ?? NO_ANSWER;
+  }
+
+  /** Those that an earlier life of the daemon has begun are found by their streams, at the first time. */
+  #followListening(): void {
+    const { listenPairs, state } = this.#context;
+    const { hasAdopted, all } = listenPairs;
+    const isFound = [...state.inputs.values()].some(({ info }) => inputOf(info) !== undefined);
+    if (all.length === 0 && !isFound) listenPairs.hasAdopted = true;
+    const isNeeded = all.length > 0 || (isFound && !hasAdopted);
+    if (this.#listening === undefined && !isNeeded) return;
+    this.#listening ??= this.#loadListening();
+    void this.#listening.then((listening) => listening.follow());
   }
 
   /** Groups of an earlier configuration are taken away. */
@@ -81,7 +118,23 @@ export class Upkeep {
     });
   }
 
-  #remark(by: 'card' | 'groups', text: string | undefined): void {
+  async #loadListening(): Promise<ListenKeeper> {
+    const { state, settings, listenPairs: pairs, clock, publish, ask } = this.#context;
+    const { ListenKeeper } = await import('./listen-keeper.js');
+    const listening = new ListenKeeper({
+      state,
+      pairs,
+      latencyMs: settings.listenLatency,
+      clock,
+      log: (level, message, fields) => publish.log(level, message, fields),
+      ask,
+      remark: (text) => this.#remark('listening', text),
+    });
+    if (this.#hasEnded) listening.end();
+    return listening;
+  }
+
+  #remark(by: Remarker, text: string | undefined): void {
     if (this.#hasEnded || this.#remarks.get(by) === text) return;
     if (text === undefined) this.#remarks.delete(by);
     else this.#remarks.set(by, text);

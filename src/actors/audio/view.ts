@@ -14,6 +14,7 @@ import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protoc
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { withoutPrototype } from '../text.js';
 import { isGroup } from './group-names.js';
+import { inputOf } from './listen-names.js';
 import type { Props } from './names.js';
 import { hasVolume } from './passthrough.js';
 import { kindOfServer, PIPEWIRE } from './server-kind.js';
@@ -217,5 +218,6 @@ export function clientRecord(
     host,
     props,
     output,
+    input: inputOf(info),
   };
 }

@@ -10,6 +10,7 @@ import { type Result, success } from './result.js';
 export type { AudioTarget, UnitScope };
 
 export type AudioCommand = CommandOf<'audio'>;
+export type ListenCommand = Extract<AudioCommand, { readonly do: 'listen' | 'stop-listen' }>;
 export type SystemdCommand = CommandOf<'systemd'>;
 export type UnitVerb = Exclude<SystemdCommand['do'], 'log'>;
 export type PowerCommand = CommandOf<'power'>;

@@ -25,6 +25,7 @@ const ROWS = {
   'profile-unavailable': { status: 409, title: 'The profile is not available now', of: ['audio'] },
   'no-volume': { status: 409, title: 'The stream or output has no volume', of: ['audio'] },
   'same-name': { status: 409, title: 'Another one has the same name', of: ['audio'] },
+  'too-many-listens': { status: 409, title: 'Too many inputs are heard', of: ['audio'] },
   'no-ports': { status: 409, title: 'There are no ports', of: ['audio'] },
   'not-stereo': { status: 409, title: 'It is not stereo', of: ['audio'] },
   'read-only-scope': { status: 403, title: 'System-scope units are read-only', of: ['systemd'] },

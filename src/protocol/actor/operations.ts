@@ -294,6 +294,27 @@ const TABLE = {
     body: 'balance',
     mqtt: [member('balance')],
   }),
+  listenToInput: post('audio', INPUT, 'listen', 'Lets an input be heard at an output', {
+    body: 'move',
+    mqtt: [{ by: 'member', name: 'listen', of: 'output' }],
+    command: ({ input }, { output }) => ({ do: 'listen', input, output: String(output) }),
+  }),
+  stopListening: post(
+    'audio',
+    INPUT,
+    'listen/stop',
+    'Ends that an input is heard, at an output or everywhere',
+    {
+      body: 'stopListening',
+      absent: {},
+      mqtt: [{ by: 'member', name: 'listen_stop', of: 'output', isBare: true }],
+      command: ({ input }, { output }) => ({
+        do: 'stop-listen',
+        input,
+        ...(output !== undefined && { output: String(output) }),
+      }),
+    },
+  ),
   setCardProfile: post('audio', '/audio/cards/{card}', 'profile', 'Switches a card to one of its profiles', {
     body: 'profile',
     mqtt: [member('profile')],

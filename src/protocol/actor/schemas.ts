@@ -153,6 +153,9 @@ export const InputRecord = closed({
   card: Type.Optional(Type.String({ description: 'name of its card' })),
   props: StringMap,
   balance: Type.Number({ minimum: -1, maximum: 1 }),
+  listen: Type.Optional(
+    Type.Array(Type.String(), { description: 'names of the outputs at which it is heard' }),
+  ),
 });
 
 export const ProfileRecord = closed({
@@ -185,6 +188,7 @@ export const ClientRecord = closed({
   host: Type.Optional(Type.String()),
   props: Type.Optional(StringMap),
   output: Type.Optional(Type.String({ description: 'name of the output that the stream plays to' })),
+  input: Type.Optional(Type.String({ description: 'name of the input that is heard through it' })),
 });
 
 export const NetworkRecord = closed({
@@ -362,6 +366,7 @@ export const BODIES = {
     move: Type.Optional(Type.Boolean({ description: 'also moves all streams there' })),
   }),
   move: closed({ output: Type.Union([Name, Type.Integer({ minimum: 0 })]) }),
+  stopListening: closed({ output: Type.Optional(Type.Union([Name, Type.Integer({ minimum: 0 })])) }),
   seek: closed({ offset: Type.Integer({ ...EXACT, description: 'microseconds' }) }),
   position: closed({
     position: Type.Integer({ ...EXACT, minimum: 0, description: 'microseconds' }),

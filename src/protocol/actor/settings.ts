@@ -48,6 +48,10 @@ export interface AudioSettings {
   readonly outputs: Readonly<Record<string, OutputChoice>>;
   /** By name: 1 to 32 of a-z, 0-9, _ and -. */
   readonly groups: Readonly<Record<string, GroupChoice>>;
+  /** Names of inputs, each with the name of the output at which it is heard from the start. */
+  readonly listen: Readonly<Record<string, string>>;
+  /** Milliseconds between an input and the output at which it is heard. */
+  readonly listenLatency: number;
 }
 
 export interface PowerSettings {

@@ -240,6 +240,7 @@ export type SinkInfo = RecordOf<typeof SINK_INFO>;
 export type SourceInfo = RecordOf<typeof SOURCE_INFO>;
 export type SinkInputInfo = RecordOf<typeof SINK_INPUT_INFO>;
 export type ModuleInfo = RecordOf<typeof MODULE_INFO>;
+export type SourceOutputInfo = RecordOf<typeof SOURCE_OUTPUT_INFO>;
 export type CardInfo = RecordOf<typeof CARD_INFO>;
 
 export const serverInfo = record(SERVER_INFO);

@@ -5,6 +5,7 @@
 import { runtimeDirectory, xdgDirectory } from '../../host/user-directories.js';
 import type { Settings } from '../../protocol/actor/settings.js';
 import { groups } from './groups.js';
+import { listen } from './listen.js';
 import type { ValueReader } from './readers.js';
 import * as read from './readers.js';
 import * as text from './texts.js';
@@ -74,6 +75,8 @@ export const KEYS = {
     volumeLimit: optionalKey(read.oneOrByName(read.fraction)),
     outputs: key({}, read.byName(read.outputChoice)),
     groups: key({}, groups),
+    listen: key({}, listen),
+    listenLatency: key(100, read.integer(50, 1000)),
   },
   power: {
     enabled: key(false, read.flag),

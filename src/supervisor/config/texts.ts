@@ -124,6 +124,13 @@ export const outputName = unless(
   ['it is a group itself; name its outputs', /^tonearm\./],
 );
 
+/** It stands in a module's argument, where the two sound servers read quotes differently. */
+export const deviceName = unless(
+  ['a name has 1 to 127 characters', /^(?!.{1,127}$)/su],
+  ['a name has no blank, quote or backslash', /[\s\p{Cc}"'\\]/u],
+  ['a name does not begin with @', /^@/],
+);
+
 /** A broker's address: scheme, host, optional port. No credentials, because they would be shown with it. */
 export const brokerUrl = unless(
   ['it does not begin with mqtt:// or mqtts://', /^(?!mqtts?:\/\/)/i],

@@ -56,6 +56,10 @@ class AudioRecorder extends Recorder {
     return this.inputs().find((each) => each.name === name);
   }
 
+  clients(): readonly ClientRecord[] {
+    return this.all('audio.clients');
+  }
+
   cards(): readonly CardRecord[] {
     return this.all('audio.cards');
   }
@@ -79,6 +83,8 @@ export function backed(
     apiPort: 8018,
     outputs: {},
     groups: {},
+    listen: {},
+    listenLatency: 100,
     ...settings,
   };
   const backend = new AudioBackend(all, context, recorder, systemClock, { ...TIMING, ...timing });

@@ -194,7 +194,15 @@ describe('client.conf', () => {
 describe('the backend', { timeout: 60_000 }, () => {
   function started(t: TestContext, env: Variables, home: string) {
     const recorder = new Recorder();
-    const settings = { enabled: true, serveCookie: false, apiPort: 8018, outputs: {}, groups: {} };
+    const settings = {
+      enabled: true,
+      serveCookie: false,
+      apiPort: 8018,
+      outputs: {},
+      groups: {},
+      listen: {},
+      listenLatency: 100,
+    };
     const backend = new AudioBackend(settings, context(env, home), recorder, systemClock, TIMING);
     t.after(() => backend.stop());
     return recorder;

@@ -64,6 +64,8 @@ pulseaudio:
   volumeLimit: {kitchen: 0.5}
   outputs: {living: {label: Parlour}, cellar: {startVolume: 0.2}}
   groups: {all: {label: All, outputs: [shed]}}
+  listen: {phono: living}
+  listenLatency: 250
 power: {enabled: true, capabilities: {poweroff: true, reboot: true}}
 upgrade:
   enabled: true

@@ -1,4 +1,5 @@
-// Rows of the table (row.ts) about the inputs of the sound server: what is below /audio/inputs, and its events.
+// Rows of the table (row.ts) about the inputs of the sound server: what is below /audio/inputs, and its
+// events.
 
 import assert from 'node:assert/strict';
 import type { InputRecord } from '../../../src/protocol/actor/schemas.js';
@@ -6,18 +7,16 @@ import type { House } from './house.js';
 import type { Row } from './row.js';
 import { pactl } from './sound-rows.js';
 
-const MICROPHONE = ['load-module', 'module-null-source', 'source_name=mike'];
-
 const microphoneOf = async ({ house }: House): Promise<InputRecord> =>
   (await house.read<readonly InputRecord[]>('/audio/inputs')).find(({ name }) => name === 'mike') ??
   assert.fail('there is no microphone');
 
-/** Runs `act` while there is an input called mike. */
-async function withMicrophone(node: House, act: () => Promise<void>): Promise<void> {
-  const module = (await node.sound.pactl(...MICROPHONE)).trim();
+/** Runs `act` while there is an input of that name. */
+async function withInput(node: House, input: string, act: () => Promise<void>): Promise<void> {
+  const module = (await node.sound.pactl('load-module', 'module-null-source', `source_name=${input}`)).trim();
   try {
     await node.house.becomes<readonly InputRecord[]>('/audio/inputs', (all) =>
-      all.some(({ name }) => name === 'mike'),
+      all.some(({ name }) => name === input),
     );
     await act();
   } finally {
@@ -33,7 +32,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
     ],
     title: 'volume, mute and balance reach an input, which becomes the default, and are events',
     run: (node) =>
-      withMicrophone(node, async () => {
+      withInput(node, 'mike', async () => {
         await node.house.post('/audio/inputs/mike/volume', { volume: 0.4 });
         await node.house.post('/audio/inputs/mike/balance', { balance: -1 });
         await node.house.post('/audio/inputs/mike/mute');
@@ -50,7 +49,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
     drives: ['event audio.input.removed'],
     title: 'an input that goes is an event',
     run: async (node) => {
-      await withMicrophone(node, async () => undefined);
+      await withInput(node, 'mike', async () => undefined);
       await node.house.event('audio.input.removed', (data) => data.includes('"mike"'));
     },
   },
@@ -63,5 +62,29 @@ export const INPUT_ROWS: readonly Row<House>[] = [
       const [line] = await cards.read<readonly InputRecord[]>('/audio/inputs');
       assert.equal(line?.active_port, 'front');
     },
+  },
+  {
+    drives: ['operation listenToInput', 'operation stopListening'],
+    title: 'an input is heard at an output, and no longer',
+    run: (node) =>
+      withInput(node, 'mike', async () => {
+        await node.house.post('/audio/inputs/mike/listen', { output: 'kitchen' });
+        await pactl(node, /source=mike sink=kitchen /, 'list', 'modules');
+        await node.house.becomes<readonly InputRecord[]>('/audio/inputs', (all) =>
+          all.some(({ listen }) => listen?.[0] === 'kitchen'),
+        );
+        await node.house.post('/audio/inputs/mike/listen/stop');
+        await pactl(node, /^(?![\s\S]*source=mike sink)/, 'list', 'modules');
+      }),
+  },
+  {
+    drives: ['key pulseaudio.listen', 'key pulseaudio.listenLatency'],
+    title: 'pulseaudio.listen lets an input be heard when it comes, late by pulseaudio.listenLatency',
+    run: (node) =>
+      withInput(node, 'phono', async () => {
+        await pactl(node, /source=phono sink=living latency_msec=250 /, 'list', 'modules');
+        await node.house.post('/audio/inputs/phono/listen/stop', { output: 'living' });
+        await pactl(node, /^(?![\s\S]*source=phono sink)/, 'list', 'modules');
+      }),
   },
 ];

@@ -62,6 +62,8 @@ pulseaudio:
     hdmi: {hidden: true, startVolume: 0.5}
   groups:
     all: {label: All, outputs: [living, hdmi]}
+  listen: {mike: living}
+  listenLatency: 200
 power:
   enabled: true
   capabilities:

@@ -1,0 +1,252 @@
+// Keeps the loopbacks by which inputs are heard in the sound server, over one connection, and carries out the
+// commands for them: it reads modules, devices and streams anew each time, and does what listen-modules.ts
+// decides. It ends with nothing undone: loopbacks stay while the daemon is away, and are found again.
+
+import { type Clock, Timers } from '../../host/clock.js';
+import { type Answer, DONE } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
+import type { RequestError } from '../../protocol/pulse/outcome.js';
+import type { ModuleInfo } from '../../protocol/pulse/records.js';
+import type { Publisher } from '../runtime.js';
+import { inTurn } from '../turns.js';
+import type { Ask } from './group-keeper.js';
+import { isSameModule } from './group-modules.js';
+import {
+  isPlainName,
+  isSamePair,
+  type ListenPair,
+  type ListenStep,
+  LOOPBACK,
+  listenSteps,
+  loopbackArgument,
+  loopbacksIn,
+  type ObservedLoopbacks,
+} from './listen-modules.js';
+import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
+import type { SoundState } from './state.js';
+
+/** So long nothing must have come or gone: a server that starts, or a card, makes several things at once. */
+const CALM_MS = 1_000;
+/** Until a step that the server refused is tried again; tries until something comes or goes the next time. */
+const AGAIN_MS = 5_000;
+const TRIES_MAX = 5;
+/** Until a new loopback stands at its input and output, in ms, and the pause between two looks. */
+const STANDS_WITHIN_MS = 2_000;
+const PAUSE_MS = 50;
+
+export interface ListenContext {
+  readonly state: SoundState;
+  readonly pairs: ListenPairs;
+  readonly latencyMs: number;
+  readonly clock: Clock;
+  readonly log: Publisher['log'];
+  readonly ask: Ask;
+  /** Takes what /health is to say; undefined for nothing. */
+  readonly remark: (text: string | undefined) => void;
+}
+
+export class ListenKeeper {
+  readonly #context: ListenContext;
+  readonly #timers: Timers<'keep'>;
+  readonly #inTurn = inTurn();
+  #tries = 0;
+  #hasEnded = false;
+
+  constructor(context: ListenContext) {
+    this.#context = context;
+    this.#timers = new Timers(context.clock);
+    context.pairs.begin();
+  }
+
+  /** To be called when inputs or outputs have come or gone, and at first. */
+  follow(): void {
+    if (this.#hasEnded) return;
+    this.#tries = 0;
+    this.#keepAfter(CALM_MS);
+  }
+
+  /** To be called when the connection has ended. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#timers.cancelAll();
+  }
+
+  /** `input` and `output` are ids or names. */
+  listen(input: string, output: string): Promise<Answer> {
+    return this.#inTurn(() => this.#begin(input, output));
+  }
+
+  /** Without `output` it ends everywhere. */
+  stop(input: string, output: string | undefined): Promise<Answer> {
+    return this.#inTurn(() => this.#stopPairs(input, output));
+  }
+
+  #keepAfter(ms: number): void {
+    this.#timers.set('keep', ms, () => void this.#inTurn(() => this.#keep()));
+  }
+
+  async #keep(): Promise<void> {
+    const { pairs, remark } = this.#context;
+    const observed = await this.#observe();
+    if (observed === undefined) return;
+    pairs.observe(observed);
+    const failures: string[] = [];
+    for (const step of listenSteps(pairs.all, pairs.ended, observed)) {
+      const failed = await this.#take(step, observed);
+      if (this.#hasEnded) return;
+      if (failed !== undefined) failures.push(failed);
+    }
+    remark(failures.join('; ') || undefined);
+    if (failures.length === 0) return pairs.forgetEnded();
+    this.#tries += 1;
+    if (this.#tries < TRIES_MAX) this.#keepAfter(AGAIN_MS);
+  }
+
+  async #begin(inputRef: string, outputRef: string): Promise<Answer> {
+    const { state, pairs } = this.#context;
+    const input = state.sources.find(inputRef)?.info.name;
+    if (input === undefined) return failure('no-such-input', `There is no input ${JSON.stringify(inputRef)}`);
+    const output = state.findSink(outputRef)?.info.name;
+    if (output === undefined)
+      return failure('no-such-output', `There is no output ${JSON.stringify(outputRef)}`);
+    const pair: ListenPair = { input, output, origin: 'command' };
+    const observed = await this.#observe();
+    if (observed === undefined) return this.#notObserved();
+    pairs.observe(observed);
+    const refusal = this.#refusalOf(pair, observed);
+    if (refusal !== undefined) return refusal;
+    const present = loopbacksIn(observed).filter((each) => isSamePair(each.pair, pair));
+    if (!present.some(({ place }) => place === 'right')) {
+      for (const { module } of present) await this.#unload(module);
+      const failed = await this.#make(pair, observed);
+      if (failed !== undefined) return failure('refused', failed);
+    }
+    pairs.add(pair);
+    return DONE;
+  }
+
+  #refusalOf(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Answer | undefined {
+    const { pairs } = this.#context;
+    const named: readonly (readonly [name: string, all: ObservedLoopbacks['sinks']])[] = [
+      [pair.input, sources],
+      [pair.output, sinks],
+    ];
+    for (const [name, all] of named) {
+      const quoted = JSON.stringify(name);
+      if (!isPlainName(name))
+        return failure('refused', `The sound server cannot be given the name ${quoted} for a loopback`);
+      if (all.filter((each) => each.name === name).length > 1)
+        return failure('same-name', `Another one is called ${quoted}, too, and a loopback is made by name`);
+    }
+    if (!pairs.isFull || pairs.all.some((each) => isSamePair(each, pair))) return undefined;
+    return failure('too-many-listens', `${PAIRS_MAX} inputs and outputs are listened to already`);
+  }
+
+  async #stopPairs(inputRef: string, outputRef: string | undefined): Promise<Answer> {
+    const { state, pairs } = this.#context;
+    const input = state.sources.find(inputRef)?.info.name ?? inputRef;
+    const output = outputRef === undefined ? undefined : state.findSink(outputRef)?.info.name;
+    const isNamed = (pair: ListenPair): boolean =>
+      pair.input === input && (outputRef === undefined || pair.output === (output ?? outputRef));
+    const isKnown = pairs.all.some(isNamed);
+    if (!isKnown && state.sources.find(inputRef) === undefined)
+      return failure('no-such-input', `There is no input ${JSON.stringify(inputRef)}`);
+    if (!isKnown && outputRef !== undefined && output === undefined)
+      return failure('no-such-output', `There is no output ${JSON.stringify(outputRef)}`);
+    const observed = await this.#observe();
+    if (observed === undefined) return this.#notObserved();
+    pairs.observe(observed);
+    pairs.remove(isNamed);
+    for (const { module, pair } of loopbacksIn(observed)) {
+      const failed = isNamed(pair) ? await this.#unload(module) : undefined;
+      if (failed !== undefined) return failure('refused', failed);
+    }
+    return DONE;
+  }
+
+  #notObserved(): Answer {
+    if (this.#hasEnded) return failure('unavailable', 'The connection to the sound server has ended');
+    return failure('refused', 'The sound server does not list its modules and streams');
+  }
+
+  /** Undefined where the connection has ended, or the server does not list something. */
+  async #observe(): Promise<ObservedLoopbacks | undefined> {
+    const { ask } = this.#context;
+    const [modules, sinks, sources, sinkInputs, sourceOutputs] = await Promise.all([
+      ask('GET_MODULE_INFO_LIST', {}),
+      ask('GET_SINK_INFO_LIST', {}),
+      ask('GET_SOURCE_INFO_LIST', {}),
+      ask('GET_SINK_INPUT_INFO_LIST', {}),
+      ask('GET_SOURCE_OUTPUT_INFO_LIST', {}),
+    ]);
+    if (this.#hasEnded || !modules.ok || !sinks.ok || !sources.ok) return undefined;
+    if (!sinkInputs.ok || !sourceOutputs.ok) return undefined;
+    return {
+      modules: modules.value,
+      sinks: sinks.value,
+      sources: sources.value.filter(({ monitorOfSink }) => monitorOfSink === undefined),
+      sinkInputs: sinkInputs.value,
+      sourceOutputs: sourceOutputs.value,
+    };
+  }
+
+  /** Resolves with a sentence for /health where it has failed. */
+  #take(step: ListenStep, observed: ObservedLoopbacks): Promise<string | undefined> {
+    return step.do === 'make' ? this.#make(step.pair, observed) : this.#unload(step.module);
+  }
+
+  async #make(pair: ListenPair, observed: ObservedLoopbacks): Promise<string | undefined> {
+    const { ask, log, latencyMs, state } = this.#context;
+    const refused = this.#refusalOf(pair, observed);
+    if (refused?.ok === false) return refused.error.detail;
+    const description = state.sources.find(pair.input)?.info.description || pair.input;
+    const argument = loopbackArgument(pair, description, latencyMs);
+    const loaded = await ask('LOAD_MODULE', { name: LOOPBACK, argument });
+    const named = `${JSON.stringify(pair.input)} cannot be heard at ${JSON.stringify(pair.output)}`;
+    if (!loaded.ok) return `${named}: ${describeFailure(loaded.error)}`;
+    const module: ModuleInfo = {
+      index: loaded.value.index,
+      name: LOOPBACK,
+      argument,
+      used: undefined,
+      props: {},
+    };
+    const fault = await this.#standing(module);
+    const { input, output } = pair;
+    if (fault === undefined) log('info', 'an input is heard', { input, output });
+    else await this.#unload(module);
+    return fault === undefined ? undefined : `${named}: ${fault}`;
+  }
+
+  /** Undefined once the loopback stands at its input and its output, else what is wrong. */
+  async #standing(module: ModuleInfo): Promise<string | undefined> {
+    const { clock } = this.#context;
+    const latest = clock.monotonic() + STANDS_WITHIN_MS;
+    for (;;) {
+      const observed = await this.#observe();
+      if (observed === undefined) return 'the sound server does not list its streams';
+      const found = loopbacksIn(observed).find((each) => isSameModule(each.module, module));
+      if (found === undefined) return 'the sound server has given its loopback up';
+      if (found.place === 'right') return undefined;
+      if (found.place === 'wrong') return 'the sound server has taken another input or output';
+      if (clock.monotonic() > latest) return 'the loopback stands nowhere';
+      await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
+    }
+  }
+
+  /** PipeWire gives a free index to the next module at once, so it is read whose it is. */
+  async #unload(module: ModuleInfo): Promise<string | undefined> {
+    const { ask, log } = this.#context;
+    const present = await ask('GET_MODULE_INFO', { index: module.index });
+    if (!present.ok || !isSameModule(present.value, module)) return undefined;
+    const unloaded = await ask('UNLOAD_MODULE', { index: module.index });
+    if (unloaded.ok || this.#hasEnded) return undefined;
+    const why = describeFailure(unloaded.error);
+    log('warn', 'a loopback could not be unloaded', { module: module.argument ?? '', why });
+    return `A loopback could not be unloaded: ${why}`;
+  }
+}
+
+function describeFailure(error: RequestError): string {
+  return error.kind === 'server' ? `${error.meaning} (${error.name})` : error.kind;
+}

@@ -1,0 +1,143 @@
+// Decides which loopbacks the sound server is to load and unload so that each input that is listened to is
+// heard at its outputs (docs/http-api.md, "Listening"). Pure: from what is desired and what is observed
+// follow steps, and none where all is right. Loopbacks of others are not looked at.
+
+import type { ModuleInfo, SinkInputInfo, SourceOutputInfo } from '../../protocol/pulse/records.js';
+import { LISTEN_MARK } from './listen-names.js';
+
+/** A loopback was begun by the configuration, or by a command. */
+export type ListenOrigin = 'configuration' | 'command';
+
+/** An input that is to be heard at an output, both by name. */
+export interface ListenPair {
+  readonly input: string;
+  readonly output: string;
+  readonly origin: ListenOrigin;
+}
+
+/** A sink or source. */
+export interface ObservedDevice {
+  readonly index: number;
+  readonly name: string;
+}
+
+export interface ObservedLoopbacks {
+  readonly modules: readonly ModuleInfo[];
+  readonly sinks: readonly ObservedDevice[];
+  readonly sources: readonly ObservedDevice[];
+  readonly sinkInputs: readonly Pick<SinkInputInfo, 'ownerModule' | 'sink'>[];
+  readonly sourceOutputs: readonly Pick<SourceOutputInfo, 'ownerModule' | 'source'>[];
+}
+
+/**
+ * `right`: it stands at its input and its output. `wrong`: it stands at others, as PipeWire 1.4 takes the
+ * defaults where one of the two has just gone. `loose`: an end of it stands nowhere.
+ */
+export type LoopbackPlace = 'right' | 'wrong' | 'loose';
+
+export interface Loopback {
+  readonly module: ModuleInfo;
+  readonly pair: ListenPair;
+  readonly place: LoopbackPlace;
+}
+
+export type ListenStep =
+  | { readonly do: 'unload'; readonly module: ModuleInfo }
+  | { readonly do: 'make'; readonly pair: ListenPair };
+
+export const LOOPBACK = 'module-loopback';
+
+/** Names that need no quotes in an argument; the two servers read quotes differently. */
+const PLAIN_NAME = /^[^\s\p{Cc}"'\\]+$/u;
+/** The arguments that `loopbackArgument` writes, and nobody else does. */
+const OWN = new RegExp(
+  `^source=(?<input>\\S+) sink=(?<output>\\S+) .*${LISTEN_MARK}=\\k<input> ${LISTEN_MARK}_by=(?<origin>\\w+)"$`,
+  's',
+);
+const DESCRIPTION_MAX_CHARACTERS = 64;
+
+/** False for a name that cannot be given to a module. */
+export function isPlainName(name: string): boolean {
+  return PLAIN_NAME.test(name);
+}
+
+/** `description` is what people call the input: the stream is called so. */
+export function loopbackArgument(pair: ListenPair, description: string, latencyMs: number): string {
+  const { input, output, origin } = pair;
+  const name = plainText(description);
+  const mark = `${LISTEN_MARK}=${input} ${LISTEN_MARK}_by=${origin}`;
+  return [
+    `source=${input} sink=${output} latency_msec=${latencyMs}`,
+    'source_dont_move=true sink_dont_move=true',
+    `source_output_properties="media.name='${name}'" sink_input_properties="media.name='${name}' ${mark}"`,
+  ].join(' ');
+}
+
+/** The loopbacks of ours, in the order of their modules. */
+export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
+  return observed.modules.flatMap((module) => {
+    const found = module.name === LOOPBACK ? OWN.exec(module.argument ?? '')?.groups : undefined;
+    if (found === undefined) return [];
+    const { input = '', output = '', origin } = found;
+    const pair: ListenPair = {
+      input,
+      output,
+      origin: origin === 'configuration' ? 'configuration' : 'command',
+    };
+    return [{ module, pair, place: placeOf(observed, module.index, pair) }];
+  });
+}
+
+function placeOf(observed: ObservedLoopbacks, module: number, { input, output }: ListenPair): LoopbackPlace {
+  const played = observed.sinkInputs.find(({ ownerModule }) => ownerModule === module);
+  const read = observed.sourceOutputs.find(({ ownerModule }) => ownerModule === module);
+  const sink = observed.sinks.find(({ index }) => index === played?.sink);
+  const source = observed.sources.find(({ index }) => index === read?.source);
+  if (sink === undefined || source === undefined) return 'loose';
+  return sink.name === output && source.name === input ? 'right' : 'wrong';
+}
+
+/**
+ * First what is to go, then what is to be made. A pair whose input or output is not there waits. What is
+ * neither desired nor has ended is another service's, and stays.
+ */
+export function listenSteps(
+  desired: readonly ListenPair[],
+  ended: readonly ListenPair[],
+  observed: ObservedLoopbacks,
+): readonly ListenStep[] {
+  const kept: Loopback[] = [];
+  const steps: ListenStep[] = [];
+  for (const loopback of loopbacksIn(observed)) {
+    const { module, pair, place } = loopback;
+    const isDesired = desired.some((each) => isSamePair(each, pair));
+    const isFirst = !kept.some((each) => isSamePair(each.pair, pair));
+    if (isDesired && isFirst && place === 'right') kept.push(loopback);
+    else if (isDesired || ended.some((each) => isSamePair(each, pair))) steps.push({ do: 'unload', module });
+  }
+  for (const pair of desired) {
+    const isKept = kept.some((each) => isSamePair(each.pair, pair));
+    if (!isKept && devicesOf(pair, observed) !== undefined) steps.push({ do: 'make', pair });
+  }
+  return steps;
+}
+
+/** The indices of the pair's input and output; undefined unless both are there. */
+export function devicesOf(
+  { input, output }: ListenPair,
+  { sinks, sources }: ObservedLoopbacks,
+): string | undefined {
+  const source = sources.find(({ name }) => name === input);
+  const sink = sinks.find(({ name }) => name === output);
+  return source && sink && `${source.index} ${sink.index}`;
+}
+
+export function isSamePair(one: ListenPair, other: ListenPair): boolean {
+  return one.input === other.input && one.output === other.output;
+}
+
+/** Text for within two levels of quotes, which the two servers read differently where it has a quote. */
+function plainText(description: string): string {
+  const plain = description.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');
+  return [...plain.replace(/\p{Cc}/gu, ' ')].slice(0, DESCRIPTION_MAX_CHARACTERS).join('');
+}

@@ -1,0 +1,149 @@
+// From the inputs that are to be heard, and what the sound server has, to its modules that are loaded and
+// unloaded.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type ListenPair,
+  LOOPBACK,
+  listenSteps,
+  loopbackArgument,
+  type ObservedLoopbacks,
+} from '../../../src/actors/audio/listen-modules.js';
+import { ListenPairs } from '../../../src/actors/audio/listen-pairs.js';
+import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
+
+const pair = (input: string, output: string, origin: ListenPair['origin'] = 'command'): ListenPair => {
+  return { input, output, origin };
+};
+const MIKE = pair('mike', 'living');
+
+const SINKS = ['living', 'kitchen'].map((name, index) => ({ index, name }));
+const SOURCES = ['mike', 'line'].map((name, at) => ({ index: 10 + at, name }));
+
+/** A loopback with the ends of its two streams, which are those of the pair unless given. */
+interface Made {
+  readonly pair: ListenPair;
+  readonly sink?: number | 'nowhere';
+  readonly source?: number | 'nowhere';
+  readonly argument?: string;
+}
+
+function observed(...made: readonly Made[]): ObservedLoopbacks {
+  const end = (other: Made['sink'], own: number | undefined) =>
+    other === 'nowhere' ? undefined : (other ?? own);
+  const indexOf = (all: typeof SINKS, name: string) => all.find((each) => each.name === name)?.index;
+  return {
+    modules: made.map(({ argument, ...each }, index): ModuleInfo => {
+      const own = argument ?? loopbackArgument(each.pair, 'Microphone', 100);
+      return { index, name: LOOPBACK, argument: own, used: undefined, props: {} };
+    }),
+    sinks: SINKS,
+    sources: SOURCES,
+    sinkInputs: made.map(({ sink, ...each }, ownerModule) => {
+      return { ownerModule, sink: end(sink, indexOf(SINKS, each.pair.output)) };
+    }),
+    sourceOutputs: made.map(({ source, ...each }, ownerModule) => {
+      return { ownerModule, source: end(source, indexOf(SOURCES, each.pair.input)) };
+    }),
+  };
+}
+
+const FOREIGN = 'source=mike sink=living latency_msec=200';
+const ROWS: readonly (readonly [
+  what: string,
+  desired: ListenPair[],
+  ObservedLoopbacks,
+  ...steps: string[],
+])[] = [
+  ['what is missing is made', [MIKE], observed(), 'make mike living'],
+  ['what is right stays', [MIKE], observed({ pair: MIKE })],
+  ['of two the second goes', [MIKE], observed({ pair: MIKE }, { pair: MIKE }), 'unload 1'],
+  ['what another service has made stays', [], observed({ pair: MIKE })],
+  [
+    'what plays elsewhere is made anew',
+    [MIKE],
+    observed({ pair: MIKE, sink: 1 }),
+    'unload 0',
+    'make mike living',
+  ],
+  [
+    'what reads another input, too',
+    [MIKE],
+    observed({ pair: MIKE, source: 11 }),
+    'unload 0',
+    'make mike living',
+  ],
+  [
+    'so is what has lost its output',
+    [MIKE],
+    observed({ pair: MIKE, sink: 'nowhere' }),
+    'unload 0',
+    'make mike living',
+  ],
+  ['what has no input waits', [pair('phono', 'living')], observed()],
+  ['what has no output waits', [pair('mike', 'attic')], observed()],
+  [
+    'what has lost both goes, and waits',
+    [pair('mike', 'attic')],
+    observed({ pair: pair('mike', 'attic') }),
+    'unload 0',
+  ],
+  ['a loopback of others stays', [], observed({ pair: MIKE, argument: FOREIGN })],
+  ['and is none of ours', [MIKE], observed({ pair: MIKE, argument: FOREIGN }), 'make mike living'],
+];
+for (const [what, desired, sound, ...steps] of ROWS)
+  test(`${what}`, () => {
+    const found = listenSteps(desired, [], sound).map((step) =>
+      step.do === 'make' ? `make ${step.pair.input} ${step.pair.output}` : `unload ${step.module.index}`,
+    );
+    assert.deepEqual(found, steps);
+  });
+
+test('what has ended goes, and what another service has made stays', () => {
+  const sound = observed({ pair: MIKE }, { pair: pair('line', 'living') });
+  assert.deepEqual(
+    listenSteps([], [MIKE], sound).map((step) => step.do === 'unload' && step.module.index),
+    [0],
+  );
+});
+
+test('a description with quotes cannot end the argument early', () => {
+  const argument = loopbackArgument(MIKE, `Bob's "new"\\ mike\n${'x'.repeat(100)}`, 100);
+  assert.equal(argument.match(/['"\\\n]/g)?.join(''), `"''""''"`);
+  assert.deepEqual(listenSteps([MIKE], [], observed({ pair: MIKE, argument })), []);
+});
+
+test('what a command has begun is taken over from an earlier life, and what the configuration had is not', () => {
+  const pairs = new ListenPairs({ line: 'kitchen' });
+  pairs.observe(observed({ pair: MIKE }, { pair: pair('mike', 'kitchen', 'configuration') }));
+  assert.deepEqual(
+    pairs.all.map(({ input, output }) => `${input} ${output}`),
+    ['line kitchen', 'mike living'],
+  );
+  assert.deepEqual(pairs.ended, [pair('mike', 'kitchen', 'configuration')]);
+});
+
+test('what a command has begun ends with its output, and survives the restart of the server', () => {
+  const pairs = new ListenPairs({ line: 'living' });
+  pairs.add(MIKE);
+  const without = { ...observed(), sinks: [] };
+  pairs.observe(observed());
+  pairs.begin();
+  pairs.observe(without);
+  assert.equal(pairs.all.length, 2);
+  pairs.observe(observed());
+  pairs.observe(without);
+  assert.deepEqual(
+    pairs.all.map(({ input }) => input),
+    ['line'],
+  );
+});
+
+test('an output that has come back under another index was away', () => {
+  const pairs = new ListenPairs({});
+  pairs.add(MIKE);
+  pairs.observe(observed());
+  pairs.observe({ ...observed(), sinks: SINKS.map(({ index, name }) => ({ index: index + 5, name })) });
+  assert.deepEqual(pairs.all, []);
+});

@@ -1,0 +1,35 @@
+// `pulseaudio.listen` and `listenLatency`: what is accepted, and the line for each thing that is wrong.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as inputs from './full.js';
+
+test('inputs have an output, and a latency', async () => {
+  const yaml = 'pulseaudio: {listen: {mike: living, line: tonearm.all}, listenLatency: 250}';
+  const { settings, warnings } = await inputs.accepted(yaml);
+  const { listen, listenLatency } = settings.audio;
+  assert.deepEqual([listen, listenLatency], [{ mike: 'living', line: 'tonearm.all' }, 250]);
+  assert.deepEqual(warnings, []);
+});
+
+const NINE = Array.from('abcdefghi', (name) => `${name}: x`).join(', ');
+
+const ROWS: readonly (readonly [keys: string, line: string])[] = [
+  ['listen: [a]', '1:22: pulseaudio.listen: must be a map by name, not a list'],
+  ['listen: {a: {}}', '1:26: pulseaudio.listen.a: must be the name of an output, not a map'],
+  [
+    'listen: {a: "x y"}',
+    '1:26: pulseaudio.listen.a: "x y" is not the name of an output: a name has no blank, quote or backslash',
+  ],
+  [
+    'listen: {"a b": x}',
+    '1:23: pulseaudio.listen."a b": is not the name of an input: a name has no blank, quote or backslash',
+  ],
+  [`listen: {${NINE}}`, '1:71: pulseaudio.listen.i: there are 9 inputs, 8 are allowed'],
+  ['listenLatency: 20', '1:29: pulseaudio.listenLatency: must be a whole number from 50 to 1000, not 20'],
+];
+
+for (const [keys, line] of ROWS)
+  test(`refuses ${keys.slice(0, 60)}`, async () => {
+    assert.deepEqual(await inputs.problemsIn(`pulseaudio: {${keys}}`), [`a:${line}`]);
+  });
