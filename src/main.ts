@@ -2,19 +2,17 @@
 // The program: reads the command line, loads the configuration, connects supervisor and gateway, and handles
 // signals. Only this file ends the process and knows exit statuses.
 
-import { existsSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { type CommandLine, parseArguments } from './cli/arguments.js';
 import { HELP } from './cli/help.js';
 import { lines, writeOut } from './cli/output.js';
 import { AVAHI_SOCKET } from './gateway/avahi-names.js';
-import { canNeverBe, resolveBind } from './gateway/bind.js';
 import { Gateway } from './gateway/gateway.js';
-import { listenError } from './gateway/listen-error.js';
+import { listenProblem } from './gateway/listen-error.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import { readPageFiles } from './gateway/page.js';
-import { portHolder } from './gateway/port-holder.js';
 import { whyNoServer } from './gateway/server.js';
 import { systemClock } from './host/clock.js';
 import { logWarnings } from './host/node-warnings.js';
@@ -26,6 +24,7 @@ import type { Settings } from './protocol/actor/settings.js';
 import { type LoadResult, loadSettings } from './supervisor/config/load.js';
 import { createLogger } from './supervisor/log.js';
 import { FIRST_CHILD } from './supervisor/policy.js';
+import { Reload } from './supervisor/reload.js';
 import { Supervisor } from './supervisor/supervisor.js';
 import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { VERSION } from './version.js';
@@ -43,23 +42,13 @@ const EXIT = {
   cannotRunHere: 126,
 } as const;
 
-/**
- * SIGHUP means that the terminal is closed; it ends the daemon like the others, and does not reload the
- * configuration.
- */
-const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+/** SIGHUP also means that the terminal was closed. */
+const SIGNALS = [...END_SIGNALS, 'SIGHUP'] as const;
+const STANDARD_FILES = [0, 1, 2] as const;
 
 /** The children's entries are relative to this. */
 const ROOT = new URL('./', import.meta.url);
-
-/**
- * Errors that waiting does not help against. Not in it: a new address, which may not be usable for a second.
- */
-const UNLISTENABLE: Readonly<Record<string, (port: number) => string>> = {
-  EADDRINUSE: (port) =>
-    `the port is taken by ${portHolder(port) ?? 'another program'}; api.port sets another`,
-  EACCES: () => 'this user may not listen on a port this low',
-};
 
 type Exit = (typeof EXIT)[keyof typeof EXIT];
 
@@ -189,30 +178,38 @@ function firstThread(): Threads {
 
 async function start(configPath: string | undefined): Promise<Exit | undefined> {
   const threads = firstThread();
-  const status = await runDaemon(threads, await load(configPath));
+  const status = await runDaemon(threads, () => load(configPath));
   // Otherwise the process would wait for the preloaded thread, which no child will use.
   if (status !== undefined) await threads.endAll();
   return status;
 }
 
-async function runDaemon(threads: Threads, loaded: LoadResult): Promise<Exit | undefined> {
+async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Promise<Exit | undefined> {
+  const loaded = await load();
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   const { settings } = loaded;
-  const log = createLogger(settings.logLevel);
+  const { log, setLevel } = createLogger(settings.logLevel);
   logWarnings(log);
   for (const warning of loaded.warnings) log('warn', warning);
   const { supervisor, gateway } = assemble(settings, threads, log);
   // Before the actors start: if an address is in use, the program must end without side effects.
-  const problem = await listen(gateway, settings);
+  const { bind, api } = settings;
+  // The gateway logs where it listens, so what can never be is found before.
+  const problem = await listenProblem(bind, api.port, networkInterfaces());
   if (problem !== undefined) {
     await gateway.close(0);
     return fail(EXIT.cannotListen, [`tonearm: ${problem}`]);
   }
+  gateway.listen(bind, api.port);
   supervisor.start(gateway.listener);
-  void reportReady(gateway, process.env['RUNTIME_DIRECTORY'], process.pid, (reason) =>
-    log('warn', 'cannot report that the start is done', { reason }),
-  );
-  endOnSignal(gateway, supervisor, threads, log);
+  const done = (): void =>
+    void reportReady(gateway, process.env['RUNTIME_DIRECTORY'], process.pid, (reason) =>
+      log('warn', 'cannot report that the start is done', { reason }),
+    );
+  done();
+  const reload = new Reload({ load, log, setLogLevel: setLevel, supervisor, gateway, done }, loaded.values);
+  const end = endOnSignal(gateway, supervisor, threads, log);
+  reloadOnSignal(reload, end);
   return undefined;
 }
 
@@ -225,30 +222,17 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
     interfaces: networkInterfaces,
     avahiSocket: AVAHI_SOCKET,
     version: VERSION,
-    page: settings.api.ui.enabled ? readPageFiles(fileURLToPath(new URL('page/', ROOT))) : new Map(),
+    readPage: () => readPageFiles(fileURLToPath(new URL('page/', ROOT))),
     log,
     clock: systemClock,
   });
   return { supervisor, gateway };
 }
 
-/**
- * Undefined: the addresses of `bind` that exist are listened on, others when they appear. Otherwise a line
- * with the reason for failure.
- */
-async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string | undefined> {
-  if (canNeverBe(bind, existsSync('/proc/net/if_inet6')))
-    return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
-  // The gateway logs where it listens, so what can never be is found before.
-  for (const { address } of resolveBind(bind, networkInterfaces()).present) {
-    const why = UNLISTENABLE[(await listenError(address, api.port)) ?? ''];
-    if (why !== undefined) return `cannot listen on ${address} port ${api.port}: ${why(api.port)}`;
-  }
-  gateway.listen(bind, api.port);
-  return undefined;
-}
+type OnSignal = (signal: NodeJS.Signals) => void;
 
-function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): void {
+/** Returns what the signals do. */
+function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): OnSignal {
   // SIGKILL is not graceful but in time: process.exit() would wait for a stuck thread and ignore signals
   // meanwhile.
   const leave = () => (threads.stuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
@@ -269,7 +253,18 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
       .catch((error: unknown) => log('error', 'the shutdown failed', { reason: errorText(error) }))
       .then(leave);
   };
-  for (const signal of SIGNALS) process.on(signal, end);
+  for (const signal of END_SIGNALS) process.on(signal, end);
+  return end;
+}
+
+/** SIGHUP reads the configuration again. Where the terminal of this process was closed, it ends the process. */
+function reloadOnSignal(reload: Reload, end: OnSignal): void {
+  const hasTerminal = (): boolean => STANDARD_FILES.some((file) => isatty(file));
+  const hadTerminal = hasTerminal();
+  process.on('SIGHUP', (signal) => {
+    if (hadTerminal && !hasTerminal()) end(signal);
+    else reload.request();
+  });
 }
 
 function printOut(text: string): Exit {

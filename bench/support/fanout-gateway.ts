@@ -28,7 +28,7 @@ const gateway = new Gateway({
   interfaces: networkInterfaces,
   avahiSocket: '/nowhere/socket',
   version: '0',
-  page: new Map(),
+  readPage: () => new Map(),
   log: () => undefined,
   clock: systemClock,
 });

@@ -166,6 +166,8 @@ class LiveNode implements Live {
   }
 
   #take(event: NodeEvent, hasNewId: boolean): void {
+    // A snapshot has the marks of all backends: one that is no longer enabled has none.
+    if (isMark(event) && this.#isWhole) this.#store.set({ backends: new Map() });
     this.#store.apply(event);
     this.#isWhole = hasNewId || (this.#isWhole && !isMark(event));
     if (event.type === 'server.info') this.#greeted(event.data);

@@ -48,6 +48,11 @@ export class BridgeFeeds {
       if (feed.isReady) this.#send(subscriber, feed, false, entries);
   }
 
+  /** The child is not enabled any more. */
+  forget(child: ChildName): void {
+    for (const subscriber of SUBSCRIBERS) if (subscriber === child) this.#feeds.delete(subscriber);
+  }
+
   /**
    * The last call: sends pending changes even without a request, because after it a bridge is only asked to
    * stop.

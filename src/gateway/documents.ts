@@ -18,7 +18,7 @@ export class Documents {
   readonly #journal: Journal;
   readonly #maker: ResponseMaker;
   readonly #clock: Clock;
-  readonly #health: Map<ChildName, BackendHealth>;
+  #health = new Map<ChildName, BackendHealth>();
   /**
    * When each backend came up last. Records that have not changed since have this as their time of change.
    */
@@ -28,15 +28,22 @@ export class Documents {
   /** Each is cached as long as the journal has its entry. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /** Requests that wait for a child's first health report; the child is removed then. */
-  readonly #waiting: Map<ChildName, Set<() => void>>;
+  readonly #waiting = new Map<ChildName, Set<() => void>>();
 
   constructor(enabled: readonly ChildName[], journal: Journal, maker: ResponseMaker, clock: Clock) {
     this.#journal = journal;
     this.#maker = maker;
     this.#clock = clock;
-    this.#waiting = new Map(enabled.map((child) => [child, new Set()]));
-    const begins: BackendHealth = { state: 'connecting', since: clock.date(), restarts: 0 };
-    this.#health = new Map(enabled.map((child) => [child, begins]));
+    this.follow(enabled);
+  }
+
+  /** Forgets children that are not enabled any more; those that are new are `connecting`. */
+  follow(enabled: readonly ChildName[]): void {
+    const before = this.#health;
+    const begins: BackendHealth = { state: 'connecting', since: this.#clock.date(), restarts: 0 };
+    this.#health = new Map(enabled.map((child) => [child, before.get(child) ?? begins]));
+    for (const child of before.keys()) if (!this.#health.has(child)) this.#settle(child);
+    for (const child of enabled) if (!before.has(child)) this.#waiting.set(child, new Set());
   }
 
   health(child: ChildName, health: BackendHealth): void {
@@ -46,6 +53,10 @@ export class Documents {
       this.#up.set(child, { order: this.#journal.order, at: this.#clock.date() });
     // A starting backend is `connecting` without a reason, which reports nothing yet.
     if (health.state === 'connecting' && health.detail === undefined) return;
+    this.#settle(child);
+  }
+
+  #settle(child: ChildName): void {
     for (const settle of this.#waiting.get(child) ?? []) settle();
     this.#waiting.delete(child);
   }

@@ -5,13 +5,14 @@ import type { Clock } from '../host/clock.js';
 import type { InterfaceAddresses } from '../host/own-addresses.js';
 import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Backends, ChildListener, Log } from '../protocol/actor/messages.js';
+import type { Settings } from '../protocol/actor/settings.js';
 import { AvahiNames } from './avahi-names.js';
 import { BridgeFeeds, carryOut } from './bridges.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { Covers } from './covers.js';
 import { Documents } from './documents.js';
 import { EventHub } from './events/hub.js';
-import { RequestHandler } from './handler.js';
+import { RequestHandler, type Site } from './handler.js';
 import { HostIdentity } from './host-identity.js';
 import { Intake } from './intake.js';
 import { Journal } from './journal.js';
@@ -22,9 +23,9 @@ import { Page, type PageFiles } from './page.js';
 import { ResponseMaker } from './reply.js';
 import { lackingKey, ROUTES, Router, type RouteSettings } from './routes.js';
 import { HttpServer } from './server.js';
+import { shutDown } from './shut-down.js';
+import type { TrustSettings } from './trust.js';
 
-/** The share of the time for pending answers; the rest is for `bye` to reach slow readers. */
-const ANSWERS_SHARE = 0.5;
 /** Avahi usually has a record of it for this host. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
@@ -34,8 +35,8 @@ export interface GatewayOptions {
   readonly backends: Backends;
   readonly interfaces: () => InterfaceAddresses;
   readonly version: string;
-  /** Empty if `api.ui.enabled` is false. */
-  readonly page: PageFiles;
+  /** Called once `api.ui.enabled` is true. */
+  readonly readPage: () => PageFiles;
   readonly log: Log;
   readonly clock: Clock;
   /** The plain socket of Avahi, which may be absent. */
@@ -46,7 +47,9 @@ export interface GatewayOptions {
 export class Gateway {
   /** Takes what the children report. */
   readonly listener: ChildListener;
-  readonly #options: GatewayOptions;
+  readonly #options: Omit<GatewayOptions, 'settings'>;
+  #settings: RouteSettings;
+  #pageFiles: PageFiles | undefined;
   /** Letters and digits only, because it is part of event ids and quoted entity tags. */
   readonly #bootId: string;
   readonly #journal = new Journal();
@@ -55,6 +58,7 @@ export class Gateway {
   readonly #feeds: BridgeFeeds;
   readonly #intake: Intake;
   readonly #identity: HostIdentity;
+  readonly #replies: OperationReplies;
   readonly #handler: RequestHandler;
   readonly #server: HttpServer;
   #sockets: ListeningSockets | undefined;
@@ -63,13 +67,12 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     const { settings, backends, clock, log } = options;
     this.#options = options;
+    this.#settings = settings;
     this.#bootId = Math.floor(clock.date()).toString(36) + Math.floor(clock.random() * 36 ** 6).toString(36);
     const bootId = this.#bootId;
     const responses = new ResponseMaker(bootId);
     const journal = this.#journal;
-    // Each child has a section of its own name in the settings.
-    const enabled = CHILD_NAMES.filter((name) => settings[name].enabled);
-    this.#documents = new Documents(enabled, journal, responses, clock);
+    this.#documents = new Documents(enabledIn(settings), journal, responses, clock);
     const limits = limitsOf(options);
     this.#hub = new EventHub({
       bootId,
@@ -87,12 +90,12 @@ export class Gateway {
       clock,
     });
     this.#identity = this.#newIdentity();
-    const replies = this.#newReplies(responses);
-    this.#handler = this.#newHandler(replies);
+    this.#replies = this.#newReplies(responses);
+    this.#handler = this.#newHandler();
     this.#server = new HttpServer(this.#handler, clock, limits, (peer) =>
       log('warn', 'too many connections: those without a request are closed first', { ...limits, peer }),
     );
-    this.listener = this.#newListener(replies);
+    this.listener = this.#newListener();
   }
 
   /**
@@ -123,6 +126,20 @@ export class Gateway {
   }
 
   /**
+   * Serves by other settings from now on; open streams stay. A child that is not enabled any more must have
+   * stopped, and a new one may start only then. The port, and how many streams there may be, stay as they are.
+   */
+  reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>): void {
+    if (this.#closed !== undefined) return;
+    this.#settings = settings;
+    this.#identity.reconfigure(trustIn(settings));
+    this.#handler.reconfigure(this.#newSite());
+    this.#replies.reconfigured();
+    this.#intake.follow(enabledIn(settings));
+    this.#sockets?.follow(settings.bind);
+  }
+
+  /**
    * Refuses new requests, waits for pending answers, sends `bye` to the streams, and cuts what is left after
    * `withinMs`. Resolves by then, and never rejects. Only the first call counts; later calls get its promise.
    */
@@ -139,18 +156,15 @@ export class Gateway {
   }
 
   #publishServed(): void {
-    const { settings } = this.#options;
-    const port = this.#sockets?.port ?? settings.api.port;
+    const port = this.#sockets?.port ?? this.#settings.api.port;
     this.#intake.served({ port, addresses: this.#sockets?.state.listening ?? [] });
   }
 
   #newIdentity(): HostIdentity {
-    const { settings, node, clock, avahiSocket } = this.#options;
-    const { hosts, cors } = settings.api;
-    const { enabled, trust } = settings.discovery;
+    const { node, clock, avahiSocket } = this.#options;
     return new HostIdentity({
       hostname: () => node.hostname,
-      settings: { hosts, origins: cors.origins, trustsHouse: enabled && trust },
+      settings: trustIn(this.#settings),
       avahi: new AvahiNames({
         addresses: () => [LOOPBACK_ADDRESS, ...(this.#sockets?.reachable() ?? [])],
         socketPath: avahiSocket,
@@ -160,7 +174,7 @@ export class Gateway {
   }
 
   #newReplies(responses: ResponseMaker): OperationReplies {
-    const { settings, node, backends, version, clock } = this.#options;
+    const { node, backends, version, clock } = this.#options;
     return new OperationReplies({
       documents: this.#documents,
       responses,
@@ -168,7 +182,7 @@ export class Gateway {
       covers: new Covers(backends),
       clock,
       serverRecord: (mayChange) =>
-        serverRecord(node, this.#identity.hostname(), version, settings, mayChange),
+        serverRecord(node, this.#identity.hostname(), version, this.#settings, mayChange),
       healthRecord: (uptimeMs) =>
         healthRecord({
           version,
@@ -177,25 +191,34 @@ export class Gateway {
           backends: this.#documents.allHealth(),
           listening: this.#sockets?.state ?? { listening: [], waiting: [] },
         }),
-      openapi: (mayChange) => openapiText(this.#options, mayChange),
+      openapi: (mayChange) => openapiText(this.#settings, version, mayChange),
     });
   }
 
-  #newHandler(replies: OperationReplies): RequestHandler {
-    const { settings, page, clock, log } = this.#options;
-    const journal = this.#journal;
+  #newHandler(): RequestHandler {
+    const { clock, log } = this.#options;
     return new RequestHandler({
-      router: new Router(ROUTES, settings),
-      control: settings.api.control,
+      site: this.#newSite(),
       identity: this.#identity,
-      replies,
+      replies: this.#replies,
       hub: this.#hub,
       clock,
       log,
       placeFor: (client) => this.#sockets?.placeFor(client) ?? 'localhost',
+      isOfHouse: (origin) => this.#journal.record('nodes.origins', origin) !== undefined,
+    });
+  }
+
+  #newSite(): Site {
+    const { api } = this.#settings;
+    const journal = this.#journal;
+    if (api.ui.enabled) this.#pageFiles ??= this.#options.readPage();
+    return {
+      router: new Router(ROUTES, this.#settings),
+      control: api.control,
       page: new Page({
-        files: page,
-        origins: settings.api.cors.origins,
+        files: this.#pageFiles ?? new Map(),
+        origins: api.cors.origins,
         bootId: this.#bootId,
         hostname: () => this.#identity.hostname(),
         house: () => ({
@@ -203,49 +226,36 @@ export class Gateway {
           order: journal.changed('nodes.origins').order,
         }),
       }),
-      isOfHouse: (origin) => journal.record('nodes.origins', origin) !== undefined,
-    });
+    };
   }
 
-  #newListener(replies: OperationReplies): ChildListener {
-    const { settings, log } = this.#options;
+  #newListener(): ChildListener {
+    const { log } = this.#options;
     const handler = this.#handler;
+    const replies = this.#replies;
     return {
       changes: this.#intake.changes,
       level: this.#intake.level,
       health: this.#intake.health,
       feedRequest: (child, isFirst, send) => this.#feeds.feedRequest(child, isFirst, send),
       bridgeRequest: (_child, request) =>
-        handler.track(carryOut(request, { handler, replies, settings, log })),
+        handler.track(carryOut(request, { handler, replies, settings: this.#settings, log })),
     };
   }
 }
 
-export interface ShutdownParts {
-  /** From then on new requests are refused. */
-  readonly handler: { shutDown(withinMs: number): Promise<void> };
-  /** Cuts what is left after the given time. */
-  readonly streams: { bye(withinMs: number): Promise<void> };
-  readonly server: { close(): void };
-  readonly clock: Clock;
+/** Each child has a section of its own name in the settings. */
+function enabledIn(settings: RouteSettings): readonly ChildName[] {
+  return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
-/**
- * Resolves within `withinMs`, even if backends do not answer or clients do not read. Answers come first,
- * because the SIGTERM of a reboot may overtake logind's answer: `power.action` must precede `bye`.
- */
-export async function shutDown(
-  { handler, streams, server, clock }: ShutdownParts,
-  withinMs: number,
-): Promise<void> {
-  const deadline = clock.monotonic() + withinMs;
-  await handler.shutDown(withinMs * ANSWERS_SHARE);
-  await streams.bye(Math.max(0, deadline - clock.monotonic()));
-  server.close();
+function trustIn({ api, discovery }: RouteSettings): TrustSettings {
+  const trustsHouse = discovery.enabled && discovery.trust;
+  return { hosts: api.hosts, origins: api.cors.origins, trustsHouse };
 }
 
 /** Without commands for those who may change nothing. */
-async function openapiText({ settings, version }: GatewayOptions, mayChange: boolean): Promise<string> {
+async function openapiText(settings: RouteSettings, version: string, mayChange: boolean): Promise<string> {
   const routes = ROUTES.filter(
     (route) => lackingKey(route, settings) === undefined && (mayChange || route.method === 'GET'),
   );

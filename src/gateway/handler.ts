@@ -29,14 +29,19 @@ import {
   originStanding,
 } from './trust.js';
 
-export interface HandlerParts {
+/** The parts that follow from the configuration, and are replaced with it. */
+export interface Site {
   readonly router: Router;
   readonly control: ControlChoice;
+  readonly page: Page;
+}
+
+export interface HandlerParts {
+  readonly site: Site;
   readonly replies: Pick<OperationReplies, 'reply'>;
   readonly hub: Pick<EventHub, 'open'>;
   readonly placeFor: (client: string) => string;
   readonly identity: HostIdentity;
-  readonly page: Page;
   /** True for the origin of a page of another node that is trusted. */
   readonly isOfHouse: (origin: string) => boolean;
   readonly clock: Clock;
@@ -65,10 +70,17 @@ export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
   /** Requests without an answer yet. Streams are none of them. */
   readonly #underWay = new Set<Promise<unknown>>();
+  #site: Site;
   #isShutDown = false;
 
   constructor(parts: HandlerParts) {
     this.#parts = parts;
+    this.#site = parts.site;
+  }
+
+  /** Later requests are served by the new parts. */
+  reconfigure(site: Site): void {
+    this.#site = site;
   }
 
   get isShutDown(): boolean {
@@ -106,7 +118,8 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   #serve(exchange: Exchange): Handled {
-    const { identity, router, placeFor } = this.#parts;
+    const { identity, placeFor } = this.#parts;
+    const { router } = this.#site;
     const { rules } = identity;
     const host = exchange.header('host');
     const origin = exchange.header('origin');
@@ -130,7 +143,8 @@ export class RequestHandler implements ExchangeHandler {
 
   /** The page of another node stands like a listed one where it asks for what the house shares. */
   #standing({ path }: Exchange, origin: string, host: string): OriginStanding {
-    const { identity, router, isOfHouse } = this.#parts;
+    const { identity, isOfHouse } = this.#parts;
+    const { router } = this.#site;
     const standing = originStanding(origin, host, identity.rules);
     if (standing !== 'foreign' || !isOfHouse(origin)) return standing;
     const match = router.match(path);
@@ -139,9 +153,9 @@ export class RequestHandler implements ExchangeHandler {
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
     if (this.#isShutDown) return refuseForGood(exchange, SHUTTING_DOWN);
-    const readOnly = controlProblem(this.#parts.control, exchange);
+    const readOnly = controlProblem(this.#site.control, exchange);
     if (readOnly !== undefined && exchange.method === 'POST') return refuse(exchange, readOnly);
-    const match = this.#parts.router.match(exchange.path);
+    const match = this.#site.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match.error);
     // HEAD uses the GET route; the exchange leaves out the body.
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
@@ -168,7 +182,8 @@ export class RequestHandler implements ExchangeHandler {
     { route, params }: RouteMatch,
     mayChange: boolean,
   ): Handled {
-    const { page, replies } = this.#parts;
+    const { replies } = this.#parts;
+    const { page } = this.#site;
     if (route.kind === 'events') return this.#openStream(exchange);
     if (route.kind === 'page')
       return exchange.answer(page.reply(exchange, standing, route.part, params['file']));

@@ -14,6 +14,7 @@ interface IdentityParts {
 /** The hostname is read, and Avahi is asked, only before a request is refused, not on every request. */
 export class HostIdentity {
   readonly #parts: IdentityParts;
+  #settings: TrustSettings;
   #hostname: string;
   #rules: TrustRules;
   /**
@@ -24,8 +25,14 @@ export class HostIdentity {
 
   constructor(parts: IdentityParts) {
     this.#parts = parts;
+    this.#settings = parts.settings;
     this.#hostname = parts.hostname();
-    this.#rules = trustRules(this.#hostname, parts.settings);
+    this.#rules = trustRules(this.#hostname, this.#settings);
+  }
+
+  reconfigure(settings: TrustSettings): void {
+    this.#settings = settings;
+    this.#follow(this.#parts.hostname());
   }
 
   get rules(): TrustRules {
@@ -35,11 +42,14 @@ export class HostIdentity {
   /** Reads the hostname and updates the rules. */
   hostname(): string {
     const hostname = this.#parts.hostname();
-    if (hostname === this.#hostname) return hostname;
-    this.#hostname = hostname;
-    this.#rules = trustRules(hostname, this.#parts.settings);
-    this.#passed = undefined;
+    if (hostname !== this.#hostname) this.#follow(hostname);
     return hostname;
+  }
+
+  #follow(hostname: string): void {
+    this.#hostname = hostname;
+    this.#rules = trustRules(hostname, this.#settings);
+    this.#passed = undefined;
   }
 
   /** Settles when `hostProblem` can decide about this Host header; undefined if it can now. */

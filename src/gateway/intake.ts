@@ -1,7 +1,7 @@
 // Applies what the children report: to the journal first, then to streams and bridges.
 
 import type { Clock } from '../host/clock.js';
-import { type BackendHealth, type ChildName, SUBSCRIBERS } from '../protocol/actor/backends.js';
+import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { BackendListener, BackendRecord, Change, ServedRecord } from '../protocol/actor/messages.js';
 import type { BridgeFeeds } from './bridges.js';
 import type { Documents } from './documents.js';
@@ -22,13 +22,24 @@ interface Recipients {
  */
 export class Intake implements BackendListener {
   readonly #to: Recipients;
-  readonly #hasSubscribers: boolean;
-
   /** Publishes the health of every enabled child, from `documents`. */
   constructor(to: Recipients) {
     this.#to = to;
-    const children = to.documents.allHealth();
-    this.#hasSubscribers = SUBSCRIBERS.some((name) => children.has(name));
+    this.#publishHealth();
+  }
+
+  /** Forgets children that are not enabled any more, with their records; those that are new are `connecting`. */
+  follow(enabled: readonly ChildName[]): void {
+    const { documents, journal, feeds } = this.#to;
+    const gone = [...documents.allHealth().keys()].filter((child) => !enabled.includes(child));
+    documents.follow(enabled);
+    for (const child of gone) feeds.forget(child);
+    this.changes(gone.flatMap((child) => journal.forgetting(child)));
+    this.#publishHealth();
+  }
+
+  #publishHealth(): void {
+    const children = this.#to.documents.allHealth();
     this.changes([...children].map(([child, health]) => backendChange(child, health)));
   }
 
@@ -38,7 +49,7 @@ export class Intake implements BackendListener {
     const entries = journal.apply(changes, date);
     if (entries.length === 0) return;
     hub.publish(entries, date);
-    if (this.#hasSubscribers) feeds.changed(entries);
+    feeds.changed(entries);
   };
 
   readonly level = (json: string): void => this.#to.hub.publishLevel(json);

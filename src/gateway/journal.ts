@@ -4,6 +4,7 @@
 // A reader that has everything up to a number reads on from there: the newest text of each record, every
 // removal, every action.
 
+import type { ChildName } from '../protocol/actor/backends.js';
 import {
   COLLECTION_NAMES,
   type Collection,
@@ -129,6 +130,19 @@ export class Journal {
     }).flatMap((collection) =>
       [...this.#shelves[collection].records.keys()].map((key): Change => ({ kind: 'drop', collection, key })),
     );
+  }
+
+  /** Changes that remove all records of a backend that is not enabled any more. */
+  forgetting(backend: ChildName): readonly Change[] {
+    const own = COLLECTION_NAMES.filter((name) => SPECS[name].backend === backend);
+    return [
+      ...own.flatMap((collection) =>
+        [...this.#shelves[collection].records.keys()].map(
+          (key): Change => ({ kind: 'drop', collection, key }),
+        ),
+      ),
+      { kind: 'drop', collection: 'backends', key: backend },
+    ];
   }
 
   record(collection: Collection, key: string): JournalEntry | undefined {

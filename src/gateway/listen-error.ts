@@ -1,7 +1,35 @@
 // Why an address cannot be listened on: uWebSockets.js reports only that listening failed.
 
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
+import type { InterfaceAddresses } from '../host/own-addresses.js';
 import { errorText } from '../printable.js';
+import { canNeverBe, resolveBind } from './bind.js';
+import { portHolder } from './port-holder.js';
+
+/**
+ * Errors that waiting does not help against. Not in it: a new address, which may not be usable for a second.
+ */
+const UNLISTENABLE: Readonly<Record<string, (port: number) => string>> = {
+  EADDRINUSE: (port) =>
+    `the port is taken by ${portHolder(port) ?? 'another program'}; api.port sets another`,
+  EACCES: () => 'this user may not listen on a port this low',
+};
+
+/** A line with the reason why some address of `bind` can never be listened on. Undefined if there is none. */
+export async function listenProblem(
+  bind: readonly string[],
+  port: number,
+  interfaces: InterfaceAddresses,
+): Promise<string | undefined> {
+  if (canNeverBe(bind, existsSync('/proc/net/if_inet6')))
+    return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
+  for (const { address } of resolveBind(bind, interfaces).present) {
+    const why = UNLISTENABLE[(await listenError(address, port)) ?? ''];
+    if (why !== undefined) return `cannot listen on ${address} port ${port}: ${why(port)}`;
+  }
+  return undefined;
+}
 
 /**
  * The kernel's error code, such as `EADDRINUSE`; undefined if listening works now. Leaves no socket open, and

@@ -39,6 +39,7 @@ export interface ListeningState {
 
 export class ListeningSockets {
   readonly #options: ListeningOptions;
+  #bind: readonly string[];
   readonly #open = new Map<string, ListeningSocket>();
   #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
@@ -49,6 +50,14 @@ export class ListeningSockets {
   /** Polls once before it returns, and then until `stop`. */
   constructor(options: ListeningOptions) {
     this.#options = options;
+    this.#bind = options.bind;
+    this.#poll();
+  }
+
+  /** Listens on the addresses of another `bind` from now on; accepted connections stay open. */
+  follow(bind: readonly string[]): void {
+    this.#bind = bind;
+    this.#cancel();
     this.#poll();
   }
 
@@ -86,10 +95,10 @@ export class ListeningSockets {
 
   readonly #poll = (): void => {
     const interfaces = this.#interfaces();
-    if (interfaces !== undefined) this.#follow(interfaces);
-    const { bind, clock } = this.#options;
+    if (interfaces !== undefined) this.#followAll(interfaces);
+    const { clock } = this.#options;
     const isWhole = this.#waiting.length === 0 && interfaces !== undefined;
-    if (!isWhole || canChange(bind)) this.#cancel = clock.after(POLL_EVERY_MS, this.#poll);
+    if (!isWhole || canChange(this.#bind)) this.#cancel = clock.after(POLL_EVERY_MS, this.#poll);
   };
 
   #bestFirst(): InterfaceAddresses {
@@ -106,9 +115,9 @@ export class ListeningSockets {
     }
   }
 
-  #follow(interfaces: InterfaceAddresses): void {
-    const { bind, changed } = this.#options;
-    const { present, waiting, notes } = resolveBind(bind, interfaces);
+  #followAll(interfaces: InterfaceAddresses): void {
+    const { changed } = this.#options;
+    const { present, waiting, notes } = resolveBind(this.#bind, interfaces);
     const before = [...this.#open.keys()].join();
     // Closes first, as an old socket may block a new one.
     this.#closeAllBut(present);

@@ -64,12 +64,17 @@ export class OperationReplies {
   readonly #known = new Map<string, CachedResponse>();
   /** By `mayChange`, as the documents of the node itself. */
   readonly #server = new Map<boolean, CachedResponse>();
-  readonly #openapi = new Map<boolean, CachedResponse>();
+  #openapi = new Map<boolean, CachedResponse>();
 
   constructor(parts: ReplyParts) {
     this.#parts = parts;
     this.#startedDate = parts.clock.date();
     this.#startedAt = parts.clock.monotonic();
+  }
+
+  /** The configuration has changed, and with it which routes exist. */
+  reconfigured(): void {
+    this.#openapi = new Map();
   }
 
   reply(operation: Operation, input: OperationInput): Reply {
@@ -148,8 +153,10 @@ export class OperationReplies {
   /** Made once for each. A failure is not kept, as the next attempt to load it may succeed. */
   async #openapiReply(mayChange: boolean, knownTag: string): Promise<HttpReply> {
     const { openapi, responses } = this.#parts;
-    const made = this.#openapi.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedDate);
-    this.#openapi.set(mayChange, made);
+    // Of the present configuration, which may be another one when the text has been made.
+    const documents = this.#openapi;
+    const made = documents.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedDate);
+    documents.set(mayChange, made);
     return replyOf(made, knownTag);
   }
 }

@@ -1,4 +1,4 @@
-// Reports that the start is complete: creates an empty file, named by the process id, in the service's
+// Reports that the start, or a reload, is complete: creates an empty file, named by the process id, in the service's
 // runtime directory, where packaging/deb/wait-listening looks for it. Without systemd there is no such
 // directory, and nothing is done.
 
@@ -14,7 +14,8 @@ interface FirstReports {
 }
 
 /**
- * Call when HTTP is served, or waits for its addresses. Waits for the upgrade backend's first report: by then
+ * Call when HTTP is served, or waits for its addresses; and again after a reload, before which the unit has
+ * removed the file. Waits for the upgrade backend's first report: by then
  * its socket, which upgrade scripts use, exists, or cannot be created, which `/health` shows. `directory` is
  * `$RUNTIME_DIRECTORY`. Never rejects.
  */

@@ -21,11 +21,16 @@ const LEVEL_COLUMNS = 5;
 const BACKEND_COLUMNS = 7;
 const CLOCK_COLUMNS = 12;
 
+export interface Logger {
+  readonly log: Log;
+  readonly setLevel: (level: LogLevel) => void;
+}
+
 /**
  * Drops lines below `level`. Fields are flat, so that no object can bring in a secret by accident. Writing is
  * synchronous, because the line before a crash is the one that is needed.
  */
-export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = processOutput()): Log {
+export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = processOutput()): Logger {
   const options = {
     level,
     // journald adds the process and the host.
@@ -36,8 +41,13 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
     // guards against a mistake.
     redact: ['cookie'],
   };
-  const log = pino(options, sink);
-  return (lineLevel, message, fields = {}) => log[lineLevel](printableFields(fields), printable(message));
+  const logger = pino(options, sink);
+  return {
+    log: (lineLevel, message, fields = {}) => logger[lineLevel](printableFields(fields), printable(message)),
+    setLevel: (newLevel) => {
+      logger.level = newLevel;
+    },
+  };
 }
 
 /**

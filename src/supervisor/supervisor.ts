@@ -1,6 +1,7 @@
 // The supervisor: starts the children one after another, runs the heartbeat of all, and stops them in reverse
 // order. Each child handles its own events (child.ts). It does not know what a backend does.
 
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock, Timers, within } from '../host/clock.js';
 import { IdleHeap } from '../host/idle-heap.js';
 import type { Backend, ChildName } from '../protocol/actor/backends.js';
@@ -26,6 +27,11 @@ const START_SPACING_MS_MAX = 1000;
  */
 const COMMAND_DEADLINE_MS = 10_000;
 
+/** Each child's settings are the section of its own name. */
+function hasChanged(name: ChildName, before: Settings, after: Settings): boolean {
+  return !isDeepStrictEqual(before[name], after[name]);
+}
+
 export interface SupervisorOptions {
   readonly settings: Settings;
   /** The directory, with a trailing slash, that the children's entries are relative to. */
@@ -48,11 +54,14 @@ export class Supervisor implements Backends {
   readonly #heartbeat: HeartbeatPolicy;
   /** In start order. */
   readonly #children = new Map<ChildName, Child>();
+  #settings: Settings;
+  #listener: ChildListener | undefined;
   #areLevelsWatched = false;
   #stopped: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#settings = options.settings;
     this.#clock = options.clock ?? systemClock;
     this.#timers = new Timers(this.#clock);
     this.#heartbeat = options.heartbeat ?? HEARTBEAT;
@@ -60,26 +69,55 @@ export class Supervisor implements Backends {
 
   /** Starts the enabled children in order and reports to `listener`. Call it once. */
   start(listener: ChildListener): void {
-    const { settings, root, threads, log, restarts = RESTARTS } = this.#options;
-    const { children = CHILDREN, askWithinMs = COMMAND_DEADLINE_MS } = this.#options;
-    for (const spec of children.filter(({ enabled }) => enabled(settings))) {
-      const child = new Child(spec, settings[spec.name], {
-        root,
-        threads,
-        clock: this.#clock,
-        log,
-        listener,
-        restarts,
-        askWithinMs,
-        areLevelsWatched: () => this.#areLevelsWatched,
-        onPong: () => this.#disarmPongDue(),
-      });
-      this.#children.set(spec.name, child);
-    }
-    void this.#startAll();
-    if (this.#children.size > 0) this.#armBeat();
+    this.#listener = listener;
+    this.startMissing();
     // The first child has taken the preloaded thread, or nobody will.
-    void threads.endPreloaded();
+    void this.#options.threads.endPreloaded();
+  }
+
+  /**
+   * Takes other settings, and stops the children whose part of them has changed, in reverse order. Returns
+   * their names, also of those that are not enabled any more. Never rejects.
+   */
+  async stopChanged(settings: Settings): Promise<readonly ChildName[]> {
+    const before = this.#settings;
+    this.#settings = settings;
+    const changed = [...this.#children.values()].filter(({ name }) => hasChanged(name, before, settings));
+    for (const child of changed) child.stayDown();
+    for (const child of changed.toReversed()) {
+      await child.stop();
+      this.#children.delete(child.name);
+    }
+    return changed.map(({ name }) => name);
+  }
+
+  /** Starts the enabled children that there are not, in order. */
+  startMissing(): void {
+    const { children = CHILDREN } = this.#options;
+    if (this.#stopped !== undefined) return;
+    const running = new Map(this.#children);
+    this.#children.clear();
+    const enabled = children.filter((spec) => spec.enabled(this.#settings));
+    for (const spec of enabled) this.#children.set(spec.name, running.get(spec.name) ?? this.#newChild(spec));
+    void this.#startAll([...this.#children.values()].filter(({ name }) => !running.has(name)));
+    if (this.#children.size > 0 && !this.#timers.has('beat')) this.#armBeat();
+  }
+
+  #newChild(spec: ChildSpec): Child {
+    const { root, threads, log, restarts = RESTARTS, askWithinMs = COMMAND_DEADLINE_MS } = this.#options;
+    const listener = this.#listener;
+    if (listener === undefined) throw new Error('The supervisor has not been started');
+    return new Child(spec, this.#settings[spec.name], {
+      root,
+      threads,
+      clock: this.#clock,
+      log,
+      listener,
+      restarts,
+      askWithinMs,
+      areLevelsWatched: () => this.#areLevelsWatched,
+      onPong: () => this.#disarmPongDue(),
+    });
   }
 
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
@@ -111,9 +149,10 @@ export class Supervisor implements Backends {
     await this.#options.threads.unstuck();
   }
 
-  async #startAll(): Promise<void> {
-    for (const child of this.#children.values()) {
-      if (this.#stopped !== undefined) return;
+  async #startAll(children: readonly Child[]): Promise<void> {
+    for (const child of children) {
+      // It may have been stopped before its turn came.
+      if (this.#stopped !== undefined || this.#children.get(child.name) !== child) return;
       child.start();
       await within(this.#clock, START_SPACING_MS_MAX, child.firstSign);
     }

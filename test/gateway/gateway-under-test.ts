@@ -115,7 +115,7 @@ export class GatewayUnderTest {
     this.gateway = new Gateway({
       settings,
       node,
-      page,
+      readPage: () => page,
       clock,
       avahiSocket,
       interfaces: networkInterfaces,

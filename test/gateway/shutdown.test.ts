@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { shutDown } from '../../src/gateway/gateway.js';
+import { shutDown } from '../../src/gateway/shut-down.js';
 import { within } from '../../src/host/clock.js';
 import { NodeUnderTest } from './events/node-under-test.js';
 

@@ -15,7 +15,7 @@ function collect(): { lines: Record<string, unknown>[]; write: (line: string) =>
 
 test('a line is one JSON object with level, time, message and the fields', () => {
   const sink = collect();
-  createLogger('info', sink)('warn', 'backend is restarting', { backend: 'audio', restarts: 2 });
+  createLogger('info', sink).log('warn', 'backend is restarting', { backend: 'audio', restarts: 2 });
   const [{ time, ...line } = {}] = sink.lines;
   assert.deepEqual(line, { level: 'warn', msg: 'backend is restarting', backend: 'audio', restarts: 2 });
   assert.ok(!Number.isNaN(Date.parse(String(time))));
@@ -23,14 +23,14 @@ test('a line is one JSON object with level, time, message and the fields', () =>
 
 test('lines below the level are dropped', () => {
   const sink = collect();
-  const log = createLogger('warn', sink);
+  const { log } = createLogger('warn', sink);
   for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) log(level, 'x');
   assert.equal(sink.lines.map(({ level }) => level).join(), 'warn,error,fatal');
 });
 
 test('a field named cookie never reaches the log', () => {
   const sink = collect();
-  createLogger('info', sink)('info', 'x', { cookie: 'very secret' });
+  createLogger('info', sink).log('info', 'x', { cookie: 'very secret' });
   assert.ok(!JSON.stringify(sink.lines).includes('very secret'));
 });
 

@@ -149,7 +149,8 @@ export function installScenarios(node: () => Node): void {
     assert.equal(await node().property('MainPID'), pid);
   });
 
-  test('--bind, --unit and --system-unit make a node that others reach, in one command', async (t) => {
+  test('--bind, --unit and --system-unit make a node that others reach, in one command, by a reload', async (t) => {
+    const pid = await node().property('MainPID');
     // The node's network is a loopback of its own.
     await node().shell(`ip link add house0 type veth peer name house1; ip address add ${ADDRESS}/24 dev house0
       ip link set house0 up; ip link set house1 up`);
@@ -162,7 +163,10 @@ export function installScenarios(node: () => Node): void {
     assert.match(output, /^tonearm-setup: eth9 does not exist now; it is served once it exists$/m);
     assert.equal(lastLine(output), `tonearm-setup: open http://${ADDRESS}:8018/ (house0)`);
     assert.equal((await node().shell(`curl --silent http://${ADDRESS}:8018/server`)).at(0), '{');
+    await until('the units are known', async () => (await node().ask('GET', '/services')).status === 200);
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service', 'a\\x27b.service']);
+    assert.match(output, /reload tonearm\.service/);
+    assert.equal(await node().property('MainPID'), pid);
     const written = await node().shell(`stat -c "%U" ${SETUP_FILE}; cat ${SETUP_FILE}`);
     assert.match(written, /^pi\n# Written by tonearm-setup: .*\nbind: \['lo', 'eth9', 'house0'\]\n/);
     assert.doesNotMatch(await node().setUpPi(...flags), /: (?:write|make|enable|start|remove) /);

@@ -90,6 +90,30 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal(await node().property('ExecMainStatus'), '78');
   });
 
+  test('a reload is done when the new configuration is in force, and a wrong one fails, with streams open', async (t) => {
+    const pid = await node().property('MainPID');
+    const reload = () => node().user('systemctl', '--user', 'reload', 'tonearm.service');
+    const added = `${CONFIG}/conf.d/99-added.yaml`;
+    t.after(async () => {
+      await node().shell(`rm -f ${added}`);
+      await reload();
+    });
+    const stream = await node().events();
+    t.after(async () => stream.close());
+    await node().writeFile(added, 'bind: all\napi: {control: false}\nbluetooth: {enabled: false}\n');
+    assert.equal((await reload()).status, 0);
+    assert.equal((await node().ask('POST', '/audio/server/mute')).status, 403);
+    assert.equal((await node().ask('GET', '/bluetooth')).status, 404);
+    await node().writeFile(added, 'api: {control: nobody}\n');
+    assert.notEqual((await reload()).status, 0, 'whoever reloads learns that it is wrong');
+    const log = await node().userShell('journalctl --user --unit tonearm --output cat --lines 20');
+    assert.match(log, /99-added\.yaml:1:16: api\.control: must be true, false or local/);
+    assert.equal((await node().ask('POST', '/audio/server/mute')).status, 403);
+    assert.equal(await node().property('MainPID'), pid);
+    assert.equal(await node().property('ActiveState'), 'active');
+    assert.equal(stream.ended, false);
+  });
+
   test('the start of the service is done while it waits for an interface', async (t) => {
     await configure(t, node(), 'bind: late0\n');
     await node().restartService();

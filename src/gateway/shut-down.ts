@@ -1,0 +1,29 @@
+// Ends the gateway in order: answers, streams, then all connections, within a time.
+
+import type { Clock } from '../host/clock.js';
+
+/** The share of the time for pending answers; the rest is for `bye` to reach slow readers. */
+const ANSWERS_SHARE = 0.5;
+
+export interface ShutdownParts {
+  /** From then on new requests are refused. */
+  readonly handler: { shutDown(withinMs: number): Promise<void> };
+  /** Cuts what is left after the given time. */
+  readonly streams: { bye(withinMs: number): Promise<void> };
+  readonly server: { close(): void };
+  readonly clock: Clock;
+}
+
+/**
+ * Resolves within `withinMs`, even if backends do not answer or clients do not read. Answers come first,
+ * because the SIGTERM of a reboot may overtake logind's answer: `power.action` must precede `bye`.
+ */
+export async function shutDown(
+  { handler, streams, server, clock }: ShutdownParts,
+  withinMs: number,
+): Promise<void> {
+  const deadline = clock.monotonic() + withinMs;
+  await handler.shutDown(withinMs * ANSWERS_SHARE);
+  await streams.bye(Math.max(0, deadline - clock.monotonic()));
+  server.close();
+}

@@ -1,0 +1,209 @@
+// The built daemon reads its configuration again at SIGHUP (docs/configuration.md, "Reloading"): each group
+// of keys takes effect, with streams open and everything else as it was; a wrong one changes nothing.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { connect, type Live } from '../../src/client/connect.js';
+import { tonearm } from '../../src/client/routes.js';
+import type { ServerRecord } from '../../src/protocol/actor/schemas.js';
+import type { EventConsumer } from '../consumer/consumer.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { freePort } from '../tools/free-port.js';
+import { send } from '../tools/http.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { AUDIO_ONLY, audioForAll } from './audio-node.js';
+import { Daemon, ENTRY, type Health, NO_BACKENDS } from './daemon.js';
+
+const OTHER_LOOPBACK = '127.0.0.5';
+const DONE = /"msg":"the configuration (was read again|is wrong)/;
+
+describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, () => {
+  const audible = audioForAll();
+  let stream: EventConsumer;
+  let live: Live;
+  before(async () => {
+    stream = await audible.daemon.events('?snapshot=1');
+    live = connect(tonearm(`http://127.0.0.1:${audible.daemon.port}`));
+    await live.ready;
+  });
+  after(() => live.close());
+
+  /** Writes the configuration, lets it be read, and returns the lines that were logged then. */
+  async function reload(api: string, config: string, done = DONE): Promise<string> {
+    const { daemon } = audible;
+    const from = daemon.log.length;
+    const lines = (): string => daemon.log.slice(from);
+    writeFileSync(join(daemon.directory, 'config.yaml'), `api: {port: ${daemon.port}${api}}\n${config}`);
+    daemon.signal('SIGHUP');
+    await until('the configuration was read', () => done.test(lines()));
+    assert.equal(stream.ended, false);
+    return lines();
+  }
+
+  const ask = (path: string, more: object = {}) => send(audible.daemon.port, { path, ...more });
+  const status = async (path: string, more?: object) => (await ask(path, more)).status;
+  const health = async () => JSON.parse((await ask('/health')).text) as Health;
+  const since = async () => JSON.stringify((await health()).backends['audio']);
+
+  test('and changes nothing where the configuration is wrong: the log has every problem in a line', async () => {
+    const before = await since();
+    const lines = await reload('', 'pulseaudio: {enabled: maybe}\nbind: []\n');
+    const problems = lines.split('\n').filter((line) => /"msg":"[^"]*config\.yaml:\d+:\d+: /.test(line));
+    assert.equal(problems.length, 2, lines);
+    assert.match(lines, /pulseaudio\.enabled: must be true or false/);
+    assert.match(lines, /the configuration is wrong: nothing was changed/);
+    assert.equal(await since(), before);
+    assert.equal(await status('/audio'), 200);
+  });
+
+  test('an unchanged configuration, and leaves everything as it is', async () => {
+    const before = await since();
+    assert.match(await reload('', AUDIO_ONLY), /"changed":"nothing"/);
+    assert.equal(await since(), before);
+  });
+
+  test('what the gateway decides by at each request', async () => {
+    const before = await since();
+    const api =
+      ', hosts: [music.example.org], control: false, ui: {enabled: false, volumeStep: 3}, cors: {origins: ["http://app.lan"]}';
+    const origin = { Origin: 'http://app.lan' };
+    const all = async () => {
+      const server = JSON.parse((await ask('/server')).text) as ServerRecord;
+      const { paths } = JSON.parse((await ask('/openapi.json')).text) as { paths: Record<string, object> };
+      return {
+        host: await status('/server', { headers: { Host: 'music.example.org' } }),
+        origin: (await ask('/server', { headers: origin })).headers['access-control-allow-origin'],
+        post: await status('/audio/server/nothing', { method: 'POST' }),
+        page: await status('/ui'),
+        control: server.control,
+        step: server.volume_step,
+        commands: Object.values(paths).some((methods) => 'post' in methods),
+      };
+    };
+    const usual = {
+      host: 403,
+      origin: undefined,
+      post: 404,
+      page: 200,
+      control: true,
+      step: 0.05,
+      commands: true,
+    };
+    assert.deepEqual(await all(), usual);
+    assert.match(await reload(api, AUDIO_ONLY), /"changed":"[^"]*api\.control/);
+    const changed = { host: 200, origin: 'http://app.lan', post: 403, page: 404, control: false };
+    assert.deepEqual(await all(), { ...changed, step: 0.03, commands: false });
+    assert.equal(await since(), before);
+    await reload('', AUDIO_ONLY);
+    assert.deepEqual(await all(), usual);
+  });
+
+  test('bind, whose addresses are opened and closed at once', async () => {
+    const there = { path: '/server', host: OTHER_LOOPBACK };
+    await reload('', `${AUDIO_ONLY}bind: [127.0.0.1, ${OTHER_LOOPBACK}]\n`);
+    assert.equal((await send(audible.daemon.port, there)).status, 200);
+    await reload('', AUDIO_ONLY);
+    await assert.rejects(send(audible.daemon.port, there), /ECONNREFUSED/);
+  });
+
+  test('logLevel, and names the keys that need a restart', async () => {
+    const port = await freePort();
+    const lines = await reload(`, sse: {maxClients: 7}`, `${AUDIO_ONLY}logLevel: warn\n`, /maxClients takes/);
+    assert.match(lines, /api\.sse\.maxClients takes effect with the next start/);
+    assert.doesNotMatch(lines, /"level":"info"/);
+    const { directory, port: own } = audible.daemon;
+    writeFileSync(join(directory, 'config.yaml'), `api: {port: ${port}}\n${AUDIO_ONLY}logLevel: info\n`);
+    const from = audible.daemon.log.length;
+    audible.daemon.signal('SIGHUP');
+    await until('the configuration was read', () => DONE.test(audible.daemon.log.slice(from)));
+    assert.match(audible.daemon.log.slice(from), /api\.port takes effect with the next start/);
+    assert.equal(await status('/server'), 200);
+    await assert.rejects(send(port, { path: '/server' }), /ECONNREFUSED/, `not ${own}`);
+    assert.doesNotMatch(await reload('', AUDIO_ONLY), /takes effect/);
+  });
+
+  test('one backend: it begins anew with its settings, and no other does', async () => {
+    await reload('', `${AUDIO_ONLY}players: {enabled: true}\n`);
+    await audible.daemon.backend('players', 'connecting', /./);
+    const players = JSON.stringify((await health()).backends['players']);
+    const limited = `${AUDIO_ONLY}players: {enabled: true}\npulseaudio: {outputs: {living: {label: Parlour}}}\n`;
+    assert.match(await reload('', limited), /"restarted":"audio"/);
+    await audible.daemon.backend('audio', 'up');
+    await until('the output has its label', () =>
+      [...live.state.outputs.values()].some(({ label }) => label === 'Parlour'),
+    );
+    assert.equal(JSON.stringify((await health()).backends['players']), players);
+    assert.equal(live.state.connection.status, 'live');
+    assert.equal((await health()).backends['audio']?.restarts, 0);
+  });
+
+  test('backends that come and go, with their routes, for clients that are connected', async () => {
+    const { daemon } = audible;
+    await reload('', `${AUDIO_ONLY}bluetooth: {enabled: true}\n`);
+    await until('the client knows it', () => live.state.backends.has('bluetooth'));
+    assert.equal(await status('/players'), 404);
+    assert.notEqual(await status('/bluetooth'), 404);
+    const { backends } = live.state;
+    assert.deepEqual([...backends.keys()], ['audio', 'bluetooth']);
+    assert.match(await reload('', AUDIO_ONLY), /"restarted":"bluetooth"/);
+    await until('the client has forgotten it', () => !live.state.backends.has('bluetooth'));
+    assert.ok(live.state.outputs.size > 0);
+    assert.equal(await status('/bluetooth'), 404);
+    assert.match(await reload('', `${NO_BACKENDS}`), /"restarted":"audio"/);
+    await until('the client has forgotten them', () => live.state.outputs.size === 0);
+    assert.equal(await status('/audio'), 404);
+    assert.deepEqual((await health()).backends, {});
+    await reload('', AUDIO_ONLY);
+    await daemon.backend('audio', 'up');
+    await until('the client has the outputs', () => live.state.outputs.size > 0);
+    assert.deepEqual([...live.state.backends.keys()], ['audio']);
+    assert.equal(live.state.connection.status, 'live');
+  });
+
+  test('as often as it is asked, also while it reads', async () => {
+    const { daemon } = audible;
+    const before = await since();
+    for (let times = 0; times < 20; times += 1) daemon.signal('SIGHUP');
+    await reload('', AUDIO_ONLY);
+    assert.equal(await since(), before);
+    assert.equal(stream.ended, false);
+  });
+});
+
+test('a daemon that reloads as it is told to end, ends', async (t) => {
+  const daemon = await Daemon.start({ config: `players: {enabled: true}\n${NO_BACKENDS}` }, t);
+  writeFileSync(join(daemon.directory, 'config.yaml'), `api: {port: ${daemon.port}}\n${NO_BACKENDS}`);
+  daemon.signal('SIGHUP');
+  daemon.signal('SIGTERM');
+  assert.equal(await daemon.status(), 0);
+});
+
+test('a daemon whose terminal is closed ends', { skip: lacks({ programs: ['script'] }) }, async (t) => {
+  const home = temporaryFolder(t);
+  const config = join(home, 'config.yaml');
+  const pidFile = join(home, 'pid');
+  const port = await freePort();
+  writeFileSync(config, `api: {port: ${port}}\n${NO_BACKENDS}`);
+  const command = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${ENTRY}' --allow-root --config '${config}'`;
+  const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home, SHELL: '/bin/sh' },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  t.after(() => terminal.kill('SIGKILL'));
+  const answers = async () => (await send(port, { path: '/server' })).status === 200;
+  await until('the daemon answers', answers);
+  // As when a window is closed: the other end of the terminal is gone.
+  terminal.kill('SIGKILL');
+  await once(terminal, 'close');
+  await until('the daemon has ended', () =>
+    answers().then(
+      () => false,
+      () => true,
+    ),
+  );
+});
