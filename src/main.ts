@@ -257,7 +257,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
   return end;
 }
 
-/** SIGHUP reads the configuration again. Where the terminal of this process was closed, it ends the process. */
+/** SIGHUP reads the configuration again, or ends the process whose terminal was closed. */
 function reloadOnSignal(reload: Reload, end: OnSignal): void {
   const hasTerminal = (): boolean => STANDARD_FILES.some((file) => isatty(file));
   const hadTerminal = hasTerminal();

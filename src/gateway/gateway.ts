@@ -127,7 +127,8 @@ export class Gateway {
 
   /**
    * Serves by other settings from now on; open streams stay. A child that is not enabled any more must have
-   * stopped, and a new one may start only then. The port, and how many streams there may be, stay as they are.
+   * stopped, and a new one may start only then. The port, and how many streams there may be, stay as they
+   * are.
    */
   reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>): void {
     if (this.#closed !== undefined) return;

@@ -28,7 +28,9 @@ export class Intake implements BackendListener {
     this.#publishHealth();
   }
 
-  /** Forgets children that are not enabled any more, with their records; those that are new are `connecting`. */
+  /**
+   * Forgets children that are not enabled any more, with their records; those that are new are `connecting`.
+   */
   follow(enabled: readonly ChildName[]): void {
     const { documents, journal, feeds } = this.#to;
     const gone = [...documents.allHealth().keys()].filter((child) => !enabled.includes(child));

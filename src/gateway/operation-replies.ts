@@ -153,7 +153,7 @@ export class OperationReplies {
   /** Made once for each. A failure is not kept, as the next attempt to load it may succeed. */
   async #openapiReply(mayChange: boolean, knownTag: string): Promise<HttpReply> {
     const { openapi, responses } = this.#parts;
-    // Of the present configuration, which may be another one when the text has been made.
+    // The configuration may be another one when the text has been made.
     const documents = this.#openapi;
     const made = documents.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedDate);
     documents.set(mayChange, made);

@@ -1,6 +1,6 @@
-// Reports that the start, or a reload, is complete: creates an empty file, named by the process id, in the service's
-// runtime directory, where packaging/deb/wait-listening looks for it. Without systemd there is no such
-// directory, and nothing is done.
+// Reports that the start, or a reload, is complete: creates an empty file, named by the process id, in the
+// service's runtime directory, where packaging/deb/wait-listening looks for it. Without systemd there is no
+// such directory, and nothing is done.
 
 import { writeFileSync } from 'node:fs';
 import type { ChildName } from '../protocol/actor/backends.js';

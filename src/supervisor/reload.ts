@@ -2,7 +2,6 @@
 // changes nothing; else each part takes what has changed of it, and only the children whose settings have
 // changed begin anew. It knows the parts only as what takes settings.
 
-import { isDeepStrictEqual } from 'node:util';
 import { errorText } from '../printable.js';
 import type { ChildName } from '../protocol/actor/backends.js';
 import type { Log } from '../protocol/actor/messages.js';
@@ -95,9 +94,9 @@ export class Reload {
 function changedKeys(before: KeyValues, after: KeyValues): readonly string[] {
   const paths = pathsIn(KEYS);
   const isSection = (path: string): boolean => paths.some((other) => other.startsWith(`${path}.`));
-  return paths.filter(
-    (path) => !isSection(path) && !isDeepStrictEqual(valueAt(before, path), valueAt(after, path)),
-  );
+  const valueIn = (values: KeyValues, path: string): string | undefined =>
+    JSON.stringify(valueAt(values, path));
+  return paths.filter((path) => !isSection(path) && valueIn(before, path) !== valueIn(after, path));
 }
 
 function valueAt(values: KeyValues, path: string): unknown {

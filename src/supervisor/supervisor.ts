@@ -1,7 +1,6 @@
 // The supervisor: starts the children one after another, runs the heartbeat of all, and stops them in reverse
 // order. Each child handles its own events (child.ts). It does not know what a backend does.
 
-import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock, Timers, within } from '../host/clock.js';
 import { IdleHeap } from '../host/idle-heap.js';
 import type { Backend, ChildName } from '../protocol/actor/backends.js';
@@ -29,7 +28,7 @@ const COMMAND_DEADLINE_MS = 10_000;
 
 /** Each child's settings are the section of its own name. */
 function hasChanged(name: ChildName, before: Settings, after: Settings): boolean {
-  return !isDeepStrictEqual(before[name], after[name]);
+  return JSON.stringify(before[name]) !== JSON.stringify(after[name]);
 }
 
 export interface SupervisorOptions {

@@ -111,7 +111,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   {
     of: 'src/*.ts',
     may: [...SHARED, 'src/*.ts', 'src/host/', 'src/cli/', 'src/gateway/', 'src/supervisor/'],
-    builtins: 'fs os url',
+    builtins: 'os tty url',
   },
 ];
 

@@ -197,7 +197,7 @@ test('a daemon whose terminal is closed ends', { skip: lacks({ programs: ['scrip
   t.after(() => terminal.kill('SIGKILL'));
   const answers = async () => (await send(port, { path: '/server' })).status === 200;
   await until('the daemon answers', answers);
-  // As when a window is closed: the other end of the terminal is gone.
+  // The other end of the terminal goes, as when a window is closed.
   terminal.kill('SIGKILL');
   await once(terminal, 'close');
   await until('the daemon has ended', () =>
