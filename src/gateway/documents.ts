@@ -34,16 +34,19 @@ export class Documents {
     this.#journal = journal;
     this.#maker = maker;
     this.#clock = clock;
-    this.follow(enabled);
+    this.follow(enabled, []);
   }
 
-  /** Forgets children that are not enabled any more; those that are new are `connecting`. */
-  follow(enabled: readonly ChildName[]): void {
+  /** Forgets all children but `kept`; the others of `enabled` are `connecting`. */
+  follow(enabled: readonly ChildName[], kept: readonly ChildName[]): void {
     const before = this.#health;
     const begins: BackendHealth = { state: 'connecting', since: this.#clock.date(), restarts: 0 };
-    this.#health = new Map(enabled.map((child) => [child, before.get(child) ?? begins]));
-    for (const child of before.keys()) if (!this.#health.has(child)) this.#settle(child);
-    for (const child of enabled) if (!before.has(child)) this.#waiting.set(child, new Set());
+    const isKept = (child: ChildName): boolean => kept.includes(child);
+    this.#health = new Map(
+      enabled.map((child) => [child, (isKept(child) ? before.get(child) : undefined) ?? begins]),
+    );
+    for (const child of before.keys()) if (!isKept(child)) this.#settle(child);
+    for (const child of enabled) if (!isKept(child)) this.#waiting.set(child, new Set());
   }
 
   health(child: ChildName, health: BackendHealth): void {

@@ -126,17 +126,16 @@ export class Gateway {
   }
 
   /**
-   * Serves by other settings from now on; open streams stay. A child that is not enabled any more must have
-   * stopped, and a new one may start only then. The port, and how many streams there may be, stay as they
-   * are.
+   * Serves by other settings from now on; open streams stay. `stopped` are the children whose settings have
+   * changed, which may start again only then. The port, and how many streams there may be, stay as they are.
    */
-  reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>): void {
+  reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>, stopped: readonly ChildName[]): void {
     if (this.#closed !== undefined) return;
     this.#settings = settings;
     this.#identity.reconfigure(trustIn(settings));
     this.#handler.reconfigure(this.#newSite());
     this.#replies.reconfigured();
-    this.#intake.follow(enabledIn(settings));
+    this.#intake.follow(enabledIn(settings), stopped);
     this.#sockets?.follow(settings.bind);
   }
 

@@ -29,14 +29,19 @@ export class Intake implements BackendListener {
   }
 
   /**
-   * Forgets children that are not enabled any more, with their records; those that are new are `connecting`.
+   * Forgets the children that were stopped, with their records; those of them that are enabled, and new ones,
+   * are `connecting`.
    */
-  follow(enabled: readonly ChildName[]): void {
+  follow(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
     const { documents, journal, feeds } = this.#to;
-    const gone = [...documents.allHealth().keys()].filter((child) => !enabled.includes(child));
-    documents.follow(enabled);
+    const kept = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
+    documents.follow(enabled, kept);
+    const gone = stopped.filter((child) => !enabled.includes(child));
     for (const child of gone) feeds.forget(child);
-    this.changes(gone.flatMap((child) => journal.forgetting(child)));
+    this.changes([
+      ...stopped.flatMap((child) => journal.forgetting(child)),
+      ...gone.map((key): Change => ({ kind: 'drop', collection: 'backends', key })),
+    ]);
     this.#publishHealth();
   }
 

@@ -132,17 +132,12 @@ export class Journal {
     );
   }
 
-  /** Changes that remove all records of a backend that is not enabled any more. */
+  /** Changes that remove all records of a backend, whose settings have changed. */
   forgetting(backend: ChildName): readonly Change[] {
     const own = COLLECTION_NAMES.filter((name) => SPECS[name].backend === backend);
-    return [
-      ...own.flatMap((collection) =>
-        [...this.#shelves[collection].records.keys()].map(
-          (key): Change => ({ kind: 'drop', collection, key }),
-        ),
-      ),
-      { kind: 'drop', collection: 'backends', key: backend },
-    ];
+    return own.flatMap((collection) =>
+      [...this.#shelves[collection].records.keys()].map((key): Change => ({ kind: 'drop', collection, key })),
+    );
   }
 
   record(collection: Collection, key: string): JournalEntry | undefined {

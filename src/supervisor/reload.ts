@@ -21,7 +21,7 @@ export interface ReloadParts {
     stopChanged(settings: Settings): Promise<readonly ChildName[]>;
     startMissing(): void;
   };
-  readonly gateway: { reconfigure(settings: Settings): void };
+  readonly gateway: { reconfigure(settings: Settings, stopped: readonly ChildName[]): void };
   /** Called when nothing more is to be read. */
   readonly done: () => void;
 }
@@ -84,7 +84,7 @@ export class Reload {
     const { setLogLevel, supervisor, gateway } = this.#parts;
     setLogLevel(settings.logLevel);
     const restarted = await supervisor.stopChanged(settings);
-    gateway.reconfigure(settings);
+    gateway.reconfigure(settings, restarted);
     supervisor.startMissing();
     return restarted;
   }

@@ -1,0 +1,51 @@
+// The gateway takes other settings while it serves (docs/configuration.md, "Reloading"): what it knows of the
+// children that begin anew, and what streams hear of it. With real children: test/contract/reload.test.ts.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EventConsumer } from '../consumer/consumer.js';
+import { until } from '../until.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
+import { put, sink } from './scripted-backends.js';
+
+const bind = ['127.0.0.1'];
+const unit = (name: string) => put('systemd.services', `user/${name}`, { name, scope: 'user', exists: true });
+
+test('a child that begins anew is known by nothing that it was: its records, its health, its answers', async (t) => {
+  const under = GatewayUnderTest.up().within(t);
+  const { listener } = under.gateway;
+  listener.changes([unit('old.service'), unit('kept.service'), put('audio.outputs', '0', sink(0))]);
+  const stream = await EventConsumer.open(`http://127.0.0.1:${under.port}/events?snapshot=1`);
+  await stream.until(({ events }) => events.some(({ type }) => type === 'audio.output.updated'));
+  const heard = stream.events.length;
+  under.gateway.reconfigure({ ...SETTINGS, bind }, ['systemd']);
+  const answer = under.json('/services');
+  listener.changes([unit('kept.service')]);
+  listener.health('systemd', { state: 'up', since: 1, restarts: 0 });
+  assert.deepEqual(await answer, [{ name: 'kept.service', scope: 'user', exists: true }]);
+  assert.equal(((await under.json('/audio/outputs')) as unknown[]).length, 1);
+  await until('the stream has a snapshot, in which there is no old unit', () => {
+    const since = stream.events.slice(heard).filter(({ type }) => type === 'service.updated');
+    return since.length > 0 && since.every(({ data }) => data.includes('kept'));
+  });
+  stream.close();
+});
+
+test('a child that is not enabled any more is in no answer, and a request that waits for it ends', async (t) => {
+  const under = new GatewayUnderTest().within(t);
+  const waiting = under.fetch({ path: '/services' });
+  await new Promise((resolve) => setImmediate(resolve));
+  const systemd = { ...SETTINGS.systemd, enabled: false };
+  under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, ['systemd']);
+  assert.equal((await waiting).status, 503);
+  assert.equal((await under.fetch({ path: '/services/user/a.service/start', method: 'POST' })).status, 404);
+  const { backends } = (await under.json('/health')) as { backends: object };
+  assert.ok(!('systemd' in backends) && 'audio' in backends);
+});
+
+test('after its end the gateway takes no settings', async () => {
+  const under = GatewayUnderTest.up();
+  await under.close();
+  under.gateway.reconfigure({ ...SETTINGS, bind }, []);
+  await assert.rejects(under.fetch({ path: '/server' }), /ECONNREFUSED/);
+});
