@@ -9,7 +9,8 @@ import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { put, sink } from './scripted-backends.js';
 
 const bind = ['127.0.0.1'];
-const unit = (name: string) => put('systemd.services', `user/${name}`, { name, scope: 'user', exists: true });
+const SERVICE = { scope: 'user', running: true, enabled: true, exists: true };
+const unit = (name: string) => put('systemd.services', `user/${name}`, { ...SERVICE, name });
 
 test('a child that begins anew is known by nothing that it was: its records, its health, its answers', async (t) => {
   const under = GatewayUnderTest.up().within(t);
@@ -17,15 +18,15 @@ test('a child that begins anew is known by nothing that it was: its records, its
   listener.changes([unit('old.service'), unit('kept.service'), put('audio.outputs', '0', sink(0))]);
   const stream = await EventConsumer.open(`http://127.0.0.1:${under.port}/events?snapshot=1`);
   await stream.until(({ events }) => events.some(({ type }) => type === 'audio.output.updated'));
-  const heard = stream.events.length;
+  const before = stream.events.length;
   under.gateway.reconfigure({ ...SETTINGS, bind }, ['systemd']);
   const answer = under.json('/services');
   listener.changes([unit('kept.service')]);
   listener.health('systemd', { state: 'up', since: 1, restarts: 0 });
-  assert.deepEqual(await answer, [{ name: 'kept.service', scope: 'user', exists: true }]);
+  assert.deepEqual(await answer, [{ ...SERVICE, name: 'kept.service' }]);
   assert.equal(((await under.json('/audio/outputs')) as unknown[]).length, 1);
   await until('the stream has a snapshot, in which there is no old unit', () => {
-    const since = stream.events.slice(heard).filter(({ type }) => type === 'service.updated');
+    const since = stream.events.slice(before).filter(({ type }) => type === 'service.updated');
     return since.length > 0 && since.every(({ data }) => data.includes('kept'));
   });
   stream.close();
@@ -34,7 +35,8 @@ test('a child that begins anew is known by nothing that it was: its records, its
 test('a child that is not enabled any more is in no answer, and a request that waits for it ends', async (t) => {
   const under = new GatewayUnderTest().within(t);
   const waiting = under.fetch({ path: '/services' });
-  await new Promise((resolve) => setImmediate(resolve));
+  // The gateway has read the first request when it answers a later one.
+  await under.fetch({ path: '/health' });
   const systemd = { ...SETTINGS.systemd, enabled: false };
   under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, ['systemd']);
   assert.equal((await waiting).status, 503);

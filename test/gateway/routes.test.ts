@@ -35,6 +35,7 @@ describe('every route with every backend', () => {
       mqtt: false,
     },
     volume_step: 0.05,
+    control: true,
   };
   const reads: [path: string, check: (body: unknown) => void][] = [
     ['/server', (body) => assert.deepEqual(body, SERVER)],
