@@ -6,7 +6,7 @@ import { errorText } from '../printable.js';
 import type { ChildName } from '../protocol/actor/backends.js';
 import type { Log } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
-import { KEYS, type KeyValues, pathsIn } from './config/keys.js';
+import { KEYS, type KeyValues, pathsIn, settingsOf } from './config/keys.js';
 import type { LoadResult } from './config/load.js';
 
 /** Keys whose values are taken only at the start. */
@@ -68,7 +68,8 @@ export class Reload {
       log('error', 'the configuration is wrong: nothing was changed');
       return;
     }
-    const { settings, values } = loaded;
+    const { values } = loaded;
+    const settings = settingsOf(withStartKeys(values, this.#atStart));
     const changed = changedKeys(this.#inForce, values).filter((key) => !NEED_RESTART.includes(key));
     this.#inForce = values;
     const restarted = await this.#take(settings);
@@ -88,6 +89,12 @@ export class Reload {
     supervisor.startMissing();
     return restarted;
   }
+}
+
+/** The values with those of `NEED_RESTART` as they are in force: parts of the service depend on them, too. */
+function withStartKeys(values: KeyValues, atStart: KeyValues): KeyValues {
+  const { port, sse } = atStart.api;
+  return { ...values, api: { ...values.api, port, sse: { ...values.api.sse, maxClients: sse.maxClients } } };
 }
 
 /** The keys with another value, by dotted path. */
