@@ -3,9 +3,10 @@
 // namespace, and leaves nothing behind when it is closed. One process boots one (about a second); several at
 // the same time do not disturb each other. node.ts is what tests hold.
 
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
 import { until } from '../until.js';
 import { connectInto, type Door } from './http-door.js';
@@ -13,6 +14,8 @@ import type { Keeper } from './keeper.js';
 import { childrenOf, findLeader, type Ran, terminate, toTheEnd } from './process-tree.js';
 
 export type { Ran } from './process-tree.js';
+
+const run = promisify(execFile);
 
 export const NODE_USER = 'pi';
 export const NODE_HOSTNAME = 'tonearm-node';
@@ -140,6 +143,13 @@ export class Container {
   /** A path of the node as this machine sees it, for files and unix sockets; valid until the next reboot. */
   outside(path: string): string {
     return `/proc/${this.#leader}/root${path}`;
+  }
+
+  /** Lays a cable to another node: an interface here, and one there. */
+  async connect(own: string, other: Container, far: string): Promise<void> {
+    const here = ['name', own, 'netns', `${this.#leader}`];
+    const there = ['name', far, 'netns', `${other.#leader}`];
+    await run('ip', ['link', 'add', ...here, 'type', 'veth', 'peer', ...there]);
   }
 
   /** Copies a folder of this machine into the node, where everybody may read it. */

@@ -32,6 +32,13 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
   ['--discovery with --uninstall', ['--uninstall', '--user', 'pi', '--discovery'], 64, /--uninstall removes/],
   ['--players with --uninstall', ['--uninstall', '--user', 'pi', '--players'], 64, /--uninstall removes/],
   ['--no-power with --uninstall', ['--uninstall', '--user', 'pi', '--no-power'], 64, /--uninstall removes/],
+  [
+    '--network-audio with --uninstall',
+    ['--uninstall', '--user', 'pi', '--network-audio'],
+    64,
+    /--uninstall removes/,
+  ],
+  ['--network-audio without --bind', ['--user', 'pi', '--network-audio'], 64, /--network-audio needs --bind/],
   ['--unit with --uninstall', ['--uninstall', '--user', 'pi', '--unit=a.service'], 64, /--uninstall removes/],
 ];
 

@@ -1,0 +1,30 @@
+// Tests the lines that people type on a computer: the guide has the same, and each names what it needs.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { computerCommands } from '../../../src/actors/audio/computer-lines.js';
+
+const GUIDE = readFileSync(new URL('../../../../docs/guides/from-a-computer.md', import.meta.url), 'utf8');
+const NODE = { address: 'ADDRESS', hostname: 'NODE', user: 'pi', cookiePort: 8018 };
+const DOOR = { port: 4713, addresses: ['0.0.0.0'] };
+
+const linesOf = (...args: Parameters<typeof computerCommands>) =>
+  computerCommands(...args).flatMap(({ lines }) => lines);
+
+test('the guide has the lines of each computer, and no others', () => {
+  const cookies = ['required', 'unused'] as const;
+  const lines = new Set(cookies.flatMap((cookie) => linesOf({ ...DOOR, cookie }, NODE)));
+  const listed = GUIDE.split('\n').flatMap(
+    (line) => /^ {4}((?:curl|PULSE_SERVER|pactl).*)/.exec(line)?.[1] ?? [],
+  );
+  assert.deepEqual(listed.toSorted(), [...lines].toSorted());
+});
+
+test('a node that does not give its cookie is asked for it by its user, and IPv6 is written in brackets', () => {
+  const node = { ...NODE, address: 'fd00::5', cookiePort: undefined };
+  const [first, second] = linesOf({ ...DOOR, cookie: 'required' }, node);
+  const file = '~/.config/pulse/NODE.cookie';
+  assert.equal(first, `scp pi@[fd00::5]:.config/pulse/cookie ${file} && chmod 600 ${file}`);
+  assert.match(second ?? '', /^PULSE_SERVER=tcp6:\[fd00::5\]:4713 /);
+});

@@ -1,0 +1,197 @@
+// Computers play on a node: booted machines on cables, with the lines that the node itself tells them
+// (docs/guides/from-a-computer.md). tonearm-setup opens the node, and closes it again.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, describe, test } from 'node:test';
+import type { ClientRecord, NetworkRecord } from '../../src/protocol/actor/schemas.js';
+import { send } from '../tools/http.js';
+import { until } from '../until.js';
+import { BootedNode, CONFIG, type Node, whyNoNode } from './node.js';
+
+type Kind = 'pulseaudio' | 'pipewire';
+const KINDS: readonly Kind[] = ['pulseaudio', 'pipewire'];
+
+const SERVICE = { pulseaudio: 'pulseaudio.service', pipewire: 'pipewire-pulse.service' } as const;
+const OPENED_BY = {
+  pulseaudio: '/home/pi/.config/pulse/default.pa',
+  pipewire: '/home/pi/.config/pipewire/pipewire-pulse.conf.d/50-tonearm.conf',
+} as const;
+
+/** The files that a setup makes in the home, without the sound server's own, and the sockets that listen. */
+const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
+const PLAYER = 'pacat --client-name=Radio --stream-name=News /dev/zero';
+
+/** A machine beside the node, at 10.9.NUMBER.2. */
+interface Computer {
+  readonly kind: Kind;
+  readonly booted: BootedNode;
+  readonly name: string;
+  readonly number: number;
+}
+
+const COMPUTERS: readonly Computer[] = KINDS.map((kind, at) => {
+  return { kind, booted: new BootedNode(kind), name: `${kind}-computer`, number: at + 1 };
+});
+
+async function plugIn(node: Node, { booted, name, number }: Computer): Promise<void> {
+  const computer = booted.node();
+  await node.connect(`lan${number}`, computer, 'eth0');
+  await node.shell(`ip addr add 10.9.${number}.1/24 dev lan${number}; ip link set lan${number} up`);
+  // The node is known by the first of its addresses.
+  await computer.shell(`hostname ${name}
+    ip addr add 10.9.${number}.2/24 dev eth0; ip link set eth0 up; ip route add 10.9.0.0/16 via 10.9.${number}.1`);
+}
+
+async function clientNamed(node: Node, name: string): Promise<ClientRecord> {
+  return until(`${name} plays on the node`, async () => {
+    const clients = await node.read<readonly ClientRecord[]>('/audio/clients');
+    return clients.find((each) => each.name === name);
+  });
+}
+
+/** A change of what plays, as of a stream of the node itself: the status of the answer. */
+async function change(node: Node, { id }: ClientRecord, what: string, body: object): Promise<number> {
+  const answer = await send(await node.door(), {
+    method: 'POST',
+    path: `/audio/clients/${id}/${what}`,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return answer.status;
+}
+
+async function hasVolume(node: Node, name: string): Promise<void> {
+  assert.equal(await change(node, await clientNamed(node, name), 'volume', { volume: 0.4 }), 202);
+  await until('it has that volume', async () => (await clientNamed(node, name)).volume === 0.4);
+}
+
+for (const kind of KINDS) {
+  describe(`a node with ${kind}`, { skip: whyNoNode('ip', 'pacat', 'curl') }, () => {
+    const booted = new BootedNode(kind);
+    const { node } = booted;
+    const linesFor = async (computer: Kind, use: 'program' | 'output'): Promise<readonly string[]> => {
+      const { commands } = await node().read<NetworkRecord>('/audio/network');
+      return commands.find((each) => each.for === computer && each.use === use)?.lines ?? [];
+    };
+    /** The outputs of the node: `garden` is not the default. */
+    const addGarden = () =>
+      node().userShell(`pactl load-module module-null-sink sink_name=living
+        pactl load-module module-null-sink sink_name=garden; pactl set-default-sink living`);
+
+    before(async () => {
+      await Promise.all([
+        booted.boot(['--compress', 'none', '--version', '0.1.0-1']),
+        ...COMPUTERS.map((computer) => computer.booted.boot()),
+      ]);
+      for (const computer of COMPUTERS) await plugIn(node(), computer);
+      await node().installPlain();
+      await node().setUpPi('--bind', 'lo', '--bind', 'lan1', '--bind', 'lan2');
+      await until('the sound server is connected', () => node().read('/audio/server'));
+    });
+    after(async () => {
+      for (const each of [booted, ...COMPUTERS.map((computer) => computer.booted)]) await each.close();
+    });
+
+    test('the set-up says what it would open, and refuses what no other machine reaches', async () => {
+      const before = await node().shell(TRACES);
+      const output = await node().setUpPi('--network-audio', '--dry-run');
+      assert.match(output, new RegExp(`would write ${OPENED_BY[kind]}`));
+      const refused = await node().setUp('--user', 'pi', '--bind', 'lo', '--network-audio');
+      assert.deepEqual([refused.status, /no other machine can reach/.test(refused.stderr)], [64, true]);
+      assert.equal(await node().shell(TRACES), before);
+    });
+
+    test('the set-up opens it to the addresses of --bind, and prints what to type', async () => {
+      const output = await node().setUpPi('--network-audio');
+      assert.match(output, /pactl load-module module-tunnel-sink server=tcp:10\.9\.1\.1:4713 /);
+      assert.equal(/PipeWire has no lock/.test(output), kind === 'pipewire');
+      await until('it listens there', async () => {
+        const { addresses } = await node().read<NetworkRecord>('/audio/network');
+        return addresses.join() === '10.9.1.1,10.9.2.1';
+      });
+      const listening = await node().shell('ss -Hltn sport = :4713');
+      assert.deepEqual(listening.match(/\S+(?=:4713)/g)?.toSorted(), ['10.9.1.1', '10.9.2.1']);
+      const { port, cookie } = await node().read<NetworkRecord>('/audio/network');
+      assert.deepEqual([port, cookie], [4713, kind === 'pulseaudio' ? 'required' : 'unused']);
+      await addGarden();
+    });
+
+    for (const { kind: other, booted: machine, name } of COMPUTERS) {
+      const computer = machine.node;
+
+      test(`one program plays from a computer with ${other}`, async () => {
+        const lines = await linesFor(other, 'program');
+        const script = lines.join('\n').replace('PROGRAM', `exec ${PLAYER}`);
+        const player = computer().spawnUser('sh', '-euc', `export HOME=/home/pi; ${script}`);
+        const { app, host } = await clientNamed(node(), 'News');
+        assert.deepEqual([app, host], ['Radio', name]);
+        await hasVolume(node(), 'News');
+        const moved = await change(node(), await clientNamed(node(), 'News'), 'output', { output: 'garden' });
+        assert.equal(moved, 202);
+        await until('it plays there', async () => (await clientNamed(node(), 'News')).output === 'garden');
+        const ended = once(player, 'close');
+        player.kill();
+        await computer().root('pkill', '--exact', 'pacat');
+        await ended;
+      });
+
+      test(`the node is an output of a computer with ${other}, also after a restart`, async () => {
+        const lines = await linesFor(other, 'output');
+        await computer().userShell(lines.join('\n'));
+        const played = 'export HOME=/home/pi; exec pacat --device=tonearm-node /dev/zero';
+        const player = computer().spawnUser('sh', '-euc', played);
+        const tunnel = `${name} (pi)`;
+        const client = await clientNamed(node(), tunnel);
+        assert.equal(client.host, name);
+        // PipeWire says a moment later where a new stream plays.
+        await until('it plays there', async () => (await clientNamed(node(), tunnel)).output === 'living');
+        await hasVolume(node(), tunnel);
+        // Tunnels forbid the server to move them.
+        assert.equal(await change(node(), client, 'output', { output: 'garden' }), 502);
+        await node().systemctl('restart', SERVICE[kind]);
+        await addGarden();
+        const version = (await computer().user('pactl', 'info')).stdout;
+        // PipeWire 0.3 takes the tunnel away for good.
+        if (/PipeWire 0\./.test(version)) {
+          const sinks = async () => (await computer().user('pactl', 'list', 'short', 'sinks')).stdout;
+          await until('the output is gone', async () => !(await sinks()).includes('tonearm-node'));
+        } else await clientNamed(node(), tunnel);
+        await until('the node is connected', () => node().read('/audio/server'));
+        await computer().root('pkill', '--exact', 'pacat');
+        player.kill();
+        await computer().user('pactl', 'unload-module', 'module-tunnel-sink');
+      });
+
+      if (kind === 'pulseaudio')
+        test(`a wrong cookie of a computer with ${other} is refused, and its file is for its user`, async () => {
+          const [file] = (await linesFor(other, 'program')).join(' ').match(/~\S+\.cookie/) ?? [];
+          assert.equal(await computer().userShell(`stat -c %a ${file}`), '600\n');
+          const infoWith = (cookie: string) =>
+            computer().user('env', `PULSE_COOKIE=${cookie}`, 'PULSE_SERVER=tcp:10.9.1.1', 'pactl', 'info');
+          await computer().userShell('head -c 256 /dev/zero > /tmp/wrong');
+          const { status, stderr } = await infoWith('/tmp/wrong');
+          assert.deepEqual([status, /Access denied/.test(stderr)], [1, true], stderr);
+        });
+    }
+
+    test('a run without the option closes it again, and so does the removal', async () => {
+      const output = await node().setUpPi();
+      assert.match(output, new RegExp(`remove ${OPENED_BY[kind]}`));
+      const isClosed = async () => (await node().shell('ss -Hltn sport = :4713')) === '';
+      await until('nobody is let in', isClosed);
+      const { enabled } = await until('it is connected again', () =>
+        node().read<NetworkRecord>('/audio/network'),
+      );
+      assert.equal(enabled, false);
+      assert.equal((await node().ask('GET', '/audio/cookie')).status, 404);
+      await node().setUpPi('--network-audio');
+      await until('it is open', async () => !(await isClosed()));
+      const { status, stderr } = await node().setUp('--uninstall', '--user', 'pi');
+      assert.equal(status, 0, stderr);
+      await until('nobody is let in', isClosed);
+      assert.equal(await node().isThere(OPENED_BY[kind]), false);
+      assert.equal(await node().isThere(`/home/pi/.config/systemd/user/${SERVICE[kind]}.d`), false);
+    });
+  });
+}
