@@ -11,7 +11,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ALLOWED, featuresOfScript } from './browser-check.mjs';
 import { BROWSERS } from './browsers.mjs';
-import { bundled } from './page.mjs';
+import { bundled, languagesApart } from './page.mjs';
 import { featuresOfStyle } from './style-features.mjs';
 
 const ENTRIES = ['src/page/main.tsx', 'src/page/page.css', 'src/client/client.ts'];
@@ -96,7 +96,10 @@ function styleRow(feature) {
 
 const rows = [];
 for (const entry of ENTRIES) {
-  const text = String((await bundled(fileURLToPath(new URL(`../${entry}`, import.meta.url)))).bytes);
+  const text = String(
+    (await bundled(fileURLToPath(new URL(`../${entry}`, import.meta.url)), [languagesApart((name) => name)]))
+      .bytes,
+  );
   const isStyle = entry.endsWith('.css');
   const features = isStyle ? featuresOfStyle(text) : featuresOfScript(text);
   for (const feature of features)

@@ -1,9 +1,9 @@
-// The files of the page, made of src/page: one script, one style, a manifest and icons, each named by a hash of its content,
-// and the document that names them; each beside its compressed forms, so that the daemon compresses nothing.
+// The files of the page, made of src/page: one script, one style, a file for each language, a manifest and icons, each named by a hash
+// of its content, and the document that names them; each beside its compressed forms, so that the daemon compresses nothing.
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { checkScript, checkStyle } from './browser-check.mjs';
@@ -13,6 +13,8 @@ import { clientPaths } from './client-paths.mjs';
 /** Compressed already, or made anew for each node (src/gateway/node-icon.ts). */
 const AS_IT_IS = /\.(?:png|svg|webmanifest)$/;
 const HASH_CHARS = 10;
+/** Part of the script. */
+const ENGLISH = 'english.ts';
 
 const brotli = (bytes) =>
   brotliCompressSync(bytes, {
@@ -28,8 +30,24 @@ function hashed(name, bytes) {
   return name.replace(/(?=\.[a-z]+$)/, `-${hash}`);
 }
 
-/** `entry` is a TypeScript or CSS file; resolves with the bytes of its bundle, and the paths of what is in it. */
-export async function bundled(entry) {
+const LANGUAGE_FILE = /\/texts\/\w+\.js$/;
+
+/** A plugin of esbuild's: a language is loaded from its own file, whose name `fileOf` gives. */
+export const languagesApart = (fileOf) => ({
+  name: 'languages-apart',
+  setup(pluginBuild) {
+    pluginBuild.onResolve({ filter: LANGUAGE_FILE }, ({ path, kind }) =>
+      kind === 'dynamic-import' ? { path: `./${fileOf(basename(path))}`, external: true } : undefined,
+    );
+  },
+});
+
+/**
+ * @param {string} entry a TypeScript or CSS file
+ * @param {import('esbuild').Plugin[]} plugins besides that for the client's paths
+ * @returns the bytes of its bundle, and the paths of what is in it
+ */
+export async function bundled(entry, plugins = []) {
   const { outputFiles, metafile } = await build({
     metafile: true,
     entryPoints: [entry],
@@ -43,7 +61,7 @@ export async function bundled(entry) {
     jsxImportSource: 'preact',
     // The rights of what is bundled are in third-party-notices.
     legalComments: 'none',
-    plugins: [clientPaths],
+    plugins: [clientPaths, ...plugins],
     logLevel: 'warning',
   });
   return { bytes: Buffer.from(outputFiles[0].contents), inputs: Object.keys(metafile.inputs) };
@@ -77,7 +95,12 @@ export async function buildPage(source, into) {
   const style = await bundled(join(source, 'page.css'));
   checkStyle('The style of the page', String(style.bytes));
   add('app.css', style.bytes);
-  const script = await bundled(join(source, 'main.tsx'));
+  for (const name of readdirSync(join(source, 'texts'))) {
+    if (name === ENGLISH) continue;
+    const { bytes } = await bundled(join(source, 'texts', name));
+    add(name.replace(/\.ts$/, '.js'), bytes);
+  }
+  const script = await bundled(join(source, 'main.tsx'), [languagesApart((name) => names.get(name))]);
   checkScript('The script of the page', String(script.bytes));
   add('app.js', script.bytes);
   const document = filled(text('index.html'), 'ui/').replace('{browsers}', BROWSERS_TEXT);

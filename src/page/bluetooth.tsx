@@ -2,7 +2,7 @@
 
 import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
-import { isolated, translate } from './language.js';
+import { formatPercent, isolated, translate } from './language.js';
 import { useLive, useNode } from './node.js';
 import { Cards, Empty, ForeignLine, useTicks, useUnfold } from './parts.js';
 
@@ -78,7 +78,9 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
         <div class="grow">
           <ForeignLine class="strong">{name}</ForeignLine>
           <p class="quiet">
-            {battery === undefined ? state : `${state} · ${translate('battery', { value: battery })}`}
+            {battery === undefined
+              ? state
+              : `${state} · ${translate('battery', { value: formatPercent(battery / 100) })}`}
           </p>
         </div>
         <ActionButton

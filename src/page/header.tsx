@@ -9,7 +9,7 @@ import { Status, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
 import { type AbsenceReason, absenceReason } from './pulse.js';
 import { RoomMenu } from './rooms.js';
-import type { TextKey } from './texts.js';
+import type { TextKey } from './texts/english.js';
 
 /** How often it is checked whether an absence lasts too long. */
 const CHECK_MS = 1000;

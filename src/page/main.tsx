@@ -3,7 +3,7 @@
 import { render } from 'preact';
 import { App } from './app.js';
 import { drawing } from './drawing.js';
-import { language } from './language.js';
+import { loadLanguage } from './language.js';
 import { showWholeAtTouch } from './parts.js';
 
 const HOLDERS = 'li, .card, section';
@@ -76,11 +76,13 @@ function isTooOld(): boolean {
 
 const page = document.getElementById('page');
 if (page === null) throw new Error('The document has no place for the page');
-document.documentElement.lang = language;
 if (isTooOld()) {
   // The document has the sentence, for browsers that do not come as far as here; there it appears late.
   document.getElementById('needs')?.classList.add('too-old');
 } else {
-  document.getElementById('needs')?.remove();
-  open(page);
+  void loadLanguage().then((language) => {
+    document.documentElement.lang = language;
+    document.getElementById('needs')?.remove();
+    open(page);
+  });
 }

@@ -6,7 +6,7 @@ import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hoo
 import { ProblemError } from '../client/client.js';
 import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
-import type { TextKey } from './texts.js';
+import type { TextKey } from './texts/english.js';
 
 /** More would hide the page; the newest are kept. */
 const NOTICES_MAX = 3;

@@ -4,13 +4,13 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { Choice, couldNotSet, useControl } from './controls.js';
 import { Button } from './icons.js';
-import { translate } from './language.js';
+import { formatPercent, translate } from './language.js';
 import { hasNoSoundCard, OutputVolume } from './main-volume.js';
 import { Changing } from './may-change.js';
 import { useLive, useNode } from './node.js';
 import { Cards, Empty, Field, ForeignLine, Missing, memoized, useUnfold } from './parts.js';
 import { Slider } from './slider.js';
-import type { TextKey } from './texts.js';
+import type { TextKey } from './texts/english.js';
 
 /**
  * In the sound server's order, also when the default changes, so that a card does not move while it is used.
@@ -151,8 +151,8 @@ function OutputMore({ output, card }: OutputProps) {
 }
 
 function balanceText(balance: number): string {
-  const value = Math.round(Math.abs(balance) * 100);
-  if (value === 0) return translate('balanceCentre');
+  if (Math.round(balance * 100) === 0) return translate('balanceCentre');
+  const value = formatPercent(Math.abs(balance));
   return translate(balance < 0 ? 'balanceLeft' : 'balanceRight', { value });
 }
 

@@ -11,7 +11,7 @@ import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting, useMended } from './notices.js';
 import { Cards, Empty, ForeignLine, memoized, Status, type Tone, useLater, useUnfold } from './parts.js';
-import type { TextKey } from './texts.js';
+import type { TextKey } from './texts/english.js';
 import { UnitLog } from './unit-log.js';
 
 export function Services({ units }: Pick<NodeState, 'units'>) {

@@ -1,273 +1,44 @@
-// The page's texts in each language, and the choice of the language. Pure: the browser's languages are an
-// argument.
+// The languages of the page: the choice among them, and the filling of a text. English is part of the page;
+// each other language is a file of its own, which a browser loads if it prefers that language. Pure: the
+// browser's languages are an argument.
 
-const LANGUAGES: readonly string[] = ['en', 'de'];
+import type { Texts } from './texts/english.js';
 
-/** In the order of `LANGUAGES`; `{name}` is a placeholder. */
-const TEXTS = {
-  connecting: ['Connecting', 'Verbindung wird aufgebaut'],
-  live: ['Connected', 'Verbunden'],
-  lost: ['Connection lost', 'Verbindung verloren'],
-  lostLong: [
-    'The connection to {node} is lost. You see its last known state. Trying again.',
-    'Die Verbindung zu {node} ist verloren. Angezeigt wird der letzte bekannte Stand. Neuer Versuch läuft.',
-  ],
-  tryNow: ['Try now', 'Jetzt versuchen'],
-  newerPage: ['There is a newer version of this page.', 'Es gibt eine neuere Fassung dieser Seite.'],
-  loadIt: ['Load it', 'Laden'],
-  skip: ['Skip to the controls', 'Zum Inhalt springen'],
-  house: ['Other nodes of the house', 'Andere Geräte im Haus'],
-  allRooms: ['All rooms', 'Alle Räume'],
-  pauseAll: ['Pause all', 'Alles anhalten'],
-  volumeOfAll: ['Volume of all rooms', 'Lautstärke aller Räume'],
-  roomAway: ['Not there right now', 'Gerade nicht da'],
-  roomShut: ['Can only be controlled on its own page', 'Nur auf der eigenen Seite zu steuern'],
-  roomLink: ['Opens its own page', 'Öffnet die eigene Seite'],
-  useAddress: [
-    'The other rooms do not know this page by this address. They know it as:',
-    'Die anderen Räume kennen diese Seite nicht unter dieser Adresse, sondern unter:',
-  ],
-  because: ['{what}: {reason}', '{what}: {reason}'],
-  couldNotSet: ['{name} could not be changed', '{name} ließ sich nicht ändern'],
-  didNotWork: ['{what} did not work', '{what} hat nicht geklappt'],
-  couldNotStart: ['{name} could not start', '{name} konnte nicht starten'],
-  couldNotStop: ['{name} could not stop', '{name} ließ sich nicht stoppen'],
-  couldNotRestart: ['{name} could not restart', '{name} ließ sich nicht neu starten'],
-  exitStatus: ['exit status {status}', 'Exit-Status {status}'],
-  becauseAway: ['that part of the node is not connected', 'dieser Teil des Geräts ist nicht verbunden'],
-  becauseSilent: ['there was no answer in time', 'es kam rechtzeitig keine Antwort'],
-  becauseBusy: ['something else is under way', 'etwas anderes ist im Gange'],
-  becauseForbidden: ['it is not allowed', 'es ist nicht erlaubt'],
-  becauseLost: ['the node does not answer', 'das Gerät antwortet nicht'],
-  details: ['Details', 'Einzelheiten'],
-  dismiss: ['Dismiss', 'Schließen'],
-  now: ['Now playing', 'Jetzt läuft'],
-  nothingPlays: ['Nothing is playing', 'Gerade läuft nichts'],
-  andMore: ['and {count} more', 'und {count} weitere'],
-  outputs: ['Outputs', 'Ausgänge'],
-  noOutputs: ['There is no output.', 'Es gibt keinen Ausgang.'],
-  noCard: ['No sound card found', 'Keine Soundkarte gefunden'],
-  defaultOutput: ['Default', 'Standard'],
-  makeDefault: ['Make default', 'Als Standard'],
-  makeDefaultOf: ['Make default: {name}', 'Als Standard: {name}'],
-  stateRunning: ['Playing', 'Spielt'],
-  stateIdle: ['Ready', 'Bereit'],
-  stateSuspended: ['Asleep', 'Schläft'],
-  stateUnknown: ['Unknown', 'Unbekannt'],
-  muted: ['Muted', 'Stumm'],
-  muteOf: ['Mute {name}', '{name} stumm schalten'],
-  beyond: ['{value}, beyond the end of this slider', '{value}, jenseits des Endes dieses Reglers'],
-  volumeOf: ['Volume of {name}', 'Lautstärke von {name}'],
-  muteHere: ['Mute the sound on {name}', 'Ton auf {name} stumm schalten'],
-  volumeHere: ['Volume on {name}', 'Lautstärke auf {name}'],
-  louder: ['Louder', 'Lauter'],
-  quieter: ['Quieter', 'Leiser'],
-  muteAll: ['Mute all', 'Alles stumm schalten'],
-  levelOf: ['Level of {name}', 'Pegel von {name}'],
-  percent: ['{value}%', '{value} %'],
-  time: ['{day} {month} {year}, {clock}', '{day}. {month} {year}, {clock}'],
-  months: [
-    'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec',
-    'Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez.',
-  ],
-  port: ['Port', 'Anschluss'],
-  portOf: ['Port of {name}', 'Anschluss von {name}'],
-  portAway: ['{name} (not plugged in)', '{name} (nicht eingesteckt)'],
-  profile: ['Profile', 'Profil'],
-  profileOf: ['Profile of {name}', 'Profil von {name}'],
-  balance: ['Balance', 'Balance'],
-  balanceOf: ['Balance of {name}', 'Balance von {name}'],
-  balanceLeft: ['{value}% left', '{value} % links'],
-  balanceRight: ['{value}% right', '{value} % rechts'],
-  balanceCentre: ['Centre', 'Mitte'],
-  moreOf: ['More of {name}', 'Mehr zu {name}'],
-  more: ['More', 'Mehr'],
-  streams: ['Streams', 'Streams'],
-  moreStreams: ['{count} more streams', '{count} weitere Streams'],
-  noStreams: ['No app is playing.', 'Gerade spielt kein Programm etwas ab.'],
-  fromComputer: ['Play from a computer', 'Vom Computer abspielen'],
-  computerProgram: ['Computer with {server}: one program', 'Computer mit {server}: ein Programm'],
-  computerOutput: ['Computer with {server}: as an output there', 'Computer mit {server}: als Ausgang dort'],
-  computerWithCookie: [
-    'A computer needs the cookie, which the first line saves.',
-    'Ein Computer braucht das Cookie, das die erste Zeile speichert.',
-  ],
-  computerByAddress: [
-    'These addresses may play without the cookie: {networks}.',
-    'Diese Adressen dürfen ohne Cookie abspielen: {networks}.',
-  ],
-  computerUnlocked: [
-    'There is no lock: every computer in this network may play here, and may load modules into the sound server.',
-    'Es gibt kein Schloss: Jeder Computer in diesem Netz darf hier abspielen und Module in den Soundserver laden.',
-  ],
-  fromMachine: ['from {name}', 'von {name}'],
-  paused: ['Paused', 'Angehalten'],
-  moveOf: ['Output of {name}', 'Ausgang von {name}'],
-  dragOf: ['Drag {name} to another output', '{name} auf einen anderen Ausgang ziehen'],
-  dropHere: ['Drop on an output', 'Auf einem Ausgang ablegen'],
-  fixedVolume: ['Its volume is fixed.', 'Die Lautstärke ist fest.'],
-  untitled: ['Untitled', 'Ohne Titel'],
-  ofPlayer: ['{what}: {name}', '{what}: {name}'],
-  playerVolume: ['Player volume', 'Eigene Lautstärke'],
-  play: ['Play', 'Abspielen'],
-  pause: ['Pause', 'Pause'],
-  stop: ['Stop', 'Stoppen'],
-  next: ['Next', 'Weiter'],
-  previous: ['Previous', 'Zurück'],
-  positionOf: ['Position in {name}', 'Position in {name}'],
-  positionText: ['{position} of {length}', '{position} von {length}'],
-  loop: ['Repeat', 'Wiederholen'],
-  loopOf: ['Repeat: {what}', 'Wiederholen: {what}'],
-  loopNone: ['off', 'aus'],
-  loopTrack: ['this track', 'Titel'],
-  loopPlaylist: ['the playlist', 'Liste'],
-  shuffle: ['Shuffle', 'Zufallswiedergabe'],
-  tracks: ['Tracks ({count})', 'Titel ({count})'],
-  playTrack: ['Play {name}', '{name} spielen'],
-  removeTrack: ['Remove {name}', '{name} entfernen'],
-  trackRemoved: ['Removed', 'Entfernt'],
-  keepTrack: ['Keep {name}', '{name} behalten'],
-  addTrack: ['Add', 'Hinzufügen'],
-  trackAddress: ['Address of a track or a station', 'Adresse eines Titels oder Senders'],
-  streamsOf: ['Streams: {names}', 'Streams: {names}'],
-  bluetooth: ['Bluetooth', 'Bluetooth'],
-  pairingStart: ['Pair a phone', 'Handy koppeln'],
-  pairingStop: ['Stop pairing', 'Koppeln beenden'],
-  pairingNow: [
-    'Choose {name} on the phone: {seconds} s left',
-    'Auf dem Handy {name} wählen: noch {seconds} s',
-  ],
-  scanStart: ['Look for speakers', 'Lautsprecher suchen'],
-  scanStop: ['Stop looking', 'Suche beenden'],
-  noDevices: ['There are no devices yet.', 'Noch gibt es keine Geräte.'],
-  found: ['Found', 'Gefunden'],
-  notConnected: ['Not connected', 'Nicht verbunden'],
-  battery: ['Battery {value}%', 'Akku {value} %'],
-  connect: ['Connect', 'Verbinden'],
-  connectOf: ['Connect {name}', '{name} verbinden'],
-  disconnect: ['Disconnect', 'Trennen'],
-  disconnectOf: ['Disconnect {name}', '{name} trennen'],
-  forget: ['Forget', 'Vergessen'],
-  forgetOf: ['Forget {name}', '{name} vergessen'],
-  services: ['Services', 'Dienste'],
-  noServices: ['No services are set up.', 'Es sind keine Dienste eingerichtet.'],
-  running: ['Running', 'Läuft'],
-  active: ['Active', 'Aktiv'],
-  stopped: ['Stopped', 'Gestoppt'],
-  failed: ['Failed', 'Fehlgeschlagen'],
-  starting: ['Starting', 'Startet'],
-  stopping: ['Stopping', 'Stoppt'],
-  restarting: ['Restarting', 'Startet neu'],
-  restarted: ['Restarted', 'Neu gestartet'],
-  missing: ['Not installed', 'Nicht installiert'],
-  maintenance: ['In maintenance', 'In Wartung'],
-  readOnly: ['View only', 'Nur Ansicht'],
-  failedSince: ['Failed since {time}: {result}', 'Fehlgeschlagen seit {time}: {result}'],
-  log: ['Log', 'Protokoll'],
-  couldNotRead: ['The log cannot be read', 'Das Protokoll ist nicht lesbar'],
-  noLog: ['Nothing is logged.', 'Es ist nichts protokolliert.'],
-  start: ['Start', 'Starten'],
-  startOf: ['Start {name}', '{name} starten'],
-  stopOf: ['Stop {name}', '{name} stoppen'],
-  restart: ['Restart', 'Neu starten'],
-  restartOf: ['Restart {name}', '{name} neu starten'],
-  autostart: ['Start automatically', 'Automatisch starten'],
-  autostartOf: ['Start {name} automatically', 'Automatisch starten: {name}'],
-  openOf: ['Open the page of {name}', 'Die Seite von {name} öffnen'],
-  open: ['Open', 'Öffnen'],
-  upgrade: ['Upgrade', 'Aktualisierung'],
-  upToDate: ['Up to date', 'Auf dem neuesten Stand'],
-  available: ['{version} is available', '{version} ist verfügbar'],
-  installed: ['Installed: {version}', 'Installiert: {version}'],
-  unknownVersion: ['Version not known yet', 'Version noch nicht bekannt'],
-  checkedAt: ['Checked {time}', 'Geprüft {time}'],
-  check: ['Check now', 'Jetzt prüfen'],
-  upgradeNow: ['Upgrade to {version}', 'Auf {version} aktualisieren'],
-  upgradeAny: ['Upgrade', 'Aktualisieren'],
-  upgradeAsk: ['Upgrade to {version}?', 'Auf {version} aktualisieren?'],
-  upgradeAnyAsk: ['Upgrade this node?', 'Dieses Gerät aktualisieren?'],
-  upgradeEffect: [
-    'The node may restart. The sound may stop for some minutes.',
-    'Das Gerät startet dabei vielleicht neu. Der Ton kann einige Minuten lang ausfallen.',
-  ],
-  checking: ['Checking …', 'Wird geprüft …'],
-  couldNotCheck: ['The check for upgrades failed', 'Die Prüfung auf Aktualisierungen hat nicht geklappt'],
-  couldNotUpgrade: ['The upgrade could not start', 'Die Aktualisierung konnte nicht beginnen'],
-  upgrading: ['Upgrading', 'Wird aktualisiert'],
-  upgradeStep: ['Step: {step}', 'Schritt: {step}'],
-  upgradeFailed: [
-    'The last upgrade failed, {time}.',
-    'Die letzte Aktualisierung ist fehlgeschlagen, {time}.',
-  ],
-  upgradeFailedAt: [
-    'The last upgrade failed, {time}, at the step: {step}',
-    'Die letzte Aktualisierung ist fehlgeschlagen, {time}, beim Schritt: {step}',
-  ],
-  upgradeDone: ['The last upgrade succeeded, {time}.', 'Die letzte Aktualisierung ist gelungen, {time}.'],
-  system: ['System', 'System'],
-  version: ['Version', 'Version'],
-  platform: ['Platform', 'Plattform'],
-  system_os: ['Operating system', 'Betriebssystem'],
-  power: ['Power', 'Gerät'],
-  noPower: ['Not allowed on this node.', 'Auf diesem Gerät nicht erlaubt.'],
-  reboot: ['Restart node', 'Neu starten'],
-  powerOff: ['Switch off', 'Ausschalten'],
-  rebootAsk: ['Restart {node}?', '{node} neu starten?'],
-  powerOffAsk: ['Switch off {node}?', '{node} ausschalten?'],
-  rebootEffect: [
-    'The sound stops. {node} cannot be reached for about a minute.',
-    'Der Ton endet. {node} ist etwa eine Minute lang nicht erreichbar.',
-  ],
-  powerOffEffect: [
-    'The sound stops. Somebody has to switch {node} on again by hand.',
-    'Der Ton endet. Danach muss jemand {node} von Hand einschalten.',
-  ],
-  rebootYes: ['Restart {node}', '{node} neu starten'],
-  powerOffYes: ['Switch off {node}', '{node} ausschalten'],
-  poweredOff: ['Switched off', 'Ausgeschaltet'],
-  rebooting: [
-    '{node} is restarting, and comes back by itself.',
-    '{node} startet neu und meldet sich von selbst zurück.',
-  ],
-  poweringOff: ['{node} is switched off.', '{node} ist ausgeschaltet.'],
-  upgradingAway: [
-    '{node} is being upgraded, and comes back by itself.',
-    '{node} wird aktualisiert und meldet sich von selbst zurück.',
-  ],
-  serviceEnded: ['Service ended', 'Dienst beendet'],
-  serviceEndedAway: [
-    'The service on {node} has ended. If it only restarts, this page goes on in a moment.',
-    'Der Dienst auf {node} wurde beendet. Startet er nur neu, geht es hier gleich weiter.',
-  ],
-  cancel: ['Cancel', 'Abbrechen'],
-  allWell: ['Health: everything works', 'Zustand: alles in Ordnung'],
-  notWell: ['Health: something does not work', 'Zustand: nicht alles in Ordnung'],
-  backend_audio: ['Sound server', 'Soundserver'],
-  backend_systemd: ['Services', 'Dienste'],
-  backend_power: ['Power', 'Neustart, Ausschalten'],
-  backend_upgrade: ['Upgrades', 'Aktualisierungen'],
-  backend_players: ['Players', 'Player'],
-  backend_bluetooth: ['Bluetooth', 'Bluetooth'],
-  backend_mqtt: ['MQTT', 'MQTT'],
-  backend_discovery: ['Network name', 'Name im Netz'],
-  up: ['Up', 'In Ordnung'],
-  down_connecting: ['Not connected, trying again', 'Nicht verbunden, neuer Versuch folgt'],
-  down_restarting: ['Restarting', 'Startet neu'],
-  down_failed: ['Failed, trying again in a minute', 'Ausgefallen, neuer Versuch in einer Minute'],
-  awayNow: ['{what}: {state}', '{what}: {state}'],
-} as const satisfies Readonly<Record<string, readonly [english: string, german: string]>>;
+type Loader = () => Promise<{ readonly default: Texts }>;
 
-export type TextKey = keyof typeof TEXTS;
+/** The languages besides English, by the first part of a language tag. */
+export const LOADERS = {
+  de: () => import('./texts/german.js'),
+  es: () => import('./texts/spanish.js'),
+  fr: () => import('./texts/french.js'),
+  it: () => import('./texts/italian.js'),
+  nl: () => import('./texts/dutch.js'),
+  pl: () => import('./texts/polish.js'),
+  pt: () => import('./texts/portuguese.js'),
+} as const satisfies Readonly<Record<string, Loader>>;
+
+export type Language = 'en' | keyof typeof LOADERS;
+
+export interface Choice {
+  readonly language: Language;
+  /** For dates and numbers: the browser's tag, such as `en-GB`. */
+  readonly formatTag: string;
+}
 
 /** `preferred` are language tags, most preferred first; English if none of them is available. */
-export function textsIn(preferred: readonly string[]) {
-  const known = preferred.map((tag) => LANGUAGES.indexOf(tag.toLowerCase().split('-')[0] ?? ''));
-  const at = known.find((index) => index >= 0) ?? 0;
-  return {
-    language: LANGUAGES[at] ?? 'en',
-    // One pass, so that placeholders in inserted values are not replaced. A newer node has states that this
-    // page has no text for.
-    translate: (key: TextKey, values: Readonly<Record<string, string | number>> = {}): string =>
-      (TEXTS[key]?.[at] ?? key).replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? '')),
-  };
+export function chosenLanguage(preferred: readonly string[]): Choice {
+  for (const formatTag of preferred) {
+    const language = formatTag.toLowerCase().split('-')[0] ?? '';
+    if (isKnown(language)) return { language, formatTag };
+  }
+  return { language: 'en', formatTag: 'en' };
+}
+
+function isKnown(language: string): language is Language {
+  return language === 'en' || Object.hasOwn(LOADERS, language);
+}
+
+/** In one pass, so that placeholders in inserted values are not replaced. */
+export function filled(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? ''));
 }

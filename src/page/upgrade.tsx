@@ -5,7 +5,7 @@ import { useRef } from 'preact/hooks';
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { QuestionButton, useAction } from './controls.js';
 import { Button } from './icons.js';
-import { formatTime, isolated, translate } from './language.js';
+import { formatPercent, formatTime, isolated, translate } from './language.js';
 import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { UnitLog } from './unit-log.js';
@@ -96,9 +96,7 @@ function Progress({ percent, step }: UpgradeRun) {
     <div class="under-way" role="status">
       <div class="row">
         <progress class="grow" max={100} aria-label={translate('upgrading')} {...value} />
-        {percent === undefined ? null : (
-          <span class="slider-text">{translate('percent', { value: percent })}</span>
-        )}
+        {percent === undefined ? null : <span class="slider-text">{formatPercent(percent / 100)}</span>}
       </div>
       {step === undefined ? null : (
         <p class="quiet wrap">{translate('upgradeStep', { step: isolated(step) })}</p>

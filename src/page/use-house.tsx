@@ -11,7 +11,7 @@ import { MayChange, mayChange } from './may-change.js';
 import { Connected, useLive } from './node.js';
 import { Reporting } from './notices.js';
 import { ownScript } from './presence.js';
-import type { TextKey } from './texts.js';
+import type { TextKey } from './texts/english.js';
 
 /** `isAway`: this node is. */
 export function useRooms(isAway: boolean): readonly Room[] {

@@ -13,7 +13,7 @@ const commands = (['pulseaudio', 'pipewire'] as const).flatMap((server) => [
 const STATES: Readonly<Record<string, State>> = {
   ordinary: {
     act: async (page) => {
-      await page.getByText('Checked 1 Jan 2026, 10:00').waitFor();
+      await page.getByText(/^Checked Jan 1, 2026, 10:00/).waitFor();
       assert.equal(await page.getByText('Play from a computer').count(), 0, 'the sound server is closed');
     },
   },
@@ -31,7 +31,7 @@ const STATES: Readonly<Record<string, State>> = {
   german: {
     language: 'de',
     act: async (page) => {
-      await page.getByText('1. Jan. 2026, 10:00').waitFor();
+      await page.getByText('01.01.2026, 10:00').waitFor();
       await page.getByLabel('Mehr zu Living room').click();
     },
   },

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { textsIn } from '../../src/page/texts.js';
+import { ENGLISH } from '../../src/page/texts/english.js';
+import { type Choice, chosenLanguage, filled, LOADERS } from '../../src/page/texts.js';
 import { viewOf } from '../../src/page/view.js';
 
 const ROWS: readonly (readonly [query: string, isWall: boolean, only: readonly string[] | undefined])[] = [
@@ -21,19 +22,33 @@ for (const [query, isWall, only] of ROWS) {
   });
 }
 
-const LANGUAGES: readonly (readonly [preferred: readonly string[], language: string])[] = [
-  [['de-AT', 'en'], 'de'],
-  [['fr', 'DE'], 'de'],
-  [['en-GB', 'de'], 'en'],
-  [['fr'], 'en'],
-  [[], 'en'],
-  [['toString', 'constructor'], 'en'],
+const LANGUAGES: readonly (readonly [preferred: readonly string[], choice: Choice])[] = [
+  [['de-AT', 'en'], { language: 'de', formatTag: 'de-AT' }],
+  [['sv', 'PT-br'], { language: 'pt', formatTag: 'PT-br' }],
+  [['en-GB', 'de'], { language: 'en', formatTag: 'en-GB' }],
+  [['sv'], { language: 'en', formatTag: 'en' }],
+  [[], { language: 'en', formatTag: 'en' }],
+  [['toString', 'constructor'], { language: 'en', formatTag: 'en' }],
 ];
-for (const [preferred, language] of LANGUAGES)
-  test(`for ${JSON.stringify(preferred)}: ${language}`, () =>
-    assert.equal(textsIn(preferred).language, language));
+for (const [preferred, choice] of LANGUAGES)
+  test(`for ${JSON.stringify(preferred)}: ${choice.language}`, () =>
+    assert.deepEqual(chosenLanguage(preferred), choice));
 
 test('a value is filled in unchanged, without placeholders of its own', () => {
-  const { translate } = textsIn(['en']);
-  assert.equal(translate('muteOf', { name: '{name} $& $1 <b>' }), 'Mute {name} $& $1 <b>');
+  assert.equal(filled('Mute {name}', { name: '{name} $& $1 <b>' }), 'Mute {name} $& $1 <b>');
 });
+
+const placeholders = (text: string): readonly string[] =>
+  [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort();
+
+for (const [language, load] of Object.entries(LOADERS)) {
+  test(`${language} has every text, with the placeholders of the English one`, async () => {
+    const { default: texts } = await load();
+    assert.deepEqual(Object.keys(texts).sort(), Object.keys(ENGLISH).sort());
+    for (const [key, english] of Object.entries(ENGLISH)) {
+      const text = texts[key as keyof typeof ENGLISH] ?? '';
+      assert.notEqual(text.trim(), '', key);
+      assert.deepEqual(placeholders(text), placeholders(english), key);
+    }
+  });
+}

@@ -20,6 +20,8 @@ export interface Listed {
   /** The index of its sink; only sink inputs have it. */
   readonly sink?: number;
   readonly corked?: boolean;
+  /** A sink has a number, a sink input a text. */
+  readonly owner_module?: number | string | null;
   readonly mute: boolean;
   readonly volume: Readonly<Record<string, { readonly value: number; readonly value_percent: string }>>;
   readonly properties: Readonly<Record<string, string>>;

@@ -22,6 +22,8 @@ import type { SoundState } from './state.js';
 
 /** So long no output must have come or gone: a server that starts, or a card, makes several at once. */
 const CALM_MS = 1_000;
+/** Outputs that come and go without end delay it no longer. */
+const CALM_MAX_MS = 5_000;
 /** Until a step that the server refused is tried again; tries until outputs come or go the next time. */
 const AGAIN_MS = 5_000;
 const TRIES_MAX = 5;
@@ -43,6 +45,8 @@ export class GroupKeeper {
   readonly #context: GroupContext;
   readonly #timers: Timers<'keep'>;
   #tries = 0;
+  /** When it is done at the latest, on the monotonic clock; undefined while nothing has come or gone. */
+  #latest: number | undefined;
   #hasEnded = false;
 
   constructor(context: GroupContext) {
@@ -53,8 +57,10 @@ export class GroupKeeper {
   /** To be called when outputs have come or gone, and at first. */
   follow(): void {
     if (this.#hasEnded) return;
+    const now = this.#context.clock.monotonic();
     this.#tries = 0;
-    this.#keepAfter(CALM_MS);
+    this.#latest ??= now + CALM_MAX_MS;
+    this.#keepAfter(Math.min(CALM_MS, Math.max(0, this.#latest - now)));
   }
 
   /** To be called when the connection has ended. */
@@ -64,7 +70,10 @@ export class GroupKeeper {
   }
 
   #keepAfter(ms: number): void {
-    this.#timers.set('keep', ms, () => void this.#keep());
+    this.#timers.set('keep', ms, () => {
+      this.#latest = undefined;
+      void this.#keep();
+    });
   }
 
   readonly #keep = shared(async () => {

@@ -119,7 +119,7 @@ for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'Pow
     const { backend, recorder, called } = await bench(t, { locks: harmless });
     const answer = await backend.handle({ do: action });
     recorder.published.push(JSON.stringify(answer));
-    assert.deepEqual(recorder.published, ['up', 'put power.action', '{"ok":true}']);
+    assert.deepEqual(recorder.published, ['up', 'put power.action', '{"ok":true,"value":{}}']);
     assert.deepEqual(recorder.one('power.action'), { action });
     assert.deepEqual(called(), [`Can${method}`, 'ListInhibitors', method]);
   });

@@ -114,6 +114,8 @@ export class FaultedNode extends PageOnNode {
     await node.writeFile(`${RUNTIME}/bluez.cjs`, await bluezDouble());
     await node.writeFile('/etc/dbus-1/system.d/bluez-double.conf', BLUEZ_POLICY);
     await node.userShell("echo 'bluetooth: {enabled: true}' > ~/.config/tonearm/conf.d/60-bluetooth.yaml");
+    const group = 'pulseaudio: {groups: {house: {outputs: [living, kitchen]}}}';
+    await node.userShell(`echo '${group}' > ~/.config/tonearm/conf.d/61-group.yaml`);
     const saboteur = readFileSync(new URL('./saboteur.js', import.meta.url), 'utf8');
     await node.writeFile(`${RUNTIME}/saboteur.mjs`, saboteur);
     const settings = {

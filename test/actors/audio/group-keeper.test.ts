@@ -1,0 +1,110 @@
+// When the groups are looked after, and what is asked of the sound server: calm, tries, and the look at a
+// module before it is unloaded. The sound server is scripted, as a real one refuses nothing here.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { type Ask, GroupKeeper } from '../../../src/actors/audio/group-keeper.js';
+import type { Groups } from '../../../src/actors/audio/group-modules.js';
+import { SoundState } from '../../../src/actors/audio/state.js';
+import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
+import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
+import { ManualClock } from '../../manual-clock.js';
+import { serverInfo, sinkInfo } from './sound-records.js';
+
+const GROUPS: Groups = { all: { outputs: ['living', 'kitchen'] } };
+const OLD = 'sink_name=tonearm.old slaves=x sink_properties="tonearm.group=old"';
+const REFUSED = { kind: 'server', code: 14, name: 'MODINITFAILED', meaning: 'it did not start' } as const;
+
+const MISSING = { kind: 'server', code: 5, name: 'NOENTITY', meaning: 'there is none' } as const;
+
+const moduleInfo = (index: number, argument: string): ModuleInfo => ({
+  index,
+  name: 'module-combine-sink',
+  argument,
+  used: undefined,
+  props: {},
+});
+
+interface Scripted {
+  readonly modules?: readonly ModuleInfo[];
+  /** It is found at the index of a module that is looked at. */
+  readonly present?: ModuleInfo | undefined;
+  /** Nothing can be loaded. */
+  readonly refuses?: boolean;
+}
+
+function keeper({ modules = [], present = modules[0], refuses = false }: Scripted = {}) {
+  const clock = new ManualClock();
+  const state = new SoundState();
+  state.putServer(serverInfo());
+  state.putSink(sinkInfo(0, 'living'));
+  const requests: string[] = [];
+  const remarks: (string | undefined)[] = [];
+  const answerTo = (command: RequestName, args: Partial<RequestArgs<'LOAD_MODULE' | 'UNLOAD_MODULE'>>) => {
+    if (command === 'GET_MODULE_INFO_LIST') return { ok: true, value: modules };
+    if (command === 'GET_MODULE_INFO')
+      return present === undefined ? { ok: false, error: MISSING } : { ok: true, value: present };
+    requests.push(`${command} ${'name' in args ? args.name : ''}${'index' in args ? args.index : ''}`);
+    return refuses && command === 'LOAD_MODULE'
+      ? { ok: false, error: REFUSED }
+      : { ok: true, value: { index: 9 } };
+  };
+  const ask = (async (command: RequestName, args: object) => answerTo(command, args)) as unknown as Ask;
+  const remark = (text: string | undefined): void => void remarks.push(text);
+  const log = () => undefined;
+  const kept = new GroupKeeper({ state, groups: GROUPS, clock, log, ask, remark });
+  const pass = async (ms: number): Promise<readonly string[]> => {
+    clock.advance(ms);
+    await setImmediate();
+    return requests.splice(0);
+  };
+  return { kept, clock, remarks, pass };
+}
+
+const MADE = ['LOAD_MODULE module-null-sink', 'LOAD_MODULE module-combine-sink'];
+
+test('a group is made after a second of calm, and after five without', async () => {
+  const { kept, pass } = keeper();
+  kept.follow();
+  assert.deepEqual(await pass(900), []);
+  kept.follow();
+  assert.deepEqual(await pass(900), []);
+  assert.deepEqual(await pass(100), MADE);
+  for (let at = 0; at < 4_500; at += 500) {
+    kept.follow();
+    assert.deepEqual(await pass(500), []);
+  }
+  kept.follow();
+  assert.deepEqual(await pass(500), MADE);
+});
+
+test('what the server refuses is tried five times, and again when outputs come or go', async () => {
+  const { kept, clock, remarks, pass } = keeper({ refuses: true });
+  kept.follow();
+  await pass(1_000);
+  const why = 'it did not start (MODINITFAILED)';
+  assert.deepEqual(remarks, [`The group "all" could not be made: ${why}`]);
+  for (let tries = 1; tries < 5; tries += 1) assert.deepEqual(await pass(5_000), MADE);
+  assert.equal(clock.timers, 0);
+  kept.follow();
+  assert.deepEqual(await pass(1_000), MADE);
+});
+
+test('a module is unloaded unless its index is now that of another', async () => {
+  const own = [moduleInfo(7, OLD)];
+  const others = keeper({ modules: own, present: moduleInfo(7, 'sink_name=both slaves=x') });
+  others.kept.follow();
+  assert.ok(!(await others.pass(1_000)).includes('UNLOAD_MODULE 7'));
+  const { kept, pass } = keeper({ modules: own });
+  kept.follow();
+  assert.ok((await pass(1_000)).includes('UNLOAD_MODULE 7'));
+});
+
+test('nothing is asked once the connection has ended', async () => {
+  const { kept, clock, pass } = keeper();
+  kept.follow();
+  kept.end();
+  kept.follow();
+  assert.deepEqual([await pass(10_000), clock.timers], [[], 0]);
+});

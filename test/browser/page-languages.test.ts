@@ -1,0 +1,59 @@
+// The languages of the page: a browser loads the one that it prefers, and no other. Without it the page is
+// English.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { lacks } from '../tools/requirements.js';
+import { DESK, node, openPage, page, pageForEach } from './pages.js';
+
+const LANGUAGE_FILE = /\/ui\/(?:german|french|spanish|italian|dutch|polish|portuguese)-/;
+
+const ROWS: readonly (readonly [tag: string, file: string, outputs: string])[] = [
+  ['de-AT', 'german', 'Ausgänge'],
+  ['fr-BE', 'french', 'Sorties'],
+  ['es', 'spanish', 'Salidas'],
+  ['it', 'italian', 'Uscite'],
+  ['nl', 'dutch', 'Uitgangen'],
+  ['pl', 'polish', 'Wyjścia'],
+  ['pt-BR', 'portuguese', 'Saídas'],
+];
+
+async function prefer(tag: string): Promise<readonly string[]> {
+  const files: string[] = [];
+  page.on('request', (request) => {
+    if (LANGUAGE_FILE.test(request.url())) files.push(new URL(request.url()).pathname);
+  });
+  await page.addInitScript(`Object.defineProperty(navigator, 'languages', { value: ['${tag}', 'en'] })`);
+  return files;
+}
+
+describe('the page in the language of the browser', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  pageForEach(DESK);
+
+  for (const [tag, file, outputs] of ROWS) {
+    test(`${tag}: the page is in ${file}, and loads no other language`, async () => {
+      const files = await prefer(tag);
+      await openPage();
+      await page.getByRole('heading', { name: outputs, exact: true }).waitFor();
+      assert.equal(await page.locator('html').getAttribute('lang'), tag.split('-')[0]);
+      assert.equal(files.length, 1);
+      assert.match(files[0] ?? '', new RegExp(`/${file}-`));
+    });
+  }
+
+  test('English needs no file', async () => {
+    const files = await prefer('en-GB');
+    await openPage();
+    await page.getByRole('heading', { name: 'Outputs', exact: true }).waitFor();
+    assert.deepEqual(files, []);
+  });
+
+  test('the page is English where the file does not come', async () => {
+    await prefer('fr');
+    await page.route(LANGUAGE_FILE, (route) => route.abort());
+    await openPage();
+    await page.getByRole('heading', { name: 'Outputs', exact: true }).waitFor();
+    assert.equal(await page.locator('html').getAttribute('lang'), 'en');
+    assert.equal(node.backends.requests.length, 0);
+  });
+});
