@@ -1,7 +1,8 @@
 // The user for whom root runs a command by sudo, run0 or pkexec. tonearm and the sound server are this
 // user's, so the commands write to this user's socket, or act as this user.
 
-import { type UserInfo, userInfo } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { userInfo } from 'node:os';
 import { runtimeDirectory, type Variables } from '../host/user-directories.js';
 
 declare global {
@@ -18,6 +19,9 @@ export interface Caller {
   readonly env: Variables;
   readonly uid: number;
 }
+
+/** For the answer of the user database, which may be on the network. */
+const DATABASE_MS = 5_000;
 
 /** The variables in which sudo, run0 and pkexec name the user who has become root. */
 const INVOKED_BY = ['SUDO_UID', 'PKEXEC_UID'] as const;
@@ -39,29 +43,45 @@ export function invokingUser({ env, uid }: Caller): number | undefined {
  */
 export function actAsInvokingUser(): void {
   const uid = invokingUser({ env: process.env, uid: process.getuid?.() ?? 0 });
-  const root = uid === undefined ? undefined : userInfo();
   const user = uid === undefined ? undefined : userOf(uid);
-  if (root === undefined || user === undefined) return;
-  process.initgroups?.(user.username, user.gid);
-  process.setgid?.(user.gid);
-  process.setuid?.(user.uid);
+  if (user === undefined) return;
+  const { homedir: rootHome } = userInfo();
+  giveRightsUp(user);
   // A home that is not root's was named for this command.
   const { HOME: home } = process.env;
-  if (home === undefined || home === root.homedir) process.env['HOME'] = user.homedir;
-  process.env['USER'] = user.username;
-  process.env['LOGNAME'] = user.username;
+  if (home === undefined || home === rootHome) process.env['HOME'] = user.home;
+  process.env['USER'] = user.name;
+  process.env['LOGNAME'] = user.name;
   process.env['XDG_RUNTIME_DIR'] = runtimeDirectory({}, user.uid);
 }
 
-/** The user database is only asked for the effective user. */
-function userOf(uid: number): UserInfo<string> | undefined {
-  const own = process.geteuid?.() ?? 0;
-  process.seteuid?.(uid);
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+  readonly name: string;
+  readonly home: string;
+}
+
+/** Node knows only the user of the process. */
+function userOf(uid: number): User | undefined {
+  const { stdout } = spawnSync('getent', ['passwd', String(uid)], {
+    encoding: 'utf8',
+    timeout: DATABASE_MS,
+  });
+  const [name = '', , , gid = '', , home = ''] = (stdout ?? '').trimEnd().split(':');
+  return home === '' ? undefined : { uid, gid: Number(gid), name, home };
+}
+
+/**
+ * Debian's Node refuses this where libuv might use io_uring, which the package's start script forbids it.
+ * Otherwise the process stays root's, with the user's directories.
+ */
+function giveRightsUp({ uid, gid, name }: User): void {
   try {
-    return userInfo();
-  } catch {
-    return undefined;
-  } finally {
-    process.seteuid?.(own);
+    process.initgroups?.(name, gid);
+    process.setgid?.(gid);
+    process.setuid?.(uid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_INVALID_STATE') throw error;
   }
 }

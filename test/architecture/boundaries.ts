@@ -107,7 +107,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/pulse/', 'src/actors/audio/server-address.ts'],
     builtins: 'child_process fs net os path stream/promises util',
   },
-  { of: 'src/cli/', may: [...SHARED, 'src/gateway/bind.ts'], builtins: 'fs net os util' },
+  { of: 'src/cli/', may: [...SHARED, 'src/gateway/bind.ts'], builtins: 'child_process fs net os util' },
   {
     of: 'src/*.ts',
     may: [...SHARED, 'src/*.ts', 'src/host/', 'src/cli/', 'src/gateway/', 'src/supervisor/'],

@@ -58,7 +58,8 @@ describe('under sudo', { skip }, () => {
     chmodSync(folder, 0o755);
     writeFileSync(join(folder, 'script'), SCRIPT);
     const apart = ['--mount', '--propagation=private', '--pid', '--fork', '--kill-child', '--mount-proc'];
-    const program = [process.execPath, ENTRY];
+    // The package's start script sets this variable.
+    const program = ['env', 'UV_USE_IO_URING=0', process.execPath, ENTRY];
     await promisify(execFile)('unshare', [...apart, 'sh', '-eu', join(folder, 'script'), folder, ...program]);
   });
 
@@ -75,7 +76,7 @@ describe('under sudo', { skip }, () => {
 
   test('trace shows what a program says to it, which also runs as the user', () => {
     assert.match(output('trace'), /GET_SERVER_INFO/);
-    assert.equal(output('command'), 'parlour\n');
+    assert.match(output('command'), /^parlour$/m);
   });
 
   test('a runtime directory that is named is kept', () =>
