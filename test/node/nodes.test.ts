@@ -175,6 +175,23 @@ for (const kind of KINDS) {
         });
     }
 
+    // Debian has PulseAudio's part for Avahi in a package of its own.
+    if (kind === 'pipewire')
+      test('a computer that looks for sound servers finds it by Avahi', async () => {
+        const [, computer = assert.fail('no computer has PipeWire')] = COMPUTERS.map((each) =>
+          each.booted.node(),
+        );
+        for (const each of [node(), computer]) await each.shell('systemctl start avahi-daemon.service');
+        await node().systemctl('restart', SERVICE[kind]);
+        await computer.userShell('pactl load-module module-zeroconf-discover');
+        await until('the output of the node is there', async () => {
+          const { stdout } = await computer.user('pactl', 'list', 'short', 'sinks');
+          return /tunnel.*tonearm-node/.test(stdout);
+        });
+        for (const each of [node(), computer])
+          await each.shell('systemctl stop avahi-daemon.socket avahi-daemon.service');
+      });
+
     test('a run without the option closes it again, and so does the removal', async () => {
       const output = await node().setUpPi();
       assert.match(output, new RegExp(`remove ${OPENED_BY[kind]}`));
