@@ -22,6 +22,7 @@ const REASONS = {
       '.device',
       '.for',
       '.icon',
+      '.input',
       '.inputs',
       '.lines',
       '.output',

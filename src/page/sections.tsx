@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { BackendInfo, ChildName, NodeState } from '../client/client.js';
 import { Bluetooth } from './bluetooth.js';
+import { Inputs } from './inputs.js';
 import { translate } from './language.js';
 import { CurrentStreams } from './main-volume.js';
 import { Outputs } from './outputs.js';
@@ -32,6 +33,7 @@ interface SectionRow {
 const SECTIONS: readonly SectionRow[] = [
   { id: 'now', column: 0, Content: Now },
   { id: 'outputs', column: 0, backend: 'audio', Content: Outputs },
+  { id: 'inputs', column: 0, backend: 'audio', Content: Inputs },
   { id: 'streams', column: 1, backend: 'audio', Content: Streams },
   { id: 'bluetooth', column: 1, backend: 'bluetooth', Content: Bluetooth },
   { id: 'services', column: 2, backend: 'systemd', Content: Services },
@@ -62,6 +64,7 @@ function isDisplayed(state: NodeState, { id, backend }: SectionRow): boolean {
   // If the sound server is away, the outputs show that, and it is unknown what plays.
   if (id === 'now') return !isSilent || backends.has('players');
   if (id === 'streams') return !isSilent;
+  if (id === 'inputs') return !isSilent && state.inputs.size > 0;
   return backend === undefined || backends.has(backend);
 }
 

@@ -15,6 +15,7 @@ const NAMES = {
   now: 'now',
   players: 'now',
   outputs: 'outputs',
+  inputs: 'inputs',
   streams: 'streams',
   clients: 'streams',
   bluetooth: 'bluetooth',

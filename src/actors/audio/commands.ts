@@ -190,6 +190,13 @@ export function sinkOf(state: SoundState, command: SoundCommand): number | undef
   return target.kind === 'sink' ? target.record.info.index : undefined;
 }
 
+/** The source whose volume, balance or mute a command changes; undefined if it changes none. */
+export function sourceOf({ sources }: SoundState, command: SoundCommand): number | undefined {
+  if ('target' in command && command.target.kind === 'input')
+    return sources.find(command.target.ref)?.info.index;
+  return command.do === 'balance' && 'input' in command ? sources.find(command.input)?.info.index : undefined;
+}
+
 /** The same command with its present sink as a fixed target, so that a new default does not redirect it. */
 export function onSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;

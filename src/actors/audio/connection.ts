@@ -168,8 +168,8 @@ export class SoundConnection implements Performer {
     return change.over;
   }
 
-  isWaking(sink: number): boolean {
-    return !this.#ended && this.#waker.isWaking(sink);
+  isWaking(of: 'sink' | 'source', index: number): boolean {
+    return !this.#ended && this.#waker.isWaking(of, index);
   }
 
   giveUp(command: RequestName, error: RequestError): void {

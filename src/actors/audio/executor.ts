@@ -9,7 +9,7 @@ import { failed } from '../../protocol/actor/result.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
-import { missingFault, onSink, planCommand, sinkOf } from './commands.js';
+import { missingFault, onSink, planCommand, sinkOf, sourceOf } from './commands.js';
 import type { ReadRequest } from './refetch.js';
 import type { Setting, SettingPlan, SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
@@ -97,9 +97,14 @@ export class Executor {
   }
 
   #mustWait({ command, ...waiting }: QueuedCommand, index: number): boolean {
-    const sink = sinkOf(this.#performer.state, command);
-    if (sink === undefined || !this.#isInTime(waiting.latest) || !this.#performer.isWaking(sink))
-      return false;
+    const { state } = this.#performer;
+    if (!this.#isInTime(waiting.latest)) return false;
+    const sink = sinkOf(state, command);
+    if (sink === undefined) {
+      const source = sourceOf(state, command);
+      return source !== undefined && this.#performer.isWaking('source', source);
+    }
+    if (!this.#performer.isWaking('sink', sink)) return false;
     // Other commands overtake it and may change the default output.
     this.#queue[index] = { ...waiting, command: onSink(command, sink) };
     return true;

@@ -7,6 +7,9 @@ import { type Balance, rememberBalance } from '../../protocol/pulse/volume.js';
 /** Inputs that are known; others are left out until one of these goes. */
 export const SOURCES_MAX_RECORDS = 16;
 
+/** `SourceInfo.state` of a source that is awake: running or idle. */
+const AWAKE: readonly (number | undefined)[] = [0, 1];
+
 /** An input together with its balance, which a reading of silent channels would lose. */
 export interface KnownSource {
   readonly info: SourceInfo;
@@ -16,6 +19,8 @@ export interface KnownSource {
 export class Sources {
   readonly #known = new Map<number, KnownSource>();
   readonly #leftOut = new Set<number>();
+  /** Sources that have been seen awake in this life of the server, and those that could not be woken. */
+  readonly #awake = new Set<number>();
   /** Called when a record may differ from what was published. */
   readonly #onChange: () => void;
 
@@ -45,6 +50,7 @@ export class Sources {
     const before = known?.info.name === info.name ? known : undefined;
     if (known === undefined && this.#known.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
     else this.#known.set(index, { info, balance: rememberBalance(before?.balance, volume) });
+    if (AWAKE.includes(info.state)) this.#awake.add(index);
     this.#onChange();
   }
 
@@ -55,6 +61,7 @@ export class Sources {
   }
 
   remove(index: number): void {
+    this.#awake.delete(index);
     const wasLeftOut = this.#leftOut.delete(index);
     if (this.#known.delete(index) || wasLeftOut) this.#onChange();
   }
@@ -76,8 +83,20 @@ export class Sources {
     return byId ?? this.all.find(({ info }) => info.name === ref);
   }
 
+  /** The index of a virtual source that has not been seen awake, and may be woken; undefined for others. */
+  asleep(index: number): number | undefined {
+    const isVirtual = this.#known.get(index)?.info.card === undefined;
+    return this.#known.has(index) && isVirtual && !this.#awake.has(index) ? index : undefined;
+  }
+
+  /** Records that the source could not be woken: each further attempt would take as long. */
+  letSleep(index: number): void {
+    if (this.#known.has(index)) this.#awake.add(index);
+  }
+
   clear(): void {
     this.#known.clear();
+    this.#awake.clear();
     this.#leftOut.clear();
   }
 }

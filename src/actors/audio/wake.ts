@@ -1,5 +1,5 @@
-// Wakes a virtual output of PipeWire 1.4 by capturing its monitor for a moment, before its first command is
-// planned.
+// Wakes a virtual output of PipeWire 1.4 by capturing its monitor for a moment, and a virtual input by
+// capturing it, before its first command is planned.
 
 import type { Clock } from '../../host/clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
@@ -9,6 +9,14 @@ import type { SoundState } from './state.js';
 
 /** Opens one more connection to the same server. */
 export type OpenLink = (events: LinkEvents) => Link;
+
+type Device = 'sink' | 'source';
+
+interface Capture {
+  readonly of: Device;
+  readonly index: number;
+  readonly link: Link;
+}
 
 /** PA_CHANNEL_POSITION_MONO. */
 const MONO = 0;
@@ -35,11 +43,11 @@ export class Waker {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #limitMs: number;
   readonly #onEnded: () => void;
-  /** By the sinks that are being woken. */
-  readonly #captures = new Map<number, Link>();
-  readonly waking: ReadonlyMap<number, unknown> = this.#captures;
+  /** By the devices that are being woken. */
+  readonly #captures = new Map<string, Capture>();
+  readonly waking: ReadonlyMap<string, unknown> = this.#captures;
 
-  /** `onEnded` is called each time a sink has woken or will not wake; after `limitMs` at the latest. */
+  /** `onEnded` is called each time a device has woken or will not wake; after `limitMs` at the latest. */
   constructor(
     open: OpenLink,
     state: SoundState,
@@ -54,32 +62,36 @@ export class Waker {
     this.#onEnded = onEnded;
   }
 
-  /** True if a command must wait for the sink; starts waking it if needed. */
-  isWaking(index: number): boolean {
-    const source = this.#captures.has(index) ? undefined : this.#monitorOf(index);
-    if (source !== undefined) this.#wake(index, source);
-    return this.#captures.has(index);
+  /** True if a command must wait for the sink or source; starts waking it if needed. */
+  isWaking(of: Device, index: number): boolean {
+    const key = `${of} ${index}`;
+    const source = this.#captures.has(key) ? undefined : this.#asleep(of, index);
+    if (source !== undefined) this.#wake(key, of, index, source);
+    return this.#captures.has(key);
   }
 
   /** To be called when something has been read. */
   onRead(): void {
-    for (const [index, link] of this.#captures)
-      if (this.#monitorOf(index) === undefined) link.close({ kind: 'stopped' });
+    for (const { of, index, link } of this.#captures.values())
+      if (this.#asleep(of, index) === undefined) link.close({ kind: 'stopped' });
   }
 
   stop(): void {
-    for (const link of this.#captures.values()) link.close({ kind: 'stopped' });
+    for (const { link } of this.#captures.values()) link.close({ kind: 'stopped' });
   }
 
-  /** The monitor of a sink that is asleep. */
-  #monitorOf(index: number): number | undefined {
+  /** The source to capture so that a device wakes: the monitor of a sink, or the source itself. */
+  #asleep(of: Device, index: number): number | undefined {
+    if (of === 'source')
+      return this.#state.kind === 'pipewire' ? this.#state.sources.asleep(index) : undefined;
     const sink = this.#state.sinks.get(index)?.info;
     return sink !== undefined && keepsBack(this.#state, sink) ? sink.monitorSource : undefined;
   }
 
-  #wake(index: number, source: number): void {
+  #wake(key: string, of: Device, index: number, source: number): void {
     const giveUp = (): void => {
-      this.#state.letSleep(index);
+      if (of === 'sink') this.#state.letSleep(index);
+      else this.#state.sources.letSleep(index);
       link.close({ kind: 'stopped' });
     };
     const link = this.#open({
@@ -90,11 +102,11 @@ export class Waker {
       onEvent: () => undefined,
       onClosed: () => {
         cancel();
-        this.#captures.delete(index);
+        this.#captures.delete(key);
         this.#onEnded();
       },
     });
     const cancel = this.#clock.after(this.#limitMs, giveUp);
-    this.#captures.set(index, link);
+    this.#captures.set(key, { of, index, link });
   }
 }

@@ -86,7 +86,7 @@ test('a command for an output that sleeps is overtaken by those for others, and 
     return { ok: true, value: undefined };
   };
   const executor = new Executor(
-    performing({ state, send, isWaking: (sink) => asleep.has(sink) }),
+    performing({ state, send, isWaking: (_of, sink) => asleep.has(sink) }),
     TIMING,
     systemClock,
   );

@@ -1,0 +1,72 @@
+// The inputs: volume, mute, and the output at which each is heard. A node without inputs has no such section.
+
+import type { InputRecord, NodeState } from '../client/client.js';
+import { Choice, Toggle } from './controls.js';
+import { translate } from './language.js';
+import { useNode } from './node.js';
+import { Cards, Field, ForeignLine, memoized } from './parts.js';
+import { VolumeSlider } from './volume-slider.js';
+
+export function Inputs({ inputs, outputs }: NodeState) {
+  const sorted = [...inputs.values()].sort((a, b) => a.id - b.id);
+  return (
+    <Cards>
+      {sorted.map((input) => (
+        <InputCard key={input.id} input={input} outputs={outputs} />
+      ))}
+    </Cards>
+  );
+}
+
+type InputProps = Readonly<{ input: InputRecord; outputs: NodeState['outputs'] }>;
+
+const InputCard = memoized(({ input, outputs }: InputProps) => {
+  const node = useNode();
+  const { id, description: name, muted, volume } = input;
+  return (
+    <li class="card" data-input={input.name}>
+      <ForeignLine class="strong">{name}</ForeignLine>
+      <div class="row">
+        <Toggle
+          label={translate('muteOf', { name })}
+          icon="volume"
+          iconOn="muted"
+          isOn={muted}
+          send={(desired) => node.muteInput(id, { muted: desired })}
+        />
+        <VolumeSlider
+          class="grow"
+          label={translate('volumeOf', { name })}
+          value={volume}
+          max={1}
+          dim={muted}
+          send={(desired) => node.setInputVolume(id, { volume: desired })}
+        />
+      </div>
+      <ListenChoice input={input} outputs={outputs} />
+    </li>
+  );
+});
+
+const NOWHERE = '';
+
+/** The choice displays the first of several outputs, and another one replaces them all. */
+function ListenChoice({ input: { id, description: name, listen = [] }, outputs }: InputProps) {
+  const node = useNode();
+  const options = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
+  const send = async (output: string): Promise<void> => {
+    const others = listen.filter((each) => each !== output);
+    for (const other of others) await node.stopListening(id, { output: other });
+    if (output !== NOWHERE) await node.listenToInput(id, { output });
+  };
+  return (
+    <Field name={translate('listenAt')}>
+      <Choice
+        label={translate('listenAtOf', { name })}
+        value={listen[0] ?? NOWHERE}
+        options={[{ value: NOWHERE, text: translate('listenNowhere') }, ...options]}
+        send={send}
+      />
+    </Field>
+  );
+}

@@ -1,0 +1,52 @@
+// The page's section of inputs, and its requests, in a browser.
+
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { drop, put } from '../gateway/scripted-backends.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { nextCommand, node, openPage, page, pageForEach } from './pages.js';
+
+const input = (more: object = {}) =>
+  put('audio.inputs', '40', {
+    id: 40,
+    name: 'mike',
+    description: 'Turntable',
+    muted: false,
+    volume: 0.5,
+    state: 'idle',
+    default: true,
+    props: {},
+    balance: 0,
+    ...more,
+  });
+const MIKE = { kind: 'input', ref: '40' };
+
+describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
+  beforeEach(() => openPage());
+
+  test('is there as long as there is an input', async () => {
+    const section = page.locator('#inputs');
+    assert.equal(await section.count(), 0);
+    node.change(input());
+    await section.getByText('Turntable').waitFor();
+    node.change(drop('audio.inputs', '40'));
+    await section.waitFor({ state: 'detached' });
+  });
+
+  test('mutes, sets the volume, and chooses where an input is heard', async () => {
+    node.change(input());
+    await page.getByRole('button', { name: 'Mute Turntable' }).click();
+    assert.deepEqual(await nextCommand(), { do: 'mute', target: MIKE, muted: true });
+    await page.getByRole('slider', { name: 'Volume of Turntable' }).press('End');
+    assert.deepEqual(await nextCommand(), { do: 'volume', target: MIKE, volume: 1 });
+    const choice = page.getByRole('combobox', { name: 'Where Turntable is heard' });
+    await choice.selectOption('Kitchen');
+    assert.deepEqual(await nextCommand(), { do: 'listen', input: '40', output: 'output-1' });
+    node.change(input({ listen: ['output-1'] }));
+    await until('it is displayed', async () => (await choice.inputValue()) === 'output-1');
+    await choice.selectOption('Nowhere');
+    assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
+  });
+});
