@@ -125,6 +125,7 @@ const RECORDS: readonly ComponentName[] = [
     'Port',
     'Client',
     'Network',
+    'Sleep',
     'Service',
     'LogEntry',
     'Power',

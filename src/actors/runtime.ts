@@ -48,14 +48,17 @@ export interface Publisher {
   level(json: string): void;
 }
 
-/** For a bridge that owns records, as a backend does. */
-export interface OwnerLink extends Omit<Publisher, 'level'> {
+/** A backend's access to the rest of the node, where it needs an operation of another one. */
+export interface BackendLink extends Publisher {
   /**
    * Has the same effects and refusals as over HTTP. Settles when the HTTP reply would be sent, and never
    * rejects.
    */
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
+
+/** For a bridge that owns records, as a backend does. */
+export type OwnerLink = Omit<BackendLink, 'level'>;
 
 /** A bridge's access to the rest of the node. */
 export type NodeLink = Omit<OwnerLink, 'put' | 'drop'>;
@@ -83,12 +86,12 @@ export interface Actor<C> extends Pick<BridgeActor, 'stop'>, Partial<Pick<Bridge
   watchLevels?(isWatched: boolean): void;
 }
 
-class BatchPublisher implements Publisher, OwnerLink {
+class BatchPublisher implements BackendLink {
   readonly #port: Port<FromActor, unknown>;
   #items: PostedItem[] = [];
   /** Commands without an answer. */
   running = 0;
-  /** A bridge's requests that have no reply yet. The gateway bounds their number by refusing more. */
+  /** Requests that have no reply yet. The gateway bounds their number by refusing more. */
   readonly #pendingRequests = new Map<number, (reply: BridgeReply) => void>();
   #lastId = 0;
 
@@ -218,7 +221,7 @@ function answer(publisher: BatchPublisher, id: number, handled?: Promise<Answer>
 
 /** A thread, to be the default export of a backend's `backend.ts`. */
 export const actorThread =
-  <B extends Backend>(start: (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>) =>
+  <B extends Backend>(start: (settings: ChildSettings[B], link: BackendLink) => Actor<Command<B>>) =>
   (task: ActorTask<ChildSettings[B]>): Promise<void> =>
     run(task, start);
 

@@ -43,6 +43,8 @@ export interface NodeState {
   readonly cards: ReadonlyMap<number, records.CardRecord>;
   /** By id. */
   readonly clients: ReadonlyMap<number, records.ClientRecord>;
+  /** When the music ends, once it is known. */
+  readonly sleep: records.SleepRecord | undefined;
   /** By bus name. */
   readonly players: ReadonlyMap<string, records.PlayerRecord>;
   /** By bus name; of the players that have one. */
@@ -82,6 +84,7 @@ function emptySlices(): RecordSlices {
     inputs: new Map(),
     cards: new Map(),
     clients: new Map(),
+    sleep: undefined,
     players: new Map(),
     tracklists: new Map(),
     nodes: new Map(),
@@ -135,6 +138,7 @@ const RULES: Rules = {
   'audio.input.removed': ({ inputs }, gone) => ({ inputs: drop(inputs, gone.map(idOf)) }),
   'audio.card.updated': ({ cards }, changed) => ({ cards: put(cards, changed, idOf) }),
   'audio.card.removed': ({ cards }, gone) => ({ cards: drop(cards, gone.map(idOf)) }),
+  'audio.sleep': (_state, sleep) => ({ sleep }),
   'audio.level': (_state, { outputs }) => ({ levels: new Map(outputs.map(({ id, peak }) => [id, peak])) }),
   'power.action': () => ({}),
   'upgrade.info': ({ upgrade }, info) => {

@@ -16,7 +16,7 @@ import type { Page } from './page.js';
 import { type Problem, problem, problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
 import { refusedNameReply } from './refused-name.js';
 import type { HeaderPairs } from './reply.js';
-import { methodsOf, type OperationRoute, type Route, type RouteMatch, type Router } from './routes.js';
+import { methodsOf, type OperationRoute, type RouteMatch, type Router } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
   ambiguityProblem,
@@ -136,9 +136,7 @@ export class RequestHandler implements ExchangeHandler {
     if (!match.ok) return refuse(exchange, match.error);
     const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
     exchange.setHeaders([]);
-    return exchange.answer(
-      optionsReply({ origin, standing, privateNetwork }, methodsOf(match.value.route), rules),
-    );
+    return exchange.answer(optionsReply({ origin, standing, privateNetwork }, methodsOf(match.value), rules));
   }
 
   /** The page of another node stands like a listed one where it asks for what the house shares. */
@@ -159,9 +157,10 @@ export class RequestHandler implements ExchangeHandler {
     if (!match.ok) return refuse(exchange, match.error);
     // HEAD uses the GET route; the exchange leaves out the body.
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
-    const { route } = match.value;
-    if (route.method !== method) return refuseMethod(exchange, route);
-    return this.#serveRoute(exchange, standing, match.value, readOnly === undefined);
+    const { route: first, other, params } = match.value;
+    const route = first.method === method ? first : other;
+    if (route?.method !== method) return refuseMethod(exchange, match.value);
+    return this.#serveRoute(exchange, standing, { route, params }, readOnly === undefined);
   }
 
   onFault(exchange: Exchange, error: unknown): void {
@@ -179,7 +178,7 @@ export class RequestHandler implements ExchangeHandler {
   #serveRoute(
     exchange: Exchange,
     standing: OriginStanding,
-    { route, params }: RouteMatch,
+    { route, params }: Pick<RouteMatch, 'route' | 'params'>,
     mayChange: boolean,
   ): Handled {
     const { replies } = this.#parts;
@@ -237,8 +236,8 @@ async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void
   refuseForGood(exchange, found);
 }
 
-function refuseMethod(exchange: Exchange, route: Route): void {
-  const allow = methodsOf(route);
-  const found = problem('wrong-method', `Path ${route.path} has only the methods ${allow}`);
+function refuseMethod(exchange: Exchange, match: RouteMatch): void {
+  const allow = methodsOf(match);
+  const found = problem('wrong-method', `Path ${match.route.path} has only the methods ${allow}`);
   exchange.answer(problemReply(found, [['Allow', allow]]));
 }

@@ -75,14 +75,19 @@ export function lackingKey(
   return needs.find((need) => !VALUES[need](settings));
 }
 
-export interface RouteMatch {
+/** The routes of one path: one to read it, one to change it, or both. */
+interface PathRoutes {
   readonly route: Route;
+  /** The one of the other method. */
+  readonly other: Route | undefined;
+}
+
+export interface RouteMatch extends PathRoutes {
   readonly params: Params;
 }
 
-interface Template {
+interface Template extends PathRoutes {
   readonly segments: readonly string[];
-  readonly route: Route;
   /** The configuration key that would enable a disabled route. */
   readonly lacking: string | undefined;
 }
@@ -107,18 +112,20 @@ export class Router {
   readonly #fixed = new Map<string, Success<RouteMatch>>();
   readonly #templates: readonly Template[];
 
-  /** Each path has one route, so one method. */
+  /** A path has a route of each method at most, and both need the same keys. */
   constructor(routes: readonly Route[], settings: RouteSettings) {
-    this.#templates = routes.map((route) => ({
+    const isFirst = (route: Route): boolean => routes.find(({ path }) => path === route.path) === route;
+    this.#templates = routes.filter(isFirst).map((route) => ({
       segments: withoutSlash(route.path).split('/'),
       route,
+      other: routes.find((each) => each !== route && each.path === route.path),
       lacking: lackingKey(route, settings),
     }));
-    for (const { route, lacking } of this.#templates) {
+    for (const { route, other, lacking } of this.#templates) {
       if (lacking !== undefined || route.path.includes('{')) continue;
       const bare = withoutSlash(route.path);
       for (const path of bare === '' ? ['/'] : [bare, `${bare}/`])
-        this.#fixed.set(path, success({ route, params: {} }));
+        this.#fixed.set(path, success({ route, other, params: {} }));
     }
   }
 
@@ -133,17 +140,23 @@ export class Router {
     if (segments === undefined) return failed(BAD_PATHS.encoding);
     if (segments.some((segment) => segment.includes('\0'))) return failed(BAD_PATHS.nul);
     if (segments.at(-1) === '') segments.pop();
-    for (const { segments: template, route, lacking } of this.#templates) {
+    for (const { segments: template, route, other, lacking } of this.#templates) {
       const params = compare(template, segments);
       if (params !== undefined)
-        return lacking === undefined ? success({ route, params }) : failed(noSuchPath(lacking));
+        return lacking === undefined ? success({ route, other, params }) : failed(noSuchPath(lacking));
     }
     return failed(noSuchPath(undefined));
   }
 }
 
-export function methodsOf({ method }: Route): string {
-  return method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS';
+/** The value of `Allow`. */
+export function methodsOf({ route, other }: PathRoutes): string {
+  const methods = [route.method, other?.method];
+  return [
+    ...(methods.includes('GET') ? ['GET', 'HEAD'] : []),
+    ...(methods.includes('POST') ? ['POST'] : []),
+    'OPTIONS',
+  ].join(', ');
 }
 
 function withoutSlash(path: string): string {

@@ -1,14 +1,15 @@
 // A publisher that keeps everything an actor publishes, in order, and its records as the gateway's journal
 // does. Each actor's tests extend it, or read it in their own words.
 
-import type { Publisher } from '../../src/actors/runtime.js';
+import type { BackendLink } from '../../src/actors/runtime.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
+import type { BridgeReply, BridgeRequest } from '../../src/protocol/actor/messages.js';
 import type { LogLevel } from '../../src/protocol/actor/settings.js';
 
 export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.error.fault);
 
-export class Recorder implements Publisher {
+export class Recorder implements BackendLink {
   /**
    * Everything that is published, in order: `put audio.clients 5`, `drop audio.clients 5`, `level`, `up`,
    * `connecting: why`.
@@ -38,6 +39,14 @@ export class Recorder implements Publisher {
     this.state = detail === undefined ? state : `${state}: ${detail}`;
     this.published.push(this.state);
     if (state === 'connecting') this.#texts.clear();
+  }
+
+  /** The operations that the actor has requested for. */
+  readonly requested: string[] = [];
+
+  async ask({ operation }: BridgeRequest): Promise<BridgeReply> {
+    this.requested.push(String(operation));
+    return { status: 202, body: '' };
   }
 
   log(level: LogLevel, message: string): void {

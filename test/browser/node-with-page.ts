@@ -125,6 +125,7 @@ export const ORDINARY = {
   audio: [
     put('audio.kind', '', 'pipewire'),
     put('audio.server', '', { kind: 'pipewire', default_sink: 'output-0', volume: 0.4, muted: false }),
+    put('audio.sleep', '', { active: false }),
     output(0, { state: 'running', volume: 0.42, card: 'hat', ...PORTS }),
     output(1, { description: 'Kitchen', muted: true, volume: 0.65, state: 'suspended' }),
     stream(10, { name: 'Nocturne in E-flat major', props: { 'application.process.id': '4711' } }),

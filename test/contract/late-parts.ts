@@ -6,7 +6,12 @@ import { spawnSync } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { HealthRecord, NodeRecord, PlayerRecord } from '../../src/protocol/actor/schemas.js';
+import type {
+  HealthRecord,
+  NodeRecord,
+  PlayerRecord,
+  SleepRecord,
+} from '../../src/protocol/actor/schemas.js';
 import { scriptedServer } from '../actors/audio/scripted-server.js';
 import { privateBus } from '../actors/bus/private-bus.js';
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
@@ -89,6 +94,15 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     await daemon.backend('audio', 'up');
     const network = await daemon.read('/audio/network');
     assert.deepEqual(network, { enabled: false, addresses: [], commands: [] });
+  },
+  'actors/audio/sleep': async ({ form }, t) => {
+    const { socketPath } = await scriptedServer(t);
+    const env = { PULSE_SERVER: `unix:${socketPath}` };
+    const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
+    await daemon.backend('audio', 'up');
+    const { status } = await daemon.post('/audio/sleep', { minutes: 30 });
+    const { active } = await daemon.read<SleepRecord>('/audio/sleep');
+    assert.deepEqual([status, active], [202, true]);
   },
   'actors/audio/group-keeper': async ({ form }, t) => {
     const sound = await scriptedServer(t);

@@ -9,6 +9,7 @@ export const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
   profile: { profile: 'output:hdmi-stereo' },
   balance: { balance: -0.2 },
   makeDefault: { move: true },
+  sleep: { minutes: 30, fade: 10 },
   move: { output: 'kitchen' },
   stopListening: { output: 'kitchen' },
   seek: { offset: -10_000_000 },

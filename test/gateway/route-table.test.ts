@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Check } from 'typebox/schema';
-import { ROUTES, type Route, Router } from '../../src/gateway/routes.js';
+import { methodsOf, ROUTES, type Route, Router } from '../../src/gateway/routes.js';
 import { type ParameterName, parametersOf } from '../../src/protocol/actor/parameters.js';
 import { BODIES, type BodyName } from '../../src/protocol/actor/schemas.js';
 import { without } from '../contract/access-rows.js';
@@ -114,6 +114,17 @@ const rows: [path: string, expected: string][] = [
 
 for (const [path, expected] of rows)
   test(`${JSON.stringify(path)} is ${expected}`, () => assert.equal(found(path), expected));
+
+test('a path that is read and changed has both methods, in whatever spelling', () => {
+  const methods = (path: string): string => {
+    const match = router.match(path);
+    return match.ok ? methodsOf(match.value) : match.error.fault;
+  };
+  assert.equal(methods('/audio/sleep'), 'GET, HEAD, POST, OPTIONS');
+  assert.equal(methods('//audio//sleep/'), 'GET, HEAD, POST, OPTIONS');
+  assert.equal(methods('/audio'), 'GET, HEAD, OPTIONS');
+  assert.equal(methods('/audio/sleep/stop'), 'POST, OPTIONS');
+});
 
 test('a path that no configuration has names no key', () => {
   const match = new Router(ROUTES, without('audio')).match('/nowhere');

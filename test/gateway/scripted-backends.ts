@@ -116,6 +116,7 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
     put('audio.outputs', '0', sink(0)),
     put('audio.outputs', '1', sink(1)),
     put('audio.clients', '7', stream(7)),
+    put('audio.sleep', '', { active: false }),
   ],
   systemd: [put('systemd.services', 'user/mpd.service', SERVICE)],
   power: [],

@@ -6,19 +6,20 @@ import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js'
 import { homeDirectory } from '../../host/user-directories.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
-import { success } from '../../protocol/actor/result.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
 import { VERSION } from '../../version.js';
 import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
-import { type Actor, actorThread, type Publisher } from '../runtime.js';
+import { type Actor, actorThread, type BackendLink, type Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
+import { DaemonCommands } from './daemon-commands.js';
 import { KnownOutputs } from './known-outputs.js';
 import { ListenPairs } from './listen-pairs.js';
 import { SoundPublisher } from './publisher.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
 import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
+import type { SoundCommand } from './setting-plan.js';
 import { SoundState } from './state.js';
 import { TIMING, type Timing } from './timing.js';
 import { Upkeep } from './upkeep.js';
@@ -52,7 +53,7 @@ export function attemptAfter(attempt: number, upMs: number | undefined, stableMs
 export class AudioBackend implements Actor<AudioCommand> {
   readonly #settings: AudioSettings;
   readonly #context: ServerContext;
-  readonly #publish: Publisher;
+  readonly #publish: BackendLink;
   readonly #log: Publisher['log'];
   readonly #clock: Clock;
   readonly #timers: Timers<'reconcile'>;
@@ -62,6 +63,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #knownOutputs: KnownOutputs;
   readonly #listenPairs: ListenPairs;
   readonly #cookiePaths: readonly string[];
+  readonly #own: DaemonCommands;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   #live: SoundConnection | undefined;
@@ -78,7 +80,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   constructor(
     settings: AudioSettings,
     context: ServerContext,
-    publish: Publisher,
+    publish: BackendLink,
     clock: Clock,
     timing: Timing = TIMING,
   ) {
@@ -94,24 +96,36 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#knownOutputs = new KnownOutputs(context, clock, this.#log);
     this.#listenPairs = new ListenPairs(settings.listen);
     this.#cookiePaths = cookiePaths(context.env, context.home);
+    this.#own = new DaemonCommands({
+      settings,
+      context,
+      state: this.#state,
+      clock,
+      node: publish,
+      cookiePaths: this.#cookiePaths,
+      commandMs: timing.commandMs,
+      run: (command) => this.#runNow(command),
+    });
     this.#running = this.#run();
   }
 
   async stop(): Promise<void> {
+    await this.#own.leave();
     this.#stop.abort();
     await this.#running;
     await this.#knownOutputs.settled();
   }
 
   async handle(command: AudioCommand): Promise<Answer> {
-    if (command.do === 'cookie') return this.#cookie();
-    if (this.#live !== undefined && this.#upkeep !== undefined) {
-      if (command.do === 'network') return this.#network(this.#live);
-      if (command.do === 'listen' || command.do === 'stop-listen') return this.#upkeep.listen(command);
-      return this.#live.executor.run(command);
+    if (command.do === 'cookie') return this.#own.cookie();
+    if (this.#live === undefined || this.#upkeep === undefined) {
+      const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
+      return failure('unavailable', detail);
     }
-    const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
-    return failure('unavailable', detail);
+    if (command.do === 'network') return this.#own.network(this.#live, this.#livePath);
+    if (command.do === 'sleep' || command.do === 'sleep/stop') return this.#own.sleep(command);
+    if (command.do === 'listen' || command.do === 'stop-listen') return this.#upkeep.listen(command);
+    return this.#live.executor.run(command);
   }
 
   watchLevels(isWatched: boolean): void {
@@ -273,16 +287,8 @@ export class AudioBackend implements Actor<AudioCommand> {
     return true;
   }
 
-  /** Rarely asked, so its parts are loaded when it is. */
-  async #network(live: SoundConnection): Promise<Answer> {
-    const { networkAnswer } = await import('./network.js');
-    return networkAnswer(live, this.#livePath, this.#settings, this.#timing.commandMs);
-  }
-
-  async #cookie(): Promise<Answer> {
-    const bytes = this.#settings.serveCookie ? await readCookie(this.#cookiePaths) : undefined;
-    if (bytes !== undefined) return success({ bytes });
-    return failure('no-cookie', 'There is no cookie file of the right size');
+  #runNow(command: SoundCommand): Promise<Answer> {
+    return this.#live?.executor.run(command) ?? Promise.resolve(failure('unavailable', 'Not connected'));
   }
 }
 

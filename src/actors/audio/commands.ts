@@ -134,10 +134,15 @@ function planKeepLimit(state: SoundState, record: KnownRecord<SinkInfo>): Settin
   return isAbove ? planVolume({ kind: 'sink', record }, state.limits.of(record.info)) : NOTHING;
 }
 
-/** A volume above the output's limit becomes the limit. */
-function planStartVolume(state: SoundState, record: KnownRecord<SinkInfo>, volume: number): SettingPlan {
+/** A volume above the output's limit, or above `unlimited` where it has none, becomes that. */
+function planOwnVolume(
+  state: SoundState,
+  record: KnownRecord<SinkInfo>,
+  volume: number,
+  unlimited: number,
+): SettingPlan {
   const target: CommandTarget = { kind: 'sink', record };
-  const most = state.limits.of(record.info) ?? 1;
+  const most = state.limits.of(record.info) ?? unlimited;
   return planWithoutVolume(state, target) ?? planVolume(target, Math.min(volume, most));
 }
 
@@ -170,7 +175,9 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
     if (command.do === 'port') return planPort(record.info, command.port);
     if (command.do === 'balance') return planBalance(state, record, command.balance);
     if (command.do === 'keep-limit') return planKeepLimit(state, record);
-    if (command.do === 'start-volume') return planStartVolume(state, record, command.volume);
+    if (command.do === 'start-volume') return planOwnVolume(state, record, command.volume, 1);
+    // The volume from before a fade may be above 100 %.
+    if (command.do === 'fade') return planOwnVolume(state, record, command.volume, Number.POSITIVE_INFINITY);
     return planDefault(state, record.info);
   }
   const { target: named } = command;
@@ -182,7 +189,7 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
 
 /** The sink whose volume, balance or mute a command changes; undefined if it changes none. */
 export function sinkOf(state: SoundState, command: SoundCommand): number | undefined {
-  const isOfOutput = command.do === 'keep-limit' || command.do === 'start-volume';
+  const isOfOutput = command.do === 'keep-limit' || command.do === 'start-volume' || command.do === 'fade';
   if (isOfOutput || (command.do === 'balance' && 'output' in command))
     return state.findSink(command.output)?.info.index;
   if (!('target' in command) || command.target.kind === 'input') return undefined;

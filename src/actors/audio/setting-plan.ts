@@ -23,17 +23,17 @@ export type Setting = {
 }[SettingName];
 
 /** Commands that do not become one request to the sound server. */
-type DaemonsOwn = 'cookie' | 'network' | ListenCommand['do'];
+type DaemonsOwn = 'cookie' | 'network' | 'sleep' | 'sleep/stop' | ListenCommand['do'];
 
 /**
- * The commands that the sound server carries out; the daemon itself answers `cookie`. By the other two the
- * daemon sets an output back that stands above its volume limit, and gives a new one its start volume; nobody
- * else sends them.
+ * The commands that the sound server carries out; the daemon itself answers the others. By the last three the
+ * daemon sets an output back that stands above its volume limit, gives a new one its start volume, and fades
+ * one; nobody else sends them.
  */
 export type SoundCommand =
   | Exclude<AudioCommand, { readonly do: DaemonsOwn }>
   | { readonly do: 'keep-limit'; readonly output: string }
-  | { readonly do: 'start-volume'; readonly output: string; readonly volume: number };
+  | { readonly do: 'start-volume' | 'fade'; readonly output: string; readonly volume: number };
 
 interface SetPlan {
   readonly kind: 'set';

@@ -18,6 +18,7 @@ import { playerName, topicLevel } from './topics.js';
 const WHOLE: readonly (readonly [topic: string, resource: Resource])[] = [
   ['audio/server', 'audio.server'],
   ['audio/clients', 'audio.clients'],
+  ['audio/sleep', 'audio.sleep'],
   ['upgrade', 'upgrade'],
   ['bluetooth', 'bluetooth'],
 ];

@@ -40,7 +40,7 @@ type Condition = readonly [topic: string, expression: string];
 
 /** How the keys of the entities begin that show a backend's records. */
 const KEYS: Partial<Readonly<Record<Backend, readonly string[]>>> = {
-  audio: ['output_', 'input_', 'card_', 'default_output'],
+  audio: ['output_', 'input_', 'card_', 'default_output', 'sleep'],
   systemd: ['unit_'],
   players: ['player_'],
   power: ['reboot', 'power_off'],
@@ -59,6 +59,7 @@ export function entitiesOf(node: DisplayedNode): Entities {
     ...outputsOf(branch).flatMap((output) => outputEntities(node, output)),
     ...inputsOf(branch).flatMap((input) => inputEntities(node, input)),
     ...defaultOutput(node),
+    ...sleepEntities(node),
     ...cardEntities(node),
     ...branch.records<ServiceRecord>('systemd.services').flatMap((service) => unitEntities(node, service)),
     ...playerEntities(node),
@@ -243,6 +244,42 @@ function defaultOutput(node: DisplayedNode): readonly Draft[] {
     json_attributes_template: STREAM_ATTRIBUTES,
   };
   return [select(node, what, labels, ['default_sink', 'output'], style)];
+}
+
+/** The minutes that are left as they were at the last change: nothing announces each of them. */
+const MINUTES_LEFT =
+  '(((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0) if value_json.active else 0)';
+
+/** Without control a time. */
+function sleepEntities({ topic, control, branch }: DisplayedNode): readonly Draft[] {
+  if (serverOf(branch) === undefined) return [];
+  const state_topic = `${topic}/audio/sleep`;
+  const icon = 'mdi:sleep';
+  if (!control) {
+    const value_template = ifJson(`value_json.until | default('${UNKNOWN}')`, UNKNOWN);
+    const fields = {
+      state_topic,
+      value_template,
+      icon,
+      device_class: 'timestamp',
+      entity_category: 'diagnostic',
+    };
+    return [['sleep', 'sensor', 'Sleep', fields]];
+  }
+  const set = { command_topic: `${state_topic}/set` };
+  const minutes = {
+    value_template: ifJson(MINUTES_LEFT, UNKNOWN),
+    command_template: '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}',
+    unit_of_measurement: 'min',
+    min: 0,
+    max: 720,
+    step: 1,
+    mode: 'box',
+  };
+  return [
+    ['sleep', 'number', 'Sleep', { state_topic, ...set, ...minutes, icon }],
+    ['sleep_stop', 'button', 'Sleep stop', { ...set, payload_press: 'stop', icon: 'mdi:sleep-off' }],
+  ];
 }
 
 function cardEntities(node: DisplayedNode): readonly Draft[] {

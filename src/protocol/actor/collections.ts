@@ -19,6 +19,7 @@ export const EVENTS = {
   'audio.input.removed': 'Inputs',
   'audio.card.updated': 'Cards',
   'audio.card.removed': 'Cards',
+  'audio.sleep': 'Sleep',
   'audio.level': 'AudioLevel',
   'power.action': 'PowerAction',
   'upgrade.info': 'UpgradeInfo',
@@ -103,6 +104,8 @@ const COLLECTIONS = {
   'audio.cards': ofSound('audio.card'),
   /** Keyed by sink input index. */
   'audio.clients': ofSound('audio'),
+  /** One record, key ''. */
+  'audio.sleep': { backend: 'audio', updated: 'audio.sleep' },
   /** Keyed by scope, slash, configured unit name; ranked by position in the whitelist. */
   'systemd.services': { backend: 'systemd', updated: 'service.updated' },
   'power.action': { backend: 'power', updated: 'power.action', keeps: 'each' },
@@ -196,6 +199,7 @@ export const RESOURCES = {
   'audio.inputs': list('audio', 'audio.inputs'),
   'audio.clients': list('audio', 'audio.clients'),
   'audio.cards': list('audio', 'audio.cards'),
+  'audio.sleep': single('audio', 'audio.sleep'),
   services: list('systemd', 'systemd.services'),
   upgrade: single('upgrade', 'upgrade'),
   bluetooth: single('bluetooth', 'bluetooth'),

@@ -47,7 +47,7 @@ export type ActorItem =
    * no records yet.
    */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
-  /** From a bridge. */
+  /** From a bridge, or from a backend that needs an operation of another one. */
   | ({ readonly kind: 'ask'; readonly id: number } & BridgeRequest);
 
 export type LogFields = Readonly<Record<string, string | number | boolean>>;

@@ -205,6 +205,8 @@ const outputTarget = ({ output: ref }: ParamsOf<typeof OUTPUT>): AudioTarget => 
 const inputTarget = ({ input: ref }: ParamsOf<typeof INPUT>): AudioTarget => ({ kind: 'input', ref });
 const clientTarget = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kind: 'client', ref });
 
+const SLEEP_TOPIC = 'audio/sleep';
+
 const BLUETOOTH = '/bluetooth';
 const UNIT = '/services/{scope}/{unit}';
 /** RUN starts or stops something, which a newer command replaces; ENABLED is a unit file's state. */
@@ -323,6 +325,23 @@ const TABLE = {
     body: 'move',
     mqtt: [member('output')],
     command: ({ sink: client }, { output }) => ({ do: 'move', client, output: String(output) }),
+  }),
+  sleep: published('/audio/sleep', 'When the music ends', 'Sleep'),
+  startSleep: post(
+    'audio',
+    '/audio',
+    'sleep',
+    'Lets the music end: fades the default output, and pauses all players',
+    {
+      body: 'sleep',
+      mqtt: [
+        { by: 'member', name: 'minutes', topic: SLEEP_TOPIC, sets: 'sleep' },
+        { by: 'member', name: 'fade', topic: SLEEP_TOPIC, sets: 'sleep' },
+      ],
+    },
+  ),
+  stopSleep: post('audio', '/audio', 'sleep/stop', 'Lets the music go on', {
+    mqtt: [{ by: 'word', name: 'stop', topic: SLEEP_TOPIC, sets: 'sleep' }],
   }),
   network: read('/audio/network', 'How other machines play on this node', 'Network', {
     kind: 'text',

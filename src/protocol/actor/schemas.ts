@@ -208,6 +208,12 @@ export const NetworkRecord = closed({
   ),
 });
 
+export const SleepRecord = closed({
+  active: Type.Boolean({ description: 'the music will end, or ends now' }),
+  until: Type.Optional(Type.String({ format: 'date-time', description: 'when the fade begins' })),
+  fade: Type.Optional(Type.Number({ minimum: 0, maximum: 120, description: 'seconds' })),
+});
+
 export const AudioRecord = closed({
   kind: SoundServerKind,
   server: AudioServerRecord,
@@ -365,6 +371,10 @@ export const BODIES = {
   makeDefault: closed({
     move: Type.Optional(Type.Boolean({ description: 'also moves all streams there' })),
   }),
+  sleep: closed({
+    minutes: Type.Number({ minimum: 1, maximum: 720 }),
+    fade: Type.Optional(Type.Number({ minimum: 0, maximum: 120, description: 'seconds; 20 by default' })),
+  }),
   move: closed({ output: Type.Union([Name, Type.Integer({ minimum: 0 })]) }),
   stopListening: closed({ output: Type.Optional(Type.Union([Name, Type.Integer({ minimum: 0 })])) }),
   seek: closed({ offset: Type.Integer({ ...EXACT, description: 'microseconds' }) }),
@@ -415,6 +425,7 @@ export const COMPONENTS = {
   Cards: Type.Array(CardRecord),
   Client: ClientRecord,
   Clients: Type.Array(ClientRecord),
+  Sleep: SleepRecord,
   Network: NetworkRecord,
   AudioLevel: closed({ outputs: Type.Array(AudioLevel) }),
   Power: PowerRecord,
@@ -450,6 +461,7 @@ export const COMPONENTS = {
 
 export type BackendUpdateRecord = Static<typeof BackendUpdateRecord>;
 export type ServerRecord = Static<typeof ServerRecord>;
+export type SleepRecord = Static<typeof SleepRecord>;
 export type HealthRecord = Static<typeof HealthRecord>;
 export type ServiceRecord = Static<typeof ServiceRecord>;
 export type LogEntryRecord = Static<typeof LogEntryRecord>;

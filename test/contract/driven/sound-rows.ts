@@ -9,10 +9,12 @@ import type {
   ClientRecord,
   NetworkRecord,
   OutputRecord,
+  SleepRecord,
 } from '../../../src/protocol/actor/schemas.js';
+import { ScriptedPlayer } from '../../actors/players/scripted-player.js';
 import { freePort } from '../../tools/free-port.js';
 import { until } from '../../until.js';
-import { COOKIE, type House } from './house.js';
+import { COOKIE, HASTENED_SLEEP_MINUTES, type House, text, wasCalled } from './house.js';
 import type { Row } from './row.js';
 
 const outputOf = async ({ house }: House, name: string): Promise<OutputRecord> => {
@@ -54,6 +56,28 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain }) => {
       assert.equal((await house.send('GET', '/audio/cookie')).text, COOKIE);
       assert.equal(await plain.status('/audio/cookie'), 404);
+    },
+  },
+  {
+    drives: ['operation sleep', 'operation startSleep', 'operation stopSleep', 'event audio.sleep'],
+    title: 'the music ends at a time, with all players, unless that is stopped',
+    run: async ({ house, userBus, ending, bare }) => {
+      const isActive = (expected: boolean) =>
+        house.becomes<SleepRecord>('/audio/sleep', ({ active }) => active === expected);
+      await house.post('/audio/sleep', { minutes: 30 });
+      await isActive(true);
+      await house.event('audio.sleep', (data) => data.includes('"fade":20'));
+      await house.post('/audio/sleep/stop');
+      await isActive(false);
+      const player = await ScriptedPlayer.start(ending, userBus, 'lullaby', {
+        PlaybackStatus: text('Playing'),
+      });
+      await house.becomes<readonly unknown[]>('/players', ({ length }) => length === 1);
+      await house.post('/audio/sleep', { minutes: HASTENED_SLEEP_MINUTES });
+      await isActive(false);
+      wasCalled(player, 'Pause');
+      player.leave();
+      assert.equal(await bare.status('/audio/sleep'), 404);
     },
   },
   {

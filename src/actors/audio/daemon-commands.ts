@@ -1,0 +1,85 @@
+// Answers the commands that the daemon carries out itself, and not the sound server: the cookie, the network,
+// the sleep. What is rarely used is loaded with its first use.
+
+import { join } from 'node:path';
+import type { Clock } from '../../host/clock.js';
+import { runtimeDirectory } from '../../host/user-directories.js';
+import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
+import { success } from '../../protocol/actor/result.js';
+import type { AudioSettings } from '../../protocol/actor/settings.js';
+import { fileIdentity } from '../path-watch.js';
+import type { BackendLink } from '../runtime.js';
+import type { SoundConnection } from './connection.js';
+import type { ServerContext } from './server-address.js';
+import { readCookie } from './server-files.js';
+import type { SoundCommand } from './setting-plan.js';
+import type { Sleep } from './sleep.js';
+import type { SoundState } from './state.js';
+
+interface DaemonCommandParts {
+  readonly settings: AudioSettings;
+  readonly context: ServerContext;
+  readonly state: SoundState;
+  readonly clock: Clock;
+  readonly node: BackendLink;
+  readonly cookiePaths: readonly string[];
+  readonly commandMs: number;
+  /** Has the sound server carry out a command, on whatever connection there is then. */
+  readonly run: (command: SoundCommand) => Promise<Answer>;
+}
+
+type SleepCommand = Extract<AudioCommand, { readonly do: 'sleep' | 'sleep/stop' }>;
+
+export class DaemonCommands {
+  readonly #parts: DaemonCommandParts;
+  readonly #sleepPath: string;
+  /** Loaded with the first sleep, or where an earlier process has left one. */
+  #sleep: Promise<Sleep> | undefined;
+
+  constructor(parts: DaemonCommandParts) {
+    const { context, node } = parts;
+    this.#parts = parts;
+    this.#sleepPath = join(runtimeDirectory(context.env, context.uid), 'tonearm/sleep.json');
+    if (fileIdentity(this.#sleepPath) === undefined) node.put('audio.sleep', '', '{"active":false}');
+    else void this.#loadSleep();
+  }
+
+  async cookie(): Promise<Answer> {
+    const { settings, cookiePaths } = this.#parts;
+    const bytes = settings.serveCookie ? await readCookie(cookiePaths) : undefined;
+    if (bytes !== undefined) return success({ bytes });
+    return failure('no-cookie', 'There is no cookie file of the right size');
+  }
+
+  /** `path` is the socket of the connection. */
+  async network(live: SoundConnection, path: string): Promise<Answer> {
+    const { settings, commandMs } = this.#parts;
+    const { networkAnswer } = await import('./network.js');
+    return networkAnswer(live, path, settings, commandMs);
+  }
+
+  async sleep(command: SleepCommand): Promise<Answer> {
+    const sleep = await this.#loadSleep();
+    return command.do === 'sleep' ? sleep.start(command.minutes, command.fade) : sleep.stop();
+  }
+
+  /** To be called when the service ends, while there may be a connection. */
+  async leave(): Promise<void> {
+    const sleep = await this.#sleep;
+    await sleep?.leave();
+  }
+
+  #loadSleep(): Promise<Sleep> {
+    this.#sleep ??= this.#newSleep();
+    return this.#sleep;
+  }
+
+  async #newSleep(): Promise<Sleep> {
+    const { state, clock, node, run } = this.#parts;
+    const { Sleep } = await import('./sleep.js');
+    const sleep = new Sleep({ path: this.#sleepPath, state, clock, node, run });
+    await sleep.recall();
+    return sleep;
+  }
+}
