@@ -11,6 +11,7 @@ import { Outputs } from './outputs.js';
 import { Away, useGrowing } from './parts.js';
 import { Players } from './players.js';
 import { Services } from './services.js';
+import { SleepMoon } from './sleep.js';
 import { Streams } from './streams.js';
 import { System } from './system.js';
 import { UpgradeCard, useSteps } from './upgrade.js';
@@ -48,6 +49,7 @@ function Now(state: NodeState) {
     <>
       {state.players.size > 0 ? <Players {...state} /> : <CurrentStreams {...state} />}
       {away === undefined ? null : <Away what={translate('backend_players')} {...away} />}
+      <SleepMoon {...state} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 // Fades an output to silence, and puts its volume back when nothing sounds there any more. A hand on the
 // volume ends that: what somebody sets stays.
 
-import type { Clock } from '../../host/clock.js';
+import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { fractionOf, loudestOf } from '../../protocol/pulse/volume.js';
@@ -33,6 +33,7 @@ const volumeOf = ({ volume }: SinkInfo): number => fractionOf(loudestOf(volume))
 
 export class Fade {
   readonly #context: FadeContext;
+  readonly #timers: Timers<'wait'>;
   /** It outlives a connection, which the index does not. */
   readonly #name: string;
   readonly #before: number;
@@ -42,6 +43,7 @@ export class Fade {
 
   constructor(context: FadeContext, sink: SinkInfo) {
     this.#context = context;
+    this.#timers = new Timers(context.clock);
     this.#name = sink.name;
     this.#before = volumeOf(sink);
     this.#expected = this.#before;
@@ -73,6 +75,12 @@ export class Fade {
     }
   }
 
+  /** To be called when the service ends: what waits never resolves. */
+  end(): void {
+    this.isOver = true;
+    this.#timers.cancelAll();
+  }
+
   async #step(volume: number): Promise<void> {
     const sink = this.#sink();
     this.#endByHand(sink);
@@ -93,6 +101,6 @@ export class Fade {
   }
 
   #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#context.clock.after(ms, resolve));
+    return new Promise((resolve) => this.#timers.set('wait', ms, resolve));
   }
 }

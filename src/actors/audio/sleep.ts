@@ -8,6 +8,7 @@ import type { SleepRecord } from '../../protocol/actor/schemas.js';
 import type { BackendLink } from '../runtime.js';
 import { codeOf, inTime, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
+import { inTurn } from '../turns.js';
 import { type Fade, type FadeContext, fadeOf } from './fade.js';
 
 const FILE_MAX_BYTES = 4096;
@@ -37,7 +38,9 @@ interface Plan {
 
 export class Sleep {
   readonly #context: SleepContext;
-  readonly #timers: Timers<'end'>;
+  readonly #timers: Timers<'end' | 'faded'>;
+  /** The last one must be the one that stays. */
+  readonly #inTurn = inTurn();
   #plan: Plan | undefined;
   /** The fade of the last end, which may still wait for silence. */
   #fade: Fade | undefined;
@@ -80,6 +83,7 @@ export class Sleep {
   /** To be called when the service ends: the next process fades again. */
   async leave(): Promise<void> {
     await within(this.#context.clock, LEAVE_MAX_MS, this.#abort());
+    this.#fade?.end();
   }
 
   #begin(plan: Plan, ms: number): void {
@@ -89,7 +93,6 @@ export class Sleep {
   }
 
   async #end(plan: Plan): Promise<void> {
-    const { clock } = this.#context;
     // One that still waits for silence has faded already.
     const isSilent = this.#fade?.isOver === false;
     const fade = isSilent ? undefined : fadeOf(this.#context);
@@ -97,7 +100,7 @@ export class Sleep {
     if (!isSilent) this.#fade = fade;
     this.#isFading = fade !== undefined;
     // A hand on the volume ends the fade, and not the sleep.
-    const lasts = new Promise<void>((resolve) => clock.after(fadeMs, resolve));
+    const lasts = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
     if (fadeMs > 0) await Promise.all([fade?.down(fadeMs), lasts]);
     if (this.#plan !== plan) return;
     this.#isFading = false;
@@ -126,8 +129,8 @@ export class Sleep {
 
   async #over(): Promise<void> {
     this.#plan = undefined;
-    this.#publish();
     await this.#keep(undefined);
+    this.#publish();
   }
 
   #publish(): void {
@@ -142,7 +145,9 @@ export class Sleep {
   /** Undefined takes the file away. */
   async #keep(text: string | undefined): Promise<void> {
     const { clock, path, node } = this.#context;
-    const done = text === undefined ? rm(path, { force: true }) : writeWhole(path, text);
+    const done = this.#inTurn(() =>
+      text === undefined ? rm(path, { force: true }) : writeWhole(path, text),
+    );
     const logged = done.catch((error: unknown) =>
       node.log('warn', 'a restart will not know of the sleep', { path, why: codeOf(error) }),
     );
