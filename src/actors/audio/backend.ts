@@ -19,7 +19,6 @@ import { ListenPairs } from './listen-pairs.js';
 import { SoundPublisher } from './publisher.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
 import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
-import type { SoundCommand } from './setting-plan.js';
 import { SoundState } from './state.js';
 import { TIMING, type Timing } from './timing.js';
 import { Upkeep } from './upkeep.js';
@@ -104,7 +103,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       node: publish,
       cookiePaths: this.#cookiePaths,
       commandMs: timing.commandMs,
-      run: (command) => this.#runNow(command),
+      live: () => this.#live,
     });
     this.#running = this.#run();
   }
@@ -285,10 +284,6 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#patienceRounds = Math.min(this.#patienceRounds * 2, PATIENCE_MAX_ROUNDS);
     this.#roundsWithoutDefault = 0;
     return true;
-  }
-
-  #runNow(command: SoundCommand): Promise<Answer> {
-    return this.#live?.executor.run(command) ?? Promise.resolve(failure('unavailable', 'Not connected'));
   }
 }
 

@@ -25,8 +25,8 @@ interface DaemonCommandParts {
   readonly node: BackendLink;
   readonly cookiePaths: readonly string[];
   readonly commandMs: number;
-  /** Has the sound server carry out a command, on whatever connection there is then. */
-  readonly run: (command: SoundCommand) => Promise<Answer>;
+  /** Undefined while there is no connection. */
+  readonly live: () => SoundConnection | undefined;
 }
 
 type SleepCommand = Extract<AudioCommand, { readonly do: 'sleep' | 'sleep/stop' }>;
@@ -75,10 +75,20 @@ export class DaemonCommands {
     return this.#sleep;
   }
 
+  async #run(command: SoundCommand): Promise<Answer> {
+    return this.#parts.live()?.executor.run(command) ?? failure('unavailable', 'Not connected');
+  }
+
   async #newSleep(): Promise<Sleep> {
-    const { state, clock, node, run } = this.#parts;
+    const { state, clock, node } = this.#parts;
     const { Sleep } = await import('./sleep.js');
-    const sleep = new Sleep({ path: this.#sleepPath, state, clock, node, run });
+    const sleep = new Sleep({
+      path: this.#sleepPath,
+      state,
+      clock,
+      node,
+      run: (command) => this.#run(command),
+    });
     await sleep.recall();
     return sleep;
   }
