@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
-import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
+import { type BackendHealth, CHILD_NAMES, type ChildName, OUTER_NAMES } from '../protocol/actor/backends.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import type { EventHub } from './events/hub.js';
 import type { ListeningState } from './listening.js';
@@ -62,19 +62,16 @@ export function serverRecord(
     os_version: node.osVersion,
     api_sw: 'tonearm',
     api_version: version,
-    backends: {
-      bluetooth: settings.bluetooth.enabled,
-      mpris: settings.players.enabled,
-      power: settings.power.enabled,
-      pulseaudio: settings.audio.enabled,
-      systemd: settings.systemd.enabled,
-      upgrade: settings.upgrade.enabled,
-      zeroconf: settings.discovery.enabled,
-      mqtt: settings.mqtt.enabled,
-    },
+    backends: enabledBackends(settings),
     volume_step: settings.api.ui.volumeStep / 100,
     control: mayChange,
   };
+}
+
+function enabledBackends(settings: RouteSettings): ServerRecord['backends'] {
+  const rows = CHILD_NAMES.map((child) => [OUTER_NAMES[child].server, settings[child].enabled] as const);
+  // The names are those of the table, which the type of `fromEntries` does not tell.
+  return Object.fromEntries(rows) as ServerRecord['backends'];
 }
 
 interface HealthFacts {

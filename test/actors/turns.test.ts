@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { inTurn, shared } from '../../src/actors/turns.js';
+import { SharedWork, Turns } from '../../src/actors/turns.js';
 
 /** Work that waits; `end` lets the oldest that has begun end. */
-function work() {
+function openWork() {
   const begun: ((value: string) => void)[] = [];
   const run = () => new Promise<string>((resolve) => begun.push(resolve));
   const end = async (value: string) => {
@@ -17,11 +17,11 @@ function work() {
 }
 
 test('a step begins when the one before has ended, also by a failure', async () => {
-  const { begun, run, end } = work();
-  const next = inTurn();
-  const failed = next(() => Promise.reject(new Error('no')));
-  const first = next(run);
-  const second = next(run);
+  const { begun, run, end } = openWork();
+  const turns = new Turns();
+  const failed = turns.run(() => Promise.reject(new Error('no')));
+  const first = turns.run(run);
+  const second = turns.run(run);
   await assert.rejects(failed, /no/);
   await turn();
   assert.equal(begun.length, 1);
@@ -32,14 +32,14 @@ test('a step begins when the one before has ended, also by a failure', async () 
 });
 
 test('all calls during a run share the next run, and a run that has ended is shared with nobody', async () => {
-  const { begun, run, end } = work();
-  const ask = shared(run);
-  const requests = [ask(), ask(), ask()];
+  const { begun, run, end } = openWork();
+  const work = new SharedWork(run);
+  const requests = [work.run(), work.run(), work.run()];
   assert.equal(begun.length, 1);
   await end('one');
   assert.equal(begun.length, 1);
   await end('two');
   assert.deepEqual(await Promise.all(requests), ['one', 'two', 'two']);
-  void ask();
+  void work.run();
   assert.equal(begun.length, 1);
 });

@@ -118,6 +118,7 @@ describe('every route with every backend', () => {
     ['/services/system/a/stop', undefined, systemd({ do: 'stop', scope: 'system', unit: 'a' })],
     ['/power/power_off', undefined, power({ do: 'poweroff' })],
     ['/power/reboot', undefined, power({ do: 'reboot' })],
+    ['/players/pause', undefined, players({ do: 'pause_all' })],
     ...(['play', 'pause', 'play_pause', 'stop', 'next', 'previous'] as const).map((verb): Mutation => {
       return [`/players/mpv.instance123/${verb}`, undefined, players({ do: verb, ...player })];
     }),

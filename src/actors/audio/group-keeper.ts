@@ -7,7 +7,7 @@ import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/comma
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
-import { shared } from '../turns.js';
+import { SharedWork } from '../turns.js';
 import {
   type GroupStep,
   type Groups,
@@ -72,11 +72,11 @@ export class GroupKeeper {
   #keepAfter(ms: number): void {
     this.#timers.set('keep', ms, () => {
       this.#latest = undefined;
-      void this.#keep();
+      void this.#keep.run();
     });
   }
 
-  readonly #keep = shared(async () => {
+  readonly #keep = new SharedWork(async () => {
     const observed = await this.#observe();
     if (observed === undefined) return;
     const { groups, remark } = this.#context;

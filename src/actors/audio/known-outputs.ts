@@ -7,7 +7,7 @@ import { runtimeDirectory } from '../../host/user-directories.js';
 import type { Publisher } from '../runtime.js';
 import { codeOf, inTime, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
-import { shared } from '../turns.js';
+import { SharedWork } from '../turns.js';
 import type { ServerContext } from './server-address.js';
 
 /** The names of the longest ago are forgotten first. */
@@ -52,7 +52,7 @@ export class KnownOutputs {
     for (const name of fresh) this.#names.add(name);
     const [...known] = this.#names;
     for (const name of known.slice(0, -NAMES_MAX)) this.#names.delete(name);
-    this.#writing = this.#write();
+    this.#writing = this.#write.run();
   }
 
   /** Resolves when what was added is in the file, or cannot be. */
@@ -69,7 +69,7 @@ export class KnownOutputs {
     this.#names = new Set(Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []);
   }
 
-  readonly #write = shared(async () => {
+  readonly #write = new SharedWork(async () => {
     const text = JSON.stringify({ cookie: this.#cookie, names: [...this.#names] });
     try {
       await writeWhole(this.#path, `${text}\n`);

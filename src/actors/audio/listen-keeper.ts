@@ -8,7 +8,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { RequestError } from '../../protocol/pulse/outcome.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
-import { inTurn } from '../turns.js';
+import { Turns } from '../turns.js';
 import type { Ask } from './group-keeper.js';
 import { isSameModule } from './group-modules.js';
 import {
@@ -48,7 +48,7 @@ export interface ListenContext {
 export class ListenKeeper {
   readonly #context: ListenContext;
   readonly #timers: Timers<'keep'>;
-  readonly #inTurn = inTurn();
+  readonly #turns = new Turns();
   #tries = 0;
   #hasEnded = false;
 
@@ -73,16 +73,16 @@ export class ListenKeeper {
 
   /** `input` and `output` are ids or names. */
   listen(input: string, output: string): Promise<Answer> {
-    return this.#inTurn(() => this.#begin(input, output));
+    return this.#turns.run(() => this.#begin(input, output));
   }
 
   /** Without `output` it ends everywhere. */
   stop(input: string, output: string | undefined): Promise<Answer> {
-    return this.#inTurn(() => this.#stopPairs(input, output));
+    return this.#turns.run(() => this.#stopPairs(input, output));
   }
 
   #keepAfter(ms: number): void {
-    this.#timers.set('keep', ms, () => void this.#inTurn(() => this.#keep()));
+    this.#timers.set('keep', ms, () => void this.#turns.run(() => this.#keep()));
   }
 
   async #keep(): Promise<void> {

@@ -6,7 +6,7 @@ import { type AdapterVerb, type Answer, type DeviceVerb, DONE } from '../../prot
 import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
-import { inTurn } from '../turns.js';
+import { Turns } from '../turns.js';
 import { blockerOf, isError, refusedBy, setAdapter } from './bluez.js';
 import { Connecting, type ConnectingParts } from './connecting.js';
 import type { Adapter, Device } from './objects.js';
@@ -36,7 +36,7 @@ export class AdapterCommands {
   readonly #pairing: Pairing;
   readonly #connecting: Connecting;
   readonly #timers: Timers<'pairing' | 'scan'>;
-  readonly #inTurn = inTurn();
+  readonly #turns = new Turns();
 
   constructor(parts: AdapterCommandParts) {
     this.#parts = parts;
@@ -63,7 +63,7 @@ export class AdapterCommands {
 
   /** Takes over a new adapter, and closes it: no device may find it or pair with it yet. */
   begin({ path, Discoverable, Pairable }: Adapter, powerOn: boolean): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
       const answer = powerOn ? await this.#power(path, true) : DONE;
       if (!answer.ok)
@@ -83,7 +83,7 @@ export class AdapterCommands {
       'scan/stop': () => this.#stopScan(adapter.path),
     };
     const latest = this.#parts.clock.monotonic() + TURN_MAX_MS;
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       // The client got a timeout by now, and may have sent another command.
       if (this.#parts.clock.monotonic() > latest)
         return failure('timeout', 'The commands before this one took too long');
@@ -93,7 +93,7 @@ export class AdapterCommands {
 
   /** Switches the adapter off, if that is still due when its turn comes. */
   switchOffIf({ path }: Adapter, isDue: () => boolean): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       if (!isDue()) return;
       await this.#power(path, false);
       this.#parts.changed();
@@ -175,7 +175,7 @@ export class AdapterCommands {
   /** To be called when the daemon ends: no device is to find the node any more. */
   async leave({ path }: Adapter, withinMs: number): Promise<void> {
     this.#timers.cancelAll();
-    const left = this.#inTurn(async () => {
+    const left = this.#turns.run(async () => {
       // A command before this one may have set them again.
       this.#timers.cancelAll();
       if (this.#pairing.isActive) await this.#pairing.end(path);
@@ -213,7 +213,7 @@ export class AdapterCommands {
 
   /** Ends pairing mode, if that is still right when its turn comes. */
   #endPairingIf(adapter: Adapter, isOver: () => boolean): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       if (!isOver()) return;
       await this.#stopPairing(adapter);
       this.#parts.changed();
@@ -245,7 +245,7 @@ export class AdapterCommands {
   }
 
   #scanIsOver(path: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       // An earlier command in the queue has prolonged the scan.
       if (this.#timers.has('scan')) return;
       await this.#endScan(path);

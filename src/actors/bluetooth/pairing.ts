@@ -15,7 +15,7 @@ import {
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { CallVerdict } from '../bus/bus.js';
 import { type BusResult, CLOSED } from '../bus/fault.js';
-import { inTurn } from '../turns.js';
+import { Turns } from '../turns.js';
 import { type BluezParts, isError, setAdapter } from './bluez.js';
 import type { Adapter, Device } from './objects.js';
 
@@ -26,7 +26,7 @@ const DONE: BusResult<undefined> = success(undefined);
 export class Pairing {
   readonly #parts: BluezParts;
   /** Registrations of the agent and their ends. */
-  readonly #inTurn = inTurn();
+  readonly #turns = new Turns();
   #holders = 0;
   /** `unknown`: BlueZ has not confirmed it. It may have the agent all the same, or get the request late. */
   #agent: 'none' | 'unknown' | 'registered' = 'none';
@@ -56,7 +56,7 @@ export class Pairing {
   holdAgent(): Promise<BusResult<undefined>> {
     const { bluez } = this.#parts;
     this.#holders += 1;
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       if (this.#agent === 'registered') return DONE;
       this.#agent = 'unknown';
       const deaths = this.#bluezDeaths;
@@ -71,7 +71,7 @@ export class Pairing {
 
   releaseAgent(): void {
     this.#holders -= 1;
-    void this.#inTurn(async () => {
+    void this.#turns.run(async () => {
       if (this.#holders > 0 || this.#agent === 'none') return;
       this.#agent = 'none';
       await this.#parts.bluez(BLUEZ_METHODS.unregisterAgent, [AGENT_PATH]);

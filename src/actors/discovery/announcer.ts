@@ -19,7 +19,7 @@ import { VERSION } from '../../version.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, sentence } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
-import { shared } from '../turns.js';
+import { SharedWork } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
 import { announcedOn, type Interfaces, type Place, placesOf } from './places.js';
 
@@ -73,7 +73,7 @@ export class Announcer {
   #collisions = 0;
   /** A change has come since the last round began. */
   #isDue = false;
-  readonly #rounds = shared(async () => {
+  readonly #rounds = new SharedWork(async () => {
     this.#isDue = false;
     const round = await this.#round();
     if (round.ok) return;
@@ -153,7 +153,7 @@ export class Announcer {
 
   #requestRound(): void {
     this.#isDue = true;
-    void this.#rounds();
+    void this.#rounds.run();
   }
 
   /** Done on success, and also if a signal will start the next round. */

@@ -13,7 +13,7 @@ import { success } from '../../protocol/actor/result.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
 import { percentDecoded } from '../text.js';
-import { inTurn } from '../turns.js';
+import { Turns } from '../turns.js';
 import { isDataUrl } from './metadata.js';
 import type { Player } from './player.js';
 
@@ -45,7 +45,7 @@ export class CoverReader {
   readonly #clock: Clock;
   /** Undefined if clients are sent to covers on the web. */
   readonly #web: WebCovers | undefined;
-  readonly #inTurn = inTurn();
+  readonly #turns = new Turns();
   /** Requests whose cover is being read, or waits for its turn. */
   #waiting = 0;
 
@@ -71,9 +71,11 @@ export class CoverReader {
     const late = failure('timeout', 'The cover cannot be read now');
     if (this.#waiting >= WAITING_MAX) return late;
     this.#waiting += 1;
-    const reading = this.#inTurn(() => this.#read(player, artUrl, cachedTag)).finally(() => {
-      this.#waiting -= 1;
-    });
+    const reading = this.#turns
+      .run(() => this.#read(player, artUrl, cachedTag))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
     return (await within(this.#clock, ANSWER_MAX_MS, reading)) ?? late;
   }
 

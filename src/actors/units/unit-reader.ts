@@ -17,7 +17,7 @@ import {
 } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, isAbsence, sentence } from '../bus/fault.js';
-import { shared } from '../turns.js';
+import { SharedWork } from '../turns.js';
 import type { FileReading, UnitTable } from './facts.js';
 
 /** A bus of either kind. These calls change nothing, and TypeScript allows no others here. */
@@ -147,11 +147,11 @@ export class UnitReader {
 
 /** Some units at a time. Calls for one unit that come while it is read share the next reading. */
 function inGroups(allNames: readonly string[], read: ReadUnit): ReadUnits {
-  const readings = new Map(allNames.map((name) => [name, shared(() => read(name))]));
+  const readings = new Map(allNames.map((name) => [name, new SharedWork(() => read(name))]));
   return async (names) => {
     for (let at = 0; at < names.length; at += READINGS_AT_ONCE) {
       const group = names.slice(at, at + READINGS_AT_ONCE);
-      const results = await Promise.all(group.map((name) => readings.get(name)?.()));
+      const results = await Promise.all(group.map((name) => readings.get(name)?.run()));
       const failure = results.find((result) => result?.ok === false);
       if (failure !== undefined) return failure;
     }

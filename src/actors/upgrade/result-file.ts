@@ -5,7 +5,7 @@ import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { PathWatch } from '../path-watch.js';
 import { inTime, LATE, readSmallFile } from '../small-file.js';
-import { shared } from '../turns.js';
+import { SharedWork } from '../turns.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
@@ -23,6 +23,7 @@ export class ResultFile {
   readonly #path: string;
   readonly #onResult: (result: ResultReading) => void;
   readonly #clock: Clock;
+  readonly #readings = new SharedWork(() => this.#readOnce());
   #watch: PathWatch | undefined;
   #isStopped = false;
 
@@ -33,7 +34,9 @@ export class ResultFile {
   }
 
   /** Resolves when the file has been read in its present state, which may be never. */
-  readonly read = shared(() => this.#readOnce());
+  read(): Promise<void> {
+    return this.#readings.run();
+  }
 
   stop(): void {
     this.#isStopped = true;

@@ -2,7 +2,7 @@
 // ends a silent run of the socket. publisher.ts decides what is published.
 
 import { type Clock, Timers } from '../../host/clock.js';
-import { inTurn } from '../turns.js';
+import { Turns } from '../turns.js';
 import type { RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
 import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, type RunInput } from './run.js';
@@ -32,7 +32,7 @@ export class RunKeeper {
   /** Monotonic: older connections belong to a systemd run that is over. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   /** The lines of all connections are applied one after the other. Each connection waits for its own. */
-  readonly #inTurn = inTurn();
+  readonly #turns = new Turns();
   #connections = 0;
   #stopped = false;
 
@@ -92,7 +92,7 @@ export class RunKeeper {
   /** Applies a valid line, and resolves then. `sinceMs`: when its connection was accepted, monotonic. */
   line(content: ProgressEvent, sinceMs: number): Promise<void> {
     const atMs = this.#clock.monotonic();
-    return this.#inTurn(() => this.#apply(content, sinceMs, atMs));
+    return this.#turns.run(() => this.#apply(content, sinceMs, atMs));
   }
 
   connections(count: number): void {

@@ -4,7 +4,7 @@
 import { type Clock, Timers, within } from '../../host/clock.js';
 import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
-import { shared } from '../turns.js';
+import { SharedWork } from '../turns.js';
 import { publishedRun, type RunRecord } from './run.js';
 
 /**
@@ -81,10 +81,10 @@ export class RunStore {
   }
 
   #beginWrite(): void {
-    this.#writing = this.#write();
+    this.#writing = this.#write.run();
   }
 
-  readonly #write = shared(async () => {
+  readonly #write = new SharedWork(async () => {
     this.#timers.cancelAll();
     try {
       await writeWhole(this.#path, this.#text);

@@ -1,6 +1,6 @@
 // Parses the query of `GET /events` (docs/events.md, "Query") and the Last-Event-ID header. Pure.
 
-import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
+import { CHILD_NAMES, type ChildName, OUTER_NAMES } from '../../protocol/actor/backends.js';
 import { EVENTS, LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { type Filter, filterOf } from './frames.js';
@@ -42,8 +42,8 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<E
   const isAll = types === undefined && backends === undefined;
   const filter = filterOf((type, backend) => {
     const isNamed = types?.includes(type) === true;
-    const isOf = backends?.includes(backend) || backends?.includes(BACKEND_ALIASES[backend] ?? '');
-    const isSelected = isNamed || (type !== LEVEL_EVENT && (isAll || isOf === true));
+    const isOf = namesOf(backend).some((name) => backends?.includes(name));
+    const isSelected = isNamed || (type !== LEVEL_EVENT && (isAll || isOf));
     return isSelected && !excluded.includes(type);
   });
   const lastEventId = resumeFrom(parameters, lastEventIdHeader);
@@ -95,6 +95,10 @@ function resumeFrom(parameters: URLSearchParams, header: string): string | undef
   return id === '' ? undefined : id;
 }
 
-/** Other names that `backend=` accepts. */
-const BACKEND_ALIASES: Readonly<Partial<Record<ChildName, string>>> = { players: 'mpris' };
-const BACKEND_NAMES: readonly string[] = [...CHILD_NAMES, ...Object.values(BACKEND_ALIASES)];
+/** The names that `backend=` accepts for a child. */
+function namesOf(child: ChildName): readonly string[] {
+  const names = OUTER_NAMES[child];
+  return 'queryAlias' in names ? [child, names.queryAlias] : [child];
+}
+
+const BACKEND_NAMES: readonly string[] = CHILD_NAMES.flatMap(namesOf);

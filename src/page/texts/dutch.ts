@@ -15,7 +15,7 @@ const TEXTS: Texts = {
   allRooms: 'Alle kamers',
   pauseAll: 'Alles pauzeren',
   volumeOfAll: 'Volume van alle kamers',
-  roomAway: 'Nu niet aanwezig',
+  roomAway: 'Nu niet bereikbaar',
   roomShut: 'Alleen te bedienen op de eigen pagina',
   roomLink: 'Opent de eigen pagina',
   useAddress: 'De andere kamers kennen deze pagina niet onder dit adres, maar onder:',

@@ -19,7 +19,7 @@ const TEXTS: Texts = {
   roomAway: 'Ahora no está',
   roomShut: 'Solo se controla en su propia página',
   roomLink: 'Abre su propia página',
-  useAddress: 'Las otras habitaciones no conocen esta página en esta dirección, sino en:',
+  useAddress: 'Las otras habitaciones no conocen esta página por esta dirección. La conocen como:',
   because: '{what}: {reason}',
   couldNotSet: 'No se pudo cambiar {name}',
   didNotWork: '{what}: no ha funcionado',

@@ -27,6 +27,29 @@ export type ChildName = Backend | Bridge;
 /** In start order. */
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
+/** A child's names outside the daemon. Older interfaces use others than ours. */
+interface OuterNames {
+  /** Its section of the configuration. */
+  readonly section: string;
+  /** Another spelling of the section, for configurations of others. */
+  readonly sectionAlias?: string;
+  /** Its member of `backends` in `GET /server`. */
+  readonly server: string;
+  /** Another name of it in the query `backend=`. */
+  readonly queryAlias?: string;
+}
+
+export const OUTER_NAMES = {
+  audio: { section: 'pulseaudio', sectionAlias: 'sound_server', server: 'pulseaudio' },
+  systemd: { section: 'systemd', sectionAlias: 'service_manager', server: 'systemd' },
+  power: { section: 'power', server: 'power' },
+  upgrade: { section: 'upgrade', server: 'upgrade' },
+  players: { section: 'players', sectionAlias: 'mpris', server: 'mpris', queryAlias: 'mpris' },
+  bluetooth: { section: 'bluetooth', server: 'bluetooth' },
+  discovery: { section: 'discovery', sectionAlias: 'zeroconf', server: 'zeroconf' },
+  mqtt: { section: 'mqtt', server: 'mqtt' },
+} as const satisfies Readonly<Record<ChildName, OuterNames>>;
+
 /** A child's state as `/health` reports it (docs/http-api.md, "Backend health"). */
 export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as const;
 

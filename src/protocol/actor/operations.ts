@@ -198,6 +198,7 @@ function volume<A extends string>(at: A, what: string, target: (params: ParamsOf
 const SERVER = '/audio/server';
 const OUTPUT = '/audio/outputs/{output}';
 const INPUT = '/audio/inputs/{input}';
+/** The contract calls the client by the name that PulseAudio's clients know, a sink input. */
 const CLIENT = '/audio/clients/{sink}';
 
 const serverTarget = (): AudioTarget => ({ kind: 'server' });

@@ -3,6 +3,7 @@
 // packaging/config.example.yaml explain the keys. Pure.
 
 import { runtimeDirectory, xdgDirectory } from '../../host/user-directories.js';
+import { OUTER_NAMES } from '../../protocol/actor/backends.js';
 import type { Settings } from '../../protocol/actor/settings.js';
 import { groups } from './groups.js';
 import { listen } from './listen.js';
@@ -140,12 +141,11 @@ type ValuesIn<T> = {
 export type KeyValues = ValuesIn<typeof KEYS>;
 
 /** Other names of whole sections, accepted for existing configurations. */
-export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map([
-  ['service_manager', 'systemd'],
-  ['sound_server', 'pulseaudio'],
-  ['mpris', 'players'],
-  ['zeroconf', 'discovery'],
-]);
+export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map(
+  Object.values(OUTER_NAMES).flatMap((names) =>
+    'sectionAlias' in names ? [[names.sectionAlias, names.section]] : [],
+  ),
+);
 
 export function isRow(row: KeyRow<unknown> | KeyTable): row is KeyRow<unknown> {
   return typeof row['read'] === 'function';
