@@ -5,7 +5,7 @@ import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { fractionOf, loudestOf } from '../../protocol/pulse/volume.js';
-import { inTurn } from '../turns.js';
+import { Turns } from '../turns.js';
 import type { SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
@@ -36,7 +36,7 @@ export class Fade {
   readonly #context: FadeContext;
   readonly #timers: Timers<'wait'>;
   /** A step that is under way has moved the volume, which another one would take for a hand. */
-  readonly #inTurn = inTurn();
+  readonly #turns = new Turns();
   /** It outlives a connection, which the index does not. */
   readonly #name: string;
   readonly #before: number;
@@ -59,12 +59,12 @@ export class Fade {
     for (let left = 1; left > 0 && !this.isOver; ) {
       await this.#wait(Math.min(STEP_MS, ms));
       left = Math.max(0, 1 - (clock.monotonic() - begin) / ms);
-      await this.#inTurn(() => this.#step(left * this.#before));
+      await this.#turns.run(() => this.#step(left * this.#before));
     }
   }
 
   putBack(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       await this.#step(this.#before);
       this.isOver = true;
     });

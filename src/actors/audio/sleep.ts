@@ -8,7 +8,7 @@ import type { SleepRecord } from '../../protocol/actor/schemas.js';
 import type { BackendLink } from '../runtime.js';
 import { codeOf, inTime, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
-import { inTurn } from '../turns.js';
+import { Turns } from '../turns.js';
 import { type Fade, type FadeContext, fadeOf } from './fade.js';
 
 const FILE_MAX_BYTES = 4096;
@@ -40,7 +40,7 @@ export class Sleep {
   readonly #context: SleepContext;
   readonly #timers: Timers<'end' | 'faded'>;
   /** The last one must be the one that stays. */
-  readonly #inTurn = inTurn();
+  readonly #turns = new Turns();
   #plan: Plan | undefined;
   /** The fade of the last end, which may still wait for silence. */
   #fade: Fade | undefined;
@@ -145,7 +145,7 @@ export class Sleep {
   /** Undefined takes the file away. */
   async #keep(text: string | undefined): Promise<void> {
     const { clock, path, node } = this.#context;
-    const done = this.#inTurn(() =>
+    const done = this.#turns.run(() =>
       text === undefined ? rm(path, { force: true }) : writeWhole(path, text),
     );
     const logged = done.catch((error: unknown) =>
