@@ -17,28 +17,25 @@ const MINUTES_MIN = 1;
 const FADE_MS = 20_000;
 const TICK_MS = 10_000;
 
-/** Nothing where the node has no sleep: an older one, or one without sound. */
+/** Nothing where the node has no sleep, as without sound, or lets nobody set it. */
 export function SleepMoon({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
   const node = useNode();
   const live = useLive();
   const mayChange = useMayChange();
   useTicks(TICK_MS, sleep?.active === true);
-  if (sleep === undefined || (!mayChange && !sleep.active)) return null;
+  if (sleep === undefined || !mayChange) return null;
   const leftMs = Date.parse(sleep.until ?? '') - live.nodeTime();
-  const text = sleep.active ? remainingText(leftMs) : translate('sleep');
-  const title = (
-    <>
-      <Icon name="moon" />
-      <span>{text}</span>
-    </>
-  );
-  if (!mayChange) return <p class="card row">{title}</p>;
+  const minutes = Math.max(0, Math.ceil(leftMs / MINUTE_MS));
+  const text = sleep.active ? translate('sleepIn', { minutes }) : translate('sleep');
   const player = [...players.values()].find((each) => isPlaying(each) && lengthOf(each) > 0);
   const startAtEnd = (ending: PlayerRecord) =>
     node.startSleep({ minutes: minutesLeft(ending, live.nodeTime()) });
   return (
-    <details class="card sleep">
-      <summary>{title}</summary>
+    <details class="card health sleep">
+      <summary>
+        <Icon name="moon" />
+        {text}
+      </summary>
       <div class="row wrap-row">
         {CHOICES.map((minutes) => (
           <ActionButton key={minutes} send={() => node.startSleep({ minutes })}>
@@ -56,11 +53,6 @@ export function SleepMoon({ sleep, players }: Pick<NodeState, 'sleep' | 'players
   );
 }
 
-function remainingText(leftMs: number): string {
-  if (!(leftMs > 0)) return translate('sleepEnds');
-  return translate('sleepIn', { minutes: Math.ceil(leftMs / MINUTE_MS) });
-}
-
 /** In microseconds; 0 if it is not known. */
 function lengthOf({ metadata }: PlayerRecord): number {
   return Number(metadata?.['mpris:length']) || 0;
@@ -68,7 +60,6 @@ function lengthOf({ metadata }: PlayerRecord): number {
 
 /** Until the fade has to begin, so that it ends with the track. */
 function minutesLeft(player: PlayerRecord, now: number): number {
-  const { rate = 1 } = player;
-  const leftMs = (lengthOf(player) - (positionOf(player, now) ?? 0)) / 1000 / (rate || 1);
+  const leftMs = (lengthOf(player) - (positionOf(player, now) ?? 0)) / 1000;
   return Math.max(MINUTES_MIN, (leftMs - FADE_MS) / MINUTE_MS);
 }

@@ -39,7 +39,6 @@ const TEXTS: Texts = {
   sleepMinutes: '{minutes} min',
   sleepTrack: 'Einde van het nummer',
   sleepIn: 'De muziek stopt over {minutes} min',
-  sleepEnds: 'De muziek stopt nu',
   sleepStop: 'Laten doorspelen',
   andMore: 'en nog {count}',
   outputs: 'Uitgangen',

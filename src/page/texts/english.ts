@@ -38,7 +38,6 @@ export const ENGLISH = {
   sleepMinutes: '{minutes} min',
   sleepTrack: 'End of the track',
   sleepIn: 'The music ends in {minutes} min',
-  sleepEnds: 'The music is ending',
   sleepStop: 'Let it play on',
   andMore: 'and {count} more',
   outputs: 'Outputs',

@@ -40,7 +40,6 @@ const TEXTS: Texts = {
   sleepMinutes: '{minutes} min',
   sleepTrack: 'Fin du morceau',
   sleepIn: 'La musique s’arrête dans {minutes} min',
-  sleepEnds: 'La musique s’arrête',
   sleepStop: 'Laisser jouer',
   andMore: 'et {count} de plus',
   outputs: 'Sorties',

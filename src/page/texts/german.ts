@@ -40,7 +40,6 @@ const TEXTS: Texts = {
   sleepMinutes: '{minutes} min',
   sleepTrack: 'Ende des Stücks',
   sleepIn: 'Die Musik endet in {minutes} min',
-  sleepEnds: 'Die Musik endet gerade',
   sleepStop: 'Weiterspielen lassen',
   andMore: 'und {count} weitere',
   outputs: 'Ausgänge',

@@ -39,7 +39,6 @@ const TEXTS: Texts = {
   sleepMinutes: '{minutes} min',
   sleepTrack: 'Fine del brano',
   sleepIn: 'La musica finisce tra {minutes} min',
-  sleepEnds: 'La musica sta finendo',
   sleepStop: 'Lascia suonare',
   andMore: 'e altri {count}',
   outputs: 'Uscite',

@@ -39,7 +39,6 @@ const TEXTS: Texts = {
   sleepMinutes: '{minutes} min',
   sleepTrack: 'Koniec utworu',
   sleepIn: 'Muzyka skończy się za {minutes} min',
-  sleepEnds: 'Muzyka właśnie się kończy',
   sleepStop: 'Niech gra dalej',
   andMore: 'i jeszcze {count}',
   outputs: 'Wyjścia',

@@ -39,7 +39,6 @@ const TEXTS: Texts = {
   sleepMinutes: '{minutes} min',
   sleepTrack: 'Fim da faixa',
   sleepIn: 'A música termina em {minutes} min',
-  sleepEnds: 'A música está a terminar',
   sleepStop: 'Deixar tocar',
   andMore: 'e mais {count}',
   outputs: 'Saídas',

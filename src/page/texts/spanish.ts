@@ -40,7 +40,6 @@ const TEXTS: Texts = {
   sleepMinutes: '{minutes} min',
   sleepTrack: 'Fin de la pista',
   sleepIn: 'La música termina en {minutes} min',
-  sleepEnds: 'La música está terminando',
   sleepStop: 'Dejar que siga',
   andMore: 'y {count} más',
   outputs: 'Salidas',
