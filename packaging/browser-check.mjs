@@ -42,7 +42,7 @@ const REASONS = {
   ],
   'without it the page looks a little different, or draws more than it must': [
     ...['accent-color', 'contain-intrinsic-size', 'contain-intrinsic-size: auto', 'content-visibility'],
-    ...['content-visibility: auto', 'outline'],
+    ...['content-visibility: auto', 'dvh', 'outline'],
   ],
   'for a mode of display that the browser does not have then': [
     ...['@media forced-colors', 'forced-color-adjust', 'forced-color-adjust: none'],

@@ -1,21 +1,24 @@
-// The whole page: header, the parts that the address selects or the view for a wall, the volume at the foot,
-// notices. And what the browser shows outside the page.
+// The whole page: header, the parts that the address selects or the view for a wall, the foot with the volume
+// and the tabs, notices. And what the browser shows outside the page.
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { OutputRecord, PlayerRecord } from '../client/client.js';
+import type { NodeState, PlayerRecord } from '../client/client.js';
+import { Foot } from './foot.js';
 import { Header } from './header.js';
 import { HouseView } from './house-view.js';
 import { translate } from './language.js';
-import { Foot, mainOutput, OutputVolume, useCurrentPlayer, withoutHidden } from './main-volume.js';
+import { mainOutput, useLargePlayer, withoutHidden } from './main-volume.js';
 import { MayChange, mayChange } from './may-change.js';
+import { type Need, needsOf } from './needs.js';
 import { Connected, ownNode } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
-import { ForeignLine, useLater } from './parts.js';
+import { Pairing } from './pairing.js';
+import { useLater } from './parts.js';
 import { Presence } from './presence.js';
-import { Hands } from './pulse.js';
-import { awayIn, Sections } from './sections.js';
-import { Cover, isPlaying, makerOf, PositionBar, TransportButtons, titleOf } from './transport.js';
-import { viewOf } from './view.js';
+import { awayIn, Sections, tabsOf } from './sections.js';
+import { isPlaying, titleOf } from './transport.js';
+import { type TabId, viewOf } from './view.js';
+import { Wall } from './wall.js';
 
 /** Shorter interruptions do not disable the controls. */
 const HICCUP_MS = 1500;
@@ -34,17 +37,23 @@ export function App({ query }: { readonly query: string }) {
   const view = useMemo(() => viewOf(query), [query]);
   const { live, status } = presence;
   const state = withoutHidden(live.state);
-  const { connection, server, players } = state;
+  const { connection, server } = state;
   const name = server?.hostname ?? location.hostname;
   const isGone = useLasting(status === 'lost', connection.status === 'lost' ? 0 : HICCUP_MS);
   const isPart = view.isWall || view.only !== undefined;
-  const player = useCurrentPlayer([...players.values()]);
+  const { player, holding } = useLargePlayer([...state.players.values()]);
   const output = mainOutput(state, player);
+  const { tab, tabs, openTab, openNeed, folding } = useTabs(state);
+  const needs = isPart || view.isHouse ? [] : needsOf(state);
   useTabTitle(name, player);
-  const wall = <Wall player={player} output={output} />;
-  const house = view.isHouse ? <HouseView isAway={isGone} /> : undefined;
-  const content = house ?? (view.isWall ? wall : <Sections state={state} only={view.only} />);
-  const hasFoot = !isPart && !view.isHouse && output !== undefined && awayIn(state, 'audio') === undefined;
+  const content = view.isHouse ? (
+    <HouseView isAway={isGone} />
+  ) : view.isWall ? (
+    <Wall state={state} player={player} output={output} name={name} />
+  ) : (
+    <Sections state={{ ...state, current: { player, output }, holding, folding }} only={view.only} />
+  );
+  const isSilent = awayIn(state, 'audio') !== undefined;
   return (
     <Connected.Provider value={live}>
       <MayChange.Provider value={mayChange(state)}>
@@ -52,14 +61,33 @@ export function App({ query }: { readonly query: string }) {
           <a class="skip" href="#now">
             {translate('skip')}
           </a>
-          <Header name={name} state={state} presence={presence} isSmall={isPart} />
-          <main>
+          <Header
+            name={name}
+            state={state}
+            presence={presence}
+            isSmall={isPart}
+            needs={needs}
+            onNeed={openNeed}
+          />
+          <main data-tab={isPart || view.isHouse ? undefined : tab}>
             {/* Disabled while nothing can be sent. */}
             <fieldset class={isPart ? 'part' : ''} disabled={isGone && !view.isHouse}>
               {state.backends.size === 0 ? null : content}
             </fieldset>
           </main>
-          {hasFoot ? <Foot state={state} player={player} output={output} isGone={isGone} /> : null}
+          {isPart || view.isHouse || state.backends.size === 0 ? null : (
+            <Foot
+              state={state}
+              player={player}
+              output={isSilent ? undefined : output}
+              isGone={isGone}
+              tabs={tabs}
+              tab={tab}
+              onTab={openTab}
+              marked={new Set(needs.map((need) => need.tab))}
+            />
+          )}
+          {isPart ? null : <Pairing bluetooth={state.bluetooth} />}
           <Notices notices={notices} dismiss={dismiss} />
         </Reporting.Provider>
       </MayChange.Provider>
@@ -67,44 +95,26 @@ export function App({ query }: { readonly query: string }) {
   );
 }
 
-/** Dimmed after this time without input. */
-const REST_MS = 15_000;
-const REST_CHECK_MS = 250;
-
-interface WallProps {
-  readonly player: PlayerRecord | undefined;
-  readonly output: OutputRecord | undefined;
-}
-
-/** The current track, as large as possible, for a wall or a television; dimmed while nobody uses it. */
-function Wall({ player, output }: WallProps) {
-  const [rests, setRests] = useState(false);
+/** Which part of the page a phone shows. A desk shows all. */
+function useTabs(state: NodeState) {
+  const tabs = tabsOf(state);
+  const [desired, desire] = useState<TabId>('music');
+  const tab = tabs.includes(desired) ? desired : (tabs[0] ?? 'node');
+  const openTab = (next: TabId): void => {
+    desire(next);
+    scrollTo(0, 0);
+  };
+  const [isNodeOpen, setNodeOpen] = useState<boolean>();
+  const [sought, seek] = useState<Need>();
   useEffect(() => {
-    const hands = new Hands(document);
-    const timer = setInterval(() => setRests(hands.idleMs > REST_MS), REST_CHECK_MS);
-    return () => clearInterval(timer);
-  }, []);
-  const maker = player === undefined ? '' : makerOf(player);
-  return (
-    <div class={`wall ${rests ? 'rests' : ''}`} id="now">
-      {player === undefined ? null : <Cover player={player} />}
-      <div class="wall-side">
-        <ForeignLine class="wall-title">
-          {player === undefined ? translate('nothingPlays') : titleOf(player)}
-        </ForeignLine>
-        {maker === '' ? null : <ForeignLine>{maker}</ForeignLine>}
-        {player === undefined ? null : (
-          <>
-            <PositionBar player={player} />
-            <div class="row transport">
-              <TransportButtons player={player} label={(what) => what} />
-            </div>
-          </>
-        )}
-        {output === undefined ? null : <OutputVolume output={output} isMain />}
-      </div>
-    </div>
-  );
+    if (sought !== undefined) document.getElementById(sought.section)?.scrollIntoView();
+  }, [sought]);
+  const openNeed = (need: Need): void => {
+    desire(need.tab);
+    if (need.tab === 'node') setNodeOpen(true);
+    seek({ ...need });
+  };
+  return { tab, tabs, openTab, openNeed, folding: [isNodeOpen, setNodeOpen] as const };
 }
 
 /** The current track in the tab's title; `name` is the node's. */

@@ -1,10 +1,10 @@
-// Bluetooth: power, pairing mode with the time that is left, known devices, and a scan for speakers.
+// Bluetooth: power, pairing mode, known devices, and a scan for speakers.
 
 import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
-import { formatPercent, isolated, translate } from './language.js';
-import { useLive, useNode } from './node.js';
-import { Cards, Empty, ForeignLine, useTicks, useUnfold } from './parts.js';
+import { formatPercent, translate } from './language.js';
+import { useNode } from './node.js';
+import { Cards, Empty, ForeignLine, useUnfold } from './parts.js';
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
   if (bluetooth === undefined) return null;
@@ -28,7 +28,7 @@ export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth'
 
 function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
   const node = useNode();
-  const { name, powered, pairing_active: isPairing, pairing_until = '', scanning } = adapter;
+  const { name, powered, pairing_active: isPairing, scanning } = adapter;
   return (
     <div class="card">
       <div class="row">
@@ -39,7 +39,6 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
           send={(isOn) => (isOn ? node.switchBluetoothOn() : node.switchBluetoothOff())}
         />
       </div>
-      {isPairing ? <Countdown name={name} until={pairing_until} /> : null}
       <div class="row wrap-row">
         <ActionButton send={() => (isPairing ? node.stopPairing() : node.startPairing())}>
           {translate(isPairing ? 'pairingStop' : 'pairingStart')}
@@ -49,19 +48,6 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
         </ActionButton>
       </div>
     </div>
-  );
-}
-
-const SECOND_MS = 1000;
-
-function Countdown({ name, until }: { readonly name: string; readonly until: string }) {
-  const live = useLive();
-  useTicks(SECOND_MS);
-  const seconds = Math.max(0, Math.ceil((Date.parse(until) - live.nodeTime()) / SECOND_MS)) || 0;
-  return (
-    <p class="wrap" role="timer">
-      {translate('pairingNow', { name: isolated(name), seconds })}
-    </p>
   );
 }
 

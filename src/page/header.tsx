@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
+import type { Need } from './needs.js';
 import { Status, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
 import { type AbsenceReason, absenceReason } from './pulse.js';
@@ -37,9 +38,12 @@ interface HeaderProps {
   readonly presence: Presence;
   /** Only a part of the page is shown, so the header is minimal. */
   readonly isSmall: boolean;
+  readonly needs: readonly Need[];
+  /** Leads there. */
+  readonly onNeed: (need: Need) => void;
 }
 
-export function Header({ name, state, presence, isSmall }: HeaderProps) {
+export function Header({ name, state, presence, isSmall, needs, onNeed }: HeaderProps) {
   const { live, status, absence, isOld } = presence;
   const isLost = status === 'lost';
   useTicks(CHECK_MS, isLost || absence !== undefined);
@@ -58,9 +62,11 @@ export function Header({ name, state, presence, isSmall }: HeaderProps) {
       ) : (
         <div class="bar">
           <House name={name} isAlone={[...state.nodes.values()].every(({ self }) => self)} isAway={isLost} />
-          <div role="status">
+          {/* While all is well it says nothing, but to screen readers. */}
+          <div role="status" class={status === 'live' && reason === undefined ? 'unseen' : ''}>
             <Status tone={tone}>{translate(text)}</Status>
           </div>
+          {needs.length === 0 || isLost ? null : <NeedLine needs={needs} onNeed={onNeed} />}
         </div>
       )}
       {isLost || reason !== undefined ? (
@@ -76,6 +82,24 @@ export function Header({ name, state, presence, isSmall }: HeaderProps) {
         </div>
       ) : null}
     </header>
+  );
+}
+
+/** The worst that needs a person, and how much else does. */
+function NeedLine({ needs, onNeed }: Pick<HeaderProps, 'needs' | 'onNeed'>) {
+  const [first, ...others] = needs;
+  if (first === undefined) return null;
+  const more = others.length === 0 ? '' : ` · ${translate('andMore', { count: others.length })}`;
+  return (
+    <Button class="need" onClick={() => onNeed(first)}>
+      <span class={`state ${first.isBad ? 'bad' : 'busy'}`}>
+        <span class="dot" />
+      </span>
+      <span class="clip">
+        {first.text}
+        {more}
+      </span>
+    </Button>
   );
 }
 

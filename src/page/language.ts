@@ -62,6 +62,12 @@ export function formatTime(time: string): string {
   return words.time.format(new Date(time));
 }
 
+/** `09:05`. */
+export function formatClock(at: Date): string {
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
 /** 0.426 -> `43%`. */
 export function formatPercent(part: number): string {
   return words.percent.format(Math.round(part * 100) / 100);

@@ -1,16 +1,17 @@
-// The volume control of an output, and the main one, for the output that plays now: beside the current track,
-// and at the foot of a phone's page. Which outputs are hidden.
+// The volume control of an output, and the main one, for the output that plays now. Which player and which
+// output are the current ones, and which outputs are hidden.
 
-import { useContext, useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useContext, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { Toggle } from './controls.js';
-import { Button } from './icons.js';
+import { Button, type IconName } from './icons.js';
 import { translate } from './language.js';
 import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
-import { Empty, ForeignLine } from './parts.js';
-import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
+import { useLater } from './parts.js';
+import { isPlaying, streamsOf } from './transport.js';
 import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 
 /** Where no sound is allowed, a slider still needs an end above its beginning. */
@@ -23,37 +24,61 @@ export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecor
   return all.find(({ name }) => name === stream?.output) ?? all.find((each) => each.default);
 }
 
-function soundingOf(clients: NodeState['clients']): readonly ClientRecord[] {
+export function soundingOf(clients: NodeState['clients']): readonly ClientRecord[] {
   return [...clients.values()].filter(({ corked }) => !corked);
 }
 
-export function OutputVolume({
+interface OutputProps {
+  readonly output: OutputRecord;
+  /** It stands for the room: it has buttons for steps, and the wheel moves it. */
+  readonly isMain?: boolean;
+}
+
+export function OutputVolume({ output, isMain = false }: OutputProps) {
+  return (
+    <div class={`row volume ${isMain ? 'heard' : ''}`}>
+      <OutputMute output={output} isMain={isMain} />
+      {isMain ? <StepButton output={output.id} isUp={false} /> : null}
+      <OutputSlider output={output} isMain={isMain} />
+      {isMain ? <StepButton output={output.id} isUp /> : null}
+    </div>
+  );
+}
+
+/** `icon` says what the output is. */
+export function OutputMute({ output, isMain, icon = 'volume' }: OutputProps & { readonly icon?: IconName }) {
+  const node = useNode();
+  const { id, label: name, muted } = output;
+  return (
+    <Toggle
+      label={translate(isMain ? 'muteHere' : 'muteOf', { name })}
+      icon={icon}
+      iconOn="muted"
+      isOn={muted}
+      send={(desired) => node.muteOutput(id, { muted: desired })}
+    />
+  );
+}
+
+export function OutputSlider({
   output,
   isMain = false,
-}: Readonly<{ output: OutputRecord; isMain?: boolean }>) {
+  children,
+}: OutputProps & { readonly children?: ComponentChildren }) {
   const node = useNode();
   const { id, label: name, muted, volume, volume_limit: limit = 1 } = output;
   return (
-    <div class={`row ${isMain ? 'heard' : ''}`}>
-      <Toggle
-        label={translate(isMain ? 'muteHere' : 'muteOf', { name })}
-        icon="volume"
-        iconOn="muted"
-        isOn={muted}
-        send={(desired) => node.muteOutput(id, { muted: desired })}
-      />
-      {isMain ? <StepButton output={id} isUp={false} /> : null}
-      <VolumeSlider
-        class="grow"
-        label={translate(isMain ? 'volumeHere' : 'volumeOf', { name })}
-        value={volume}
-        max={Math.max(limit, SLIDER_END_MIN)}
-        dim={muted}
-        wheel={isMain}
-        send={(desired) => node.setOutputVolume(id, { volume: desired })}
-      />
-      {isMain ? <StepButton output={id} isUp /> : null}
-    </div>
+    <VolumeSlider
+      class="grow"
+      label={translate(isMain ? 'volumeHere' : 'volumeOf', { name })}
+      value={volume}
+      max={Math.max(limit, SLIDER_END_MIN)}
+      dim={muted}
+      wheel={isMain}
+      send={(desired) => node.setOutputVolume(id, { volume: desired })}
+    >
+      {children}
+    </VolumeSlider>
   );
 }
 
@@ -72,33 +97,6 @@ function StepButton({ output, isUp }: { readonly output: number; readonly isUp: 
   );
 }
 
-interface FootProps {
-  readonly state: NodeState;
-  readonly player: PlayerRecord | undefined;
-  readonly output: OutputRecord;
-  /** Nothing can be sent now. */
-  readonly isGone: boolean;
-}
-
-/** Stays in place while the page scrolls. */
-export function Foot({ state: { clients, outputs }, player, output, isGone }: FootProps) {
-  const sounding = soundingOf(clients)[0]?.name ?? translate('nothingPlays');
-  const name = player === undefined ? sounding : titleOf(player);
-  const label = (what: string): string => translate('ofPlayer', { what, name });
-  return (
-    <footer class="foot">
-      <fieldset disabled={isGone}>
-        <div class="row">
-          {player === undefined ? null : <PlayButton player={player} label={label} />}
-          <ForeignLine class="strong grow">{name}</ForeignLine>
-          <MuteAll outputs={[...outputs.values()]} />
-        </div>
-        <OutputVolume output={output} isMain />
-      </fieldset>
-    </footer>
-  );
-}
-
 /** The player that plays, else the last one that did, else the first. */
 export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
   const last = useRef<string | undefined>(undefined);
@@ -108,8 +106,27 @@ export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord
   return current;
 }
 
+/** So long after the last touch the large player stays what it is. */
+const STAYS_MS = 4000;
+
+/**
+ * The current player; while somebody uses the players, the one that it was before, so that nothing moves
+ * under a finger. `holding` is for the element around the players.
+ */
+export function useLargePlayer(players: readonly PlayerRecord[]) {
+  const current = useCurrentPlayer(players);
+  const [touches, setTouches] = useState(0);
+  useLater(touches === 0 ? undefined : STAYS_MS, () => setTouches(0), [touches]);
+  const last = useRef<string | undefined>(undefined);
+  const kept = touches > 0 ? players.find(({ bus_name }) => bus_name === last.current) : undefined;
+  const player = kept ?? current;
+  last.current = player?.bus_name;
+  const hold = (): void => setTouches((times) => times + 1);
+  return { player, holding: { onPointerDown: hold, onKeyDown: hold } };
+}
+
 /** Outputs that were muted before stay muted when the others are unmuted. */
-function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
+export function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
   const node = useNode();
   const mutedHere = useRef<readonly number[]>([]);
   const isSilent = outputs.every(({ muted }) => muted);
@@ -120,28 +137,6 @@ function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
     return Promise.all(targets.map(({ id }) => node.muteOutput(id, { muted: desired })));
   };
   return <Toggle label={translate('muteAll')} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
-}
-
-/** The current streams in one sentence, for nodes without a media player. */
-export function CurrentStreams(state: NodeState) {
-  const sounding = soundingOf(state.clients);
-  const [first] = sounding;
-  if (first === undefined) return <Empty>{translate('nothingPlays')}</Empty>;
-  const output = mainOutput(state);
-  const where = output?.label ?? first.output;
-  return (
-    <div class="card sounding">
-      <ForeignLine class="title">{first.name}</ForeignLine>
-      <p class="quiet clip">
-        <bdi>{first.app}</bdi>
-        {where === undefined ? '' : ' · '}
-        <bdi>{where}</bdi>
-        {sounding.length > 1 ? ` · ${translate('andMore', { count: sounding.length - 1 })}` : ''}
-      </p>
-      {output?.muted || first.muted ? <p class="warn">{translate('muted')}</p> : null}
-      {output === undefined ? null : <OutputVolume output={output} isMain />}
-    </div>
-  );
 }
 
 /** Cards of which all outputs are hidden are left out, too. */

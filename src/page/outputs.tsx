@@ -1,14 +1,16 @@
-// The outputs: volume, mute, level, default, port, balance, and the profile of their card.
+// The outputs, each a row: what it is, its volume with its level, which one is the default; behind a button
+// its socket, its balance, and the profile of its card.
 
-import { useEffect, useRef } from 'preact/hooks';
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
-import { Choice, couldNotSet, useControl } from './controls.js';
-import { Button } from './icons.js';
+import { Choice, useControl } from './controls.js';
+import { Icon } from './icons.js';
 import { formatPercent, translate } from './language.js';
-import { hasNoSoundCard, OutputVolume } from './main-volume.js';
+import { hasNoSoundCard, OutputMute, OutputSlider } from './main-volume.js';
 import { Changing } from './may-change.js';
-import { useLive, useNode } from './node.js';
-import { Cards, Empty, Field, ForeignLine, Missing, memoized, useUnfold } from './parts.js';
+import { LevelOf, Meter } from './meter.js';
+import { useNode } from './node.js';
+import { iconOf } from './output-form.js';
+import { Empty, Field, ForeignLine, Missing, memoized, Rows, useUnfold } from './parts.js';
 import { Slider } from './slider.js';
 import type { TextKey } from './texts/english.js';
 
@@ -25,17 +27,17 @@ export function Outputs(state: NodeState) {
     return <Missing detail={state.backends.get('audio')?.detail}>{translate('noCard')}</Missing>;
   if (sorted.length + silent.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
   return (
-    <Cards>
+    <Rows>
       {sorted.map((output) => (
-        <OutputCard key={output.id} output={output} card={cards.find(({ name }) => name === output.card)} />
+        <OutputRow key={output.id} output={output} card={cards.find(({ name }) => name === output.card)} />
       ))}
       {silent.map((card) => (
-        <li key={card.name} class="card" data-card={card.name}>
+        <li key={card.name} class="silent" data-card={card.name}>
           <ForeignLine class="strong">{card.description}</ForeignLine>
           <ProfileChoice card={card} />
         </li>
       ))}
-    </Cards>
+    </Rows>
   );
 }
 
@@ -77,40 +79,47 @@ const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
 
 type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
 
-const OutputCard = memoized(({ output, card }: OutputProps) => {
-  const { label: name } = output;
+const OutputRow = memoized(({ output, card }: OutputProps) => {
+  const { id, label: name } = output;
   const { isOpen, unfold } = useUnfold(name);
   return (
-    <li class="card output" data-output={output.name} data-default={output.default}>
-      <div class="row">
-        <div class="grow">
+    <li class="output" data-output={output.name} data-default={output.default}>
+      <div class="output-row">
+        <OutputMute output={output} icon={iconOf(output)} />
+        <div class="output-main">
           <ForeignLine class="strong">{name}</ForeignLine>
-          <p class="quiet">{translate(output.muted ? 'muted' : STATES[output.state])}</p>
+          <OutputSlider output={output}>
+            <Meter output={id} />
+          </OutputSlider>
         </div>
-        <DefaultButton output={output} />
+        <UseButton output={output} />
         {unfold}
       </div>
-      <OutputVolume output={output} />
-      <Meter output={output.id} name={name} />
+      <LevelOf output={id} name={name} />
       {isOpen ? <OutputMore output={output} card={card} /> : null}
     </li>
   );
 });
 
-function DefaultButton({ output }: { readonly output: OutputRecord }) {
+function UseButton({ output }: { readonly output: OutputRecord }) {
   const node = useNode();
-  const label = translate('makeDefaultOf', { name: output.label });
+  const label = translate('useOf', { name: output.label });
   const { displayed, set } = useControl(
     output.default,
     () => node.setDefaultOutput(output.id, { move: true }),
-    couldNotSet(label),
+    () => translate('didNotWork', { what: label }),
   );
   // One button for both states, so that it keeps the focus.
   return (
-    <Changing still={displayed ? <span class="quiet">{translate('defaultOutput')}</span> : null}>
-      <Button class="default" label={label} isPressed={displayed} onClick={() => displayed || set(true)}>
-        {translate(displayed ? 'defaultOutput' : 'makeDefault')}
-      </Button>
+    <Changing still={displayed ? <Icon name="tick" /> : null}>
+      <button
+        type="button"
+        class="icon-button use"
+        aria-label={label}
+        title={label}
+        aria-pressed={displayed}
+        onClick={() => displayed || set(true)}
+      />
     </Changing>
   );
 }
@@ -142,7 +151,7 @@ function OutputMore({ output, card }: OutputProps) {
         />
       </Field>
       <p class="quiet wrap">
-        <bdi>{output.name}</bdi>
+        {translate(output.muted ? 'muted' : STATES[output.state])} · <bdi>{output.name}</bdi>
         {driver === undefined ? '' : ' · '}
         <bdi>{driver}</bdi>
       </p>
@@ -154,39 +163,4 @@ function balanceText(balance: number): string {
   if (Math.round(balance * 100) === 0) return translate('balanceCentre');
   const value = formatPercent(Math.abs(balance));
   return translate(balance < 0 ? 'balanceLeft' : 'balanceRight', { value });
-}
-
-/** The smallest step of a peak, 0.001 (docs/events.md, "Levels"). The scale is in decibels, like hearing. */
-const FLOOR_DB = -60;
-
-/** The bar's length, 0..1, for a peak of 0..1. */
-function barOf(peak: number): number {
-  return peak > 0 ? Math.min(1, Math.max(0, 1 - (20 * Math.log10(peak)) / FLOOR_DB)) : 0;
-}
-
-/** The bars are changed directly, ten times a second, without redrawing anything else. */
-function Meter({ output, name }: { readonly output: number; readonly name: string }) {
-  const live = useLive();
-  const meter = useRef<HTMLMeterElement>(null);
-  const bars = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    return live.subscribe('levels', (levels) => {
-      const peaks = levels.get(output) ?? [];
-      if (meter.current !== null) meter.current.value = Math.max(0, ...peaks);
-      // Two bars are enough, because rooms are heard in stereo.
-      for (const channel of [0, 1]) {
-        const length = barOf(peaks[channel] ?? peaks[0] ?? 0);
-        bars.current?.style.setProperty(`--level${channel}`, length.toFixed(3));
-      }
-    });
-  }, [live, output]);
-  return (
-    <div class="levels">
-      <meter ref={meter} class="unseen" aria-label={translate('levelOf', { name })} />
-      <div ref={bars} class="bars" aria-hidden="true">
-        <span />
-        <span />
-      </div>
-    </div>
-  );
 }

@@ -76,6 +76,12 @@ export function Cards({ children }: { readonly children: readonly ComponentChild
   return <ul class="cards">{children.slice(0, drawn)}</ul>;
 }
 
+/** One card for all of them. */
+export function Rows({ children }: { readonly children: readonly ComponentChildren[] }) {
+  const drawn = useGrowing(children.length, 1);
+  return <ul class="card rows">{children.slice(0, drawn)}</ul>;
+}
+
 /**
  * The button at the end of a card's first line, which opens what is rarely needed below. The card shows what
  * is called `name`.

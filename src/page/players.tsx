@@ -1,11 +1,16 @@
-// The media players: the track, the position and the transport of each.
+// The media players: the one that plays is large, with its cover; each other one is a row that opens.
 
+import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord, StreamedTracklist } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
-import { isolated, translate } from './language.js';
-import { mainOutput, OutputVolume } from './main-volume.js';
+import { translate } from './language.js';
+import { OutputVolume } from './main-volume.js';
 import { useNode } from './node.js';
-import { Cards, Field, ForeignLine, memoized } from './parts.js';
+import { Field, ForeignLine, useUnfold } from './parts.js';
+import { PlayingOn } from './playing-on.js';
+import { Receivers } from './receivers.js';
+import { sight } from './sight.js';
+import { StreamRows } from './streams.js';
 import { Tracklist } from './tracklist.js';
 import {
   Cover,
@@ -13,116 +18,172 @@ import {
   isPlaying,
   LoopButton,
   makerOf,
+  PlayButton,
   PositionBar,
   streamsOf,
   TransportButtons,
   titleOf,
 } from './transport.js';
+import { useTint } from './use-tint.js';
 import { VolumeSlider } from './volume-slider.js';
 
-export function Players(state: NodeState) {
-  const { players, tracklists, clients } = state;
-  // The order does not depend on what plays, so that a card does not move while it is used.
-  const sorted = [...players.values()].sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
+interface PlayersProps extends NodeState {
+  /** Shown large. */
+  readonly player: PlayerRecord;
+  /** The output that it plays to. */
+  readonly output: OutputRecord | undefined;
+}
+
+export function Players({ player, output, ...state }: PlayersProps) {
+  const { players, tracklists } = state;
+  // The order does not depend on what plays, so that a row does not move while it is used.
+  const others = [...players.values()]
+    .filter(({ bus_name }) => bus_name !== player.bus_name)
+    .sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
+  const isOnly = others.length === 0;
+  const label = (what: string): string => labelOf(player, isOnly, what);
+  const setPicture = useTint();
   return (
-    <Cards>
-      {sorted.map((player) => (
-        <PlayerCard
-          key={player.bus_name}
-          player={player}
-          tracklist={tracklists.get(player.bus_name)}
-          own={streamsOf(player, clients)
-            .map(({ name }) => isolated(name))
-            .join(', ')}
-          output={mainOutput(state, player)}
-          isAlone={players.size === 1}
-        />
-      ))}
-    </Cards>
+    <>
+      <article class="card hero player" data-playing={isPlaying(player)} aria-label={player.identity}>
+        <Cover player={player} onPicture={setPicture} />
+        <div class="hero-side">
+          <div>
+            <ForeignLine class="title">{titleOf(player)}</ForeignLine>
+            <ForeignLine class="maker">{makerOf(player)}</ForeignLine>
+            {hasTrack(player) ? (
+              <ForeignLine class="quiet">{player.identity}</ForeignLine>
+            ) : (
+              <Receivers state={state} />
+            )}
+          </div>
+          <PositionBar player={player} />
+          <div ref={sight.watch}>
+            <Transport player={player} label={label} />
+          </div>
+          {output === undefined ? null : <PlayingOn output={output} outputs={state.outputs} />}
+        </div>
+        {output === undefined ? null : <OutputVolume output={output} isMain />}
+        <PlayerMore player={player} tracklist={tracklists.get(player.bus_name)} state={state} />
+      </article>
+      {isOnly ? null : (
+        <ul class="card rows">
+          {others.map((each) => (
+            <PlayerRow
+              key={each.bus_name}
+              player={each}
+              tracklist={tracklists.get(each.bus_name)}
+              state={state}
+            />
+          ))}
+        </ul>
+      )}
+    </>
   );
+}
+
+/** With several players, button labels contain the player's name. */
+function labelOf({ identity }: PlayerRecord, isOnly: boolean, what: string): string {
+  return isOnly ? what : translate('ofPlayer', { what, name: identity });
 }
 
 interface PlayerProps {
   readonly player: PlayerRecord;
   readonly tracklist: StreamedTracklist | undefined;
-  /** The names of its streams; one text, so that it compares equal while they are the same. */
-  readonly own: string;
-  /** The output that it plays to. */
-  readonly output: OutputRecord | undefined;
-  /** With several players, button labels contain the player's name. */
-  readonly isAlone: boolean;
+  readonly state: NodeState;
 }
 
-const PlayerCard = memoized(({ player, tracklist, own, output, isAlone }: PlayerProps) => {
-  const node = useNode();
-  const { bus_name, identity, shuffle, loop_status, capabilities } = player;
-  const maker = makerOf(player);
-  const label = (what: string): string => (isAlone ? what : translate('ofPlayer', { what, name: identity }));
+function PlayerRow({ player, tracklist, state }: PlayerProps) {
+  const { isOpen, unfold } = useUnfold(player.identity);
+  const label = (what: string): string => labelOf(player, false, what);
+  const about = [player.identity, makerOf(player)].filter(Boolean).join(' · ');
   return (
-    <li class="card player" data-playing={isPlaying(player)}>
-      <div class="row">
+    <li class="player" data-playing={isPlaying(player)}>
+      <div class="row player-row">
         <Cover player={player} />
         <div class="grow">
-          <ForeignLine class="title">{titleOf(player)}</ForeignLine>
-          {maker === '' ? null : <ForeignLine>{maker}</ForeignLine>}
-          <ForeignLine class="quiet">{identity}</ForeignLine>
+          <ForeignLine class="strong title">{titleOf(player)}</ForeignLine>
+          <ForeignLine class="quiet">{about}</ForeignLine>
         </div>
+        <PlayButton player={player} label={label} />
+        {unfold}
       </div>
-      <PositionBar player={player} />
-      <div class="row transport">
-        <TransportButtons player={player} label={label} />
-        <span class="grow" />
-        {shuffle === undefined ? null : (
-          <Toggle
-            label={label(translate('shuffle'))}
-            icon="shuffle"
-            isOn={shuffle}
-            disabled={!capabilities.can_control}
-            send={(desired) => node.setShuffle(bus_name, { shuffle: desired })}
-          />
-        )}
-        {loop_status === undefined ? null : <LoopButton player={player} label={label} />}
-      </div>
-      {output === undefined ? null : <OutputVolume output={output} isMain />}
-      {tracklist === undefined ? null : <Tracklist player={player} tracklist={tracklist} />}
-      <PlayerMore player={player} own={own} />
+      {isOpen ? (
+        <>
+          <PositionBar player={player} />
+          <Transport player={player} label={label} isWithoutPlay />
+          <PlayerMore player={player} tracklist={tracklist} state={state} />
+        </>
+      ) : null}
     </li>
   );
-});
+}
+
+type TransportProps = Parameters<typeof TransportButtons>[0];
+
+/** Play is in the middle, whatever else the player can do. */
+function Transport({ player, label, ...more }: TransportProps) {
+  const node = useNode();
+  const { bus_name, shuffle, loop_status, capabilities } = player;
+  return (
+    <div class="row transport">
+      {shuffle === undefined ? (
+        <span class="no-button" />
+      ) : (
+        <Toggle
+          label={label(translate('shuffle'))}
+          icon="shuffle"
+          isOn={shuffle}
+          disabled={!capabilities.can_control}
+          send={(desired) => node.setShuffle(bus_name, { shuffle: desired })}
+        />
+      )}
+      <TransportButtons player={player} label={label} {...more} />
+      {loop_status === undefined ? <span class="no-button" /> : <LoopButton player={player} label={label} />}
+    </div>
+  );
+}
 
 /**
  * Rarely needed controls. Stop is here if the player can pause, because some players forget their list when
  * stopped.
  */
-function PlayerMore({ player, own }: Pick<PlayerProps, 'player' | 'own'>) {
+function PlayerMore({ player, tracklist, state }: PlayerProps) {
   const node = useNode();
   const { bus_name, identity, volume, capabilities } = player;
-  if (volume === undefined && !capabilities.can_pause && own === '') return null;
+  const [isOpen, setOpen] = useState(false);
+  const own = streamsOf(player, state.clients);
+  const hasMore = volume !== undefined || capabilities.can_pause || own.length > 0;
   return (
-    <details class="more">
-      <summary aria-label={translate('moreOf', { name: identity })}>{translate('more')}</summary>
-      {volume === undefined ? null : (
-        <Field name={translate('playerVolume')}>
-          <VolumeSlider
-            class="grow"
-            label={translate('volumeOf', { name: identity })}
-            value={volume}
-            disabled={!capabilities.can_control}
-            send={(desired) => node.setPlayerVolume(bus_name, { volume: desired })}
-          />
-        </Field>
-      )}
-      {capabilities.can_pause ? (
-        <ActionButton
-          icon="stop"
-          label={translate('ofPlayer', { what: translate('stop'), name: identity })}
-          disabled={!capabilities.can_control || !hasTrack(player)}
-          send={() => node.stop(bus_name)}
-        >
-          {translate('stop')}
-        </ActionButton>
+    <div class="player-more">
+      {tracklist === undefined ? null : <Tracklist player={player} tracklist={tracklist} />}
+      {hasMore ? (
+        <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+          <summary aria-label={translate('moreOf', { name: identity })}>{translate('more')}</summary>
+          {volume === undefined ? null : (
+            <Field name={translate('playerVolume')}>
+              <VolumeSlider
+                class="grow"
+                label={translate('volumeOf', { name: identity })}
+                value={volume}
+                disabled={!capabilities.can_control}
+                send={(desired) => node.setPlayerVolume(bus_name, { volume: desired })}
+              />
+            </Field>
+          )}
+          {capabilities.can_pause ? (
+            <ActionButton
+              icon="stop"
+              label={translate('ofPlayer', { what: translate('stop'), name: identity })}
+              disabled={!capabilities.can_control || !hasTrack(player)}
+              send={() => node.stop(bus_name)}
+            >
+              {translate('stop')}
+            </ActionButton>
+          ) : null}
+          {isOpen && own.length > 0 ? <StreamRows streams={own} {...state} /> : null}
+        </details>
       ) : null}
-      {own === '' ? null : <p class="quiet wrap">{translate('streamsOf', { names: own })}</p>}
-    </details>
+    </div>
   );
 }

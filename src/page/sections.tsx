@@ -1,12 +1,15 @@
-// The sections of the page, in columns.
+// The sections of the page: on a desk in columns, on a phone behind tabs.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { BackendInfo, ChildName, NodeState } from '../client/client.js';
+import type { BackendInfo, ChildName, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { Bluetooth } from './bluetooth.js';
+import { CurrentStreams } from './current-streams.js';
 import { Inputs } from './inputs.js';
 import { translate } from './language.js';
-import { CurrentStreams } from './main-volume.js';
+import { MuteAll, type useLargePlayer } from './main-volume.js';
+import { PlayFromComputer } from './network.js';
+import { type Folding, NodeColumn } from './node-column.js';
 import { Outputs } from './outputs.js';
 import { Away, useGrowing } from './parts.js';
 import { Players } from './players.js';
@@ -15,42 +18,79 @@ import { SleepMoon } from './sleep.js';
 import { Streams } from './streams.js';
 import { System } from './system.js';
 import { UpgradeCard, useSteps } from './upgrade.js';
-import type { SectionId, View } from './view.js';
+import type { SectionId, TabId, View } from './view.js';
 
-/** The state of the node, and whether the further streams are unfolded. */
-type SectionState = NodeState & Pick<Parameters<typeof Streams>[0], 'unfolding'>;
+/** The state of the node, and of the page. */
+interface SectionState extends NodeState, Pick<Parameters<typeof Streams>[0], 'unfolding'> {
+  /** The player that is shown large, and the output at which something is heard. */
+  readonly current: { readonly player: PlayerRecord | undefined; readonly output: OutputRecord | undefined };
+  /** Keeps the large player while somebody uses the players. */
+  readonly holding: ReturnType<typeof useLargePlayer>['holding'];
+  readonly folding: Folding;
+}
 
 interface SectionRow {
   readonly id: SectionId;
-  readonly column: number;
+  readonly tab: TabId;
   readonly backend?: ChildName;
   readonly Content: (state: SectionState) => JSX.Element | null;
 }
 
-/**
- * In the order of a phone's page, and of drawing. A section exists if its backend is enabled. Long ones are
- * placed beside long ones.
- */
+/** In the order of drawing, and within their tab or column. A section exists if its backend is enabled. */
 const SECTIONS: readonly SectionRow[] = [
-  { id: 'now', column: 0, Content: Now },
-  { id: 'outputs', column: 0, backend: 'audio', Content: Outputs },
-  { id: 'inputs', column: 0, backend: 'audio', Content: Inputs },
-  { id: 'streams', column: 1, backend: 'audio', Content: Streams },
-  { id: 'bluetooth', column: 1, backend: 'bluetooth', Content: Bluetooth },
-  { id: 'services', column: 2, backend: 'systemd', Content: Services },
-  { id: 'upgrade', column: 1, backend: 'upgrade', Content: UpgradeCard },
-  { id: 'system', column: 2, Content: System },
+  { id: 'now', tab: 'music', Content: Now },
+  { id: 'outputs', tab: 'sound', backend: 'audio', Content: OutputsAndNetwork },
+  { id: 'inputs', tab: 'sound', backend: 'audio', Content: Inputs },
+  { id: 'streams', tab: 'music', backend: 'audio', Content: Streams },
+  { id: 'bluetooth', tab: 'sound', backend: 'bluetooth', Content: Bluetooth },
+  { id: 'upgrade', tab: 'node', backend: 'upgrade', Content: UpgradeCard },
+  { id: 'services', tab: 'node', backend: 'systemd', Content: Services },
+  { id: 'system', tab: 'node', Content: System },
 ];
 
-/** The players; without any, the streams that play. */
-function Now(state: NodeState) {
-  const away = awayIn(state, 'players');
+const TABS: readonly TabId[] = ['music', 'sound', 'node'];
+
+/** The tabs of a node, also while the backends behind them are away. */
+export function tabsOf({ backends }: Pick<NodeState, 'backends'>): readonly TabId[] {
+  const exists: Readonly<Record<TabId, boolean>> = {
+    music: backends.has('audio') || backends.has('players'),
+    sound: backends.has('audio') || backends.has('bluetooth'),
+    node: true,
+  };
+  return TABS.filter((tab) => exists[tab]);
+}
+
+function OutputsAndNetwork(state: NodeState) {
   return (
     <>
-      {state.players.size > 0 ? <Players {...state} /> : <CurrentStreams {...state} />}
-      {away === undefined ? null : <Away what={translate('backend_players')} {...away} />}
-      <SleepMoon {...state} />
+      <Outputs {...state} />
+      <PlayFromComputer backends={state.backends} />
     </>
+  );
+}
+
+/** The players; without any, the streams that play. */
+function Now(state: SectionState) {
+  const { player, output } = state.current;
+  const players = awayIn(state, 'players');
+  const audio = awayIn(state, 'audio');
+  return (
+    <div class="now" {...state.holding}>
+      {player === undefined ? null : <Players {...state} player={player} output={output} />}
+      {player === undefined && state.backends.has('audio') ? (
+        <NothingOrStreams {...state} away={audio} />
+      ) : null}
+      {players === undefined ? null : <Away what={translate('backend_players')} {...players} />}
+      <SleepMoon {...state} />
+    </div>
+  );
+}
+
+function NothingOrStreams({ away, ...state }: SectionState & { readonly away: BackendInfo | undefined }) {
+  return away === undefined ? (
+    <CurrentStreams {...state} />
+  ) : (
+    <Away what={translate('backend_audio')} {...away} />
   );
 }
 
@@ -60,38 +100,45 @@ export function awayIn({ backends }: NodeState, name: ChildName): BackendInfo | 
   return backend?.state === 'up' ? undefined : backend;
 }
 
-function isDisplayed(state: NodeState, { id, backend }: SectionRow): boolean {
-  const { backends } = state;
-  const isSilent = backends.get('audio')?.state !== 'up';
-  // If the sound server is away, the outputs show that, and it is unknown what plays.
-  if (id === 'now') return !isSilent || backends.has('players');
-  if (id === 'streams') return !isSilent;
-  if (id === 'inputs') return !isSilent && state.inputs.size > 0;
+function isDisplayed({ backends, inputs }: NodeState, { id, backend }: SectionRow): boolean {
+  if (id === 'now') return backends.has('audio') || backends.has('players');
+  // If the sound server is away, the outputs show that.
+  if (id === 'streams') return backends.get('audio')?.state === 'up';
+  if (id === 'inputs') return backends.get('audio')?.state === 'up' && inputs.size > 0;
   return backend === undefined || backends.has(backend);
 }
 
-export function Sections({ state: known, only }: Readonly<{ state: NodeState; only: View['only'] }>) {
+interface SectionsProps {
+  readonly state: NodeState & Pick<SectionState, 'current' | 'holding' | 'folding'>;
+  readonly only: View['only'];
+}
+
+export function Sections({ state: known, only }: SectionsProps) {
   // The unfolding is kept here while the sound server is away.
   const state = { ...known, upgrade: useSteps(known.upgrade), unfolding: useState(false) };
   const displayed = SECTIONS.filter(
     (section) => (only?.has(section.id) ?? true) && isDisplayed(state, section),
   );
   const drawn = displayed.slice(0, useGrowing(SECTIONS.length, 1, true));
-  /** A column keeps its place while its backend is away, so that nothing else moves there. */
-  const isKept = (own: number): boolean =>
-    only === undefined &&
-    SECTIONS.some(({ column, backend }) => column === own && backend && state.backends.has(backend));
+  const columns = only === undefined ? tabsOf(state) : TABS;
   return (
     <>
-      {[0, 1, 2].map((column) => (
-        <div key={column} class={`column ${isKept(column) ? 'kept' : ''}`}>
-          {drawn
-            .filter((section) => section.column === column)
-            .map((row) => (
-              <Section key={row.id} row={row} state={state} />
-            ))}
-        </div>
-      ))}
+      {columns.map((tab) => {
+        const sections = drawn
+          .filter((section) => section.tab === tab)
+          .map((row) => <Section key={row.id} row={row} state={state} />);
+        if (tab === 'node' && only === undefined)
+          return (
+            <NodeColumn key={tab} folding={state.folding}>
+              {sections}
+            </NodeColumn>
+          );
+        return (
+          <div key={tab} class={`column ${tab}`}>
+            {sections}
+          </div>
+        );
+      })}
     </>
   );
 }
@@ -101,11 +148,16 @@ function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState
   const away = backend && awayIn(state, backend);
   // With the part's name where the section is called otherwise.
   const what = id === 'outputs' && { what: translate('backend_audio') };
-  // For the layout with one column.
-  const style = { order: SECTIONS.indexOf(row) };
   return (
-    <section class="section" id={id} style={style} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>{translate(id)}</h2>
+    <section class="section" id={id} aria-labelledby={`${id}-title`}>
+      <div class={id === 'now' ? '' : 'row section-head'}>
+        <h2 id={`${id}-title`} class={id === 'now' ? 'unseen' : 'grow'}>
+          {translate(id)}
+        </h2>
+        {id === 'outputs' && state.outputs.size > 1 ? (
+          <MuteAll outputs={[...state.outputs.values()]} />
+        ) : null}
+      </div>
       {away === undefined ? <Content {...state} /> : <Away {...what} {...away} />}
     </section>
   );

@@ -10,7 +10,7 @@ import { translate } from './language.js';
 import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting, useMended } from './notices.js';
-import { Cards, Empty, ForeignLine, memoized, Status, type Tone, useLater, useUnfold } from './parts.js';
+import { Empty, ForeignLine, memoized, Rows, Status, type Tone, useLater, useUnfold } from './parts.js';
 import type { TextKey } from './texts/english.js';
 import { UnitLog } from './unit-log.js';
 
@@ -18,11 +18,11 @@ export function Services({ units }: Pick<NodeState, 'units'>) {
   if (units.size === 0) return <Empty>{translate('noServices')}</Empty>;
   const sorted = [...units].sort(([, a], [, b]) => Number(isMine(b)) - Number(isMine(a)) || inOrder(a, b));
   return (
-    <Cards>
+    <Rows>
       {sorted.map(([key, service]) => (
         <ServiceCard key={key} service={service} />
       ))}
-    </Cards>
+    </Rows>
   );
 }
 
@@ -85,7 +85,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
   const { text, tone, verb: next } = hasRestarted ? (known.verb === 'stop' ? RESTARTED : known) : during;
   const hasFailed = active_state === 'failed';
   return (
-    <li class="card service" data-unit={name}>
+    <li class="service" data-unit={name}>
       <div class="row">
         <div class="grow">
           <ForeignLine class="strong">{title}</ForeignLine>

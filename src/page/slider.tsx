@@ -1,7 +1,7 @@
 // A slider. Keys and screen readers use the native one; pointers are handled here, as browsers set a value
 // where a scrolling finger lands.
 
-import type { RefObject } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { couldNotSet, useControl } from './controls.js';
 import { translate } from './language.js';
@@ -15,6 +15,10 @@ interface SliderProps {
   readonly step?: number;
   /** The text beside the slider, also for screen readers. */
   readonly text: (value: number) => string;
+  /** Shown instead of the text, at both ends. */
+  readonly ends?: ((value: number) => readonly [left: string, right: string]) | undefined;
+  /** Drawn on the way, below the thumb. */
+  readonly children?: ComponentChildren;
   readonly send: (value: number) => Promise<unknown>;
   readonly class?: string;
   readonly disabled?: boolean;
@@ -44,11 +48,9 @@ function StillSlider({ label, value, min = 0, max = 1, text, dim, ...more }: Sli
   return (
     <div class={`slider ${more.class ?? ''} ${dim ? 'dim' : ''}`} style={{ '--part': part }}>
       <div class="slider-way" role="img" aria-label={`${label}: ${text(value)}`}>
-        <div class="slider-look" />
+        <div class="slider-look">{more.children}</div>
       </div>
-      <span class="slider-text" aria-hidden="true">
-        {text(value)}
-      </span>
+      <SliderText value={value} text={text} ends={more.ends} />
     </div>
   );
 }
@@ -127,12 +129,18 @@ function MovingSlider({ label, value, min = 0, max = 1, step = 0.01, text, send,
           }}
           onChange={({ currentTarget }) => late && !hasHand() && finish(currentTarget.valueAsNumber)}
         />
-        <div class="slider-look" />
+        <div class="slider-look">{more.children}</div>
       </div>
-      <span class="slider-text" aria-hidden="true">
-        {text(displayed)}
-      </span>
+      <SliderText value={displayed} text={text} ends={more.ends} />
     </div>
+  );
+}
+
+function SliderText({ value, text, ends }: Pick<SliderProps, 'value' | 'text' | 'ends'>) {
+  return (
+    <span class="slider-text" aria-hidden="true">
+      {ends === undefined ? text(value) : ends(value).map((each) => <span key={each}>{each}</span>)}
+    </span>
   );
 }
 

@@ -2,6 +2,7 @@
 // dragging. If there are many, the others are behind a button, so that the sections below are not far away on
 // a phone.
 
+import type { JSX } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, NodeState } from '../client/client.js';
 import { Choice, type Option, Toggle } from './controls.js';
@@ -11,6 +12,7 @@ import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { DrawOrder, Empty, ForeignLine, memoized, useGrowing } from './parts.js';
+import { streamsOf } from './transport.js';
 import { VolumeSlider } from './volume-slider.js';
 
 const ROWS_AT_ONCE = 2;
@@ -18,20 +20,48 @@ const CHANGES_AT_ONCE = 4;
 /** Rows before the button. A single further row is shown and gets no button. */
 const FIRST_ROWS = 8;
 
-interface StreamsProps extends Pick<NodeState, 'clients' | 'outputs' | 'server'> {
+interface StreamsProps extends StreamsState, Pick<NodeState, 'clients' | 'players'> {
   /** State and setter for the streams behind the button. */
   readonly unfolding: readonly [isUnfolded: boolean, unfold: (isUnfolded: boolean) => void];
 }
 
-export function Streams({ clients, outputs, server, unfolding: [isUnfolded, unfold] }: StreamsProps) {
+/** The streams of no player: those of a player are with it. */
+export function Streams({ clients, players, unfolding: [isUnfolded, unfold], ...state }: StreamsProps) {
+  const own = new Set([...players.values()].flatMap((player) => streamsOf(player, clients)));
+  const others = [...clients.values()].filter((stream) => !own.has(stream)).sort((a, b) => a.id - b.id);
+  const first = others.length > FIRST_ROWS + 1 ? FIRST_ROWS : others.length;
+  const drawn = useGrowing(isUnfolded ? others.length : first, ROWS_AT_ONCE);
+  const streams = usePaced(others.slice(0, drawn));
+  if (others.length === 0) return <Empty>{translate('noStreams')}</Empty>;
+  const hasFold = first < others.length && drawn >= first;
+  return (
+    <StreamRows streams={streams} {...state} foldAt={first}>
+      {hasFold ? (
+        <li key="fold" class="fold">
+          <Button isOpen={isUnfolded} onClick={() => unfold(!isUnfolded)}>
+            {translate('moreStreams', { count: others.length - first })}
+          </Button>
+        </li>
+      ) : null}
+    </StreamRows>
+  );
+}
+
+type StreamsState = Pick<NodeState, 'outputs' | 'server'>;
+
+interface StreamRowsProps extends StreamsState {
+  readonly streams: readonly ClientRecord[];
+  /** The children stand before the row with this index. */
+  readonly foldAt?: number;
+  readonly children?: JSX.Element | null;
+}
+
+export function StreamRows({ streams, outputs, server, foldAt = 0, children = null }: StreamRowsProps) {
   const names = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
   // The same object while it has the same content, so that no row is redrawn.
   const options = useMemo(() => names, [JSON.stringify(names)]);
   const [drag, setDrag] = useState<StreamDrag>();
-  const first = clients.size > FIRST_ROWS + 1 ? FIRST_ROWS : clients.size;
-  const drawn = useGrowing(isUnfolded ? clients.size : first, ROWS_AT_ONCE);
-  const streams = [...clients.values()].sort((a, b) => a.id - b.id).slice(0, drawn);
-  const rows = usePaced(streams).map((stream) => (
+  const rows = streams.map((stream) => (
     <StreamRow
       key={stream.id}
       stream={stream}
@@ -40,21 +70,11 @@ export function Streams({ clients, outputs, server, unfolding: [isUnfolded, unfo
       onDrag={setDrag}
     />
   ));
-  if (clients.size === 0) return <Empty>{translate('noStreams')}</Empty>;
   // In the same list, so that a row keeps its identity when it appears from behind the button.
-  if (first < clients.size && drawn >= first)
-    rows.splice(
-      first,
-      0,
-      <li key="fold" class="fold">
-        <Button isOpen={isUnfolded} onClick={() => unfold(!isUnfolded)}>
-          {translate('moreStreams', { count: clients.size - first })}
-        </Button>
-      </li>,
-    );
+  if (children !== null) rows.splice(foldAt, 0, children);
   return (
     <>
-      <ul class="cards">{rows}</ul>
+      <ul class="card rows">{rows}</ul>
       {drag === undefined ? null : <DropTray {...drag} options={options} />}
     </>
   );
@@ -80,6 +100,11 @@ function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   return streams.map((stream) => displayed.get(stream.id) ?? stream);
 }
 
+/** Without the number by which the node tells it from others of the same name. */
+function nameOf({ id, name }: ClientRecord): string {
+  return name.endsWith(` #${id}`) ? name.slice(0, name.lastIndexOf(' #')) : name;
+}
+
 interface RowProps {
   readonly stream: ClientRecord;
   /** The machine that sends the stream; undefined for the node itself. */
@@ -91,13 +116,14 @@ interface RowProps {
 
 const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
   const node = useNode();
-  const { id, name, app, corked, muted, volume, output = '' } = stream;
+  const { id, app, corked, muted, volume, output = '' } = stream;
+  const name = nameOf(stream);
   const label = translate('moveOf', { name });
   const place = (desired: string): Promise<unknown> => node.moveClient(id, { output: desired });
   const report = useContext(Reporting);
   const onDrop = (desired: string) => report(translate('couldNotSet', { name: label }), place(desired));
   return (
-    <li class="card stream" data-stream={id}>
+    <li class="stream" data-stream={id}>
       <div class="row">
         <Changing>
           <button

@@ -5,7 +5,6 @@ import type { NodeState } from '../client/client.js';
 import { QuestionButton } from './controls.js';
 import { isolated, translate } from './language.js';
 import { Changing } from './may-change.js';
-import { PlayFromComputer } from './network.js';
 import { useNode } from './node.js';
 import { Status, stateText } from './parts.js';
 
@@ -16,7 +15,6 @@ export function System({ server, backends, power }: NodeState) {
         {power === undefined ? null : <Power power={power} name={server?.hostname ?? ''} />}
       </Changing>
       <Health backends={backends} />
-      <PlayFromComputer backends={backends} />
       {server === undefined ? null : (
         <dl class="card facts">
           <Fact name={translate('version')} value={`${server.api_sw} ${server.api_version}`} />

@@ -1,7 +1,7 @@
 // Every view of a player shares this: cover, texts, position, and the transport (previous, play or pause,
 // next, repeat) as far as possible.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
 import { ActionButton, couldNotSet, useControl } from './controls.js';
 import { Button, Icon } from './icons.js';
@@ -92,7 +92,12 @@ export function PlayButton({ player, label }: TransportProps) {
   );
 }
 
-export function TransportButtons({ player, label }: TransportProps) {
+interface ButtonsProps extends TransportProps {
+  /** Play stands elsewhere. */
+  readonly isWithoutPlay?: boolean;
+}
+
+export function TransportButtons({ player, label, isWithoutPlay = false }: ButtonsProps) {
   const node = useNode();
   const { bus_name, capabilities: can } = player;
   const button = (verb: 'previous' | 'next' | 'stop', isAble: boolean) => (
@@ -106,7 +111,7 @@ export function TransportButtons({ player, label }: TransportProps) {
   return (
     <>
       {button('previous', can.can_go_previous)}
-      <PlayButton player={player} label={label} />
+      {isWithoutPlay ? null : <PlayButton player={player} label={label} />}
       {button('next', can.can_go_next)}
       {can.can_pause ? null : button('stop', can.can_control && hasTrack(player))}
     </>
@@ -145,6 +150,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
       late
       runs={runs}
       text={(at) => translate('positionText', { position: clockOf(at), length: clockOf(length) })}
+      ends={(at) => [clockOf(at), `-${clockOf(length - at)}`]}
       disabled={!capabilities.can_seek}
       send={(at) => node.setPosition(bus_name, { position: Math.min(at, length), ...track })}
     />
@@ -164,20 +170,42 @@ function clockOf(us: number): string {
 /** A cover that failed may be there later: the web is slow, or a player still writes its file. */
 const TRY_AGAIN_MS = 60_000;
 
+interface CoverProps {
+  readonly player: PlayerRecord;
+  /** Called with each cover once it has loaded, and with undefined for a track without one. */
+  readonly onPicture?: (picture: HTMLImageElement | undefined) => void;
+}
+
 /**
  * Only covers of the node: one from elsewhere would disclose what is played. Where the node leads to the web,
- * the page's policy stops that.
+ * the page's policy stops that. While nothing plays, the last cover stays, pale.
  */
-export function Cover({ player }: { readonly player: PlayerRecord }) {
+export function Cover({ player, onPicture }: CoverProps) {
   const node = useNode();
   const art = player.metadata?.['mpris:artUrl'] ?? '';
   const [broken, setBroken] = useState('');
   useLater(broken === '' ? undefined : TRY_AGAIN_MS, () => setBroken(''), [broken]);
   const isOurs = /^(?:file|data|https?):/i.test(art) && broken !== art;
-  const address = `${node.coverUrl(player.bus_name)}?of=${hashOf(art)}`;
+  const last = useRef({ address: '', of: '' });
+  const { bus_name } = player;
+  if (isOurs) last.current = { address: `${node.coverUrl(bus_name)}?of=${hashOf(art)}`, of: bus_name };
+  const isPast = !hasTrack(player) && last.current.of === bus_name;
+  const address = isOurs || isPast ? last.current.address : '';
+  useEffect(() => {
+    if (address === '') onPicture?.(undefined);
+  }, [address, onPicture]);
   return (
-    <div class="cover" aria-hidden="true">
-      {isOurs ? <img src={address} alt="" onError={() => setBroken(art)} /> : <Icon name="note" />}
+    <div class={`cover ${isPast ? 'past' : ''}`} aria-hidden="true">
+      {address === '' ? (
+        <Icon name="note" />
+      ) : (
+        <img
+          src={address}
+          alt=""
+          onLoad={({ currentTarget }) => onPicture?.(currentTarget)}
+          onError={() => setBroken(art)}
+        />
+      )}
     </div>
   );
 }

@@ -25,6 +25,9 @@ const NAMES = {
   power: 'system',
 } as const;
 
+/** The parts of a phone's page, each behind a tab; the columns of a desk's. */
+export type TabId = 'music' | 'sound' | 'node';
+
 export type SectionId = (typeof NAMES)[keyof typeof NAMES];
 
 /** `query` is that of an address. Unknown names are ignored; if no name is left, all is shown. */

@@ -184,7 +184,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/client/stream.ts': 'waits between two attempts, and bounds silence',
   'src/client/connect.ts': 'says since when a connection is as it is',
   'src/client/node-clock.ts': "reckons the node's time from this device's",
-  'src/page/app.tsx': 'dims a wall that nobody is at',
+  'src/page/wall.tsx': 'dims a wall that nobody is at, and shows the time',
   'src/page/language.ts': 'bounds the wait for a language',
   'src/page/header.tsx': 'looks whether a node has been away too long',
   'src/page/drawing.ts': 'draws at most once per frame',

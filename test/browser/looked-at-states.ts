@@ -72,6 +72,21 @@ export function misfits(page: Page): Promise<readonly string[]> {
   })()`) as Promise<readonly string[]>;
 }
 
+/**
+ * Goes through the tabs of a narrow page, the open one first. What lies in front of the page keeps that one
+ * open; a wide page shows all of it at once.
+ */
+async function* eachTab(page: Page): AsyncGenerator<string> {
+  yield '';
+  const tabs = page.locator('.tab:not([aria-current])');
+  const isCovered = (await page.locator('dialog[open], .tray').count()) > 0;
+  if (isCovered || !(await page.locator('.tabs').isVisible())) return;
+  for (const tab of await tabs.elementHandles()) {
+    await tab.click();
+    yield `-${await tab.textContent()}`;
+  }
+}
+
 /** A test for each state. */
 export function testStates(states: Readonly<Record<string, State>>): void {
   describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
@@ -101,22 +116,26 @@ export function testStates(states: Readonly<Record<string, State>>): void {
         const page = await pageIn(language);
         faults.length = 0;
         try {
+          // A page behind another one is drawn once a second.
+          await page.bringToFront();
           await page.setViewportSize({ width: WIDTHS[0], height: 740 });
           await page.goto(node.url);
           await page.locator('header .good').waitFor();
-          await page.locator('#system .health').waitFor();
+          await page.locator('#system .health').waitFor({ state: 'attached' });
           await act?.(page, node);
           await page.evaluate(axe.source);
           for (const width of WIDTHS) {
             await page.setViewportSize({ width, height: width < 500 ? 740 : 900 });
-            for (const colorScheme of SCHEMES) {
-              await page.emulateMedia({ colorScheme });
-              if (PICTURES !== '') await savePicture(page, `${name}-${width}-${colorScheme}.png`);
-              if (width !== WIDTHS[0]) continue;
-              const rules = colorScheme === SCHEMES[0] ? AXE_TAGS : AXE_COLOURS;
-              assert.deepEqual(await findings(page, rules), [], colorScheme);
+            for await (const tab of eachTab(page)) {
+              for (const colorScheme of SCHEMES) {
+                await page.emulateMedia({ colorScheme });
+                if (PICTURES !== '') await savePicture(page, `${name}-${width}${tab}-${colorScheme}.png`);
+                if (width !== WIDTHS[0]) continue;
+                const rules = colorScheme === SCHEMES[0] ? AXE_TAGS : AXE_COLOURS;
+                assert.deepEqual(await findings(page, rules), [], `${tab} ${colorScheme}`);
+              }
+              assert.deepEqual(await misfits(page), [], `${width} ${tab}`);
             }
-            assert.deepEqual(await misfits(page), [], String(width));
           }
           assert.match(await page.title(), /living-room$/);
           if (!['restarting', 'refused'].includes(name)) assert.deepEqual(faults, []);

@@ -60,7 +60,7 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
         assert.ok((await page.locator('main button').count()) > 10);
         return (await page.locator('main button:not(:disabled)').count()) === 0;
       });
-      await until('the card has the focus', async () => String(await focused()).startsWith('card output'));
+      await until('the card has the focus', async () => String(await focused()).startsWith('output'));
       await back();
       await connected();
       await until('the button has the focus', async () => (await focused()) === 'Mute Living room');

@@ -58,7 +58,7 @@ describe('the check of the bundles', () => {
   const styles: readonly (readonly [style: string, feature: string])[] = [
     ['@container (width > 1px){a{color:red}}', '@container'],
     ['a:has(b){color:red}', ':has'],
-    ['a{height:100dvh}', 'dvh'],
+    ['a{height:100svh}', 'svh'],
     ['a{text-wrap:balance}', 'text-wrap'],
     ['a{overflow:clip}', 'overflow: clip'],
     ['a{color:color-mix(in srgb,red,blue)}', 'color-mix\\(\\)'],
@@ -106,7 +106,7 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
 
     test('works: it shows its node, sends commands, asks questions, and notices a loss', async () => {
       assert.equal(await page.evaluate('AbortSignal.timeout ?? [].findLast ?? navigator.locks'), undefined);
-      await page.getByRole('button', { name: 'Make default: Kitchen' }).click();
+      await page.getByRole('button', { name: 'Use Kitchen' }).click();
       assert.deepEqual(await nextCommand(), { do: 'default', output: '1', move: true });
       await page.getByRole('slider', { name: 'Volume of Living room' }).first().press('Home');
       await nextCommand();

@@ -8,7 +8,7 @@ import { drop, put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { bluetooth, networked, PAIRED_PHONE, player } from './node-with-page.js';
-import { commandsAre, node, PHONE, page, pageForEach } from './pages.js';
+import { commandsAre, node, openTab, PHONE, page, pageForEach } from './pages.js';
 
 const VLC = 'org.mpris.MediaPlayer2.vlc';
 const TRACKS = ['One', 'Two'].map((title, at) => ({
@@ -120,13 +120,16 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('pairs a phone within the shown time, and lists it then', async () => {
     node.up({ bluetooth: [bluetooth({ known_devices: [] })] });
     await page.goto(node.url);
+    await openTab('Sound');
     await text('There are no devices yet.');
     node.backends.answer = { ok: true, value: {} };
     await button('Pair a phone').click();
     const pairing_until = new Date(Date.now() + 60_000).toISOString();
     node.change(bluetooth({ known_devices: [], pairing_active: true, pairing_until }));
-    await text(/^Choose .*living-room.* on the phone: \d+ s left$/);
-    await button('Stop pairing').click();
+    const sheet = page.getByRole('dialog', { name: 'Pair a phone' });
+    await sheet.getByText('living-room').waitFor();
+    await sheet.getByText(/^\d+ s$/).waitFor();
+    await sheet.getByRole('button', { name: 'Stop pairing' }).click();
     await commandsAre({ do: 'pairing_mode' }, { do: 'pairing_mode/stop' });
     node.change(bluetooth());
     await text('Connected · Battery 80%');
@@ -136,6 +139,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('connects a speaker that a scan finds, and disconnects and forgets a device', async () => {
     node.up();
     await page.goto(node.url);
+    await openTab('Sound');
     node.backends.answer = { ok: true, value: {} };
     await button('Look for speakers').click();
     node.change(bluetooth({ scanning: true }));

@@ -9,7 +9,17 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn, spotOn } from './finger.js';
 import { NodeWithPage, output, player, service, stream } from './node-with-page.js';
-import { commands, commandsAre, nextCommand, node, PHONE, page, pageForEach } from './pages.js';
+import {
+  commands,
+  commandsAre,
+  DESK,
+  nextCommand,
+  node,
+  openTab,
+  PHONE,
+  page,
+  pageForEach,
+} from './pages.js';
 
 /** The player sounds in the kitchen, and another output is the default. */
 const IN_THE_KITCHEN = [
@@ -32,7 +42,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   const open = async (more: Parameters<NodeWithPage['up']>[0] = {}, query = ''): Promise<void> => {
     node.up({ audio: IN_THE_KITCHEN, ...more });
     await page.goto(node.url + query);
-    await page.locator('main .heard, main .output').first().waitFor();
+    await page.locator('#now').waitFor();
     node.backends.requests.length = 0;
   };
   /** The height of all of the page on such a screen. */
@@ -44,6 +54,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('a level is shown and measured while the page is visible, and none is shown while it is unknown', async () => {
     await open();
+    await openTab('Sound');
     const isMeasured = (isWatched: boolean): Promise<unknown> =>
       until(`measured: ${isWatched}`, () => node.backends.watched.at(-1) === isWatched);
     const meter = page.getByRole('meter', { name: 'Level of Living room' });
@@ -64,6 +75,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('an output has its label, its slider ends at its limit, and a hidden output is not shown', async () => {
     const label = { label: 'Radio', volume_limit: 0.5, volume: 0.45 };
     await open({ audio: [output(0), output(1, label), output(2, { description: 'HDMI', hidden: true })] });
+    await openTab('Sound');
     const cards = page.locator('.output');
     await cards.getByText('Radio', { exact: true }).waitFor();
     assert.equal(await cards.count(), 2);
@@ -77,11 +89,17 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.ok(commands().every((each) => !('volume' in each) || Number(each.volume) <= 0.5));
   });
 
-  test("the card of a player sets the volume of the output that it plays to, and the player's own under More", async () => {
+  test("a phone has one volume, of the output that plays, and the player's own under More; a desk has it with the player", async () => {
     await open();
+    const silent = { do: 'volume', target: kitchen, volume: 0 };
+    await page.locator('.foot').getByText('Kitchen', { exact: true }).waitFor();
+    await page.getByRole('slider', { name: /^Volume/ }).press('Home');
+    await commandsAre(silent);
     const card = page.locator('.player');
+    await page.setViewportSize(DESK.viewport);
     await card.getByRole('slider', { name: 'Volume on Kitchen' }).press('Home');
-    await commandsAre({ do: 'volume', target: kitchen, volume: 0 });
+    await commandsAre(silent);
+    await page.setViewportSize(PHONE.viewport);
     const own = card.getByRole('slider', { name: 'Volume of Music Player Daemon' });
     assert.equal(await own.isVisible(), false);
     await card.getByLabel('More of').click();
@@ -90,6 +108,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test("the foot of a phone's page keeps play, title and volume in place while the page scrolls", async () => {
     await open({ systemd: units(20) });
+    await openTab('Node');
     const foot = page.locator('.foot');
     const place = await foot.boundingBox();
     await page.evaluate('scrollTo(0, 1200)');
@@ -153,13 +172,14 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('all outputs are muted at once, and those muted before stay so when all are unmuted', async () => {
     const silent = output(2, { description: 'Attic', muted: true });
     await open({ audio: [...IN_THE_KITCHEN, silent] });
+    await openTab('Sound');
     const mute = page.getByRole('button', { name: 'Mute all' });
     const mutesAre = (muted: boolean): Promise<unknown> =>
       commandsAre(...['0', '1'].map((ref) => ({ do: 'mute', target: { kind: 'output', ref }, muted })));
     await mute.tap();
     await mutesAre(true);
     node.change(output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));
-    await page.locator('.foot [aria-pressed=true][aria-label="Mute all"]').waitFor();
+    await page.locator('#outputs [aria-pressed=true][aria-label="Mute all"]').waitFor();
     await mute.tap();
     await mutesAre(false);
   });
@@ -180,7 +200,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('?view=now shows what plays, large, and dimmed while nobody uses it', async () => {
     await open({}, '?view=now');
     await page.setViewportSize({ width: 1920, height: 1080 });
-    const cover = await page.locator('.cover').boundingBox();
+    const cover = await page.locator('.wall > .cover').boundingBox();
     assert.ok(cover && cover.width > 700, JSON.stringify(cover));
     await page.getByText('Nocturne in E-flat major').waitFor();
     assert.equal(await page.locator('#outputs, header .bar, .foot').count(), 0);
@@ -220,12 +240,14 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('the columns are balanced, and controls stand before meters', async () => {
     await open({ systemd: [service('system.service', {}, 'system'), ...units(6)] });
+    await page.setViewportSize(DESK.viewport);
+    await page.getByRole('button', { name: 'Node', exact: true }).waitFor();
     await page.locator('#system .health').waitFor();
     await page.locator('.service').nth(6).getByText('View only').waitFor();
     assert.equal(await page.locator('#system .lines').isVisible(), false, 'all is well');
     for (const [width, height] of Object.entries({ 1440: 900, 1920: 1080 })) {
       const tall = await heightAt(Number(width), height);
-      assert.ok(tall <= height * 1.25, `${tall} at ${width}`);
+      assert.ok(tall <= height * 1.35, `${tall} at ${width}`);
     }
     node.health('upgrade', 'failed', 'it has died six times');
     await page.locator('#system').getByText('it has died six times').waitFor();

@@ -19,7 +19,7 @@ const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command
   ['button', 'Stop Music Player Daemon', { do: 'stop', ...MPD }],
   ['switch', 'Start Music Player Daemon automatically', { do: 'disable', ...MPD }],
   ['button', 'Start AirPlay receiver', { do: 'start', scope: 'user', unit: 'shairport-sync.service' }],
-  ['button', 'Make default: Kitchen', { do: 'default', output: '1', move: true }],
+  ['button', 'Use Kitchen', { do: 'default', output: '1', move: true }],
   ['button', 'Check now', { do: 'check' }],
   ['button', 'Pause', { do: 'pause', player: PLAYER }],
   ['button', 'Next', { do: 'next', player: PLAYER }],
@@ -49,7 +49,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('sends a port, a profile, a balance, and a position once the slider is released', async () => {
     await button('More of Living room').click();
-    await choose('Port of Living room', 'headphones');
+    await choose('Socket of Living room', 'headphones');
     assert.deepEqual(await nextCommand(), { do: 'port', output: '0', port: 'headphones' });
     await choose('Profile of HiFi HAT', 'HDMI (not plugged in)');
     assert.deepEqual(await nextCommand(), { do: 'profile', card: '3', profile: 'hdmi' });
@@ -132,27 +132,27 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
     const place = (): Promise<unknown[]> =>
       page.evaluate("[window.streams?.offsetHeight, document.querySelector('#services').offsetLeft]");
-    // Together with the two existing streams that makes nine.
-    node.change(...streams(100, 106));
+    // Together with the existing stream of no player that makes nine.
+    node.change(...streams(100, 107));
     await streamsAre(9);
     assert.equal(await page.locator('.fold').count(), 0, 'one alone is shown');
-    node.change(...streams(107, 150));
-    const more = button('45 more streams');
+    node.change(...streams(108, 150));
+    const more = button('44 more sounds');
     await more.waitFor();
     await streamsAre(8);
     const folded = await place();
     await more.press('Enter');
-    await streamsAre(53);
+    await streamsAre(52);
     assert.equal(await more.getAttribute('aria-expanded'), 'true');
-    assert.equal(await focused('textContent'), '45 more streams');
+    assert.equal(await focused('textContent'), '44 more sounds');
     await page.keyboard.press('Tab');
-    assert.equal(await focused('ariaLabel'), 'Output of Stream 106', 'what has come is next');
+    assert.equal(await focused('ariaLabel'), 'Output of Stream 107', 'what has come is next');
     node.health('audio', 'connecting');
     await page.locator('#streams').waitFor({ state: 'detached' });
     assert.deepEqual(await place(), [undefined, folded[1]], 'each other thing stays in its column');
     node.change(...ORDINARY.audio, ...streams(100, 150));
     node.health('audio', 'up');
-    await streamsAre(53);
+    await streamsAre(52);
     await more.press('Enter');
     await streamsAre(8);
     assert.deepEqual(await place(), folded, 'and nothing is left below');
@@ -160,7 +160,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('sends the volume of a stream far down the list, also while all streams change', async () => {
     node.change(...streams(100, 161));
-    await button('56 more streams').click();
+    await button('55 more sounds').click();
     await page.getByText('Stream 161', { exact: true }).scrollIntoViewIfNeeded();
     node.change(...streams(100, 161, { volume: 0.3 }));
     for (const name of ['Stream 161', 'Stream 101']) {

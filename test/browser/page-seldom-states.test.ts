@@ -16,6 +16,7 @@ import {
   stream,
   upgrade,
 } from './node-with-page.js';
+import { openTab } from './pages.js';
 
 const ENOENT = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
 
@@ -54,11 +55,17 @@ const STATES: Readonly<Record<string, State>> = {
     node: { audio: [...ORDINARY.audio.slice(0, 2), output(0, { name: 'auto_null' })] },
     // No event says so to a page that is opened later.
     prepare: (node) => node.health('audio', 'up', 'The sound server sees no sound card: the kernel has none'),
-    act: (page) => page.getByText('sees no sound card: the kernel has none').waitFor(),
+    act: async (page) => {
+      await openTab('Sound', page);
+      await page.getByText('sees no sound card: the kernel has none').waitFor();
+    },
   },
   'card-off': {
     node: { audio: [...ORDINARY.audio, card(4, 'usb', { description: 'USB DAC' })] },
-    act: (page) => page.getByRole('combobox', { name: 'Profile of USB DAC' }).waitFor(),
+    act: async (page) => {
+      await openTab('Sound', page);
+      await page.getByRole('combobox', { name: 'Profile of USB DAC' }).waitFor();
+    },
   },
   empty: {
     node: {
@@ -71,14 +78,14 @@ const STATES: Readonly<Record<string, State>> = {
   crowd: {
     node: { audio: [...ORDINARY.audio.slice(0, 4), ...CROWD] },
     act: async (page) => {
-      await page.getByText('56 more streams').click();
+      await page.getByText('56 more sounds').click();
       await page.locator('.stream').nth(63).waitFor({ state: 'attached' });
     },
   },
   searching: {
     node: {
       players: [player('vlc', { identity: 'VLC', tracklist_supported: true })],
-      bluetooth: [bluetooth({ scanning: true, pairing_active: true, pairing_until: '2126-01-01T10:00:00Z' })],
+      bluetooth: [bluetooth({ scanning: true })],
     },
     prepare: (node) => {
       const list = { can_edit_tracks: true, tracks: TRACKS };
@@ -90,13 +97,20 @@ const STATES: Readonly<Record<string, State>> = {
       const speaker = { address: 'AA:BB:CC:DD:EE:02', name: 'Speaker '.repeat(9), connected: false };
       node.change(put('bluetooth.discovered', speaker.address, { ...PAIRED_PHONE, ...speaker }));
       node.change(networked('living-room', { self: true }), networked('attic-'.repeat(9)));
+      await openTab('Sound', page);
       await page.getByRole('button', { name: /^Connect Speaker/ }).waitFor();
-      await page.getByText('Tracks (2)').click();
+      await openTab('Node', page);
       await page.locator('.service summary').click();
       await page.locator('.log').waitFor();
+      await openTab('Music', page);
+      await page.getByText('Tracks (2)').click();
       await page.evaluate('scrollTo(0, 0)');
       await page.locator('.house summary').click();
     },
+  },
+  pairing: {
+    node: { bluetooth: [bluetooth({ pairing_active: true, pairing_until: '2126-01-01T10:00:00Z' })] },
+    act: (page) => page.getByRole('dialog', { name: 'Pair a phone' }).waitFor(),
   },
   'upgrade-running': {
     node: {
@@ -117,6 +131,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   'question-open': {
     act: async (page) => {
+      await openTab('Node', page);
       await page.getByRole('button', { name: 'Restart node' }).click();
       await page.getByRole('dialog').waitFor();
     },
@@ -160,6 +175,7 @@ const STATES: Readonly<Record<string, State>> = {
       const detail =
         'The job ended failed: result exit-code, Main process exited, code=exited, status=203/EXEC';
       node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
+      await openTab('Node', page);
       await page.getByRole('button', { name: 'Start AirPlay receiver' }).click();
       await page.getByText('AirPlay receiver could not start: exit status 203').waitFor();
       await page.getByRole('alert').getByText('Details').click();
@@ -168,8 +184,11 @@ const STATES: Readonly<Record<string, State>> = {
   },
   opened: {
     act: async (page) => {
+      await page.locator('#now').getByLabel('More of Music Player Daemon').click();
+      await openTab('Node', page);
+      await page.locator('#services').getByLabel('More of Music Player Daemon').click();
+      await openTab('Sound', page);
       await page.getByLabel('More of Living room').click();
-      for (const more of await page.getByLabel('More of Music Player Daemon').all()) await more.click();
     },
   },
 };

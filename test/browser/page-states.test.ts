@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { type State, testStates } from './looked-at-states.js';
 import { player } from './node-with-page.js';
+import { openTab } from './pages.js';
 
 const tunnel = 'pactl load-module module-tunnel-sink server=tcp:10.0.0.9:4713 sink_name=living-room';
 const commands = (['pulseaudio', 'pipewire'] as const).flatMap((server) => [
@@ -13,6 +14,7 @@ const commands = (['pulseaudio', 'pipewire'] as const).flatMap((server) => [
 const STATES: Readonly<Record<string, State>> = {
   ordinary: {
     act: async (page) => {
+      await openTab('Node', page);
       await page.getByText(/^Checked Jan 1, 2026, 10:00/).waitFor();
       assert.equal(await page.getByText('Play from a computer').count(), 0, 'the sound server is closed');
     },
@@ -22,6 +24,7 @@ const STATES: Readonly<Record<string, State>> = {
       backends.network = { enabled: true, addresses: ['10.0.0.9'], port: 4713, cookie: 'unused', commands };
     },
     act: async (page) => {
+      await openTab('Sound', page);
       await page.getByText('Play from a computer').click();
       await page.getByText(/There is no lock/).waitFor();
       for (const line of commands.flatMap(({ lines }) => lines))
@@ -31,8 +34,16 @@ const STATES: Readonly<Record<string, State>> = {
   german: {
     language: 'de',
     act: async (page) => {
+      await openTab('Node', page);
       await page.getByText('01.01.2026, 10:00').waitFor();
+      await openTab('Sound', page);
       await page.getByLabel('Mehr zu Living room').click();
+    },
+  },
+  'playing-on': {
+    act: async (page) => {
+      await page.getByRole('button', { name: /^Playing on/ }).click();
+      await page.getByRole('dialog', { name: 'Play on' }).waitFor();
     },
   },
   players: {
@@ -49,6 +60,10 @@ const STATES: Readonly<Record<string, State>> = {
         player('spotifyd', { playback_status: 'Paused', loop_status: 'Track', shuffle: true }),
         player('mpv', { identity: 'mpv', playback_status: 'Stopped', metadata: {}, position: undefined }),
       ],
+    },
+    act: async (page) => {
+      await page.getByRole('button', { name: 'More of Music Player Daemon' }).first().click();
+      await page.locator('.rows .transport').waitFor();
     },
   },
 };

@@ -74,7 +74,7 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     await show(70, all);
     for (const each of all) {
       node.backends.requests.length = 0;
-      await each.getByRole('button', { name: 'Make default: Kitchen' }).click();
+      await each.getByRole('button', { name: 'Use Kitchen' }).click();
       assert.deepEqual(await nextCommand(), { do: 'default', output: '1', move: true });
     }
   });

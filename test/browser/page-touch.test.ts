@@ -7,10 +7,10 @@ import type { Locator } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Finger, fingerOn, type Spot, spotOn } from './finger.js';
-import { ORDINARY, stream } from './node-with-page.js';
-import { node, openPage, PHONE, page, pageForEach } from './pages.js';
+import { ORDINARY, output, stream } from './node-with-page.js';
+import { node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
-const LONG = Array.from({ length: 6 }, (_, index) => stream(100 + index));
+const LONG = Array.from({ length: 8 }, (_, index) => [output(2 + index), stream(100 + index)]).flat();
 
 describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let finger: Finger;
@@ -18,6 +18,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
   beforeEach(async () => {
     finger = await fingerOn(page);
     await openPage({ audio: [...ORDINARY.audio, ...LONG] });
+    await openTab('Sound');
   });
 
   const slider = (name: string | RegExp): Locator => page.getByRole('slider', { name });
@@ -32,6 +33,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
 
   test('a scroll that begins on a slider sets nothing, upwards or at a slant of 20 degrees', async () => {
     for (const name of ['Volume of Living room', /^Position in/]) {
+      await openTab(name === 'Volume of Living room' ? 'Sound' : 'Music');
       for (const dx of [0, 73]) {
         const at = await spotOn(slider(name).first(), 0.6);
         const from = await scrolled();
@@ -43,6 +45,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
         await page.evaluate('scrollTo(0, 0)');
       }
     }
+    await openTab('Sound');
     assert.equal(await volume().inputValue(), '42');
   });
 
@@ -51,7 +54,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
     await finger.down([x, y]);
     await finger.move([x + 6, y]);
     assert.deepEqual(requested(), [], 'it may still scroll');
-    await finger.move([x - 40, y]);
+    await finger.move([x - 30, y]);
     await finger.up();
     await until('a volume has come', () => requested().length > 0);
     const percent = Number(await volume().inputValue());
@@ -91,6 +94,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
   });
 
   test('a tap on the position jumps there at once, and a drag when the finger lifts', async () => {
+    await openTab('Music');
     const position = slider(/^Position in/).first();
     await finger.tap(await spotOn(position, 0.5));
     await until('the position has come', () => requested().length === 1);

@@ -8,7 +8,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn, spotOn } from './finger.js';
 import { service } from './node-with-page.js';
-import { commands, node, PHONE, page, pageForEach } from './pages.js';
+import { commands, node, openTab, PHONE, page, pageForEach } from './pages.js';
 
 const MPD = { description: 'MPD' };
 const DEAD = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
@@ -19,6 +19,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
   const open = async (more: object): Promise<void> => {
     node.up({ systemd: [service('mpd.service', more)] });
     await page.goto(node.url);
+    await openTab('Node');
     await page.locator('.service').waitFor();
     node.backends.requests.length = 0;
   };
@@ -126,6 +127,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await open(MPD);
     node.backends.answer = { ok: false, error: { fault: 'refused', detail: 'No such entity' } };
     const finger = await fingerOn(page);
+    await openTab('Sound');
     const slider = page.getByRole('slider', { name: 'Volume of Living room', exact: true }).first();
     for (const block of ['end', 'start'] as const) {
       await slider.evaluate((element, at) => element.scrollIntoView({ block: at }), block);

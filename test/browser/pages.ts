@@ -37,9 +37,14 @@ export function pageForEach(options: BrowserContextOptions): void {
 export async function openPage(state: Parameters<NodeWithPage['up']>[0] = {}): Promise<void> {
   node.up(state);
   await page.goto(node.url);
-  await page.locator('#system .button').first().waitFor();
+  // A phone shows one tab at a time, so this part may be drawn and not shown.
+  await page.locator('#system .button').first().waitFor({ state: 'attached' });
   node.backends.requests.length = 0;
 }
+
+/** Shows a part of a phone's page. */
+export const openTab = (name: 'Music' | 'Sound' | 'Node', on = page): Promise<void> =>
+  on.locator(`.tab:nth-child(${['Music', 'Sound', 'Node'].indexOf(name) + 1})`).click();
 
 /** The commands that the page has requested, apart from the status of the power. */
 export const commands = (): readonly BackendRequest['command'][] =>

@@ -10,8 +10,11 @@ import { readPageFiles } from '../../src/gateway/page.js';
 const FILES = readPageFiles(fileURLToPath(new URL('../../../dist/page', import.meta.url)));
 const LANGUAGES = ['german', 'french', 'spanish', 'italian', 'dutch', 'polish', 'portuguese'];
 const isLanguage = (name: string): boolean => LANGUAGES.includes(name.split('-')[0] ?? '');
-/** Compressed, all that a browser loads for the page but its language, of which it loads one at most. */
-const BYTES_MAX = 45_000;
+/**
+ * Compressed, all that a browser loads for the page but its language, of which it loads one at most. Without
+ * https browsers take gzip only, which is larger by a tenth.
+ */
+const BYTES_MAX = { gzip: 56_000, br: 50_000 } as const;
 /** Loaded when somebody puts the page on a home screen. */
 const isForHomeScreen = (name: string): boolean => name.endsWith('.png');
 
@@ -23,8 +26,8 @@ const sizes = (coding: 'gzip' | 'br'): number =>
   );
 
 for (const coding of ['gzip', 'br'] as const) {
-  test(`what a browser loads for the page but the languages, as ${coding}, is at most ${BYTES_MAX} bytes`, () =>
-    assert.ok(sizes(coding) <= BYTES_MAX, String(sizes(coding))));
+  test(`what a browser loads for the page but the languages, as ${coding}, is at most ${BYTES_MAX[coding]} bytes`, () =>
+    assert.ok(sizes(coding) <= BYTES_MAX[coding], String(sizes(coding))));
 }
 
 test('each encoding has the same bytes', () => {
