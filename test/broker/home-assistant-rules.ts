@@ -37,7 +37,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   availability_mode: isOneOf('all', 'any', 'latest'),
   entity_category: isOneOf('config', 'diagnostic'),
   unit_of_measurement: isText,
-  device_class: isOneOf('running', 'connectivity', 'enum', 'restart'),
+  device_class: isOneOf('running', 'connectivity', 'enum', 'restart', 'timestamp'),
   options: isList,
   state_topic: isTopic,
   command_topic: isTopic,
