@@ -72,6 +72,17 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await spy.publish(`${T}/audio/server/set`, { muted: false, delta: -0.2 });
     await untilRead('the step down', volume, /30%/);
     await untilRead('the end of the mute', mute, /no/);
+    await spy.publish(`${OUTPUTS}/living/volume/set`, ' 45% ');
+    await untilRead('the plain volume', volume, /45%/);
+    for (const [word, muted] of [
+      ['ON', /yes/],
+      ['toggle', /no/],
+      ['toggle', /yes/],
+      ['OFF', /no/],
+    ] as const) {
+      await spy.publish(`${T}/audio/server/mute/set`, word);
+      await untilRead(`the word ${word}`, mute, muted);
+    }
     await spy.publish(`${T}/audio/server/set`, { output: 'kitchen' });
     await untilRead('the default', () => sound.pactl('get-default-sink'), /kitchen/);
   });

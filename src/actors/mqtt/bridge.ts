@@ -11,13 +11,8 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { type BridgeActor, bridgeThread, type NodeLink } from '../runtime.js';
 import { clipped } from '../text.js';
 import { Branch, type PolledTopic } from './branch.js';
-import {
-  type BrokerAddress,
-  type BrokerConnection,
-  type BrokerOptions,
-  brokerAddress,
-  MqttConnection,
-} from './broker.js';
+import { type BrokerConnection, type BrokerOptions, MqttConnection } from './broker.js';
+import { type BrokerAddress, brokerAddress } from './broker-address.js';
 import { probe } from './probe.js';
 import { type LeftOut, OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';

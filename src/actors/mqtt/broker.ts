@@ -1,15 +1,19 @@
 // The only file that uses the npm package `mqtt`: one connection to a broker, from dialling to its end.
-// Everything has a deadline, the connection always ends with a reason, and it never reconnects by itself. The
-// files of its address are read anew for each, so that an administrator's changes apply from the next one.
+// Everything has a deadline, the connection always ends with a reason, and it never reconnects by itself.
 
 import type { Socket } from 'node:net';
-import { type IClientSubscribeOptions, type IConnackPacket, MqttClient, ReasonCodes } from 'mqtt';
+import {
+  type IClientPublishOptions,
+  type IClientSubscribeOptions,
+  type IConnackPacket,
+  type IPublishPacket,
+  MqttClient,
+  ReasonCodes,
+} from 'mqtt';
 import { type Clock, within } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
-import { failed, type Result, success } from '../../protocol/actor/result.js';
-import type { MqttSettings } from '../../protocol/actor/settings.js';
+import { failed } from '../../protocol/actor/result.js';
 import { NameLookup } from '../name-lookup.js';
-import { inTime, readSmallFile } from '../small-file.js';
 import {
   ACKNOWLEDGED,
   type Acknowledgement,
@@ -18,8 +22,8 @@ import {
   ENDED,
   refusalIn,
 } from './acknowledgement.js';
+import type { BrokerAddress } from './broker-address.js';
 import { dialBroker } from './broker-socket.js';
-import { odditiesOf, passwordIn } from './password-file.js';
 
 /** From dialling until the broker accepts the connection. */
 const CONNECT_DEADLINE_MS = 10_000;
@@ -44,63 +48,6 @@ const SOCKET_PART_BYTES = 1 << 16;
 /** Upper bound of a packet's size without topic and text: lengths, and the packet's identifier. */
 const PACKET_HEAD_BYTES_MAX = 64;
 
-export interface BrokerAddress {
-  readonly url: string;
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  /** For people: what is odd about the password's file. */
-  readonly oddities?: string | undefined;
-  /** Certificates in PEM; if absent, Node's own. */
-  readonly ca?: string | undefined;
-}
-
-/**
- * Debian's file of trusted certificates, which an administrator may extend; Node would use only its own list.
- */
-const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
-const FILE_BYTES_MAX = 4 << 20;
-/**
- * No other user may read a secret (docs/configuration.md, "MQTT"); checked here too, because the mode may
- * have changed since the start.
- */
-const READ_BY_OTHERS = 0o044;
-
-/** The error is a text for people. */
-export async function brokerAddress(
-  settings: MqttSettings,
-  clock: Clock,
-): Promise<Result<BrokerAddress, string>> {
-  const { url = '', username, passwordFile, caFile } = settings;
-  const secret = await readBytes(passwordFile, 'mqtt.passwordFile', clock, READ_BY_OTHERS);
-  if (!secret.ok) return secret;
-  const certificates = url.startsWith('mqtts:') ? (caFile ?? SYSTEM_CERTIFICATES) : undefined;
-  const read = await readBytes(certificates, 'mqtt.caFile', clock);
-  if (!read.ok && caFile !== undefined) return read;
-  const ca = read.ok && read.value !== undefined ? Buffer.from(read.value).toString() : undefined;
-  if (secret.value === undefined) return success({ url, username, ca });
-  const odd = odditiesOf(secret.value).join(', ');
-  const oddities = odd === '' ? undefined : `mqtt.passwordFile: ${passwordFile}: ${odd}`;
-  return success({ url, username, password: passwordIn(secret.value), oddities, ca });
-}
-
-/**
- * A disk that does not answer is a failure like others, and the next attempt reads again. `forbidden` are
- * bits of the file's mode.
- */
-async function readBytes(
-  path: string | undefined,
-  key: string,
-  clock: Clock,
-  forbidden = 0,
-): Promise<Result<Uint8Array | undefined, string>> {
-  if (path === undefined) return success(undefined);
-  const file = await inTime(clock, readSmallFile(path, FILE_BYTES_MAX));
-  const unfit = (text: string) => failed(`${key}: ${path}: ${text}`);
-  if (!file.ok) return unfit(file.error.problem);
-  if ((file.value.mode & forbidden) !== 0) return unfit('others can read this file: run chmod 600 on it');
-  return success(file.value.bytes);
-}
-
 export interface BrokerMessage {
   readonly topic: string;
   readonly text: string;
@@ -109,6 +56,8 @@ export interface BrokerMessage {
    * store.
    */
   readonly retained: boolean;
+  /** Where the sender waits for an answer (MQTT 5, section 4.10). */
+  readonly response?: { readonly topic: string; readonly correlation?: Uint8Array };
 }
 
 export interface BrokerOptions extends BrokerAddress {
@@ -185,9 +134,10 @@ export class MqttConnection {
     this.#client.on('packetreceive', () => {
       this.#unread = 0;
     });
-    this.#client.on('message', (topic, payload, { retain }) =>
-      onMessage({ topic, text: payload.toString(), retained: retain }),
-    );
+    this.#client.on('message', (topic, payload, { retain, properties }) => {
+      const response = responseIn(properties);
+      onMessage({ topic, text: payload.toString(), retained: retain, ...(response && { response }) });
+    });
   }
 
   subscribe(
@@ -208,15 +158,18 @@ export class MqttConnection {
   }
 
   /** Publish only what the broker accepts: it would end the connection for a larger packet. */
-  publish(topic: string, text: string, retain: boolean): Promise<Acknowledgement> {
+  publish(topic: string, text: string, retain: boolean, correlation?: Uint8Array): Promise<Acknowledgement> {
+    const how: IClientPublishOptions = { qos: 1, retain };
+    if (correlation !== undefined) how.properties = { correlationData: Buffer.from(correlation) };
     return this.#answered(topic, [topic], (done) =>
-      this.#client.publish(topic, Buffer.from(text), { qos: 1, retain }, (error) => done(error)),
+      this.#client.publish(topic, Buffer.from(text), how, (error) => done(error)),
     );
   }
 
   /** False if the message is larger than the broker accepts. */
-  accepts(topic: string, text: string): boolean {
-    return PACKET_HEAD_BYTES_MAX + Buffer.byteLength(topic) + Buffer.byteLength(text) <= this.#largest;
+  accepts(topic: string, text: string, correlation?: Uint8Array): boolean {
+    const content = Buffer.byteLength(topic) + Buffer.byteLength(text) + (correlation?.byteLength ?? 0);
+    return PACKET_HEAD_BYTES_MAX + content <= this.#largest;
   }
 
   /** Sends a DISCONNECT, so that the will is not published. */
@@ -279,4 +232,10 @@ export class MqttConnection {
     });
     return socket;
   }
+}
+
+function responseIn(properties: IPublishPacket['properties']): BrokerMessage['response'] {
+  const { responseTopic: topic, correlationData: correlation } = properties ?? {};
+  if (topic === undefined) return undefined;
+  return correlation === undefined ? { topic } : { topic, correlation };
 }

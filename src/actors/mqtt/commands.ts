@@ -13,6 +13,8 @@ import {
 import { parametersOf } from '../../protocol/actor/parameters.js';
 import { percentText } from '../text.js';
 import type { NamedThing } from './branch.js';
+import type { BrokerMessage } from './broker.js';
+import { PLAIN_BODIES, wordIn } from './plain-payloads.js';
 import { boundedJson } from './topics.js';
 
 export interface QueuedRequest {
@@ -40,6 +42,8 @@ interface CommandTopic {
   readonly pattern: RegExp;
   readonly words: readonly NamedOperation[];
   readonly members: readonly NamedOperation[];
+  /** The operation of a topic that takes a plain value. */
+  readonly level: NamedOperation | undefined;
 }
 
 /** A matching topic, with the names in its levels as parameters. */
@@ -61,14 +65,16 @@ function commandTopics(): readonly CommandTopic[] {
     const change = OPERATIONS[operation];
     return change.kind === 'command' ? change.mqtt.map((name) => ({ ...name, operation, change })) : [];
   });
-  const topicOf = ({ topic, change }: NamedOperation): string => topic ?? change.topic;
+  const topicOf = ({ by, name, topic, change }: NamedOperation): string =>
+    by === 'level' ? `${change.topic}/${name}` : (topic ?? change.topic);
   const turn = ({ name }: NamedOperation): number =>
     FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
   return [...new Set(ways.map(topicOf))].map((topic) => {
     const own = ways.filter((way) => topicOf(way) === topic).sort((a, b) => turn(a) - turn(b));
     const members = own.filter(({ by }) => by === 'member');
     const pattern = new RegExp(`^${topic.replaceAll(PARAMETER, '(?<$1>[^/]*)')}/set$`);
-    return { topic, pattern, words: own.filter(({ by }) => by === 'word'), members };
+    const level = own.find(({ by }) => by === 'level');
+    return { topic, pattern, words: own.filter(({ by }) => by === 'word'), members, level };
   });
 }
 
@@ -85,27 +91,45 @@ export function isCommand(topic: string): boolean {
 }
 
 function matchTopic(topic: string): MatchedTopic | undefined {
-  for (const { pattern, words, members } of COMMAND_TOPICS) {
+  for (const { pattern, words, members, level } of COMMAND_TOPICS) {
     const found = pattern.exec(topic);
     if (found === null) continue;
     const names = Object.entries(found.groups ?? {}).map(([name, level]) => [name, percentText(level)]);
-    return { topic, words, members, params: Object.fromEntries(names) };
+    return { topic, words, members, level, params: Object.fromEntries(names) };
   }
   return undefined;
+}
+
+/** The words that a topic takes, for the refusal of another one. */
+export function wordsAt(topic: string): readonly string[] {
+  const { words = [], level } = matchTopic(topic) ?? {};
+  return [...words.map(({ name }) => name), ...(PLAIN_BODIES[level?.name ?? '']?.words ?? [])];
 }
 
 /** The requests of a payload at `topic`, which is below the node's branch. */
 export function requestsOf(topic: string, payload: string): readonly QueuedRequest[] {
   const found = matchTopic(topic);
   if (found === undefined) return [];
-  const { words, members, params } = found;
+  const { words, members, level, params } = found;
+  if (level !== undefined) return [levelRequest(found, level, payload)];
   const json = boundedJson(payload);
   // A payload that begins like an object was meant as one, even if it is broken or too large to be parsed.
-  const isObject = members.length > 0 && (typeof json === 'object' || payload.startsWith('{'));
+  const isObject = members.length > 0 && (typeof json === 'object' || payload.trimStart().startsWith('{'));
   if (words.length === 0 || isObject) return memberRequests(found, json, payload);
-  const word = typeof json === 'string' ? json : payload;
+  const word = wordIn(payload);
   const way = words.find(({ name }) => name === word);
   return [queuedRequest(found, way, { operation: way?.operation, params })];
+}
+
+/** A plain value, as if it were a member of an object at the topic above. */
+function levelRequest(found: MatchedTopic, level: NamedOperation, payload: string): QueuedRequest {
+  const { topic, params } = found;
+  const above = { ...found, topic: topic.replace(/\/[^/]+\/set$/, '/set') };
+  const body = PLAIN_BODIES[level.name]?.bodyOf(wordIn(payload));
+  if (body === undefined) return queuedRequest(above, undefined, { operation: undefined, params });
+  const request = { operation: level.operation, params, body };
+  const isToggle = Object.keys(body).length === 0;
+  return queuedRequest(above, isToggle ? undefined : level, request);
 }
 
 function memberRequests(found: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
@@ -166,7 +190,7 @@ function isNamedThing(parameter: string): parameter is NamedThing {
   return parameter === 'output' || parameter === 'input' || parameter === 'card';
 }
 
-/** Without an operation the request will be refused, so it supersedes nothing. */
+/** Without a way it supersedes nothing: the request will be refused, or it toggles. */
 function queuedRequest(
   { topic }: MatchedTopic,
   way: NamedOperation | undefined,
@@ -185,8 +209,11 @@ const WAITING_MAX = 256;
 /** A flood may make up any number of queues, and other clients must get their turn. */
 const UNDER_WAY_MAX = 16;
 
+/** Where a command came from, and where its refusal goes. */
+export type CommandSource = Pick<BrokerMessage, 'topic' | 'response'>;
+
 export interface WaitingRequest extends QueuedRequest {
-  readonly topic: string;
+  readonly source: CommandSource;
 }
 
 /**

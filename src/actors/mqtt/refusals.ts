@@ -1,11 +1,28 @@
 // Refusals of commands that do not come from the gateway, in the form of its problem documents. Pure.
 
+import { printable } from '../../printable.js';
+import { clipped } from '../text.js';
+
+/** So much of an unknown payload is shown. */
+const PAYLOAD_CHARS_MAX = 64;
+
 export const RETAINED = {
   type: 'urn:tonearm:problem:retained-command',
   title: 'A retained command is not carried out',
   status: 400,
   detail: 'It would be carried out again at each connection: publish commands without the retain flag',
 };
+
+/** The words that a person would have had to know stand in the detail. */
+export function unknownWord(payload: string, words: readonly string[]): object {
+  const got = JSON.stringify(printable(clipped(payload, PAYLOAD_CHARS_MAX)));
+  return {
+    type: 'urn:tonearm:problem:unknown-word',
+    title: 'This topic does not take this word',
+    status: 400,
+    detail: `The words are ${words.join(', ')}; got ${got}`,
+  };
+}
 
 export const TOO_MANY = {
   type: 'urn:tonearm:problem:too-many-commands',

@@ -4,17 +4,10 @@
 import { type Clock, within } from '../../host/clock.js';
 import type { NodeLink } from '../runtime.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
-import {
-  COMMAND_FILTERS,
-  CommandQueues,
-  isCommand,
-  requestsOf,
-  type WaitingRequest,
-  withReferences,
-} from './commands.js';
-import { PassingMessages } from './passing-messages.js';
-import { RETAINED, TOO_MANY } from './refusals.js';
+import { COMMAND_FILTERS, isCommand } from './commands.js';
+import { type Passing, PassingMessages } from './passing-messages.js';
 import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } from './retained-topics.js';
+import { TakenCommands } from './taken-commands.js';
 
 /**
  * From the end of one round of differences to the next: a little above a tenth of a second, for network
@@ -52,7 +45,7 @@ type Phase =
 export class Serving {
   readonly #parts: ServingParts;
   readonly #connection: BrokerConnection;
-  readonly #commands = new CommandQueues((request) => this.#carryOut(request));
+  readonly #commands: TakenCommands;
   /** Publications of the present round that have not been sent. A round has each topic once at most. */
   #round: Publication[] = [];
   #unacknowledged = 0;
@@ -67,10 +60,12 @@ export class Serving {
   readonly #passing = new PassingMessages();
   #inFlight = 0;
   #state: 'opening' | 'open' | 'ended' = 'opening';
-  readonly #accepts: BrokerConnection['accepts'] = (topic, text) => this.#connection.accepts(topic, text);
+  readonly #accepts: BrokerConnection['accepts'] = (...message) => this.#connection.accepts(...message);
 
   constructor(parts: ServingParts) {
     this.#parts = parts;
+    const { node, topics } = parts;
+    this.#commands = new TakenCommands(node, topics, (message) => this.#pass(message));
     this.#connection = parts.dial((message) => this.#receive(message));
   }
 
@@ -126,9 +121,13 @@ export class Serving {
    * cannot publish it.
    */
   publishPassing(topic: string, text: string): void {
+    this.#pass({ topic: this.#parts.topics.full(topic), text });
+  }
+
+  #pass(message: Passing): void {
     if (this.#state === 'ended') return;
     // While the connection opens, the message waits: retained commands are refused then.
-    this.#passing.add({ topic: this.#parts.topics.full(topic), text });
+    this.#passing.add(message);
     this.#pump();
   }
 
@@ -197,20 +196,23 @@ export class Serving {
   #pump(): void {
     while (this.#state === 'open' && this.#inFlight < this.#connection.window) {
       const state = this.#round.shift();
-      const next = state ?? this.#passing.next(this.#accepts);
+      const next: Passing | undefined = state ?? this.#passing.next(this.#accepts);
       if (next === undefined) return;
       void this.#publish(next, state !== undefined);
     }
   }
 
   /** A failed publication has ended the connection; its topic still differs when the next one begins. */
-  async #publish(message: Publication, isRetained: boolean): Promise<void> {
+  async #publish(message: Passing, isRetained: boolean): Promise<void> {
     this.#inFlight += 1;
-    const answer = await this.#connection.publish(message.topic, message.text, isRetained);
+    const { topic, text, correlation } = message;
+    const answer = await this.#connection.publish(topic, text, isRetained, correlation);
     this.#inFlight -= 1;
     const hasEnded = !answer.ok && answer.error.kind === 'ended';
     if (hasEnded || this.#state !== 'open') return;
-    if (!answer.ok && answer.error.kind === 'refused') this.#refused(message.topic, answer.error.reason);
+    const isOurs = isRetained || this.#parts.topics.isBelow(topic);
+    // A response topic that the broker refuses is the trouble of the sender alone.
+    if (!answer.ok && answer.error.kind === 'refused' && isOurs) this.#refused(topic, answer.error.reason);
     else if (isRetained) this.#stored(message);
     if (isRetained) this.#unacknowledged -= 1;
     if (isRetained && this.#unacknowledged === 0) this.#endRound();
@@ -241,7 +243,7 @@ export class Serving {
     const isQuestion = below === 'who' && !retained;
     if (isCommand(below)) {
       // Without `control` commands are not subscribed to, but a broker may send them all the same.
-      if (control) this.#command(below, message);
+      if (control) this.#commands.take(below, message);
     } else if (isQuestion || this.#isForeignStatus(message)) {
       topics.republish(topics.status);
       this.changed();
@@ -271,25 +273,5 @@ export class Serving {
     if (!topics.deviceReceived(text)) return;
     this.#watchDeviceOwner();
     this.changed();
-  }
-
-  #command(below: string, { topic, text, retained }: BrokerMessage): void {
-    // An empty text is how a retained command is removed.
-    if (text === '') return;
-    if (retained) this.#refuse(topic, RETAINED);
-    const { topics } = this.#parts;
-    for (const queued of retained ? [] : requestsOf(below, text)) {
-      const request = withReferences(queued.request, (thing, name) => topics.referenceTo(thing, name));
-      if (!this.#commands.add({ ...queued, request, topic })) this.#refuse(topic, TOO_MANY);
-    }
-  }
-
-  async #carryOut({ topic, request }: WaitingRequest): Promise<void> {
-    const reply = await this.#parts.node.ask(request);
-    if (reply.status >= 400) this.#refuse(topic, JSON.parse(reply.body));
-  }
-
-  #refuse(topic: string, problem: object): void {
-    this.publishPassing('error', JSON.stringify({ ...problem, topic }));
   }
 }

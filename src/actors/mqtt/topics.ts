@@ -12,6 +12,14 @@ import { clipped } from '../text.js';
  */
 const UNFIT = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
+/** Wildcards, and what a broker may disconnect for. */
+const UNPUBLISHABLE = /[+#\p{Cc}\p{Noncharacter_Code_Point}]/u;
+
+/** True for a topic from outside to which a message may go. */
+export function isPublishable(topic: string): boolean {
+  return topic !== '' && !UNPUBLISHABLE.test(topic);
+}
+
 /** Bounds of a retained text, and of a command as of a route's body (docs/home-assistant.md, "Commands"). */
 const JSON_BYTES_MAX = 65_536;
 const JSON_LEVELS_MAX = 32;

@@ -22,10 +22,10 @@ export type Need =
 
 /**
  * An MQTT name of an operation: a word is the whole payload; a member belongs to an object, and is a member
- * of the body, too.
+ * of the body, too; a level ends the topic, and the payload is the plain value of the body's member.
  */
 export interface MqttName {
-  readonly by: 'word' | 'member';
+  readonly by: 'word' | 'member' | 'level';
   readonly name: string;
   /**
    * The topic, if it does not follow from the path. A path parameter that the topic lacks is the payload's
@@ -179,7 +179,7 @@ function mute<A extends string>(at: A, what: string, target: (params: ParamsOf<A
   return post('audio', at, 'mute', `Mutes ${what}; toggles without a body`, {
     body: 'mute',
     absent: {},
-    mqtt: [member('muted')],
+    mqtt: [member('muted'), { by: 'level', name: 'mute', of: 'muted', sets: 'muted' }],
     command: (params, body) => ({ do: 'mute', target: target(params), ...body }),
   });
 }
@@ -187,7 +187,11 @@ function mute<A extends string>(at: A, what: string, target: (params: ParamsOf<A
 function volume<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
   return post('audio', at, 'volume', `Sets or shifts the volume of ${what}`, {
     body: 'volume',
-    mqtt: [member('volume'), member('delta', false)],
+    mqtt: [
+      member('volume'),
+      member('delta', false),
+      { by: 'level', name: 'volume', of: 'volume', sets: 'volume' },
+    ],
     command: (params, body) =>
       'volume' in body
         ? { do: 'volume', target: target(params), volume: body.volume }

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import mqtt from 'mqtt';
 import type { BridgeReply } from '../../../src/protocol/actor/messages.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import {
@@ -144,6 +145,49 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(error, { ...JSON.parse(document(404, 'no-such-output')), topic });
     const kept = await retained(broker.url, `${node.topic}/#`);
     assert.ok(!kept.has(`${node.topic}/event`) && !kept.has(`${node.topic}/error`), 'neither is retained');
+  });
+
+  test('names the words of a topic where a command has another one', async (t) => {
+    const { node, spy } = await whole(t);
+    const rows = [
+      ['power', 'REBOOT', /^The words are poweroff, reboot; got "REBOOT"$/],
+      ['audio/outputs/kitchen/mute', 'on', /^The words are ON, OFF, toggle; got "on"$/],
+      ['players/mpv', 'x'.repeat(5000), /play_pause, .*; got "x{64}\.\.\."$/],
+    ] as const;
+    for (const [at, payload, detail] of rows) {
+      const topic = `${node.topic}/${at}/set`;
+      await spy.publish(topic, payload);
+      const text = await spy.holds(`${node.topic}/error`, (each) => JSON.parse(each).topic === topic);
+      assert.match(JSON.parse(text).detail, detail);
+    }
+    assert.deepEqual(node.commands, []);
+  });
+
+  test('answers a refused command where its sender waits', async (t) => {
+    const { node, spy } = await whole(t);
+    const sender = mqtt.connect(broker.url, { protocolVersion: 5 });
+    t.after(() => sender.endAsync(true));
+    const answers: (readonly [topic: string, text: string, mark: string])[] = [];
+    sender.on('message', (topic, payload, { properties }) =>
+      answers.push([topic, payload.toString(), String(properties?.correlationData)]),
+    );
+    await sender.subscribeAsync(['answers/+', 'house/+/error'], { qos: 1 });
+    const topic = `${node.topic}/power/set`;
+    const send = (payload: string, responseTopic: string) =>
+      sender.publishAsync(topic, payload, {
+        qos: 1,
+        properties: { responseTopic, correlationData: Buffer.from('mark 1') },
+      });
+    await send('poweroff', 'answers/none');
+    await send('REBOOT', 'answers/me');
+    await until('the answer has come', () => answers.some(([at]) => at === 'answers/me'));
+    const [error, answer] = answers;
+    assert.deepEqual(error?.slice(0, 1), [`${node.topic}/error`]);
+    assert.deepEqual(answer, ['answers/me', error?.[1], 'mark 1']);
+    await sender.publishAsync(topic, 'REBOOT', { qos: 1 });
+    await until('it is refused', () => spy.texts(`${node.topic}/error`).length === 2);
+    assert.deepEqual(node.commands, [['powerOff', undefined]]);
+    assert.equal(answers.filter(([at]) => at.startsWith('answers/')).length, 1);
   });
 
   test('polls what no event announces', async (t) => {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { brokerAddress } from '../../../src/actors/mqtt/broker.js';
+import { brokerAddress } from '../../../src/actors/mqtt/broker-address.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 

@@ -76,7 +76,24 @@ const ROWS: readonly Row[] = [
   ['services/user/x.service/set', 'constructor', ['none user x.service']],
   ['power/set', '{"reboot": true}', ['none']],
   ['power/set', 'REBOOT', ['none']],
-  ['power/set', 'poweroff ', ['none']],
+  ['power/set', 'poweroff now', ['none']],
+  // Blanks around a word, or an object, mean nothing.
+  ['power/set', ' poweroff\n', ['powerOff']],
+  ['power/set', ' "reboot " ', ['reboot']],
+  ['players/mpv/set', ' {"volume": 1} ', ['setPlayerVolume mpv', { volume: 1 }]],
+  // A plain value.
+  ['audio/server/volume/set', '0.4', ['setServerVolume', { volume: 0.4 }]],
+  ['audio/server/volume/set', ' 40 % ', ['setServerVolume', { volume: 0.4 }]],
+  ['audio/outputs/a%2Fb/volume/set', '57%', ['setOutputVolume a/b', { volume: 0.57 }]],
+  ['audio/inputs/x/volume/set', '"12.5%"', ['setInputVolume x', { volume: 0.125 }]],
+  ['audio/clients/volume/volume/set', '1', ['setClientVolume volume', { volume: 1 }]],
+  ['audio/server/volume/set', '140%', ['setServerVolume', { volume: 1.4 }]],
+  ['audio/server/volume/set', 'loud', ['setServerVolume', { volume: 'loud' }]],
+  ['audio/server/volume/set', '%', ['setServerVolume', { volume: '%' }]],
+  ['audio/server/mute/set', 'ON', ['muteServer', { muted: true }]],
+  ['audio/outputs/x/mute/set', ' OFF ', ['muteOutput x', { muted: false }]],
+  ['audio/inputs/x/mute/set', '"toggle"', ['muteInput x', {}]],
+  ['audio/clients/x/mute/set', 'loud', ['none x']],
   ['players/mpv/set', '{}', ['setPlayerVolume mpv', {}]],
   ['audio/server/set', '{"__proto__": 1}', ['setServerVolume', JSON.parse('{"__proto__": 1}')]],
   ['players/mpv/set', '{"volume": 1', ['setPlayerVolume mpv', '{"volume": 1']],
@@ -87,7 +104,7 @@ const ROWS: readonly Row[] = [
   // The topic is not one for commands.
   ['audio/server', '{"volume": 1}'],
   ['audio/outputs/set', '{"volume": 1}'],
-  ['audio/server/mute/set', '{"muted": true}'],
+  ['audio/server/loud/set', '{"muted": true}'],
 ];
 
 for (const [topic, payload, ...expected] of ROWS) {
@@ -104,10 +121,18 @@ for (const [topic, payload, ...expected] of ROWS) {
 test('the filters fit commands only', () => {
   assert.deepEqual([...COMMAND_FILTERS].sort(), [
     'audio/cards/+/set',
+    'audio/clients/+/mute/set',
     'audio/clients/+/set',
+    'audio/clients/+/volume/set',
+    'audio/inputs/+/mute/set',
     'audio/inputs/+/set',
+    'audio/inputs/+/volume/set',
+    'audio/outputs/+/mute/set',
     'audio/outputs/+/set',
+    'audio/outputs/+/volume/set',
+    'audio/server/mute/set',
     'audio/server/set',
+    'audio/server/volume/set',
     'audio/sleep/set',
     'bluetooth/set',
     'players/+/set',
@@ -120,9 +145,14 @@ test('the filters fit commands only', () => {
 for (const operation of OPERATION_NAMES) {
   const row = OPERATIONS[operation];
   for (const { by, name, topic } of row.kind === 'command' ? row.mqtt : []) {
-    const at = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
+    const above = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
+    const [at, payload] = {
+      word: [above, name],
+      member: [above, JSON.stringify({ [name]: true })],
+      level: [`${above}/${name}`, 'toggle'],
+    }[by];
     test(`${by} ${name} at ${at} calls ${operation}`, () => {
-      const requests = requestsOf(`${at}/set`, by === 'word' ? name : JSON.stringify({ [name]: true }));
+      const requests = requestsOf(`${at}/set`, payload ?? '');
       const operations = requests.map(({ request }) => request.operation);
       assert.deepEqual(operations, [operation]);
     });
@@ -141,13 +171,16 @@ test('the default output is one target under every topic; deltas and toggles hav
   const chosen = superseding('audio/server/set', '{"output":"a"}');
   assert.deepEqual(chosen, superseding('audio/outputs/b/set', '{"default":true}'));
   assert.deepEqual(superseding('audio/server/set', '{"delta":0.1}'), [undefined]);
+  assert.deepEqual(superseding('audio/server/mute/set', 'toggle'), [undefined]);
+  const plain = superseding('audio/outputs/a/volume/set', '40%');
+  assert.deepEqual(plain, superseding('audio/outputs/a/set', '{"volume":0.4}'));
   assert.deepEqual(superseding('players/mpv/set', 'next'), [undefined]);
   assert.deepEqual(superseding('players/mpv/set', 'play'), superseding('players/mpv/set', 'pause'));
 });
 
 function waitingRequest(name: string, supersedes?: string, queue = 'q'): WaitingRequest {
   const request = { operation: 'play', params: { player: name } } as const;
-  return { topic: 't', request, queue, ...(supersedes !== undefined && { supersedes }) };
+  return { source: { topic: 't' }, request, queue, ...(supersedes !== undefined && { supersedes }) };
 }
 
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();

@@ -54,8 +54,8 @@ class ScriptedBroker {
     };
   };
 
-  deliver(topic: string, text: string, retained = false): void {
-    this.#deliver({ topic, text, retained });
+  deliver(topic: string, text: string, retained = false, response?: BrokerMessage['response']): void {
+    this.#deliver({ topic, text, retained, ...(response !== undefined && { response }) });
   }
 }
 
@@ -96,7 +96,7 @@ const OTHERS =
   'house/attic_/audio/server/set house/attic_/power/set house/living-room/audio/server/set ' +
   'house/livin/audio/server/set HOUSE/LIVING/audio/server/set audio/server/set /audio/server/set';
 const BELOW =
-  '/ /set /audio/server /audio/server/set/ /audio/server/mute/set /audio/set /server/set ' +
+  '/ /set /audio/server /audio/server/set/ /audio/server/loud/set /audio/set /server/set ' +
   '/status/set /backends/set /services/mpd.service/set /services/user/mpd.service/start/set ' +
   '/players/set //power/set /../attic/power/set';
 const OWN = BELOW.split(' ').map((below) => `${T}${below}`);
@@ -150,6 +150,19 @@ test('endlessly nested JSON, retained or as a command, ends nothing', async (t) 
   await until('all three commands are carried out', () => node.commands.length === 3);
   const operations = new Set(node.commands.map(([what]) => what));
   assert.deepEqual(operations, new Set(['setServerVolume', 'setPlayerVolume mpv', 'muteServer']));
+});
+
+test('a refusal goes to no response topic that has wildcards or control characters', async (t) => {
+  const broker = new ScriptedBroker();
+  await serving(t, broker);
+  const wrong = ['', 'a/+', '#', 'a\0', 'a\nb'];
+  for (const topic of [...wrong, 'answers'])
+    broker.deliver(`${T}/power/set`, 'REBOOT', false, { topic, correlation: Buffer.from('1') });
+  await until('the last one is answered', () => broker.published.includes('answers'));
+  assert.deepEqual(
+    wrong.filter((topic) => broker.published.includes(topic)),
+    [],
+  );
 });
 
 test('a status that others overwrite, as the will of a lost connection does, is published again', async (t) => {
