@@ -150,7 +150,7 @@ function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState
   const what = id === 'outputs' && { what: translate('backend_audio') };
   return (
     <section class="section" id={id} aria-labelledby={`${id}-title`}>
-      <div class={id === 'now' ? '' : 'row section-head'}>
+      <div class={id === 'now' ? 'unseen' : 'row section-head'}>
         <h2 id={`${id}-title`} class={id === 'now' ? 'unseen' : 'grow'}>
           {translate(id)}
         </h2>

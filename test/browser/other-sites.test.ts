@@ -148,7 +148,7 @@ test('the page works in a frame of a site of api.cors.origins', { skip }, async 
   const isRequested = (): boolean => node.backends.requests.some(({ command }) => command.do === 'mute');
   await until('the node gets the command', async () => {
     // Chromium may not deliver the first click to the frame yet (seen on a very busy machine).
-    await frame.getByRole('button', { name: 'Mute Living room' }).click();
+    await frame.getByRole('button', { name: 'Mute the sound on Living room' }).click();
     return until('the click is handled', isRequested, 3000);
   });
 });

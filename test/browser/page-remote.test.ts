@@ -247,7 +247,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.locator('#system .lines').isVisible(), false, 'all is well');
     for (const [width, height] of Object.entries({ 1440: 900, 1920: 1080 })) {
       const tall = await heightAt(Number(width), height);
-      assert.ok(tall <= height * 1.35, `${tall} at ${width}`);
+      assert.ok(tall <= height * 1.25, `${tall} at ${width}`);
     }
     node.health('upgrade', 'failed', 'it has died six times');
     await page.locator('#system').getByText('it has died six times').waitFor();
