@@ -24,7 +24,11 @@ const gateway = new Gateway({
     systemd: { ...systemd, enabled: false },
   },
   node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },
-  backends: { ask: () => Promise.resolve({ ok: true, value: {} }), watchLevels: () => undefined },
+  backends: {
+    ask: () => Promise.resolve({ ok: true, value: {} }),
+    watchLevels: () => undefined,
+    threads: () => new Map(),
+  },
   interfaces: networkInterfaces,
   avahiSocket: '/nowhere/socket',
   version: '0',

@@ -4,6 +4,7 @@
 
 import { IdleHeap } from '../host/idle-heap.js';
 import { logWarnings } from '../host/node-warnings.js';
+import { threadReport } from '../host/process-facts.js';
 import { errorText, printable } from '../printable.js';
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection } from '../protocol/actor/collections.js';
@@ -184,7 +185,7 @@ async function run<S, C>(
         const { kind } = message;
         if (kind === 'command') answer(publisher, message.id, actor.handle?.(message.command));
         else if (kind === 'ping') {
-          publisher.add({ kind: 'pong', id: message.id });
+          publisher.add({ kind: 'pong', id: message.id, thread: threadReport() });
           heap.shrink();
         } else if (kind === 'stop') resolve();
         else if (kind === 'watch levels') actor.watchLevels?.(message.isWatched);

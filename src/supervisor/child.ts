@@ -266,8 +266,8 @@ export class Child {
       if (this.#phase === 'starting') this.#startCommands();
     },
     log: ({ level, message, fields }) => this.#health.log(level, message, fields),
-    pong: ({ id }) => {
-      this.#incarnation?.pong(id);
+    pong: ({ id, thread }) => {
+      this.#incarnation?.pong(id, thread);
       this.#context.onPong();
     },
     pull: ({ isFirst }) => {

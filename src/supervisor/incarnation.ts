@@ -7,6 +7,7 @@ import {
   type FromActor,
   type Port,
   type PostedItem,
+  type ThreadReport,
   type ToActor,
   type ToBridge,
   typedPort,
@@ -40,6 +41,9 @@ const BUSY_UTILIZATION = 0.95;
 
 /** Batches with less than this between them are a storm. */
 const STORM_MS = 2;
+
+/** The id of a ping whose pong has no deadline: only its report is wanted. */
+const REPORT_ID = 0;
 
 /** More than an actor sends at its end; a thread that sent more was already faulty. */
 const LAST_BATCHES_MAX = 1024;
@@ -75,6 +79,8 @@ export class Incarnation {
   /** A ping that has no pong yet. `missed`: how often the pong was missing when it was due. */
   #openPing: { readonly id: number; readonly missed: number } | undefined;
   #lastPing = 0;
+  #report: ThreadReport | undefined;
+  #isReportDue = false;
   /** Since the last ping. */
   #beats = 0;
   #killed = false;
@@ -147,8 +153,17 @@ export class Incarnation {
     return true;
   }
 
-  pong(id: number): void {
+  pong(id: number, report: ThreadReport): void {
+    this.#report = report;
+    this.#isReportDue = false;
     if (this.#openPing?.id === id) this.#openPing = undefined;
+  }
+
+  /** The last report of the thread. It is asked for another one, for the next time. */
+  report(): ThreadReport | undefined {
+    if (!this.#isReportDue) this.send({ kind: 'ping', id: REPORT_ID });
+    this.#isReportDue = true;
+    return this.#report;
   }
 
   get isPongDue(): boolean {

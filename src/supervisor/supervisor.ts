@@ -7,7 +7,7 @@ import type { Backend, ChildName } from '../protocol/actor/backends.js';
 import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
-import type { Backends, ChildListener, Log } from '../protocol/actor/messages.js';
+import type { Backends, ChildListener, Log, ThreadReport } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { Child } from './child.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './incarnation.js';
@@ -128,6 +128,14 @@ export class Supervisor implements Backends {
   watchLevels(isWatched: boolean): void {
     this.#areLevelsWatched = isWatched;
     this.#children.get(LEVEL_BACKEND)?.watchLevels();
+  }
+
+  threads(): ReadonlyMap<ChildName, ThreadReport> {
+    const reports = [...this.#children].flatMap(([name, { incarnation }]) => {
+      const report = incarnation?.report();
+      return report === undefined ? [] : [[name, report] as const];
+    });
+    return new Map(reports);
   }
 
   /**

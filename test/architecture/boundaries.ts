@@ -16,6 +16,7 @@ const SHARED = [
   'src/host/clock.ts',
   'src/host/idle-heap.ts',
   'src/host/node-warnings.ts',
+  'src/host/process-facts.ts',
   'src/version.ts',
   'src/printable.ts',
   'src/host/user-directories.ts',

@@ -1,10 +1,10 @@
 // Scripted backends for the gateway: they record the commands and give the answers that the test sets.
 // They are scripted because the boundary is a message interface, and the real actors have tests of their own.
 
-import type { Backend } from '../../src/protocol/actor/backends.js';
+import type { Backend, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
 import type { Answer, Command } from '../../src/protocol/actor/commands.js';
-import type { BackendListener, Backends, Change } from '../../src/protocol/actor/messages.js';
+import type { BackendListener, Backends, Change, ThreadReport } from '../../src/protocol/actor/messages.js';
 import { success } from '../../src/protocol/actor/result.js';
 import type { NetworkRecord } from '../../src/protocol/actor/schemas.js';
 
@@ -47,6 +47,10 @@ export class ScriptedBackends implements Backends {
 
   watchLevels(isWatched: boolean): void {
     this.watched.push(isWatched);
+  }
+
+  threads(): ReadonlyMap<ChildName, ThreadReport> {
+    return new Map([['audio', { tid: process.pid, heapBytes: 4096 }]]);
   }
 }
 

@@ -41,7 +41,7 @@ export type ActorItem =
    */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
-  | { readonly kind: 'pong'; readonly id: number }
+  | { readonly kind: 'pong'; readonly id: number; readonly thread: ThreadReport }
   /**
    * From a subscriber: it has applied everything and is ready for more. `isFirst`: its thread is new and has
    * no records yet.
@@ -191,4 +191,14 @@ export interface Backends {
    * gets the last value again.
    */
   watchLevels(isWatched: boolean): void;
+  /** The last report of each thread that has sent one, by child. Each is asked for the next one. */
+  threads(): ReadonlyMap<ChildName, ThreadReport>;
+}
+
+/** A thread knows this of itself. */
+export interface ThreadReport {
+  /** The kernel's number of it; undefined where /proc does not tell. */
+  readonly tid: number | undefined;
+  /** Only its own heap counts, and of that what is in use. */
+  readonly heapBytes: number;
 }

@@ -1,0 +1,59 @@
+// Reads what the kernel knows of this process and its threads: processor, memory, open files (proc(5)).
+
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import type { ThreadReport } from '../protocol/actor/messages.js';
+
+/** The kernel's USER_HZ, which is 100 on every architecture that Node has. */
+const TICKS_PER_SECOND = 100;
+
+export interface ProcessFacts {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  readonly openFiles: number;
+}
+
+/** Undefined where /proc cannot be read. */
+export function processFacts(): ProcessFacts | undefined {
+  const cpuSeconds = cpuSecondsIn(textOf('/proc/self/stat'));
+  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(textOf('/proc/self/status'))?.[1];
+  if (cpuSeconds === undefined || resident === undefined) return undefined;
+  return {
+    cpuSeconds,
+    residentBytes: Number(resident) * 1024,
+    openFiles: readdirSync('/proc/self/fd').length,
+  };
+}
+
+/** The processor time of a thread of this process; undefined if there is no such thread. */
+export function threadCpuSeconds(tid: number): number | undefined {
+  return cpuSecondsIn(textOf(`/proc/self/task/${tid}/stat`));
+}
+
+/** The thread is the one that calls it. */
+export function threadReport(): ThreadReport {
+  return { tid: ownTid(), heapBytes: process.memoryUsage().heapUsed };
+}
+
+/** User and system time are fields 14 and 15 of a `stat` file, behind a name that may have blanks. */
+function cpuSecondsIn(stat: string): number | undefined {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  return Number.isFinite(ticks) ? ticks / TICKS_PER_SECOND : undefined;
+}
+
+function ownTid(): number | undefined {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  } catch {
+    return undefined;
+  }
+}
+
+/** '' if it cannot be read: a thread may have ended. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
