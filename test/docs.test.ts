@@ -204,7 +204,7 @@ test('the functions of the client in docs are those of the source, with their ro
     await (call as (...names: readonly string[]) => Promise<unknown>)(...parameters);
   }
   assert.deepEqual(requests.toSorted(), [...listed.values()].toSorted());
-  const others = ['GET /', 'GET /ui', 'GET /ui/{file}', 'GET /events'];
+  const others = ['GET /', 'GET /ui', 'GET /ui/{file}', 'GET /events', 'GET /metrics'];
   assert.deepEqual([...requests, ...others].toSorted(), SERVED.toSorted());
 });
 

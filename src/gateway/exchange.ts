@@ -9,7 +9,7 @@ import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
 import { LOOPBACK, peerOf } from './connections.js';
 import type { OpenStream, TextSink } from './events/stream.js';
 import { KeptRequest, type RequestHead } from './kept-request.js';
-import { type HeaderPair, type HeaderPairs, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
+import { type HeaderPairs, type HttpReply, KEEP_ALIVE, oneLine, STATUS_LINES } from './reply.js';
 
 /**
  * Read and discarded, so that a client whose body is too large can read the answer instead of getting a
@@ -23,12 +23,6 @@ const BODY_DEADLINE_MS = 10_000;
  * each slow reader.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
-/**
- * uWebSockets.js closes a connection 8 to 12 s after its last answer. A client that uses it for 8
- * s at most never meets the end; a `POST` that does is cut before it is read.
- */
-const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
-
 /**
  * A comment line of an event stream, for two needs of uWebSockets.js. After each write: it
  * sends the end of a chunk only with the next chunk, so clients that read whole chunks, such as Python's
@@ -48,6 +42,10 @@ export class Exchange {
   readonly method: string;
   /** Percent-encoded, without the query. */
   readonly path: string;
+  /** The name of what answers it; `none` until a route is found. */
+  operation = 'none';
+  /** Called once, with the status, when an answer or a stream begins. */
+  onAnswer: (status: number) => void = () => undefined;
   readonly #response: HttpResponse;
   readonly #clock: Clock;
   #request: RequestHead | undefined;
@@ -81,10 +79,7 @@ export class Exchange {
     return peerOf(this.#response.getRemoteAddress()) === LOOPBACK;
   }
 
-  /**
-   * True if the other end is expected to do something, so that the connection may be closed after a time
-   * without it.
-   */
+  /** True if the other end must do something: the connection may be closed after a time without it. */
   get isPeersTurn(): boolean {
     return this.#state === 'answered' || (this.#state === 'streaming' && !this.#isWriteComplete);
   }
@@ -185,6 +180,7 @@ export class Exchange {
   answer(reply: HttpReply): void {
     if (this.#state !== 'open') return;
     this.#state = 'answered';
+    this.onAnswer(reply.status);
     try {
       if (this.#isInHandler) this.#write(reply);
       else this.#response.cork(() => this.#write(reply));
@@ -203,6 +199,7 @@ export class Exchange {
     const response = this.#response;
     const begin = (): void => {
       this.#state = 'streaming';
+      this.onAnswer(200);
       response.writeStatus(STATUS_LINES[200]);
       this.#writeHeaders([...headers, ...this.#headers]);
     };

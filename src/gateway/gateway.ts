@@ -21,10 +21,11 @@ import { healthRecord, type NodeInfo, serverRecord } from './node-info.js';
 import { OperationReplies } from './operation-replies.js';
 import { Page, type PageFiles } from './page.js';
 import { ResponseMaker } from './reply.js';
+import { RequestCounts } from './request-counts.js';
 import { lackingKey, ROUTES, Router, type RouteSettings } from './routes.js';
 import { HttpServer } from './server.js';
 import { shutDown } from './shut-down.js';
-import type { TrustSettings } from './trust.js';
+import { trustSettings } from './trust.js';
 
 /** Avahi usually has a record of it for this host. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
@@ -58,6 +59,8 @@ export class Gateway {
   readonly #feeds: BridgeFeeds;
   readonly #intake: Intake;
   readonly #identity: HostIdentity;
+  readonly #requests = new RequestCounts();
+  readonly #startedAt: number;
   readonly #replies: OperationReplies;
   readonly #handler: RequestHandler;
   readonly #server: HttpServer;
@@ -68,6 +71,7 @@ export class Gateway {
     const { settings, backends, clock, log } = options;
     this.#options = options;
     this.#settings = settings;
+    this.#startedAt = clock.monotonic();
     this.#bootId = Math.floor(clock.date()).toString(36) + Math.floor(clock.random() * 36 ** 6).toString(36);
     const bootId = this.#bootId;
     const responses = new ResponseMaker(bootId);
@@ -132,7 +136,7 @@ export class Gateway {
   reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>, stopped: readonly ChildName[]): void {
     if (this.#closed !== undefined) return;
     this.#settings = settings;
-    this.#identity.reconfigure(trustIn(settings));
+    this.#identity.reconfigure(trustSettings(settings));
     this.#handler.reconfigure(this.#newSite());
     this.#replies.reconfigured();
     this.#intake.follow(enabledIn(settings), stopped);
@@ -164,7 +168,7 @@ export class Gateway {
     const { node, clock, avahiSocket } = this.#options;
     return new HostIdentity({
       hostname: () => node.hostname,
-      settings: trustIn(this.#settings),
+      settings: trustSettings(this.#settings),
       avahi: new AvahiNames({
         addresses: () => [LOOPBACK_ADDRESS, ...(this.#sockets?.reachable() ?? [])],
         socketPath: avahiSocket,
@@ -205,7 +209,25 @@ export class Gateway {
       clock,
       log,
       placeFor: (client) => this.#sockets?.placeFor(client) ?? 'localhost',
+      requests: this.#requests,
+      metrics: () => this.#metrics(),
       isOfHouse: (origin) => this.#journal.record('nodes.origins', origin) !== undefined,
+    });
+  }
+
+  async #metrics(): Promise<string> {
+    const { metricsText } = await import('./metrics.js');
+    const { version, clock, backends } = this.#options;
+    const uptimeSeconds = (clock.monotonic() - this.#startedAt) / 1000;
+    return metricsText({
+      version,
+      startedAt: clock.date() / 1000 - uptimeSeconds,
+      uptimeSeconds,
+      health: this.#documents.allHealth(),
+      threads: backends.threads(),
+      streams: this.#hub.stats(),
+      requests: this.#requests,
+      journal: this.#journal,
     });
   }
 
@@ -247,11 +269,6 @@ export class Gateway {
 /** Each child has a section of its own name in the settings. */
 function enabledIn(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
-}
-
-function trustIn({ api, discovery }: RouteSettings): TrustSettings {
-  const trustsHouse = discovery.enabled && discovery.trust;
-  return { hosts: api.hosts, origins: api.cors.origins, trustsHouse };
 }
 
 /** Without commands for those who may change nothing. */

@@ -15,7 +15,8 @@ import type { OperationReplies } from './operation-replies.js';
 import type { Page } from './page.js';
 import { type Problem, problem, problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
 import { refusedNameReply } from './refused-name.js';
-import type { HeaderPairs } from './reply.js';
+import { type HeaderPairs, METRICS_TYPE, NEVER_KEEP } from './reply.js';
+import type { RequestCounts } from './request-counts.js';
 import { methodsOf, type OperationRoute, type RouteMatch, type Router } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
@@ -44,6 +45,9 @@ export interface HandlerParts {
   readonly identity: HostIdentity;
   /** True for the origin of a page of another node that is trusted. */
   readonly isOfHouse: (origin: string) => boolean;
+  readonly requests: RequestCounts;
+  /** The text of `GET /metrics`. */
+  readonly metrics: () => Promise<string>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -97,9 +101,16 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   serve(exchange: Exchange): Handled {
+    this.#count(exchange);
     const learning = this.#parts.identity.learning(exchange.header('host'));
     const handled = learning === undefined ? this.#serve(exchange) : this.#serveAfter(learning, exchange);
     return handled && this.track(handled);
+  }
+
+  #count(exchange: Exchange): void {
+    const { requests, clock } = this.#parts;
+    const arrivedAt = clock.monotonic();
+    exchange.onAnswer = (status) => requests.note(exchange.operation, status, clock.monotonic() - arrivedAt);
   }
 
   /** Makes `shutDown` wait for an answer. */
@@ -183,7 +194,9 @@ export class RequestHandler implements ExchangeHandler {
   ): Handled {
     const { replies } = this.#parts;
     const { page } = this.#site;
+    exchange.operation = 'name' in route ? route.name : route.kind;
     if (route.kind === 'events') return this.#openStream(exchange);
+    if (route.kind === 'metrics') return this.#sendMetrics(exchange);
     if (route.kind === 'page')
       return exchange.answer(page.reply(exchange, standing, route.part, params['file']));
     if (route.method === 'POST') return this.#change(exchange, route, params);
@@ -191,6 +204,11 @@ export class RequestHandler implements ExchangeHandler {
     const query = route.kind === 'log' ? exchange.query() : '';
     const reply = replies.reply(route, { params, mayChange, knownTag, query });
     return reply instanceof Promise ? reply.then((made) => exchange.answer(made)) : exchange.answer(reply);
+  }
+
+  async #sendMetrics(exchange: Exchange): Promise<void> {
+    const body = await this.#parts.metrics();
+    exchange.answer({ status: 200, headers: [METRICS_TYPE, NEVER_KEEP], body });
   }
 
   async #change(exchange: Exchange, operation: OperationRoute, params: Params): Promise<void> {

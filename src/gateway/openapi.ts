@@ -14,6 +14,7 @@ import {
 import { bodyComponent, COMPONENTS, type ComponentName, oneOf } from '../protocol/actor/schemas.js';
 import { FILE_CONTENT } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
+import { METRICS_TYPE } from './reply.js';
 import type { Route } from './routes.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -126,6 +127,8 @@ function successesOf(route: Route): JsonObject {
       return {
         200: { description: 'Server-sent events', content: { 'text/event-stream': { schema: TEXT } } },
       };
+    case 'metrics':
+      return { 200: { description: 'The figures', content: { [METRICS_TYPE[1]]: { schema: TEXT } } } };
     case 'cookie':
       return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
     case 'cover': {

@@ -24,6 +24,12 @@ export const STATUS_LINES = {
 export type HeaderPair = readonly [name: string, value: string];
 export type HeaderPairs = readonly HeaderPair[];
 
+/**
+ * uWebSockets.js closes a connection 8 to 12 s after its last answer. A client that uses it for 8 s at most
+ * never meets the end; a `POST` that does is cut before it is read.
+ */
+export const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
+
 export interface HttpReply {
   readonly status: keyof typeof STATUS_LINES;
   readonly headers: HeaderPairs;
@@ -46,6 +52,11 @@ export interface CachedResponse {
 }
 
 export const JSON_TYPE: HeaderPair = ['Content-Type', 'application/json'];
+
+export const METRICS_TYPE: HeaderPair = [
+  'Content-Type',
+  'application/openmetrics-text; version=1.0.0; charset=utf-8',
+];
 
 export const NEVER_KEEP: HeaderPair = ['Cache-Control', 'no-store'];
 

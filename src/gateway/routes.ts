@@ -27,6 +27,7 @@ export type OperationRoute = Operation & { readonly name: OperationName };
  */
 type OtherRoute = Pick<Operation, 'path' | 'summary' | 'needs'> & { readonly method: 'GET' } & (
     | { readonly kind: 'events' }
+    | { readonly kind: 'metrics' }
     | { readonly kind: 'page'; readonly part: PagePart }
   );
 
@@ -44,6 +45,14 @@ const EVENTS: Route = {
   needs: ['api.sse.enabled'],
 };
 
+const METRICS: Route = {
+  method: 'GET',
+  path: '/metrics',
+  summary: 'Figures for Prometheus, as OpenMetrics',
+  kind: 'metrics',
+  needs: ['api.metrics'],
+};
+
 const OF_OPERATIONS = OPERATION_NAMES.map((name): OperationRoute => ({ ...OPERATIONS[name], name }));
 
 /** In the order of the OpenAPI document: the node's own routes before those of backends. */
@@ -53,11 +62,13 @@ export const ROUTES: readonly Route[] = [
   page('/ui/{file}', 'A file of the page', 'file'),
   ...OF_OPERATIONS.filter((route) => !('backend' in route)),
   EVENTS,
+  METRICS,
   ...OF_OPERATIONS.filter((route) => 'backend' in route),
 ];
 
 const VALUES: Readonly<Record<Need, (settings: RouteSettings) => boolean | string | undefined>> = {
   'api.logs': ({ api }) => api.logs,
+  'api.metrics': ({ api }) => api.metrics,
   'api.sse.enabled': ({ api }) => api.sse.enabled,
   'api.ui.enabled': ({ api }) => api.ui.enabled,
   'pulseaudio.serve_cookie': ({ audio }) => audio.serveCookie,

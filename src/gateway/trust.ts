@@ -3,7 +3,7 @@
 // is an argument. The checks run on every request, before routing and before anything has an effect.
 
 import { isIP } from 'node:net';
-import type { ControlChoice } from '../protocol/actor/settings.js';
+import type { ControlChoice, Settings } from '../protocol/actor/settings.js';
 import type { Exchange } from './exchange.js';
 import { type Problem, problem } from './problem.js';
 import type { HeaderPair, HeaderPairs, HttpReply } from './reply.js';
@@ -16,6 +16,11 @@ export interface TrustSettings {
   readonly origins: readonly string[];
   /** Pages of other nodes may be trusted. */
   readonly trustsHouse: boolean;
+}
+
+export function trustSettings({ api, discovery }: Pick<Settings, 'api' | 'discovery'>): TrustSettings {
+  const trustsHouse = discovery.enabled && discovery.trust;
+  return { hosts: api.hosts, origins: api.cors.origins, trustsHouse };
 }
 
 /** The settings in the form that requests are compared with. */

@@ -23,6 +23,7 @@ const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 const WITHOUT = {
   page: ['api.ui.enabled', { api: { ...api, ui: { ...api.ui, enabled: false } } }],
   logs: ['api.logs', { api: { ...api, logs: false } }],
+  metrics: ['api.metrics', { api: { ...api, metrics: false } }],
   stream: ['api.sse.enabled', { api: { ...api, sse: { enabled: false, maxClients: 1 } } }],
   audio: ['pulseaudio.enabled', { audio: { ...audio, enabled: false } }],
   cookie: ['pulseaudio.serve_cookie', { audio: { ...audio, serveCookie: false } }],
@@ -63,6 +64,7 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
   [[], 'GET /server, GET /health, GET /openapi.json'],
   [['page'], 'GET /, GET /ui, GET /ui/{file}'],
   [['stream'], 'GET /events'],
+  [['metrics'], 'GET /metrics'],
   [['discovery'], 'GET /nodes'],
   [['systemd'], 'GET /services'],
   [['systemd'], 'POST /services/{scope}/{unit}/ start stop restart enable disable'],

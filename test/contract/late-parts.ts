@@ -76,6 +76,9 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     const { openapi } = await daemon.read<{ readonly openapi: string }>('/openapi.json');
     assert.match(openapi, /^3\.1/);
   },
+  'gateway/metrics': async ({ daemon }) => {
+    assert.match((await daemon.get('/metrics')).text, /^tonearm_build_info\{/m);
+  },
   'gateway/body-schemas': async ({ daemon }) => {
     const answer = await daemon.post('/players/scripted/volume', OUT_OF_RANGE);
     assert.deepEqual([answer.status, JSON.parse(answer.text).type], [400, BAD_BODY], answer.text);

@@ -25,6 +25,7 @@ export const SETTINGS: RouteSettings = {
     ui: { enabled: true, volumeStep: 5 },
     logs: true,
     control: true,
+    metrics: true,
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
   audio: {

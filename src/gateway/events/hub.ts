@@ -34,6 +34,7 @@ export class EventHub {
   /** One timer for the keep-alives of all streams, so that an idle node can sleep; none without streams. */
   #armed: { readonly at: number; readonly cancel: () => void } | undefined;
   #closedSlow = 0;
+  #published = 0;
   #allLeft: () => void = () => undefined;
   /**
    * Streams that kept up knew everything up to this sequence number when the newest delivery began, and up to
@@ -77,6 +78,7 @@ export class EventHub {
   #send(event: FramedEvent | undefined): void {
     if (event === undefined) return;
     const { kind, text, upTo } = event;
+    this.#published += 1;
     const now = this.#options.clock.monotonic();
     for (const stream of this.#streams) if (stream.filter.has(kind)) stream.deliver(text, upTo, now);
   }
@@ -138,9 +140,12 @@ export class EventHub {
     });
   }
 
-  /** `closedSlow` counts streams that were closed because their consumer read too slowly. */
-  stats(): { readonly open: number; readonly closedSlow: number } {
-    return { open: this.#streams.size, closedSlow: this.#closedSlow };
+  /**
+   * `closedSlow` counts streams that were closed because their consumer read too slowly, `published` the
+   * events while there was a stream.
+   */
+  stats(): { readonly open: number; readonly closedSlow: number; readonly published: number } {
+    return { open: this.#streams.size, closedSlow: this.#closedSlow, published: this.#published };
   }
 
   /**

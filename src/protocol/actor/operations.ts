@@ -14,6 +14,7 @@ import type { BodyName, BodyOf, ComponentName } from './schemas.js';
  */
 export type Need =
   | 'api.logs'
+  | 'api.metrics'
   | 'api.sse.enabled'
   | 'api.ui.enabled'
   | 'pulseaudio.serve_cookie'

@@ -131,6 +131,7 @@ export interface Settings {
     /** The logs of units can be read. */
     readonly logs: boolean;
     readonly control: ControlChoice;
+    readonly metrics: boolean;
   };
   readonly systemd: SystemdSettings;
   readonly audio: AudioSettings;

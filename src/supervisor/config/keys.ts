@@ -68,6 +68,7 @@ export const KEYS = {
     ui: { enabled: key(true, read.flag), volumeStep: key(5, read.integer(1, 10)) },
     logs: key(true, read.flag),
     control: key(true, read.control),
+    metrics: key(true, read.flag),
   },
   systemd: { enabled: key(true, read.flag), system: key([], read.units), user: key([], read.units) },
   pulseaudio: {

@@ -98,7 +98,7 @@ systemd: {enabled: false}
 bluetooth: {enabled: true, adapter: hci2, reconnect: true, pairingTimeout: ${HASTENED.pairingTimeout}s, scanTimeout: ${HASTENED.scanTimeout}s}
 `;
 
-const BARE = 'sse: {enabled: false}, ui: {enabled: false}, logs: false, control: false';
+const BARE = 'sse: {enabled: false}, ui: {enabled: false}, logs: false, metrics: false, control: false';
 const PLAIN =
   'hosts: [music.example.org], cors: {origins: ["http://app.lan"]}, sse: {maxClients: 1}, ui: {volumeStep: 2}, control: local';
 

@@ -109,6 +109,13 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     },
   },
   {
+    drives: ['key api.metrics'],
+    title: 'api.metrics decides whether there are figures for Prometheus',
+    run: async ({ house, bare }) => {
+      assert.deepEqual([await house.status('/metrics'), await bare.status('/metrics')], [200, 404]);
+    },
+  },
+  {
     drives: ['key api.control'],
     title: 'with api.control false nothing can be changed, and with local a program on the node can',
     run: async ({ bare, plain }) => {

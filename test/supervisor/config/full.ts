@@ -43,6 +43,7 @@ api:
     enabled: false
     volumeStep: 2
   logs: false
+  metrics: false
   control: local
 systemd:
   enabled: false

@@ -33,7 +33,7 @@ test('every key together becomes settings', async () => {
   const found = await accepted(FULL_YAML);
   assert.deepEqual(found.settings, FULL_SETTINGS);
   assert.deepEqual(found.warnings, [
-    'a:27:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
+    'a:28:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
   ]);
 });
 
@@ -247,8 +247,8 @@ problems(
   [ODD.replace('true', '"t"')],
   'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name has only letters, digits and . _ -, and does not begin with . or -',
   'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',
-  'a:24:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
-  'a:30:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
+  'a:25:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
+  'a:31:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
 );
 problems(
   'also within a line',

@@ -1,0 +1,175 @@
+// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures") at each request. It is loaded at the
+// first one. Labels come from closed sets or name a thing of the node; none has a title, a stream or an
+// address.
+
+import { processFacts, threadCpuSeconds, threadReport } from '../host/process-facts.js';
+import { BACKEND_STATES, type BackendHealth, type ChildName } from '../protocol/actor/backends.js';
+import type { ThreadReport } from '../protocol/actor/messages.js';
+import type { OutputRecord, PlayerRecord } from '../protocol/actor/schemas.js';
+import type { Journal } from './journal.js';
+import { type Metric, openMetricsText, type Sample } from './open-metrics.js';
+import { BUCKETS_S, type OperationCounts, type RequestCounts } from './request-counts.js';
+
+export interface MetricsFacts {
+  readonly version: string;
+  /** Seconds since the epoch. */
+  readonly startedAt: number;
+  readonly uptimeSeconds: number;
+  readonly health: ReadonlyMap<ChildName, BackendHealth>;
+  readonly threads: ReadonlyMap<ChildName, ThreadReport>;
+  readonly streams: { readonly open: number; readonly closedSlow: number; readonly published: number };
+  readonly requests: Pick<RequestCounts, 'all'>;
+  readonly journal: Pick<Journal, 'records'>;
+}
+
+export function metricsText(facts: MetricsFacts): string {
+  return openMetricsText([
+    ...ofProcess(facts),
+    ...ofThreads(facts),
+    ...ofBackends(facts),
+    ...ofStreams(facts),
+    ...ofRequests([...facts.requests.all()]),
+    ...ofOutputs(recordsIn<OutputRecord>(facts, 'audio.outputs')),
+    ofPlayers(recordsIn<PlayerRecord>(facts, 'players')),
+  ]);
+}
+
+type Labelled = readonly (readonly [labels: NonNullable<Sample['labels']>, value: number])[];
+
+function gauge(name: string, help: string, values: Labelled): Metric {
+  return { name, type: 'gauge', help, samples: values.map(([labels, value]) => ({ labels, value })) };
+}
+
+function counter(name: string, help: string, values: Labelled): Metric {
+  return { ...gauge(name, help, values), type: 'counter' };
+}
+
+function ofProcess({ version, startedAt, uptimeSeconds }: MetricsFacts): readonly Metric[] {
+  const build: Metric = {
+    name: 'tonearm_build',
+    type: 'info',
+    help: 'The versions of tonearm and of Node.',
+    samples: [{ labels: { version, node: process.versions.node }, value: 1 }],
+  };
+  const facts = processFacts();
+  const all = [
+    build,
+    gauge('process_start_time_seconds', 'When the service was started, since the epoch.', [[{}, startedAt]]),
+    gauge('tonearm_uptime_seconds', 'How long the service has run.', [[{}, uptimeSeconds]]),
+  ];
+  if (facts === undefined) return all;
+  return [
+    ...all,
+    counter('process_cpu_seconds', 'Processor time of all threads.', [[{}, facts.cpuSeconds]]),
+    gauge('process_resident_memory_bytes', 'Memory of the process.', [[{}, facts.residentBytes]]),
+    gauge('process_open_fds', 'Open files and sockets.', [[{}, facts.openFiles]]),
+  ];
+}
+
+/** The report of another thread is the one that the request before has asked for. */
+function ofThreads({ threads }: MetricsFacts): readonly Metric[] {
+  const all = [['main', threadReport()] as const, ...threads];
+  const cpu = all.flatMap(([thread, { tid }]) => {
+    const seconds = tid === undefined ? undefined : threadCpuSeconds(tid);
+    return seconds === undefined ? [] : [[{ thread }, seconds] as const];
+  });
+  const heap = all.map(([thread, { heapBytes }]) => [{ thread }, heapBytes] as const);
+  return [
+    counter('tonearm_thread_cpu_seconds', 'Processor time of a thread.', cpu),
+    gauge(
+      'tonearm_thread_heap_bytes',
+      'The heap of a thread in use, for others than main at the request before.',
+      heap,
+    ),
+  ];
+}
+
+function ofBackends({ health }: MetricsFacts): readonly Metric[] {
+  const states = [...health].flatMap(([backend, now]) =>
+    BACKEND_STATES.map((state) => [{ backend, state }, now.state === state ? 1 : 0] as const),
+  );
+  const restarts = [...health].map(([backend, { restarts }]) => [{ backend }, restarts] as const);
+  return [
+    gauge('tonearm_backend_state', '1 for the state that the backend has.', states),
+    counter('tonearm_backend_restarts', 'How often the thread of the backend has died.', restarts),
+  ];
+}
+
+function ofStreams({ streams }: MetricsFacts): readonly Metric[] {
+  return [
+    gauge('tonearm_event_streams', 'Open event streams.', [[{}, streams.open]]),
+    counter('tonearm_event_streams_closed_slow', 'Streams that were closed as too slow.', [
+      [{}, streams.closedSlow],
+    ]),
+    counter('tonearm_events', 'Events while a stream was open, each counted once for all streams.', [
+      [{}, streams.published],
+    ]),
+  ];
+}
+
+function ofRequests(all: readonly (readonly [string, OperationCounts])[]): readonly Metric[] {
+  const statuses = all.flatMap(([operation, counts]) =>
+    [...counts.statuses].map(([status, count]) => [{ operation, status }, count] as const),
+  );
+  return [
+    counter('tonearm_requests', 'Requests by operation and status.', statuses),
+    {
+      name: 'tonearm_request_duration_seconds',
+      type: 'histogram',
+      help: 'From the head of a request to its answer.',
+      samples: all.flatMap(([operation, counts]) => histogram(operation, counts)),
+    },
+  ];
+}
+
+function histogram(operation: string, { buckets, count, sumS }: OperationCounts): readonly Sample[] {
+  let below = 0;
+  const bounded = BUCKETS_S.map((bound, index): Sample => {
+    below += buckets[index] ?? 0;
+    const le = Number.isInteger(bound) ? `${bound}.0` : bound;
+    return { suffix: '_bucket', labels: { operation, le }, value: below };
+  });
+  return [
+    ...bounded,
+    { suffix: '_bucket', labels: { operation, le: '+Inf' }, value: count },
+    { suffix: '_sum', labels: { operation }, value: sumS },
+    { suffix: '_count', labels: { operation }, value: count },
+  ];
+}
+
+/** A series may have one value only: the first of two outputs of one name counts. */
+function ofOutputs(outputs: readonly OutputRecord[]): readonly Metric[] {
+  const named = outputs.filter(({ name }, at) => outputs.findIndex((other) => other.name === name) === at);
+  const each = (value: (output: OutputRecord) => number): Labelled =>
+    named.map((output) => [{ output: output.name }, value(output)]);
+  const volumes = each(({ volume }) => volume);
+  const muted = each((output) => Number(output.muted));
+  const isDefault = each((output) => Number(output.default));
+  return [
+    gauge('tonearm_output_volume_ratio', 'The volume of an output, 1 = 100 %.', volumes),
+    gauge('tonearm_output_muted', '1 while the output is muted.', muted),
+    gauge('tonearm_output_default', '1 for the default output.', isDefault),
+  ];
+}
+
+const PLAYER_STATES = ['Playing', 'Paused', 'Stopped'] as const;
+
+/** Programs that run several times have one name here: what tells them apart is a number of the process. */
+function ofPlayers(players: readonly PlayerRecord[]): Metric {
+  const counts = new Map<string, Record<(typeof PLAYER_STATES)[number], number>>();
+  for (const { bus_name, playback_status } of players) {
+    const player = bus_name.replace(/^org\.mpris\.MediaPlayer2\./, '').replace(/\.instance.*$/, '');
+    const count = counts.get(player) ?? { Playing: 0, Paused: 0, Stopped: 0 };
+    count[playback_status] += 1;
+    counts.set(player, count);
+  }
+  const values = [...counts].flatMap(([player, count]) =>
+    PLAYER_STATES.map((state) => [{ player, state: state.toLowerCase() }, count[state]] as const),
+  );
+  return gauge('tonearm_players', 'Players by state.', values);
+}
+
+/** The records are the backends' own texts. */
+function recordsIn<T>({ journal }: MetricsFacts, collection: 'audio.outputs' | 'players'): readonly T[] {
+  return [...journal.records(collection)].map(({ json }) => JSON.parse(json) as T);
+}

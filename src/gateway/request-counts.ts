@@ -1,0 +1,39 @@
+// Counts requests and their durations by operation, for `GET /metrics`. Operations and statuses are closed
+// sets, so what is kept has a bound.
+
+/** Upper bounds of durations in seconds; the last one is 10, the deadline of a command. */
+export const BUCKETS_S = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
+
+export interface OperationCounts {
+  /** By HTTP status. */
+  readonly statuses: Map<number, number>;
+  /** How many took at most so long as the bound of the same index, and longer than the one before. */
+  readonly buckets: number[];
+  count: number;
+  sumS: number;
+}
+
+export class RequestCounts {
+  readonly #byOperation = new Map<string, OperationCounts>();
+
+  /** `tookMs`: from the arrival of the head to the answer. */
+  note(operation: string, status: number, tookMs: number): void {
+    const counts = this.#byOperation.get(operation) ?? this.#newOperation(operation);
+    counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
+    const seconds = tookMs / 1000;
+    counts.count += 1;
+    counts.sumS += seconds;
+    const at = BUCKETS_S.findIndex((bound) => seconds <= bound);
+    if (at >= 0) counts.buckets[at] = (counts.buckets[at] ?? 0) + 1;
+  }
+
+  all(): ReadonlyMap<string, OperationCounts> {
+    return this.#byOperation;
+  }
+
+  #newOperation(operation: string): OperationCounts {
+    const counts = { statuses: new Map(), buckets: BUCKETS_S.map(() => 0), count: 0, sumS: 0 };
+    this.#byOperation.set(operation, counts);
+    return counts;
+  }
+}

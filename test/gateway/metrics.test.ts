@@ -1,0 +1,91 @@
+// The text of `GET /metrics`: its form, awkward names, and requests counted by operation and status. A real
+// Prometheus reads it in test/contract/metrics.test.ts.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BUCKETS_S, RequestCounts } from '../../src/gateway/request-counts.js';
+import { GatewayUnderTest } from './gateway-under-test.js';
+import { PLAYER, put, sink } from './scripted-backends.js';
+
+async function figures(under: GatewayUnderTest): Promise<readonly string[]> {
+  const { text } = await under.fetch({ path: '/metrics' });
+  return text.split('\n');
+}
+
+function contains(lines: readonly string[], ...expected: readonly string[]): void {
+  for (const line of expected) assert.ok(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`);
+}
+
+test('the answer is OpenMetrics, is never kept, and ends with its end mark', async (t) => {
+  const under = GatewayUnderTest.up().within(t);
+  const { status, headers, text } = await under.fetch({ path: '/metrics' });
+  assert.deepEqual(
+    [status, headers['content-type'], headers['cache-control']],
+    [200, 'application/openmetrics-text; version=1.0.0; charset=utf-8', 'no-store'],
+  );
+  assert.match(text, /\n# EOF\n$/);
+  contains(
+    text.split('\n'),
+    '# TYPE tonearm_build info',
+    `tonearm_build_info{version="1.2.3",node="${process.versions.node}"} 1`,
+    '# UNIT process_cpu_seconds seconds',
+    'tonearm_event_streams 0',
+    'tonearm_backend_state{backend="audio",state="up"} 1',
+    'tonearm_backend_state{backend="audio",state="failed"} 0',
+    'tonearm_thread_heap_bytes{thread="audio"} 4096',
+  );
+  assert.match(text, /^tonearm_thread_cpu_seconds_total\{thread="main"\} \d/m);
+});
+
+test('quotes, backslashes and line ends in a name are escaped, and of two outputs of one name one counts', async (t) => {
+  const under = GatewayUnderTest.up().within(t);
+  const name = 'a "b"\\c\nd';
+  under.gateway.listener.changes([
+    put('audio.outputs', '0', { ...sink(0, name), volume: 0.4, muted: true }),
+    put('audio.outputs', '1', { ...sink(1, name), volume: 0.7 }),
+  ]);
+  const label = '{output="a \\"b\\"\\\\c\\nd"}';
+  const lines = await figures(under);
+  contains(lines, `tonearm_output_volume_ratio${label} 0.4`, `tonearm_output_muted${label} 1`);
+  assert.equal(lines.filter((line) => line.startsWith('tonearm_output_volume_ratio')).length, 1);
+});
+
+test('players are counted by program and state', async (t) => {
+  const under = GatewayUnderTest.up().within(t);
+  const names = ['org.mpris.MediaPlayer2.vlc.instance7', 'org.mpris.MediaPlayer2.vlc'];
+  under.gateway.listener.changes(
+    names.map((bus_name) => put('players', bus_name, { ...PLAYER, bus_name, playback_status: 'Playing' })),
+  );
+  contains(
+    await figures(under),
+    'tonearm_players{player="vlc",state="playing"} 2',
+    'tonearm_players{player="vlc",state="stopped"} 0',
+  );
+});
+
+test('requests are counted by operation and status; what no route answers is counted as none', async (t) => {
+  const under = GatewayUnderTest.up().within(t);
+  await under.fetch({ path: '/server' });
+  await under.fetch({ path: '/server' });
+  await under.fetch({ method: 'POST', path: '/audio/outputs/x/mute', body: '{' });
+  await under.fetch({ path: '/nowhere' });
+  await figures(under);
+  contains(
+    await figures(under),
+    'tonearm_requests_total{operation="server",status="200"} 2',
+    'tonearm_requests_total{operation="muteOutput",status="415"} 1',
+    'tonearm_requests_total{operation="none",status="404"} 1',
+    'tonearm_requests_total{operation="metrics",status="200"} 1',
+    'tonearm_request_duration_seconds_bucket{operation="server",le="+Inf"} 2',
+    'tonearm_request_duration_seconds_count{operation="server"} 2',
+  );
+});
+
+test('a duration is counted in the bucket of the least bound that it does not exceed', () => {
+  const counts = new RequestCounts();
+  for (const ms of [0, 1, 1.1, 10_000, 10_001]) counts.note('server', 200, ms);
+  const { buckets, count, sumS } = counts.all().get('server') ?? assert.fail('nothing was counted');
+  assert.deepEqual([buckets, count], [[2, 1, 0, 0, 0, 0, 1], 5]);
+  assert.ok(Math.abs(sumS - 20.0031) < 1e-9, String(sumS));
+  assert.equal(BUCKETS_S.length, buckets.length);
+});
