@@ -45,6 +45,7 @@ const PACKAGES = {
   'pipewire-pulse': '/usr/bin/pipewire-pulse',
   playerctl: '/usr/bin/playerctld',
   polkitd: '/usr/lib/polkit-1/polkitd',
+  prometheus: '/usr/bin/prometheus',
   pulseaudio: '/usr/bin/pulseaudio',
   'pulseaudio-utils': '/usr/bin/pactl',
   'python3-aiohttp': '/usr/lib/python3/dist-packages/aiohttp/__init__.py',

@@ -1,0 +1,97 @@
+// A real Prometheus scrapes `GET /metrics` of the built daemon, and then has an answer to each question that
+// the dashboard of examples/ asks.
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { startMpv } from '../players/mpv.js';
+import { PLAYER_PROGRAMS, startPlayersNode } from '../players/node.js';
+import { startSession } from '../players/session.js';
+import { startProgram } from '../sound/program.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { freePort } from '../tools/free-port.js';
+import { send } from '../tools/http.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { exampleFile } from './documented.js';
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
+}
+
+/** Grafana fills such values in. */
+const VARIABLES = { $__rate_interval: '20s', $node: '.*' };
+
+function filledIn(expression: string): string {
+  return Object.entries(VARIABLES).reduce((text, [name, value]) => text.replaceAll(name, value), expression);
+}
+
+/** Scrapes the daemon at that port each second; the answer gives the `data` of Prometheus' own interface. */
+async function startPrometheus(t: TestContext, target: number) {
+  const folder = temporaryFolder(t);
+  const config = join(folder, 'prometheus.yml');
+  const port = await freePort();
+  writeFileSync(
+    config,
+    `scrape_configs: [{job_name: tonearm, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{targets: ["127.0.0.1:${target}"]}]}]\n`,
+  );
+  const program = startProgram(
+    'prometheus',
+    [
+      `--config.file=${config}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { env: { PATH: process.env['PATH'] ?? '' }, log: join(folder, 'log') },
+  );
+  t.after(() => program.end());
+  return async <T>(path: string, query: Readonly<Record<string, string>>): Promise<T> => {
+    const { text } = await send(port, { path: `/api/v1/${path}?${new URLSearchParams(query)}` });
+    const { data, error } = JSON.parse(text) as { readonly data?: T; readonly error?: string };
+    if (data === undefined) throw new Error(`${path}: ${error}`);
+    return data;
+  };
+}
+
+const skip = lacks({ programs: [...PLAYER_PROGRAMS, 'prometheus'] });
+
+test('Prometheus reads the figures, and each panel of examples/grafana.json shows some', {
+  skip,
+}, async (t) => {
+  const node = await startPlayersNode(await startSession());
+  t.after(() => node.stop());
+  await startMpv(node.session);
+  await node.player('org.mpris.MediaPlayer2.mpv');
+  const prometheus = await startPrometheus(t, node.daemon.port);
+  const { panels } = JSON.parse(exampleFile('grafana.json')) as Dashboard;
+  assert.ok(panels.length > 0);
+  for (const { title, targets } of panels) {
+    for (const { expr } of targets)
+      await until(`"${title}" shows ${expr}`, async () => {
+        const { result } = await prometheus<{ readonly result: readonly unknown[] }>('query', {
+          query: filledIn(expr),
+        });
+        return result.length > 0;
+      });
+  }
+  // Only the text of OpenMetrics has units and the type `info`.
+  const metadataOf = async (metric: string) =>
+    (await prometheus<Readonly<Record<string, readonly object[]>>>('metadata', { metric }))[metric];
+  const build = { type: 'info', help: 'The versions of tonearm and of Node.', unit: '' };
+  assert.deepEqual(await metadataOf('tonearm_build'), [build]);
+  const uptime = { type: 'gauge', help: 'How long the service has run.', unit: 'seconds' };
+  assert.deepEqual(await metadataOf('tonearm_uptime_seconds'), [uptime]);
+  const { result } = await prometheus<{ readonly result: readonly { readonly metric: object }[] }>('query', {
+    query: 'count by (thread) (tonearm_thread_cpu_seconds_total)',
+  });
+  const threads = result.map(({ metric }) => metric);
+  for (const thread of ['main', 'audio', 'players'])
+    assert.ok(
+      threads.some((each) => JSON.stringify(each) === JSON.stringify({ thread })),
+      thread,
+    );
+});
