@@ -37,8 +37,11 @@ const CHECKS: Readonly<Record<string, Check>> = {
   availability_mode: isOneOf('all', 'any', 'latest'),
   entity_category: isOneOf('config', 'diagnostic'),
   unit_of_measurement: isText,
-  device_class: isOneOf('running', 'connectivity', 'enum', 'restart', 'timestamp'),
+  device_class: isOneOf('running', 'connectivity', 'enum', 'restart', 'timestamp', 'battery'),
   options: isList,
+  event_types: isList,
+  url_topic: isTopic,
+  url_template: (value) => URL.canParse(String(value)),
   state_topic: isTopic,
   command_topic: isTopic,
   json_attributes_topic: isTopic,
@@ -68,11 +71,14 @@ const PLATFORMS: Readonly<Record<string, readonly [allowed: string, required: st
   button: [`${EVERY} command_topic payload_press device_class`, 'command_topic'],
   sensor: [`${READS} device_class options unit_of_measurement`, 'state_topic'],
   binary_sensor: [`${READS} payload_on payload_off device_class`, 'state_topic'],
+  image: [`${EVERY} url_topic url_template`, 'url_topic'],
+  event: [`${READS} event_types`, 'state_topic event_types'],
   update: [`${READS} command_topic payload_install`, 'state_topic'],
 };
 
 const DEVICE: Readonly<Record<string, Check>> = {
   identifiers: isList,
+  connections: (value) => JSON.stringify(value).startsWith('[["mac","'),
   name: isText,
   manufacturer: isText,
   model: isText,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pageUrl } from '../../src/actors/mqtt/home-assistant.js';
+import { nodeUrl } from '../../src/actors/mqtt/home-assistant.js';
 import { defaultRoutes, defaultRoutes6, inOrder, reachableAt } from '../../src/host/own-addresses.js';
 import { v4, v6 } from '../gateway/interfaces.js';
 
@@ -41,9 +41,9 @@ for (const [what, routed, addresses] of ORDERS) {
 test("Home Assistant's link to the page has the first address", () => {
   const served = { port: 8018, addresses: ['::'] };
   const ordered = inOrder(HOUSE, { routed: ['eth0'], isPhysical });
-  assert.equal(pageUrl('kitchen', served, ordered), 'http://192.168.1.5:8018/ui');
+  assert.equal(nodeUrl('kitchen', served, ordered), 'http://192.168.1.5:8018');
   const unrouted = { ...HOUSE, eth0: [v4('169.254.3.4')], 'eth0:1': [], docker0: [], wg0: [], wlan0: [] };
-  assert.equal(pageUrl('kitchen', served, unrouted), 'http://kitchen.local:8018/ui');
+  assert.equal(nodeUrl('kitchen', served, unrouted), 'http://kitchen.local:8018');
 });
 
 test('the default routes of IPv4 are read by their metrics', () => {

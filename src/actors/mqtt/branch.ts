@@ -67,6 +67,8 @@ const ENTITY_MEMBERS = [
   'known_devices',
   'address',
   'can_upgrade',
+  'can_check',
+  'default_sink',
 ];
 
 /** The backend that owns a topic, by the topic's first level. */

@@ -29,6 +29,8 @@ interface DisplayedNode {
   /** False: entities that only send commands are left out, and the others are read-only. */
   readonly control: boolean;
   readonly branch: Branch;
+  /** Where other machines reach its routes; without a slash at the end. */
+  readonly url: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -64,9 +66,10 @@ export function entitiesOf(node: DisplayedNode): Entities {
     ...branch.records<ServiceRecord>('systemd.services').flatMap((service) => unitEntities(node, service)),
     ...playerEntities(node),
     ...powerButtons(node),
-    ...branch.records<UpgradeRecord>('upgrade').flatMap((one) => (one.can_upgrade ? [update(node)] : [])),
+    ...branch.records<UpgradeRecord>('upgrade').flatMap((record) => upgradeEntities(node, record)),
     ...branch.records<BluetoothRecord>('bluetooth').flatMap((record) => bluetoothEntities(node, record)),
     ...branch.children.map((child) => childEntity(node, child)),
+    ...refusedCommand(node),
   ];
   return new Map(drafts.map((draft) => [draft[0], componentOf(node, draft)]));
 }
@@ -195,7 +198,18 @@ function inputEntities(node: DisplayedNode, { name, label }: DisplayedInput): re
   });
 }
 
-function loudEntities({ topic, control }: DisplayedNode, thing: LoudThing): readonly Draft[] {
+function loudEntities(node: DisplayedNode, thing: LoudThing): readonly Draft[] {
+  const { key, topic, label, icons } = thing;
+  const state = `${node.topic}/${topic}`;
+  const isMuted = ifJson("'ON' if value_json.muted else 'OFF'");
+  return [
+    volumeEntity(node, thing),
+    onOff(node, [`${key}_mute`, `${label} mute`, state], isMuted, 'muted', icons[1]),
+  ];
+}
+
+/** `percent` is the expression of its value. */
+function volumeEntity({ topic, control }: DisplayedNode, thing: LoudThing, percent = PERCENT): Draft {
   const { key, label, max, icons } = thing;
   const state = { state_topic: `${topic}/${thing.topic}` };
   const set = { command_topic: `${state.state_topic}/set` };
@@ -203,22 +217,34 @@ function loudEntities({ topic, control }: DisplayedNode, thing: LoudThing): read
   // set.
   const isSettable = control && max > 0;
   const slider = { command_template: '{"volume": {{ value / 100 }}}', min: 0, max, step: 1, mode: 'slider' };
-  const value = ifJson(isSettable ? `[${PERCENT}, ${max}] | min` : PERCENT);
-  const percent = { ...state, value_template: value, unit_of_measurement: '%', icon: icons[0] };
-  const isMuted = ifJson("'ON' if value_json.muted else 'OFF'");
-  const mute = { ...state, value_template: isMuted, icon: icons[1] };
-  const onOff = {
+  const value = ifJson(isSettable ? `[${percent}, ${max}] | min` : percent);
+  const read = { ...state, value_template: value, unit_of_measurement: '%', icon: icons[0] };
+  const fields = isSettable ? { ...read, ...set, ...slider } : read;
+  return [`${key}_volume`, isSettable ? 'number' : 'sensor', `${label} volume`, fields];
+}
+
+/** A switch of the command's member `member`; without control it is only shown. */
+function onOff(
+  { control }: DisplayedNode,
+  [key, name, state_topic]: readonly [key: string, name: string, state: string],
+  value_template: string,
+  member: string,
+  icon: string,
+): Draft {
+  const read = { state_topic, value_template, icon };
+  if (!control) return [key, 'binary_sensor', name, read];
+  const turned = {
     state_on: 'ON',
     state_off: 'OFF',
-    payload_on: '{"muted": true}',
-    payload_off: '{"muted": false}',
+    payload_on: `{"${member}": true}`,
+    payload_off: `{"${member}": false}`,
   };
-  const number = isSettable ? 'number' : 'sensor';
-  const toggle = control ? 'switch' : 'binary_sensor';
-  return [
-    [`${key}_volume`, number, `${label} volume`, { ...percent, ...(isSettable && { ...set, ...slider }) }],
-    [`${key}_mute`, toggle, `${label} mute`, { ...mute, ...(control && { ...set, ...onOff }) }],
-  ];
+  return [key, 'switch', name, { ...read, command_topic: `${state_topic}/set`, ...turned }];
+}
+
+/** The draft, unavailable while the condition does not hold. */
+function whileTrue([key, platform, name, fields]: Draft, condition: Condition): Draft {
+  return [key, platform, name, fields, condition];
 }
 
 /** Home Assistant keeps each change of an attribute, and leaves out attributes above 16 KiB. */
@@ -235,15 +261,31 @@ const STREAM_ATTRIBUTES = [
 ].join('');
 
 function defaultOutput(node: DisplayedNode): readonly Draft[] {
-  const labels = new Map(outputsOf(node.branch).map(({ name, label }) => [name, label]));
+  const outputs = outputsOf(node.branch);
+  const labels = new Map(outputs.map(({ name, label }) => [name, label]));
+  const server = serverOf(node.branch);
   // A select needs at least one option.
-  if (serverOf(node.branch) === undefined || labels.size === 0) return [];
+  if (server === undefined || labels.size === 0) return [];
   const what = ['default_output', 'Output', `${node.topic}/audio/server`] as const;
   const style = {
     json_attributes_topic: `${node.topic}/audio/clients`,
     json_attributes_template: STREAM_ATTRIBUTES,
   };
-  return [select(node, what, labels, ['default_sink', 'output'], style)];
+  const { default_sink: present } = server;
+  const record = outputs.find((output) => output.record.name === present)?.record;
+  const topic = 'audio/server';
+  const loud = loudEntities(node, {
+    key: 'default_output',
+    topic,
+    label: 'Default output',
+    max: Math.round((record?.volume_limit ?? 1) * 100),
+    icons: ['mdi:volume-high', 'mdi:volume-mute'],
+  });
+  const exists: Condition = [`${node.topic}/${topic}`, 'value_json.default_sink'];
+  return [
+    select(node, what, labels, ['default_sink', 'output'], style),
+    ...loud.map((draft) => whileTrue(draft, exists)),
+  ];
 }
 
 /** The minutes that are left as they were at the last change: nothing announces each of them. */
@@ -330,9 +372,15 @@ const PLAYER_ATTRIBUTES = ['title', 'artist', 'album']
 
 const PLAYER_BUTTONS = [
   ['play_pause', 'play/pause', 'mdi:play-pause'],
+  ['stop', 'stop', 'mdi:stop'],
   ['next', 'next', 'mdi:skip-next'],
   ['previous', 'previous', 'mdi:skip-previous'],
 ] as const;
+
+/** A player may have no volume. */
+const PLAYER_PERCENT = '((value_json.volume | default(0)) * 100) | round';
+
+const HAS_COVER = "(value_json.metadata | default({}))['mpris:artUrl'] | default('')";
 
 /** The suffix of a player that may run several times; its number differs at each start. */
 const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
@@ -341,7 +389,8 @@ const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
  * Keys begin with a name's constant part, so that a restarted player has its entities again; the second of
  * one name is called `NAME 2`.
  */
-function playerEntities({ topic, control, branch }: DisplayedNode): readonly Draft[] {
+function playerEntities(node: DisplayedNode): readonly Draft[] {
+  const { topic, control, branch } = node;
   const counts = new Map<string, number>();
   const labels = new UniqueNames();
   return branch.records<PlayerRecord>('players').flatMap((player, at) => {
@@ -364,8 +413,34 @@ function playerEntities({ topic, control, branch }: DisplayedNode): readonly Dra
     const buttons = PLAYER_BUTTONS.map(([word, what, icon]) =>
       press(`${stem}_${word}`, `${identity} ${what}`, `${state}/set`, word, { icon }),
     );
-    return [[`${stem}_state`, 'sensor', identity, fields] as const, ...(control ? buttons : [])];
+    return [
+      [`${stem}_state`, 'sensor', identity, fields] as const,
+      ...playerSettings(node, name, stem, identity),
+      ...(control ? buttons : []),
+    ];
   });
+}
+
+/** Its cover, volume and shuffle, each available while the player has one. */
+function playerSettings(node: DisplayedNode, name: string, stem: string, identity: string): readonly Draft[] {
+  const own = `players/${topicLevel(name)}`;
+  const state = `${node.topic}/${own}`;
+  const cover = {
+    url_topic: state,
+    // It is fetched anew after each message of the topic, so it needs no mark of the track.
+    url_template: `${node.url}/players/${encodeURIComponent(name)}/cover`,
+  };
+  const icons = ['mdi:volume-high', 'mdi:volume-mute'] as const;
+  const loud = { key: stem, topic: own, label: identity, max: 100, icons };
+  const volume = volumeEntity(node, loud, PLAYER_PERCENT);
+  const isShuffled = ifJson("'ON' if value_json.shuffle | default(false) else 'OFF'");
+  const what = [`${stem}_shuffle`, `${identity} shuffle`, state] as const;
+  const shuffle = onOff(node, what, isShuffled, 'shuffle', 'mdi:shuffle');
+  return [
+    [`${stem}_cover`, 'image', `${identity} cover`, cover, [state, HAS_COVER]],
+    whileTrue(volume, [state, 'value_json.volume is defined']),
+    whileTrue(shuffle, [state, 'value_json.shuffle is defined']),
+  ];
 }
 
 function powerButtons({ topic, control, branch }: DisplayedNode): readonly Draft[] {
@@ -405,6 +480,15 @@ const UPDATE_FIELDS = [
 /** Without a result file the version is an empty text, which means that it is unknown. */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
+function upgradeEntities(node: DisplayedNode, record: UpgradeRecord): readonly Draft[] {
+  const set = `${node.topic}/upgrade/set`;
+  const check = press('update_check', 'Check for upgrades', set, 'check', { icon: 'mdi:update' });
+  return [
+    ...(record.can_upgrade ? [update(node)] : []),
+    ...(record.can_check && node.control ? [check] : []),
+  ];
+}
+
 function update({ topic, control }: DisplayedNode): Draft {
   const state = `${topic}/upgrade`;
   const value = `{% if ${HAS_RESULT} %}${UPDATE_TEXTS}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`;
@@ -424,15 +508,21 @@ function bluetoothEntities({ topic, control }: DisplayedNode, record: BluetoothR
   if (!control) return devices;
   const value = ifJson("'power_up' if value_json.powered else 'power_down'");
   const fields = { state_topic: state, value_template: value, icon: 'mdi:bluetooth' };
-  const style = { icon: 'mdi:bluetooth-connect' };
+  const pairing = {
+    state_topic: state,
+    value_template: ifJson("'pairing_mode' if value_json.pairing_active else 'pairing_mode_stop'"),
+    icon: 'mdi:bluetooth-connect',
+    ...turns(set, 'pairing_mode', 'pairing_mode_stop'),
+  };
   return [
     ['bluetooth', 'switch', 'Bluetooth', { ...fields, ...turns(set, 'power_up', 'power_down') }],
-    press('bluetooth_pairing', 'Bluetooth pairing', set, 'pairing_mode', style),
+    ['bluetooth_pairing', 'switch', 'Bluetooth pairing', pairing],
+    press('bluetooth_scan', 'Bluetooth scan', set, 'scan', { icon: 'mdi:magnify' }),
     ...devices,
   ];
 }
 
-/** A binary sensor, and a switch where commands are taken. */
+/** A binary sensor and one of its battery, and a switch where commands are taken. */
 function deviceEntities(address: string, name: string, state: string, control: boolean): readonly Draft[] {
   const key = `bluetooth_${address.replaceAll(':', '')}`;
   // Devices that are forgotten have no part in the record.
@@ -447,7 +537,20 @@ function deviceEntities(address: string, name: string, state: string, control: b
   const sends = { command_topic: `${state}/set`, payload_on: on, payload_off: off };
   const style = { state_on: 'on', state_off: 'off', icon: 'mdi:bluetooth-audio' };
   const toggle: Draft = [key, 'switch', `Connect ${name}`, { ...read('on', 'off'), ...sends, ...style }];
-  return [[`${key}_connected`, 'binary_sensor', name, sensor], ...(control ? [toggle] : [])];
+  const charged = "selectattr('battery', 'defined') | map(attribute='battery') | list";
+  const charge = `(value_json.known_devices | default([]) | selectattr('address', 'eq', '${address}') | ${charged})`;
+  const battery: Fields = {
+    state_topic: state,
+    value_template: ifJson(`${charge} | first | default('${UNKNOWN}')`, UNKNOWN),
+    device_class: 'battery',
+    unit_of_measurement: '%',
+    entity_category: 'diagnostic',
+  };
+  return [
+    [`${key}_connected`, 'binary_sensor', name, sensor],
+    [`${key}_battery`, 'sensor', `${name} battery`, battery, [state, `${charge} | length > 0`]],
+    ...(control ? [toggle] : []),
+  ];
 }
 
 /** Names that are not simply capitalized. */
@@ -463,4 +566,21 @@ function childEntity({ topic }: DisplayedNode, child: ChildName): Draft {
   };
   const name = CHILD_LABELS[child] ?? `${child.charAt(0).toUpperCase()}${child.slice(1)}`;
   return [`backend_${child}`, 'sensor', `${name} backend`, fields];
+}
+
+const REFUSED_FIELDS = ['topic', 'title', 'detail', 'status']
+  .map((name) => `'${name}': value_json.${name} | default('')`)
+  .join(', ');
+
+/** An event for each refusal at `T/error`, so that an automation, or a person, sees that nothing happened. */
+function refusedCommand({ topic, control }: DisplayedNode): readonly Draft[] {
+  if (!control) return [];
+  const fields = {
+    state_topic: `${topic}/error`,
+    event_types: ['refused'],
+    value_template: ifJson(`{'event_type': 'refused', ${REFUSED_FIELDS}} | to_json`),
+    icon: 'mdi:alert-circle-outline',
+    entity_category: 'diagnostic',
+  };
+  return [['refused_command', 'event', 'Refused command', fields]];
 }

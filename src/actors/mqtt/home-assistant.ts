@@ -15,17 +15,19 @@ export function deviceText(
   identifier: string,
   { hostname, os_platform: platform }: ServerRecord,
   url: string,
+  mac: string | undefined,
   entities: Entities,
 ): string {
   return JSON.stringify({
     device: {
       identifiers: [`tonearm_${identifier}`],
+      ...(mac !== undefined && { connections: [['mac', mac]] }),
       name: hostname,
       manufacturer: 'tonearm',
       model: 'Audio node',
       sw_version: VERSION,
       hw_version: platform,
-      configuration_url: url,
+      configuration_url: `${url}/ui`,
     },
     origin: { name: 'tonearm', sw_version: VERSION },
     availability_mode: 'all',
@@ -84,6 +86,9 @@ export function branchOfDevice(text: string): string | undefined {
   }
 }
 
+/** A tunnel has this one. */
+const NO_MAC = '00:00:00:00:00:00';
+
 /** Such an address means that no router has given one. */
 const UNROUTED = /^169\.254\./;
 
@@ -91,7 +96,7 @@ const UNROUTED = /^169\.254\./;
  * For people: an IP address that works without mDNS if there is one, else the node's name. `addresses` are
  * listened on, as in `/health`; the best of `interfaces` stands first.
  */
-export function pageUrl(
+export function nodeUrl(
   hostname: string,
   { port, addresses }: ServedRecord,
   interfaces: InterfaceAddresses,
@@ -99,5 +104,11 @@ export function pageUrl(
   const own = reachableAt(addresses, interfaces).map(({ info }) => info.address);
   const address = own.find((each) => !UNROUTED.test(each));
   const host = address ?? (hostname.includes('.') ? hostname : `${hostname}.local`);
-  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/ui`;
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+/** The best interface stands first: it leads to the house's network. */
+export function macOf(interfaces: InterfaceAddresses): string | undefined {
+  const infos = Object.values(interfaces).flatMap((each = []) => each);
+  return infos.find(({ internal, mac }) => !internal && mac !== NO_MAC && mac !== '')?.mac;
 }

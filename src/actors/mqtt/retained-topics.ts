@@ -8,7 +8,14 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch, NamedThing } from './branch.js';
 import { isCommand } from './commands.js';
 import { type Entities, entitiesOf, isNotOffered } from './entities.js';
-import { branchOfDevice, deviceText, entitiesIn, entitiesToPublish, pageUrl } from './home-assistant.js';
+import {
+  branchOfDevice,
+  deviceText,
+  entitiesIn,
+  entitiesToPublish,
+  macOf,
+  nodeUrl,
+} from './home-assistant.js';
 
 /** MQTT allows a topic 65 535 bytes (MQTT 5, section 1.5.4). The rest is for the levels around a name. */
 const TOPIC_BYTES_MAX = 65_000;
@@ -270,12 +277,14 @@ export class RetainedTopics {
     if (this.#builtDevice === undefined || this.#builtFrom !== entityFingerprint) {
       const record = JSON.parse(server) as ServerRecord;
       const { identifier } = this;
-      const found = entitiesOf({ ...this.#settings, identifier, branch: this.#branch });
+      const interfaces = this.#interfaces();
+      const url = nodeUrl(record.hostname, served, interfaces);
+      const found = entitiesOf({ ...this.#settings, identifier, branch: this.#branch, url });
       const isKnown = (owner: Backend | undefined): boolean =>
         owner === undefined || this.#branch.isComplete(owner);
       const entities = entitiesToPublish(found, this.#retainedDevice.entities, isKnown);
-      const url = pageUrl(record.hostname, served, this.#interfaces());
-      this.#builtDevice = { text: deviceText(identifier, record, url, entities), entities };
+      const text = deviceText(identifier, record, url, macOf(interfaces), entities);
+      this.#builtDevice = { text, entities };
       this.#builtFrom = entityFingerprint;
     }
     return this.#builtDevice.text;

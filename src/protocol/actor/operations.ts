@@ -432,7 +432,9 @@ const TABLE = {
   startPairing: post('bluetooth', BLUETOOTH, 'pairing_mode', 'Lets a device find the node and pair with it', {
     mqtt: word('pairing_mode', 'pairing'),
   }),
-  stopPairing: post('bluetooth', BLUETOOTH, 'pairing_mode/stop', 'Ends pairing mode'),
+  stopPairing: post('bluetooth', BLUETOOTH, 'pairing_mode/stop', 'Ends pairing mode', {
+    mqtt: word('pairing_mode_stop', 'pairing'),
+  }),
   startScan: post('bluetooth', BLUETOOTH, 'scan', 'Looks for devices', { mqtt: word('scan', 'scan') }),
   stopScan: post('bluetooth', BLUETOOTH, 'scan/stop', 'Ends the scan'),
   connectDevice: post('bluetooth', BLUETOOTH, 'connect', 'Pairs with a device if needed, and connects it', {

@@ -128,7 +128,7 @@ test('the profile of a card is chosen by its description, and a single profile i
   assert.match(String(select?.['state_topic']), /\/audio\/cards\/hw%2F0$/);
 });
 
-test('Bluetooth is a switch, a button, and for each known device a sensor and a switch', () => {
+test('Bluetooth is two switches and a button, and each known device two sensors and a switch', () => {
   const device = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
   const record = { powered: true, known_devices: [device] };
   const records = [...WHOLE_NODE, health('bluetooth', 'up'), put('bluetooth', '', record)];
@@ -140,17 +140,89 @@ test('Bluetooth is a switch, a button, and for each known device a sensor and a 
   assert.deepEqual(keysIn(new AnnouncedNode({}, records)), [
     'bluetooth: switch Bluetooth',
     `${own}: switch Connect Phone`,
+    `${own}_battery: sensor Phone battery`,
     `${own}_connected: binary_sensor Phone`,
-    'bluetooth_pairing: button Bluetooth pairing',
+    'bluetooth_pairing: switch Bluetooth pairing',
+    'bluetooth_scan: button Bluetooth scan',
   ]);
   const uncontrolled = keysIn(new AnnouncedNode({ control: false }, records));
-  assert.deepEqual(uncontrolled, [`${own}_connected: binary_sensor Phone`]);
+  assert.deepEqual(uncontrolled, [
+    `${own}_battery: sensor Phone battery`,
+    `${own}_connected: binary_sensor Phone`,
+  ]);
   const { components } = new AnnouncedNode({}, records).message();
   assert.equal(components[own]?.['payload_on'], '{"connect":"AA:BB:CC:DD:EE:FF"}');
   const forgotten = new AnnouncedNode({}, records).publishRecords(
     put('bluetooth', '', { ...record, known_devices: [] }),
   );
-  assert.deepEqual(keysIn(forgotten).length, 2);
+  assert.deepEqual(keysIn(forgotten).length, 3);
+});
+
+test('the volume of the default output ends at its limit, also after another output became the default', () => {
+  const kitchen = put('audio.outputs', '2', output(2, 'kitchen', { volume_limit: 0.6 }));
+  const node = new AnnouncedNode({}, [...WHOLE_NODE, kitchen]);
+  const maxOf = () => node.message().components['default_output_volume']?.['max'];
+  assert.equal(maxOf(), 100);
+  node.publishRecords(
+    put('audio.server', '', { kind: 'pulseaudio', default_sink: 'kitchen', volume: 0.4, muted: false }),
+  );
+  assert.equal(maxOf(), 60);
+  const { default_output_mute: mute } = node.message().components;
+  assert.deepEqual(
+    [mute?.['platform'], mute?.['command_topic']],
+    ['switch', 'tonearm/living/audio/server/set'],
+  );
+});
+
+test('a player has a cover, a volume, a stop button and a switch of shuffle', () => {
+  const name = 'mpv.instance-1';
+  const records = [...WHOLE_NODE, health('players', 'up'), put('players', PLAYER.bus_name, PLAYER)];
+  const playerOf = (control: boolean) => {
+    const { components } = new AnnouncedNode({ control }, records).message();
+    return Object.entries(components).filter(([key]) => key.startsWith('player_'));
+  };
+  const kindsOf = (control: boolean) =>
+    playerOf(control).map(([key, { platform }]) => `${key.slice('player_mpv_'.length)} ${platform}`);
+  assert.deepEqual(kindsOf(true), [
+    'cover image',
+    'next button',
+    'play_pause button',
+    'previous button',
+    'shuffle switch',
+    'state sensor',
+    'stop button',
+    'volume number',
+  ]);
+  const readOnly = ['cover image', 'shuffle binary_sensor', 'state sensor', 'volume sensor'];
+  assert.deepEqual(kindsOf(false), readOnly);
+  const { player_mpv_cover: cover, player_mpv_shuffle: shuffle } = Object.fromEntries(playerOf(true));
+  assert.equal(cover?.['url_topic'], `tonearm/living/players/${name}`);
+  assert.equal(cover?.['url_template'], `http://living.local:8018/players/${name}/cover`);
+  assert.equal(shuffle?.['payload_on'], '{"shuffle": true}');
+});
+
+test('a button checks for upgrades where a check can run', () => {
+  const buttonOf = (canCheck: boolean, control = true) => {
+    const record = { current: '', latest: '', run: { state: 'idle' }, can_check: canCheck };
+    const upgrade = put('upgrade', '', { ...record, can_upgrade: false, upgrade_available: false });
+    const { components } = new AnnouncedNode({ control }, [...WHOLE_NODE, upgrade]).message();
+    return components['update_check']?.['payload_press'];
+  };
+  assert.deepEqual([buttonOf(true), buttonOf(false), buttonOf(true, false)], ['check', undefined, undefined]);
+});
+
+test('the device has the hardware address of the interface that leads to the house', () => {
+  const info = (mac: string, internal = false) => ({ ...HOUSE, ...more, mac, internal });
+  const none = '00:00:00:00:00:00';
+  const interfaces = {
+    lo: [info(none, true)],
+    wg0: [info(none)],
+    eth0: [info('aa:01')],
+    eth1: [info('aa:02')],
+  };
+  const { device } = new AnnouncedNode({}, WHOLE_NODE, interfaces).message();
+  assert.deepEqual(device['connections'], [['mac', 'aa:01']]);
+  assert.equal(new AnnouncedNode().message().device['connections'], undefined);
 });
 
 const LOOPBACK = { address: '127.0.0.1', family: 'IPv4', internal: true } as const;

@@ -2,9 +2,9 @@
 // are found.
 
 import assert from 'node:assert/strict';
-import { AnnouncedNode } from '../../broker/announced-node.js';
+import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
 import { areOffered, rendered, TEMPLATES_NEED } from '../../broker/home-assistant-templates.js';
-import { CARD, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { CARD, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 import { testsNeeding } from '../../tools/requirements.js';
 
 const test = testsNeeding(TEMPLATES_NEED);
@@ -55,6 +55,43 @@ test('the default output has what plays among its attributes, and the machine th
   assert.deepEqual(few, [{ ...own, host: '' }, sent]);
   assert.equal(many.length, 16);
   assert.deepEqual(none, []);
+});
+
+const DEVICE = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
+
+test('what a player or a device may lack is unavailable without it, and never an error', () => {
+  const other = { ...DEVICE, address: 'AA:BB:CC:DD:EE:00', battery: 9 };
+  const bluetooth = { powered: true, pairing_active: false, known_devices: [DEVICE, other] };
+  const { components } = new AnnouncedNode({}, [
+    ...WHOLE_NODE,
+    ...(['players', 'bluetooth'] as const).map((child) => health(child, 'up')),
+    put('players', PLAYER.bus_name, PLAYER),
+    put('bluetooth', '', bluetooth),
+  ]).message();
+  const textsOf = (key: string, states: readonly object[]) => {
+    const { availability, value_template: value } = components[key] ?? {};
+    const last = Array.isArray(availability) ? availability.at(-1) : {};
+    return [rendered(last.value_template, states), value === undefined ? [] : rendered(value, states)];
+  };
+  const both = ['offline', 'online'];
+  const full = { ...PLAYER, shuffle: true, volume: 0.57, metadata: { 'mpris:artUrl': 'file:///a' } };
+  assert.deepEqual(textsOf('player_mpv_cover', [PLAYER, full]), [both, []]);
+  assert.deepEqual(textsOf('player_mpv_shuffle', [PLAYER, full]), [both, ['OFF', 'ON']]);
+  assert.deepEqual(textsOf('player_mpv_volume', [{ ...PLAYER, volume: 0 }, full])[1], ['0', '57.0']);
+  assert.deepEqual(textsOf('player_mpv_volume', [PLAYER])[0], ['offline']);
+  const charged = { ...bluetooth, known_devices: [other, { ...DEVICE, battery: 70 }] };
+  const battery = 'bluetooth_AABBCCDDEEFF_battery';
+  assert.deepEqual(textsOf(battery, [bluetooth, charged]), [both, ['None', '70']]);
+  const pairing = components['bluetooth_pairing']?.['value_template'];
+  const modes = rendered(pairing, [bluetooth, { ...bluetooth, pairing_active: true }]);
+  assert.deepEqual(modes, ['pairing_mode_stop', 'pairing_mode']);
+});
+
+test('a refused command is an event with its topic and its reason', () => {
+  const { components } = new AnnouncedNode().message();
+  const problem = { title: 'No', status: 404, detail: 'It is "gone"', topic: 'tonearm/living/power/set' };
+  const [text = ''] = rendered(components['refused_command']?.['value_template'], [problem]);
+  assert.deepEqual(JSON.parse(text), { event_type: 'refused', ...problem });
 });
 
 test('the options of a select are found, whatever blanks a name has', () => {
