@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
-import { type BackendHealth, CHILD_NAMES, type ChildName, OUTER_NAMES } from '../protocol/actor/backends.js';
+import { type BackendHealth, CHILD_NAMES, type ChildName, outerNames } from '../protocol/actor/backends.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import type { EventHub } from './events/hub.js';
 import type { ListeningState } from './listening.js';
@@ -69,7 +69,7 @@ export function serverRecord(
 }
 
 function enabledBackends(settings: RouteSettings): ServerRecord['backends'] {
-  const rows = CHILD_NAMES.map((child) => [OUTER_NAMES[child].server, settings[child].enabled] as const);
+  const rows = CHILD_NAMES.map((child) => [outerNames(child).server, settings[child].enabled] as const);
   // The names are those of the table, which the type of `fromEntries` does not tell.
   return Object.fromEntries(rows) as ServerRecord['backends'];
 }

@@ -2,7 +2,7 @@
 // configuration key that would enable it. Router, 405, OPTIONS and the OpenAPI document are made from this
 // table. Pure.
 
-import { type ChildName, OUTER_NAMES } from '../protocol/actor/backends.js';
+import { type ChildName, outerNames } from '../protocol/actor/backends.js';
 import {
   type Need,
   OPERATION_NAMES,
@@ -81,7 +81,7 @@ export function lackingKey(
   { needs, backend }: { readonly needs: readonly Need[]; readonly backend?: ChildName },
   settings: RouteSettings,
 ): string | undefined {
-  if (backend !== undefined && !settings[backend].enabled) return `${OUTER_NAMES[backend].section}.enabled`;
+  if (backend !== undefined && !settings[backend].enabled) return `${outerNames(backend).section}.enabled`;
   return needs.find((need) => !VALUES[need](settings));
 }
 

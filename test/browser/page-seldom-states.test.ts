@@ -96,7 +96,10 @@ const STATES: Readonly<Record<string, State>> = {
     act: async (page, node) => {
       const speaker = { address: 'AA:BB:CC:DD:EE:02', name: 'Speaker '.repeat(9), connected: false };
       node.change(put('bluetooth.discovered', speaker.address, { ...PAIRED_PHONE, ...speaker }));
-      node.change(networked('living-room', { self: true }), networked('attic-'.repeat(9)));
+      node.change(
+        networked('living-room', { self: true }),
+        networked('attic-'.repeat(9), { api: 'odio-api' }),
+      );
       await openTab('Sound', page);
       await page.getByRole('button', { name: /^Connect Speaker/ }).waitFor();
       await openTab('Node', page);

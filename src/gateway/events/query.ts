@@ -1,6 +1,6 @@
 // Parses the query of `GET /events` (docs/events.md, "Query") and the Last-Event-ID header. Pure.
 
-import { CHILD_NAMES, type ChildName, OUTER_NAMES } from '../../protocol/actor/backends.js';
+import { CHILD_NAMES, type ChildName, outerNames } from '../../protocol/actor/backends.js';
 import { EVENTS, LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { type Filter, filterOf } from './frames.js';
@@ -97,8 +97,8 @@ function resumeFrom(parameters: URLSearchParams, header: string): string | undef
 
 /** The names that `backend=` accepts for a child. */
 function namesOf(child: ChildName): readonly string[] {
-  const names = OUTER_NAMES[child];
-  return 'queryAlias' in names ? [child, names.queryAlias] : [child];
+  const { queryAlias } = outerNames(child);
+  return queryAlias === undefined ? [child] : [child, queryAlias];
 }
 
 const BACKEND_NAMES: readonly string[] = CHILD_NAMES.flatMap(namesOf);

@@ -39,16 +39,17 @@ interface OuterNames {
   readonly queryAlias?: string;
 }
 
-export const OUTER_NAMES = {
+/** Only of those that have another name anywhere. */
+const OUTER_NAMES: Readonly<Partial<Record<ChildName, Partial<OuterNames>>>> = {
   audio: { section: 'pulseaudio', sectionAlias: 'sound_server', server: 'pulseaudio' },
-  systemd: { section: 'systemd', sectionAlias: 'service_manager', server: 'systemd' },
-  power: { section: 'power', server: 'power' },
-  upgrade: { section: 'upgrade', server: 'upgrade' },
-  players: { section: 'players', sectionAlias: 'mpris', server: 'mpris', queryAlias: 'mpris' },
-  bluetooth: { section: 'bluetooth', server: 'bluetooth' },
-  discovery: { section: 'discovery', sectionAlias: 'zeroconf', server: 'zeroconf' },
-  mqtt: { section: 'mqtt', server: 'mqtt' },
-} as const satisfies Readonly<Record<ChildName, OuterNames>>;
+  systemd: { sectionAlias: 'service_manager' },
+  players: { sectionAlias: 'mpris', server: 'mpris', queryAlias: 'mpris' },
+  discovery: { sectionAlias: 'zeroconf', server: 'zeroconf' },
+};
+
+export function outerNames(child: ChildName): OuterNames {
+  return { section: child, server: child, ...OUTER_NAMES[child] };
+}
 
 /** A child's state as `/health` reports it (docs/http-api.md, "Backend health"). */
 export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as const;

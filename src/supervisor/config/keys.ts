@@ -3,7 +3,7 @@
 // packaging/config.example.yaml explain the keys. Pure.
 
 import { runtimeDirectory, xdgDirectory } from '../../host/user-directories.js';
-import { OUTER_NAMES } from '../../protocol/actor/backends.js';
+import { CHILD_NAMES, outerNames } from '../../protocol/actor/backends.js';
 import type { Settings } from '../../protocol/actor/settings.js';
 import { groups } from './groups.js';
 import { listen } from './listen.js';
@@ -143,8 +143,8 @@ export type KeyValues = ValuesIn<typeof KEYS>;
 
 /** Other names of whole sections, accepted for existing configurations. */
 export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map(
-  Object.values(OUTER_NAMES).flatMap((names) =>
-    'sectionAlias' in names ? [[names.sectionAlias, names.section]] : [],
+  CHILD_NAMES.map(outerNames).flatMap(({ section, sectionAlias }) =>
+    sectionAlias === undefined ? [] : [[sectionAlias, section]],
   ),
 );
 

@@ -128,6 +128,7 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
         'audio.input.removed',
         'audio.card.updated',
         'audio.card.removed',
+        'audio.sleep',
       ] as const),
     ),
   ],
