@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
-import { type BackendHealth, CHILD_NAMES, type ChildName, outerNames } from '../protocol/actor/backends.js';
+import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import type { EventHub } from './events/hub.js';
 import type { ListeningState } from './listening.js';
@@ -69,9 +69,16 @@ export function serverRecord(
 }
 
 function enabledBackends(settings: RouteSettings): ServerRecord['backends'] {
-  const rows = CHILD_NAMES.map((child) => [outerNames(child).server, settings[child].enabled] as const);
-  // The names are those of the table, which the type of `fromEntries` does not tell.
-  return Object.fromEntries(rows) as ServerRecord['backends'];
+  return {
+    bluetooth: settings.bluetooth.enabled,
+    mpris: settings.players.enabled,
+    power: settings.power.enabled,
+    pulseaudio: settings.audio.enabled,
+    systemd: settings.systemd.enabled,
+    upgrade: settings.upgrade.enabled,
+    zeroconf: settings.discovery.enabled,
+    mqtt: settings.mqtt.enabled,
+  };
 }
 
 interface HealthFacts {

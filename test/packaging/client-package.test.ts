@@ -15,7 +15,7 @@ import { output, run } from './built-package.js';
 
 // build/test/packaging/client-package.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const BUNDLE_BYTES_MAX = 6000;
+const BUNDLE_BYTES_MAX = 6500;
 
 const STRICT = {
   strict: true,

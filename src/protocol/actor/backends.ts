@@ -33,22 +33,20 @@ interface OuterNames {
   readonly section: string;
   /** Another spelling of the section, for configurations of others. */
   readonly sectionAlias?: string;
-  /** Its member of `backends` in `GET /server`. */
-  readonly server: string;
   /** Another name of it in the query `backend=`. */
   readonly queryAlias?: string;
 }
 
 /** Only of those that have another name anywhere. */
 const OUTER_NAMES: Readonly<Partial<Record<ChildName, Partial<OuterNames>>>> = {
-  audio: { section: 'pulseaudio', sectionAlias: 'sound_server', server: 'pulseaudio' },
+  audio: { section: 'pulseaudio', sectionAlias: 'sound_server' },
   systemd: { sectionAlias: 'service_manager' },
-  players: { sectionAlias: 'mpris', server: 'mpris', queryAlias: 'mpris' },
-  discovery: { sectionAlias: 'zeroconf', server: 'zeroconf' },
+  players: { sectionAlias: 'mpris', queryAlias: 'mpris' },
+  discovery: { sectionAlias: 'zeroconf' },
 };
 
 export function outerNames(child: ChildName): OuterNames {
-  return { section: child, server: child, ...OUTER_NAMES[child] };
+  return { section: child, ...OUTER_NAMES[child] };
 }
 
 /** A child's state as `/health` reports it (docs/http-api.md, "Backend health"). */
