@@ -13,6 +13,8 @@ const STEP_MS = 250;
 /** The pause between two checks: a stream that no player owns may sound on for hours, at no volume. */
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
+/** A coarse mixer comes nearer to what was set than this. Another volume is that of a hand. */
+const COARSE_MAX = 0.1;
 
 export interface FadeContext {
   readonly state: SoundState;
@@ -93,7 +95,10 @@ export class Fade {
     const answer = await this.#context.run({ do: 'fade', output: String(sink.index), volume });
     if (!answer.ok) this.isOver = true;
     const after = this.#sink();
-    if (after !== undefined) this.#expected = volumeOf(after);
+    if (after === undefined) return;
+    this.#expected = volumeOf(after);
+    // The hand came between the step and its reading.
+    if (Math.abs(this.#expected - volume) > COARSE_MAX) this.isOver = true;
   }
 
   #endByHand(sink: SinkInfo | undefined): void {
