@@ -30,8 +30,9 @@ export function pageScenarios(node: () => EmulatedNode): void {
       const button = (name: string) => bluetooth.getByRole('button', { name, exact: true });
       await bluetooth.getByRole('switch', { name: 'Bluetooth', checked: true }).waitFor();
       await button('Pair a phone').click();
-      await bluetooth.getByText(/^Choose .* on the phone: \d+ s left$/).waitFor();
-      await button('Stop pairing').click();
+      const sheet = page.getByRole('dialog', { name: 'Pair a phone' });
+      await sheet.getByText(/^\d+ s$/).waitFor();
+      await sheet.getByRole('button', { name: 'Stop pairing' }).click();
       await button('Pair a phone').waitFor();
     } finally {
       await close();

@@ -41,7 +41,7 @@ const ROWS: readonly (readonly [what: string, node: Partial<NodeRecord>, origins
   ['addresses beside the private ones', { host: '172.32.0.1', addresses: ['11.0.0.1', '192.169.0.1'] }, []],
   ['loopback', { host: '127.0.0.1', addresses: ['::1'] }, []],
   ['a private address as IPv6 writes it', { host: '::ffff:192.168.1.7' }, []],
-  ['a name that is no valid host of a URL', { host: 'xn--a.local' }, []],
+  ['a name that is no valid host of a URL', { host: 'a^b.local' }, []],
 ];
 for (const [what, node, origins] of ROWS)
   test(`${what}: ${origins.join(', ') || 'trusted by nothing'}`, () =>
