@@ -113,12 +113,12 @@ const onNode24 = onNode(24, () => [
 ]);
 
 /**
- * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC, Mopidy, MPD and aiohttp; packages,
+ * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC, Mopidy, MPD, aiohttp and Prometheus; packages,
  * images and an apt repository are made on one of them, and installed on both; npm 9.2 is asked for by name; npm, ARM and malformed bytes
  * are what they are, and the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
-  /^(browser\/|hardware\/|contract\/(idle-connections|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
+  /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
 
 /** Units meet a Debian only in these; all others need nothing but Node, and three versions of that have seen them. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
