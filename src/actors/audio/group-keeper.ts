@@ -2,9 +2,7 @@
 // outputs have come or gone, and carries out what group-modules.ts decides. It ends with nothing undone: the
 // groups stay while the daemon is away, and are found again.
 
-import { type Clock, Timers } from '../../host/clock.js';
-import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
-import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
+import type { Clock } from '../../host/clock.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import { SharedWork } from '../turns.js';
@@ -13,23 +11,12 @@ import {
   type Groups,
   groupRemarks,
   groupSteps,
-  isSameModule,
-  type ModuleLoad,
   type ObservedSound,
 } from './group-modules.js';
 import { GROUP_PREFIX } from './group-names.js';
+import { KeepPace } from './keep-pace.js';
+import { type Ask, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
-
-/** So long no output must have come or gone: a server that starts, or a card, makes several at once. */
-const CALM_MS = 1_000;
-/** Outputs that come and go without end delay it no longer. */
-const CALM_MAX_MS = 5_000;
-/** Until a step that the server refused is tried again; tries until outputs come or go the next time. */
-const AGAIN_MS = 5_000;
-const TRIES_MAX = 5;
-
-/** Sends a request, and gives its result. */
-export type Ask = <C extends RequestName>(command: C, args: RequestArgs<C>) => Promise<Result<Reply<C>>>;
 
 interface GroupContext {
   readonly state: SoundState;
@@ -43,37 +30,21 @@ interface GroupContext {
 
 export class GroupKeeper {
   readonly #context: GroupContext;
-  readonly #timers: Timers<'keep'>;
-  #tries = 0;
-  /** When it is done at the latest, on the monotonic clock; undefined while nothing has come or gone. */
-  #latest: number | undefined;
-  #hasEnded = false;
+  readonly #pace: KeepPace;
 
   constructor(context: GroupContext) {
     this.#context = context;
-    this.#timers = new Timers(context.clock);
+    this.#pace = new KeepPace(context.clock, () => void this.#keep.run());
   }
 
   /** To be called when outputs have come or gone, and at first. */
   follow(): void {
-    if (this.#hasEnded) return;
-    const now = this.#context.clock.monotonic();
-    this.#tries = 0;
-    this.#latest ??= now + CALM_MAX_MS;
-    this.#keepAfter(Math.min(CALM_MS, Math.max(0, this.#latest - now)));
+    this.#pace.follow();
   }
 
   /** To be called when the connection has ended. */
   end(): void {
-    this.#hasEnded = true;
-    this.#timers.cancelAll();
-  }
-
-  #keepAfter(ms: number): void {
-    this.#timers.set('keep', ms, () => {
-      this.#latest = undefined;
-      void this.#keep.run();
-    });
+    this.#pace.end();
   }
 
   readonly #keep = new SharedWork(async () => {
@@ -85,13 +56,11 @@ export class GroupKeeper {
     for (const step of groupSteps(groups, observed)) {
       const failed = await this.#take(step);
       if (step.do === 'make') await this.#moveBack(step.group, streams.get(step.group) ?? []);
-      if (this.#hasEnded) return;
+      if (this.#pace.hasEnded) return;
       if (failed !== undefined) failures.push(failed);
     }
     remark([...groupRemarks(groups, observed), ...failures].join('; ') || undefined);
-    if (failures.length === 0) return;
-    this.#tries += 1;
-    if (this.#tries < TRIES_MAX) this.#keepAfter(AGAIN_MS);
+    if (failures.length > 0) this.#pace.tryAgain();
   });
 
   /** Undefined where the connection has ended, or the server does not list its modules. */
@@ -99,7 +68,7 @@ export class GroupKeeper {
     const { ask, state } = this.#context;
     const modules = await ask('GET_MODULE_INFO_LIST', {});
     const { server } = state;
-    if (this.#hasEnded || server === undefined || !modules.ok) return undefined;
+    if (this.#pace.hasEnded || server === undefined || !modules.ok) return undefined;
     const outputs = new Set([...state.sinks.values()].map(({ info }) => info.name));
     return { server, modules: modules.value, outputs };
   }
@@ -113,15 +82,15 @@ export class GroupKeeper {
     const { ask, log } = this.#context;
     const loaded: ModuleInfo[] = [];
     for (const load of standIns) {
-      const standIn = await ask('LOAD_MODULE', load);
-      if (standIn.ok) loaded.push(moduleOf(load, standIn.value.index));
+      const standIn = await loadModule(ask, load);
+      if (standIn.ok) loaded.push(standIn.value);
     }
-    const made = await ask('LOAD_MODULE', module);
+    const made = await loadModule(ask, module);
     for (const standIn of loaded) await this.#unload(standIn);
     const fields = { group, missing: standIns.length };
     if (made.ok) log('info', 'a group was made', fields);
-    if (made.ok || this.#hasEnded) return undefined;
-    const why = describeFailure(made.error);
+    if (made.ok || this.#pace.hasEnded) return undefined;
+    const why = made.error;
     log('warn', 'a group could not be made', { ...fields, why });
     return `The group ${JSON.stringify(group)} could not be made: ${why}`;
   }
@@ -146,20 +115,9 @@ export class GroupKeeper {
 
   async #unload(module: ModuleInfo): Promise<string | undefined> {
     const { ask, log } = this.#context;
-    const present = await ask('GET_MODULE_INFO', { index: module.index });
-    if (!present.ok || !isSameModule(present.value, module)) return undefined;
-    const unloaded = await ask('UNLOAD_MODULE', { index: module.index });
-    if (unloaded.ok || this.#hasEnded) return undefined;
-    const why = describeFailure(unloaded.error);
+    const why = await unloadModule(ask, module);
+    if (why === undefined || this.#pace.hasEnded) return undefined;
     log('warn', 'a module could not be unloaded', { module: module.argument ?? '', why });
     return `A module of a group could not be unloaded: ${why}`;
   }
-}
-
-function moduleOf(load: ModuleLoad, index: number): ModuleInfo {
-  return { index, name: load.name, argument: load.argument, used: undefined, props: {} };
-}
-
-function describeFailure(error: RequestError): string {
-  return error.kind === 'server' ? `${error.meaning} (${error.name})` : error.kind;
 }

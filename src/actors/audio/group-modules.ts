@@ -6,14 +6,9 @@ import type { GroupChoice } from '../../protocol/actor/settings.js';
 import type { ModuleInfo, ServerInfo } from '../../protocol/pulse/records.js';
 import { GROUP_MARK, GROUP_PREFIX, STAND_IN_MARK } from './group-names.js';
 import { kindOfServer } from './server-kind.js';
+import { type ModuleLoad, withoutQuotes } from './sound-modules.js';
 
 export type Groups = Readonly<Record<string, GroupChoice>>;
-
-/** A module as LOAD_MODULE takes it. */
-export interface ModuleLoad {
-  readonly name: string;
-  readonly argument: string;
-}
 
 export interface ObservedSound {
   readonly server: ServerInfo;
@@ -78,11 +73,6 @@ export function groupRemarks(desired: Groups, observed: ObservedSound): readonly
   });
 }
 
-/** False for another module at the index of one that has gone: PipeWire gives it to the next at once. */
-export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
-  return one.index === other.index && one.name === other.name && one.argument === other.argument;
-}
-
 function choiceOf(desired: Groups, group: string): GroupChoice | undefined {
   return Object.hasOwn(desired, group) ? desired[group] : undefined;
 }
@@ -107,7 +97,7 @@ function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolea
 function combineModule(group: string, { label, outputs }: GroupChoice, server: ServerInfo): ModuleLoad {
   const name = GROUP_PREFIX + group;
   // PipeWire stores the volume of a group under its media.name, which all groups share unless it is given.
-  const properties = `device.description='${plainText(label ?? group)}' media.name=${name} ${GROUP_MARK}=${group}`;
+  const properties = `device.description='${withoutQuotes(label ?? group)}' media.name=${name} ${GROUP_MARK}=${group}`;
   const safety = isInDanger(server) ? 'adjust_time=0 ' : '';
   const argument = `sink_name=${name} slaves=${outputs.join()} ${safety}sink_properties="${properties}"`;
   return { name: COMBINE, argument };
@@ -124,9 +114,4 @@ function isInDanger(server: ServerInfo): boolean {
 
 function standIn(output: string, group: string): ModuleLoad {
   return { name: NULL_SINK, argument: `sink_name=${output} sink_properties="${STAND_IN_MARK}=${group}"` };
-}
-
-/** A label within two levels of quotes, which servers read differently where a quote is within. */
-function plainText(label: string): string {
-  return label.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');
 }

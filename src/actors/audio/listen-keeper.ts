@@ -2,15 +2,13 @@
 // commands for them: it reads modules, devices and streams anew each time, and does what listen-modules.ts
 // decides. It ends with nothing undone: loopbacks stay while the daemon is away, and are found again.
 
-import { type Clock, Timers } from '../../host/clock.js';
+import type { Clock } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
-import type { RequestError } from '../../protocol/pulse/outcome.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import { Turns } from '../turns.js';
-import type { Ask } from './group-keeper.js';
-import { isSameModule } from './group-modules.js';
+import { KeepPace } from './keep-pace.js';
 import {
   isPlainName,
   isSamePair,
@@ -23,13 +21,9 @@ import {
   type ObservedLoopbacks,
 } from './listen-modules.js';
 import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
+import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/** So long nothing must have come or gone: a server that starts, or a card, makes several things at once. */
-const CALM_MS = 1_000;
-/** Until a step that the server refused is tried again; tries until something comes or goes the next time. */
-const AGAIN_MS = 5_000;
-const TRIES_MAX = 5;
 /** Until a new loopback stands at its input and output, in ms, and the pause between two looks. */
 const STANDS_WITHIN_MS = 2_000;
 const PAUSE_MS = 50;
@@ -47,28 +41,23 @@ export interface ListenContext {
 
 export class ListenKeeper {
   readonly #context: ListenContext;
-  readonly #timers: Timers<'keep'>;
+  readonly #pace: KeepPace;
   readonly #turns = new Turns();
-  #tries = 0;
-  #hasEnded = false;
 
   constructor(context: ListenContext) {
     this.#context = context;
-    this.#timers = new Timers(context.clock);
+    this.#pace = new KeepPace(context.clock, () => void this.#turns.run(() => this.#keep()));
     context.pairs.begin();
   }
 
   /** To be called when inputs or outputs have come or gone, and at first. */
   follow(): void {
-    if (this.#hasEnded) return;
-    this.#tries = 0;
-    this.#keepAfter(CALM_MS);
+    this.#pace.follow();
   }
 
   /** To be called when the connection has ended. */
   end(): void {
-    this.#hasEnded = true;
-    this.#timers.cancelAll();
+    this.#pace.end();
   }
 
   /** `input` and `output` are ids or names. */
@@ -81,10 +70,6 @@ export class ListenKeeper {
     return this.#turns.run(() => this.#stopPairs(input, output));
   }
 
-  #keepAfter(ms: number): void {
-    this.#timers.set('keep', ms, () => void this.#turns.run(() => this.#keep()));
-  }
-
   async #keep(): Promise<void> {
     const { pairs, remark } = this.#context;
     const observed = await this.#observe();
@@ -93,13 +78,12 @@ export class ListenKeeper {
     const failures: string[] = [];
     for (const step of listenSteps(pairs.all, pairs.ended, observed)) {
       const failed = await this.#take(step, observed);
-      if (this.#hasEnded) return;
+      if (this.#pace.hasEnded) return;
       if (failed !== undefined) failures.push(failed);
     }
     remark(failures.join('; ') || undefined);
-    if (failures.length === 0) return pairs.forgetEnded();
-    this.#tries += 1;
-    if (this.#tries < TRIES_MAX) this.#keepAfter(AGAIN_MS);
+    if (failures.length === 0) pairs.forgetEnded();
+    else this.#pace.tryAgain();
   }
 
   async #begin(inputRef: string, outputRef: string): Promise<Answer> {
@@ -165,7 +149,7 @@ export class ListenKeeper {
   }
 
   #notObserved(): Answer {
-    if (this.#hasEnded) return failure('unavailable', 'The connection to the sound server has ended');
+    if (this.#pace.hasEnded) return failure('unavailable', 'The connection to the sound server has ended');
     return failure('refused', 'The sound server does not list its modules and streams');
   }
 
@@ -179,7 +163,7 @@ export class ListenKeeper {
       ask('GET_SINK_INPUT_INFO_LIST', {}),
       ask('GET_SOURCE_OUTPUT_INFO_LIST', {}),
     ]);
-    if (this.#hasEnded || !modules.ok || !sinks.ok || !sources.ok) return undefined;
+    if (this.#pace.hasEnded || !modules.ok || !sinks.ok || !sources.ok) return undefined;
     if (!sinkInputs.ok || !sourceOutputs.ok) return undefined;
     return {
       modules: modules.value,
@@ -201,16 +185,10 @@ export class ListenKeeper {
     if (refused?.ok === false) return refused.error.detail;
     const description = state.sources.find(pair.input)?.info.description || pair.input;
     const argument = loopbackArgument(pair, description, latencyMs);
-    const loaded = await ask('LOAD_MODULE', { name: LOOPBACK, argument });
+    const loaded = await loadModule(ask, { name: LOOPBACK, argument });
     const named = `${JSON.stringify(pair.input)} cannot be heard at ${JSON.stringify(pair.output)}`;
-    if (!loaded.ok) return `${named}: ${describeFailure(loaded.error)}`;
-    const module: ModuleInfo = {
-      index: loaded.value.index,
-      name: LOOPBACK,
-      argument,
-      used: undefined,
-      props: {},
-    };
+    if (!loaded.ok) return `${named}: ${loaded.error}`;
+    const module = loaded.value;
     const fault = await this.#standing(module);
     const { input, output } = pair;
     if (fault === undefined) log('info', 'an input is heard', { input, output });
@@ -234,19 +212,11 @@ export class ListenKeeper {
     }
   }
 
-  /** PipeWire gives a free index to the next module at once, so it is read whose it is. */
   async #unload(module: ModuleInfo): Promise<string | undefined> {
     const { ask, log } = this.#context;
-    const present = await ask('GET_MODULE_INFO', { index: module.index });
-    if (!present.ok || !isSameModule(present.value, module)) return undefined;
-    const unloaded = await ask('UNLOAD_MODULE', { index: module.index });
-    if (unloaded.ok || this.#hasEnded) return undefined;
-    const why = describeFailure(unloaded.error);
+    const why = await unloadModule(ask, module);
+    if (why === undefined || this.#pace.hasEnded) return undefined;
     log('warn', 'a loopback could not be unloaded', { module: module.argument ?? '', why });
     return `A loopback could not be unloaded: ${why}`;
   }
-}
-
-function describeFailure(error: RequestError): string {
-  return error.kind === 'server' ? `${error.meaning} (${error.name})` : error.kind;
 }

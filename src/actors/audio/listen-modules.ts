@@ -4,6 +4,7 @@
 
 import type { ModuleInfo, SinkInputInfo, SourceOutputInfo } from '../../protocol/pulse/records.js';
 import { LISTEN_MARK } from './listen-names.js';
+import { withoutQuotes } from './sound-modules.js';
 
 /** A loopback was begun by the configuration, or by a command. */
 export type ListenOrigin = 'configuration' | 'command';
@@ -64,7 +65,7 @@ export function isPlainName(name: string): boolean {
 /** `description` is what people call the input: the stream is called so. */
 export function loopbackArgument(pair: ListenPair, description: string, latencyMs: number): string {
   const { input, output, origin } = pair;
-  const name = plainText(description);
+  const name = streamName(description);
   const mark = `${LISTEN_MARK}=${input} ${LISTEN_MARK}_by=${origin}`;
   return [
     `source=${input} sink=${output} latency_msec=${latencyMs}`,
@@ -136,8 +137,7 @@ export function isSamePair(one: ListenPair, other: ListenPair): boolean {
   return one.input === other.input && one.output === other.output;
 }
 
-/** Text for within two levels of quotes, which the two servers read differently where it has a quote. */
-function plainText(description: string): string {
-  const plain = description.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');
-  return [...plain.replace(/\p{Cc}/gu, ' ')].slice(0, DESCRIPTION_MAX_CHARACTERS).join('');
+function streamName(description: string): string {
+  const line = withoutQuotes(description).replace(/\p{Cc}/gu, ' ');
+  return [...line].slice(0, DESCRIPTION_MAX_CHARACTERS).join('');
 }

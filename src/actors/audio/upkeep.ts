@@ -7,7 +7,7 @@ import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
-import type { Ask, GroupKeeper } from './group-keeper.js';
+import type { GroupKeeper } from './group-keeper.js';
 import { isGroup } from './group-names.js';
 import type { KnownOutputs } from './known-outputs.js';
 import type { ListenKeeper } from './listen-keeper.js';
@@ -15,6 +15,7 @@ import { inputOf } from './listen-names.js';
 import type { ListenPairs } from './listen-pairs.js';
 import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import type { SoundCommand } from './setting-plan.js';
+import type { Ask } from './sound-modules.js';
 import { StartVolumes } from './start-volumes.js';
 import type { SoundState } from './state.js';
 
@@ -37,6 +38,7 @@ export interface UpkeepContext {
 
 export class Upkeep {
   readonly #context: UpkeepContext;
+  readonly #log: Publisher['log'];
   readonly #noCard: NoCardWatch;
   readonly #startVolumes: StartVolumes;
   /** Loaded with the first group. */
@@ -48,10 +50,10 @@ export class Upkeep {
 
   constructor(context: UpkeepContext) {
     const { settings, clock, timing, publish } = context;
-    const log: Publisher['log'] = (level, message, fields) => publish.log(level, message, fields);
     this.#context = context;
-    this.#noCard = new NoCardWatch((text) => this.#remark('card', text), log, clock, timing.noCardMs);
-    this.#startVolumes = new StartVolumes({ ...context, wishes: settings, log });
+    this.#log = (level, message, fields) => publish.log(level, message, fields);
+    this.#noCard = new NoCardWatch((text) => this.#remark('card', text), this.#log, clock, timing.noCardMs);
+    this.#startVolumes = new StartVolumes({ ...context, wishes: settings, log: this.#log });
   }
 
   /** To be called after each publication. Both are true for the first one, too. */
@@ -106,27 +108,27 @@ export class Upkeep {
   }
 
   async #loadGroups(): Promise<GroupKeeper> {
-    const { state, settings, clock, publish, ask } = this.#context;
+    const { state, settings, clock, ask } = this.#context;
     const { GroupKeeper } = await import('./group-keeper.js');
     return new GroupKeeper({
       state,
       groups: settings.groups,
       clock,
-      log: (level, message, fields) => publish.log(level, message, fields),
+      log: this.#log,
       ask,
       remark: (text) => this.#remark('groups', text),
     });
   }
 
   async #loadListening(): Promise<ListenKeeper> {
-    const { state, settings, listenPairs: pairs, clock, publish, ask } = this.#context;
+    const { state, settings, listenPairs: pairs, clock, ask } = this.#context;
     const { ListenKeeper } = await import('./listen-keeper.js');
     const listening = new ListenKeeper({
       state,
       pairs,
       latencyMs: settings.listenLatency,
       clock,
-      log: (level, message, fields) => publish.log(level, message, fields),
+      log: this.#log,
       ask,
       remark: (text) => this.#remark('listening', text),
     });

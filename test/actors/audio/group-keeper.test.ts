@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { type Ask, GroupKeeper } from '../../../src/actors/audio/group-keeper.js';
+import { GroupKeeper } from '../../../src/actors/audio/group-keeper.js';
 import type { Groups } from '../../../src/actors/audio/group-modules.js';
+import type { Ask } from '../../../src/actors/audio/sound-modules.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
 import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
