@@ -2,7 +2,7 @@
 // decides when there is a connection and which status is published; the work on a connection is in
 // connection.ts.
 
-import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js';
+import { backoffMs, type Clock, systemClock } from '../../host/clock.js';
 import { homeDirectory } from '../../host/user-directories.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
@@ -17,6 +17,7 @@ import { DaemonCommands } from './daemon-commands.js';
 import { KnownOutputs } from './known-outputs.js';
 import { ListenPairs } from './listen-pairs.js';
 import { SoundPublisher } from './publisher.js';
+import { Reconciliation } from './reconciliation.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
 import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
 import { SoundState } from './state.js';
@@ -32,11 +33,15 @@ const FOR_EVER_MS = 2 ** 31 - 1;
  */
 const PENDING_MAX_REQUESTS = 64;
 
-/**
- * Rounds of the reconciliation. The connection to a server that never names a default output is replaced once
- * in so many rounds at least.
- */
-const PATIENCE_MAX_ROUNDS = 64;
+/** The connection after its first publication. */
+interface Live {
+  readonly connection: SoundConnection;
+  readonly upkeep: Upkeep;
+  /** Its socket. */
+  readonly path: string;
+  /** On the monotonic clock. */
+  readonly since: number;
+}
 
 interface ConnectionEnd {
   readonly detail: string;
@@ -55,24 +60,18 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #publish: BackendLink;
   readonly #log: Publisher['log'];
   readonly #clock: Clock;
-  readonly #timers: Timers<'reconcile'>;
   readonly #timing: Timing;
   readonly #publisher: SoundPublisher;
   readonly #state: SoundState;
+  readonly #reconciliation: Reconciliation;
   readonly #knownOutputs: KnownOutputs;
   readonly #listenPairs: ListenPairs;
   readonly #cookiePaths: readonly string[];
   readonly #own: DaemonCommands;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  #live: SoundConnection | undefined;
-  /** That of `#live`. */
-  #upkeep: Upkeep | undefined;
-  /** The socket of `#live`. */
-  #livePath = '';
+  #live: Live | undefined;
   #isWatched = false;
-  #roundsWithoutDefault = 0;
-  #patienceRounds = 1;
   /** Why there is no connection; undefined until a reason has been published. */
   #detail: string | undefined;
 
@@ -87,10 +86,10 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#context = context;
     this.#publish = publish;
     this.#clock = clock;
-    this.#timers = new Timers(clock);
     this.#timing = timing;
     this.#publisher = new SoundPublisher(publish, settings);
     this.#state = new SoundState(settings);
+    this.#reconciliation = new Reconciliation(clock, timing.reconcileMs);
     this.#log = (level, message, fields) => publish.log(level, message, fields);
     this.#knownOutputs = new KnownOutputs(context, clock, this.#log);
     this.#listenPairs = new ListenPairs(settings.listen);
@@ -103,7 +102,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       node: publish,
       cookiePaths: this.#cookiePaths,
       commandMs: timing.commandMs,
-      live: () => this.#live,
+      live: () => this.#live?.connection,
     });
     this.#running = this.#run();
   }
@@ -117,19 +116,20 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   async handle(command: AudioCommand): Promise<Answer> {
     if (command.do === 'cookie') return this.#own.cookie();
-    if (this.#live === undefined || this.#upkeep === undefined) {
+    if (this.#live === undefined) {
       const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
       return failure('unavailable', detail);
     }
-    if (command.do === 'network') return this.#own.network(this.#live, this.#livePath);
+    const { connection, upkeep, path } = this.#live;
+    if (command.do === 'network') return this.#own.network(connection, path);
     if (command.do === 'sleep' || command.do === 'sleep/stop') return this.#own.sleep(command);
-    if (command.do === 'listen' || command.do === 'stop-listen') return this.#upkeep.listen(command);
-    return this.#live.executor.run(command);
+    if (command.do === 'listen' || command.do === 'stop-listen') return upkeep.listen(command);
+    return connection.executor.run(command);
   }
 
   watchLevels(isWatched: boolean): void {
     this.#isWatched = isWatched;
-    this.#live?.meters.watch(isWatched);
+    this.#live?.connection.meters.watch(isWatched);
   }
 
   /**
@@ -188,7 +188,6 @@ export class AudioBackend implements Actor<AudioCommand> {
       pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
-      let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });
       // A server that hangs in the handshake must not keep us from the one that has taken its place.
       const watch = new AbortController();
       const place = { path, before: fileIdentity(path) };
@@ -207,10 +206,10 @@ export class AudioBackend implements Actor<AudioCommand> {
         publishLevel: (level) => this.#publish.level(level),
         log: this.#log,
         onPublished: ({ sinksCameOrWent, sources }) => {
-          const isFirst = this.#live !== connection;
+          const isFirst = this.#live === undefined;
           if (isFirst) {
             watch.abort();
-            leaveUp = this.#up(connection, upkeep, path);
+            this.#up({ connection, upkeep, path, since: this.#clock.monotonic() });
           }
           upkeep.follow(isFirst || sinksCameOrWent, isFirst || sources);
         },
@@ -218,7 +217,7 @@ export class AudioBackend implements Actor<AudioCommand> {
           watch.abort();
           upkeep.end();
           this.#stop.signal.removeEventListener('abort', abort);
-          resolve(leaveUp(describeClosed(reason)));
+          resolve(this.#down(describeClosed(reason)));
         },
       });
       const upkeep = new Upkeep({
@@ -237,53 +236,27 @@ export class AudioBackend implements Actor<AudioCommand> {
     });
   }
 
-  /**
-   * Called when everything has been published once. Returns the function to call when the connection ends.
-   */
-  #up(connection: SoundConnection, upkeep: Upkeep, path: string): (detail: string) => ConnectionEnd {
-    const since = this.#clock.monotonic();
-    this.#reconcileLater(connection);
+  /** Called when everything has been published once. */
+  #up(live: Live): void {
+    const { connection, path } = live;
+    this.#reconciliation.begin(connection);
     const { kind } = this.#state;
-    this.#live = connection;
-    this.#upkeep = upkeep;
-    this.#livePath = path;
+    this.#live = live;
     this.#publish.status('up');
     if (this.#isWatched) connection.meters.watch(true);
     this.#publish.log('info', 'connected to the sound server', { path, kind });
-    return (detail) => {
-      this.#timers.cancel('reconcile');
-      this.#live = undefined;
-      this.#upkeep = undefined;
-      this.#publisher.forget();
-      if (this.#stop.signal.aborted) return { detail };
-      this.#publish.status('connecting', detail);
-      return { detail, upMs: this.#clock.monotonic() - since };
-    };
   }
 
-  #reconcileLater(connection: SoundConnection): void {
-    this.#timers.set('reconcile', this.#timing.reconcileMs, () => {
-      this.#reconcileLater(connection);
-      if (this.#lacksDefault(connection.state))
-        connection.close({ kind: 'transport-failed', detail: 'it names no default output' });
-      else connection.readAll();
-    });
-  }
-
-  /**
-   * True if the connection is to be replaced because it has no default output. PipeWire's server answers each
-   * connection by the events of that connection's own client, and now and then misses one for good; to
-   * another connection it names the default. The patience doubles each time, because a server without a
-   * session manager has none.
-   */
-  #lacksDefault(state: SoundState): boolean {
-    const hasDefault = state.sinks.size === 0 || state.defaultSink() !== undefined;
-    this.#roundsWithoutDefault = hasDefault ? 0 : this.#roundsWithoutDefault + 1;
-    if (hasDefault) this.#patienceRounds = 1;
-    if (this.#roundsWithoutDefault < this.#patienceRounds) return false;
-    this.#patienceRounds = Math.min(this.#patienceRounds * 2, PATIENCE_MAX_ROUNDS);
-    this.#roundsWithoutDefault = 0;
-    return true;
+  /** Called when a connection has ended, whether it was up or not. */
+  #down(detail: string): ConnectionEnd {
+    if (this.#live === undefined) return { detail };
+    const { since } = this.#live;
+    this.#reconciliation.end();
+    this.#live = undefined;
+    this.#publisher.forget();
+    if (this.#stop.signal.aborted) return { detail };
+    this.#publish.status('connecting', detail);
+    return { detail, upMs: this.#clock.monotonic() - since };
   }
 }
 
