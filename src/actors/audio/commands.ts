@@ -3,9 +3,9 @@
 
 import type { AudioTarget } from '../../protocol/actor/commands.js';
 import type { Fault } from '../../protocol/actor/faults.js';
-import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
+import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 import { channelsOf, loudestOf, partsOf, rawOf } from '../../protocol/pulse/volume.js';
-import { planForInput, planInputLevel } from './input-commands.js';
+import { type Device, NOUNS, planDefault, planPort } from './device-settings.js';
 import { hasVolume, howPlayed, passthroughOn } from './passthrough.js';
 import type { ReadRequest } from './refetch.js';
 import {
@@ -21,40 +21,73 @@ import {
 } from './setting-plan.js';
 import type { KnownRecord, SoundState } from './state.js';
 
-type CommandTarget =
-  | { readonly kind: 'sink'; readonly record: KnownRecord<SinkInfo> }
-  | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
+/** What has a volume and a mute. */
+type CommandTarget = Device | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
-/** The targets that play. Commands for inputs are planned in input-commands.ts. */
-type PlayingTarget = Exclude<AudioTarget, { readonly kind: 'input' }>;
+type DeviceCommand = Exclude<
+  Extract<SoundCommand, { readonly output: string } | { readonly input: string }>,
+  { readonly do: 'move' }
+>;
 
-function resolveTarget(state: SoundState, target: PlayingTarget): CommandTarget | SettingPlan {
-  if (target.kind === 'client') {
-    const record = state.findInput(target.ref);
-    return record === undefined ? notFound('client', target.ref) : { kind: 'sink-input', record };
-  }
-  const record = target.kind === 'output' ? state.findSink(target.ref) : state.defaultSink();
-  if (record !== undefined) return { kind: 'sink', record };
-  if (target.kind === 'output') return notFound('output', target.ref);
-  return faultPlan('no-such-output', 'There is no default output');
+const LEVELS = {
+  sink: { mute: 'SET_SINK_MUTE', volume: 'SET_SINK_VOLUME' },
+  source: { mute: 'SET_SOURCE_MUTE', volume: 'SET_SOURCE_VOLUME' },
+  'sink-input': { mute: 'SET_SINK_INPUT_MUTE', volume: 'SET_SINK_INPUT_VOLUME' },
+} as const;
+
+function findOutput(state: SoundState, ref: string): Device | SettingPlan {
+  const record = state.findSink(ref);
+  return record === undefined ? notFound('output', ref) : { kind: 'sink', record };
 }
 
-function planMute(target: CommandTarget, desired: boolean | undefined): SettingPlan {
-  const { index, muted: before } = target.record.info;
-  const args = { index, muted: desired ?? !before };
-  const command = target.kind === 'sink' ? 'SET_SINK_MUTE' : 'SET_SINK_INPUT_MUTE';
-  return setPlan({ command, args }, target.kind, index);
+function findInput(state: SoundState, ref: string): Device | SettingPlan {
+  const record = state.sources.find(ref);
+  return record === undefined ? notFound('input', ref) : { kind: 'source', record };
+}
+
+function findDevice(state: SoundState, command: DeviceCommand): Device | SettingPlan {
+  return 'input' in command ? findInput(state, command.input) : findOutput(state, command.output);
+}
+
+function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
+  switch (target.kind) {
+    case 'output':
+      return findOutput(state, target.ref);
+    case 'input':
+      return findInput(state, target.ref);
+    case 'client': {
+      const record = state.findInput(target.ref);
+      return record === undefined ? notFound('client', target.ref) : { kind: 'sink-input', record };
+    }
+    case 'server': {
+      const record = state.defaultSink();
+      if (record === undefined) return faultPlan('no-such-output', 'There is no default output');
+      return { kind: 'sink', record };
+    }
+  }
+}
+
+function planMute({ kind, record }: CommandTarget, desired: boolean | undefined): SettingPlan {
+  const { index, muted: before } = record.info;
+  return setPlan({ command: LEVELS[kind].mute, args: { index, muted: desired ?? !before } }, kind, index);
+}
+
+/** The volume limit, 1 = 100 %; undefined where there is none. */
+function limitOf({ limits }: SoundState, { kind, record }: CommandTarget): number | undefined {
+  if (kind === 'source') return undefined;
+  return kind === 'sink' ? limits.of(record.info) : limits.ofFlat(record.info);
 }
 
 /** The refusal for a target that takes no volume; undefined if it takes one. */
-function planWithoutVolume(state: SoundState, target: CommandTarget): SettingPlan | undefined {
-  if (target.kind === 'sink') {
-    const input = passthroughOn(state.inputs, target.record.info.index);
+function planWithoutVolume(state: SoundState, { kind, record }: CommandTarget): SettingPlan | undefined {
+  if (kind === 'source') return undefined;
+  if (kind === 'sink') {
+    const input = passthroughOn(state.inputs, record.info.index);
     if (input === undefined) return undefined;
     const detail = `The output has no volume while ${JSON.stringify(input.name)} is played ${howPlayed(input.info)}`;
     return faultOf({ of: 'sink-input', index: input.info.index }, 'no-volume', detail);
   }
-  const { info } = target.record;
+  const { info } = record;
   const why = hasVolume(info) ? 'it follows its output' : `it is played ${howPlayed(info)}`;
   if (hasVolume(info) && info.volumeWritable) return undefined;
   const basis: ReadRequest = { of: 'sink-input', index: info.index };
@@ -62,36 +95,56 @@ function planWithoutVolume(state: SoundState, target: CommandTarget): SettingPla
 }
 
 /** `desired` is undefined if the volume is to stay unchanged. */
-function planVolume(
-  { kind, record: { info, balance } }: CommandTarget,
-  desired: number | undefined,
-): SettingPlan {
+function planVolume({ kind, record }: CommandTarget, desired: number | undefined): SettingPlan {
   if (desired === undefined) return NOTHING;
+  const { info, balance } = record;
   const args = { index: info.index, volume: channelsAt(desired, info.volume, balance) };
-  const command = kind === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
-  return setPlan({ command, args }, kind, info.index);
+  return setPlan({ command: LEVELS[kind].volume, args }, kind, info.index);
 }
 
-function planBalance(state: SoundState, sink: KnownRecord<SinkInfo>, desired: number): SettingPlan {
-  const { index, volume, channelMap } = sink.info;
+/** A volume, or a step. */
+function planLevel(
+  state: SoundState,
+  target: CommandTarget,
+  command: Extract<SoundCommand, { readonly do: 'volume' | 'delta' }>,
+): SettingPlan {
+  const refusal = planWithoutVolume(state, target);
+  if (refusal !== undefined) return refusal;
+  const isSink = target.kind === 'sink';
+  const limit = limitOf(state, target);
+  if (command.do === 'delta') {
+    const from = isSink ? state.stepsFrom(target.record.info) : target.record.info.volume;
+    return planVolume(target, volumeAfter(command.delta, from, limit));
+  }
+  if (isSink && limit !== undefined && command.volume > limit)
+    return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
+  return planVolume(target, Math.min(limit ?? 1, 1, Math.max(0, command.volume)));
+}
+
+/** A volume above the output's limit, or above `unlimited` where it has none, becomes that. */
+function planOwnVolume(state: SoundState, output: Device, volume: number, unlimited: number): SettingPlan {
+  const most = limitOf(state, output) ?? unlimited;
+  return planWithoutVolume(state, output) ?? planVolume(output, Math.min(volume, most));
+}
+
+function planKeepLimit(state: SoundState, output: Device): SettingPlan {
+  const isAbove = output.kind === 'sink' && state.limits.isExceeded(output.record.info);
+  return isAbove ? planVolume(output, limitOf(state, output)) : NOTHING;
+}
+
+function planBalance(state: SoundState, device: Device, desired: number): SettingPlan {
+  const { kind, record } = device;
+  const { index, volume, channelMap } = record.info;
   const balance = partsOf(desired, channelMap);
   if (balance === undefined)
-    return faultPlan('not-stereo', 'The output needs exactly two channels, left and right');
-  const refusal = planWithoutVolume(state, { kind: 'sink', record: sink });
+    return faultPlan('not-stereo', `The ${NOUNS[kind]} needs exactly two channels, left and right`);
+  const refusal = planWithoutVolume(state, device);
   if (refusal !== undefined) return refusal;
-  const limit = state.limits.of(sink.info) ?? Number.POSITIVE_INFINITY;
+  const limit = limitOf(state, device) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
   const args = { index, volume: channelsOf(balance, loudest) };
-  const plan = setPlan({ command: 'SET_SINK_VOLUME', args }, 'sink', index);
+  const plan = setPlan({ command: LEVELS[kind].volume, args }, kind, index);
   return { ...plan, remember: balance };
-}
-
-function planPort({ index, ports }: SinkInfo, port: string): SettingPlan {
-  const basis: ReadRequest = { of: 'sink', index };
-  if (ports.length === 0) return faultOf(basis, 'no-ports', 'The output has no ports to switch between');
-  if (!ports.some(({ name }) => name === port))
-    return faultOf(basis, 'no-such-port', `The output has no port ${JSON.stringify(port)}`);
-  return setPlan({ command: 'SET_SINK_PORT', args: { index, port } }, 'sink', index);
 }
 
 function planProfile(state: SoundState, ref: string, desired: string): SettingPlan {
@@ -105,14 +158,6 @@ function planProfile(state: SoundState, ref: string, desired: string): SettingPl
   const unplugged = `Profile ${named} cannot be used now: nothing is plugged in for it`;
   if (profile.available === 0) return faultOf(basis, 'profile-unavailable', unplugged);
   return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: desired } }, 'card', index);
-}
-
-/** PulseAudio takes the name alone, and PipeWire then takes the first output of that name. */
-function planDefault(state: SoundState, { index, name }: SinkInfo): SettingPlan {
-  const other = [...state.sinks.values()].find(({ info }) => info.name === name && info.index !== index);
-  if (other === undefined) return setPlan({ command: 'SET_DEFAULT_SINK', args: { name } }, 'server');
-  const detail = `Output ${other.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
-  return faultOf({ of: 'sink', index: other.info.index }, 'same-name', detail);
 }
 
 function planMove(state: SoundState, clientRef: string, outputRef: string): SettingPlan {
@@ -129,79 +174,46 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   return setPlan({ command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } }, 'sink-input', index);
 }
 
-function planKeepLimit(state: SoundState, record: KnownRecord<SinkInfo>): SettingPlan {
-  const isAbove = state.limits.isExceeded(record.info);
-  return isAbove ? planVolume({ kind: 'sink', record }, state.limits.of(record.info)) : NOTHING;
-}
-
-/** A volume above the output's limit, or above `unlimited` where it has none, becomes that. */
-function planOwnVolume(
-  state: SoundState,
-  record: KnownRecord<SinkInfo>,
-  volume: number,
-  unlimited: number,
-): SettingPlan {
-  const target: CommandTarget = { kind: 'sink', record };
-  const most = state.limits.of(record.info) ?? unlimited;
-  return planWithoutVolume(state, target) ?? planVolume(target, Math.min(volume, most));
-}
-
-/** A volume, or a step, of a sink or a stream. */
-function planLevel(
-  state: SoundState,
-  target: CommandTarget,
-  command: Extract<SoundCommand, { readonly do: 'volume' | 'delta' }>,
-): SettingPlan {
-  const refusal = planWithoutVolume(state, target);
-  if (refusal !== undefined) return refusal;
-  const ofSink = target.kind === 'sink';
-  const limit = ofSink ? state.limits.of(target.record.info) : state.limits.ofFlat(target.record.info);
-  if (command.do === 'delta') {
-    const from = ofSink ? state.stepsFrom(target.record.info) : target.record.info.volume;
-    return planVolume(target, volumeAfter(command.delta, from, limit));
+function planForDevice(state: SoundState, device: Device, command: DeviceCommand): SettingPlan {
+  switch (command.do) {
+    case 'port':
+      return planPort(device, command.port);
+    case 'balance':
+      return planBalance(state, device, command.balance);
+    case 'default':
+      return planDefault(state, device);
+    case 'keep-limit':
+      return planKeepLimit(state, device);
+    case 'start-volume':
+      return planOwnVolume(state, device, command.volume, 1);
+    case 'fade':
+      // The volume from before a fade may be above 100 %.
+      return planOwnVolume(state, device, command.volume, Number.POSITIVE_INFINITY);
   }
-  if (ofSink && limit !== undefined && command.volume > limit)
-    return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
-  return planVolume(target, Math.min(limit ?? 1, 1, Math.max(0, command.volume)));
 }
 
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
   if (command.do === 'move') return planMove(state, command.client, command.output);
   if (command.do === 'profile') return planProfile(state, command.card, command.profile);
-  if ('input' in command) return planForInput(state.sources, command);
-  if ('output' in command) {
-    const record = state.findSink(command.output);
-    if (record === undefined) return notFound('output', command.output);
-    if (command.do === 'port') return planPort(record.info, command.port);
-    if (command.do === 'balance') return planBalance(state, record, command.balance);
-    if (command.do === 'keep-limit') return planKeepLimit(state, record);
-    if (command.do === 'start-volume') return planOwnVolume(state, record, command.volume, 1);
-    // The volume from before a fade may be above 100 %.
-    if (command.do === 'fade') return planOwnVolume(state, record, command.volume, Number.POSITIVE_INFINITY);
-    return planDefault(state, record.info);
+  if ('target' in command) {
+    const target = resolveTarget(state, command.target);
+    if (!('record' in target)) return target;
+    return command.do === 'mute' ? planMute(target, command.muted) : planLevel(state, target, command);
   }
-  const { target: named } = command;
-  if (named.kind === 'input') return planInputLevel(state.sources, named.ref, command);
-  const target = resolveTarget(state, named);
-  if (!('record' in target)) return target;
-  return command.do === 'mute' ? planMute(target, command.muted) : planLevel(state, target, command);
+  const device = findDevice(state, command);
+  return 'record' in device ? planForDevice(state, device, command) : device;
 }
 
-/** The sink whose volume, balance or mute a command changes; undefined if it changes none. */
-export function sinkOf(state: SoundState, command: SoundCommand): number | undefined {
-  const isOfOutput = command.do === 'keep-limit' || command.do === 'start-volume' || command.do === 'fade';
-  if (isOfOutput || (command.do === 'balance' && 'output' in command))
-    return state.findSink(command.output)?.info.index;
-  if (!('target' in command) || command.target.kind === 'input') return undefined;
-  const target = resolveTarget(state, command.target);
-  return target.kind === 'sink' ? target.record.info.index : undefined;
-}
-
-/** The source whose volume, balance or mute a command changes; undefined if it changes none. */
-export function sourceOf({ sources }: SoundState, command: SoundCommand): number | undefined {
-  if ('target' in command && command.target.kind === 'input')
-    return sources.find(command.target.ref)?.info.index;
-  return command.do === 'balance' && 'input' in command ? sources.find(command.input)?.info.index : undefined;
+/** The sink or source whose volume, balance or mute a command changes; undefined if it changes none. */
+export function deviceOf(
+  state: SoundState,
+  command: SoundCommand,
+): { readonly of: Device['kind']; readonly index: number } | undefined {
+  if (command.do === 'move' || command.do === 'profile') return undefined;
+  if (command.do === 'port' || command.do === 'default') return undefined;
+  const target = 'target' in command ? resolveTarget(state, command.target) : findDevice(state, command);
+  if (target.kind !== 'sink' && target.kind !== 'source') return undefined;
+  return { of: target.kind, index: target.record.info.index };
 }
 
 /** The same command with its present sink as a fixed target, so that a new default does not redirect it. */

@@ -9,7 +9,7 @@ import { failed } from '../../protocol/actor/result.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
-import { missingFault, onSink, planCommand, sinkOf, sourceOf } from './commands.js';
+import { deviceOf, missingFault, onSink, planCommand } from './commands.js';
 import type { ReadRequest } from './refetch.js';
 import type { Setting, SettingPlan, SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
@@ -99,14 +99,10 @@ export class Executor {
   #mustWait({ command, ...waiting }: QueuedCommand, index: number): boolean {
     const { state } = this.#performer;
     if (!this.#isInTime(waiting.latest)) return false;
-    const sink = sinkOf(state, command);
-    if (sink === undefined) {
-      const source = sourceOf(state, command);
-      return source !== undefined && this.#performer.isWaking('source', source);
-    }
-    if (!this.#performer.isWaking('sink', sink)) return false;
+    const device = deviceOf(state, command);
+    if (device === undefined || !this.#performer.isWaking(device.of, device.index)) return false;
     // Other commands overtake it and may change the default output.
-    this.#queue[index] = { ...waiting, command: onSink(command, sink) };
+    if (device.of === 'sink') this.#queue[index] = { ...waiting, command: onSink(command, device.index) };
     return true;
   }
 

@@ -1,5 +1,5 @@
 // Defines what a command becomes: a request to the sound server, nothing, or a refusal; and computes the
-// volumes in it. Pure. It does not decide which of these (commands.ts, input-commands.ts).
+// volumes in it. Pure. It does not decide which of these (commands.ts).
 
 import type { AudioCommand, ListenCommand } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';

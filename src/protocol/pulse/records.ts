@@ -48,7 +48,8 @@ export const PORT_INFO = {
   type: since(34, u32),
 };
 
-export const SINK_INFO = {
+/** What sinks and sources begin with. */
+const DEVICE_BEGINNING = {
   index: ownIndex,
   name: text,
   description: excerpt,
@@ -58,8 +59,10 @@ export const SINK_INFO = {
   /** Raw, one per channel: see volume.ts. */
   volume: volumes,
   muted: bool,
-  monitorSource: index,
-  monitorSourceName: excerpt,
+};
+
+/** What sinks and sources end with. */
+const DEVICE_END = {
   latency: usec,
   driver: excerpt,
   flags: u32,
@@ -75,32 +78,19 @@ export const SINK_INFO = {
   formats: countedByte(format),
 };
 
+export const SINK_INFO = {
+  ...DEVICE_BEGINNING,
+  monitorSource: index,
+  monitorSourceName: excerpt,
+  ...DEVICE_END,
+};
+
 export const SOURCE_INFO = {
-  index: ownIndex,
-  name: text,
-  description: excerpt,
-  sampleSpec,
-  channelMap,
-  ownerModule: index,
-  /** Raw, one per channel. */
-  volume: volumes,
-  muted: bool,
+  ...DEVICE_BEGINNING,
   /** The sink whose sound it hears; undefined for a source that is no monitor. */
   monitorOfSink: index,
   monitorOfSinkName: excerpt,
-  latency: usec,
-  driver: excerpt,
-  flags: u32,
-  props,
-  configuredLatency: usec,
-  baseVolume: volume,
-  /** The numbers are those of a sink. */
-  state: index,
-  volumeSteps: u32,
-  card: index,
-  ports: counted(record(PORT_INFO)),
-  activePort: excerpt,
-  formats: countedByte(format),
+  ...DEVICE_END,
 };
 
 export const SINK_INPUT_INFO = {

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { planCommand, sinkOf } from '../../../src/actors/audio/commands.js';
+import { deviceOf, planCommand } from '../../../src/actors/audio/commands.js';
 import {
   channelsAt,
   type SettingPlan,
@@ -60,8 +60,9 @@ test('a balance of silence is remembered', () => {
 });
 
 test('a balance wakes its output first, as a volume does', () => {
-  assert.equal(sinkOf(filled(), { do: 'balance', output: 'kitchen', balance: 0 }), 1);
-  assert.equal(sinkOf(filled(), { do: 'port', output: 'kitchen', port: 'speaker' }), undefined);
+  const kitchen = { of: 'sink', index: 1 };
+  assert.deepEqual(deviceOf(filled(), { do: 'balance', output: 'kitchen', balance: 0 }), kitchen);
+  assert.equal(deviceOf(filled(), { do: 'port', output: 'kitchen', port: 'speaker' }), undefined);
 });
 
 describe('a command is refused', () => {
