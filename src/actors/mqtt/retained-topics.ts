@@ -2,20 +2,12 @@
 // Home Assistant's device message. The result is the differences that may be published now. Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
-import type { Backend } from '../../protocol/actor/backends.js';
-import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch, NamedThing } from './branch.js';
 import { isCommand } from './commands.js';
-import { type Entities, entitiesOf, isNotOffered } from './entities.js';
-import {
-  branchOfDevice,
-  deviceText,
-  entitiesIn,
-  entitiesToPublish,
-  macOf,
-  nodeUrl,
-} from './home-assistant.js';
+import { DeviceTopic } from './device-topic.js';
+import { branchOfDevice } from './home-assistant.js';
+import { isNotOffered } from './sound-entities.js';
 
 /** MQTT allows a topic 65 535 bytes (MQTT 5, section 1.5.4). The rest is for the levels around a name. */
 const TOPIC_BYTES_MAX = 65_000;
@@ -41,11 +33,6 @@ export interface Differences {
   readonly leftOut: readonly string[];
 }
 
-interface DeviceMessage {
-  readonly text: string;
-  readonly entities: Entities;
-}
-
 type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
 export class RetainedTopics {
@@ -56,20 +43,13 @@ export class RetainedTopics {
   readonly device: string;
   readonly #settings: TopicSettings;
   readonly #branch: Branch;
-  readonly #interfaces: () => InterfaceAddresses;
+  readonly #device: DeviceTopic;
   /** The texts that the broker retains, as far as it has confirmed them. */
   #retained = new Map<string, string>();
   /** Topics to be published once more, even if the broker retains the same text. */
   readonly #toRepublish = new Set<string>();
   /** Topics that the broker refuses, with its reason. */
   readonly #refused = new Map<string, string>();
-  #deviceOwner: string | undefined;
-  /** The device message that the broker retains. */
-  #retainedDevice: DeviceMessage = { text: '', entities: new Map() };
-  /** The device message that was built last. */
-  #builtDevice: DeviceMessage | undefined;
-  /** The branch's fingerprint when it was built; undefined if it is to be built anew in any case. */
-  #builtFrom: string | undefined;
 
   constructor(
     settings: TopicSettings,
@@ -81,10 +61,10 @@ export class RetainedTopics {
     this.identifier = identifier;
     this.topic = settings.topic;
     this.#branch = branch;
-    this.#interfaces = interfaces;
+    this.#device = new DeviceTopic(settings, identifier, branch, interfaces);
     this.status = this.full('status');
     this.node = this.full('node');
-    this.device = `${settings.homeAssistantPrefix}/device/tonearm_${identifier}/config`;
+    this.device = this.#device.name;
   }
 
   /** `topic` is relative to the node's topic. */
@@ -117,12 +97,9 @@ export class RetainedTopics {
     return this.#retainedText(topic) === text;
   }
 
-  /**
-   * The branch of another node that publishes the device of this identifier, because both machines have the
-   * same id. Undefined if the device is this node's.
-   */
+  /** See `DeviceTopic.owner`. */
   get deviceOwner(): string | undefined {
-    return this.#deviceOwner;
+    return this.#device.owner;
   }
 
   /** Topics that the broker refuses. */
@@ -135,7 +112,7 @@ export class RetainedTopics {
     this.#retained = new Map(retained);
     this.#toRepublish.clear();
     this.#refused.clear();
-    this.#setDevice(retained.get(this.device) ?? '', deviceOwner);
+    this.#device.received(retained.get(this.device) ?? '', deviceOwner);
   }
 
   /**
@@ -145,25 +122,15 @@ export class RetainedTopics {
   deviceReceived(text: string): boolean {
     const branch = branchOfDevice(text);
     const isOther = branch !== undefined && branch !== this.topic;
-    if (!isOther && this.#deviceOwner === undefined) return false;
+    if (!isOther && this.#device.owner === undefined) return false;
     this.#retained.set(this.device, text);
-    this.#setDevice(text, isOther ? branch : undefined);
+    this.#device.received(text, isOther ? branch : undefined);
     return true;
   }
 
   /** The other node has gone, so the device belongs to this node. */
   claimDevice(): void {
-    this.#setDevice(this.#retainedText(this.device), undefined);
-  }
-
-  #setDevice(text: string, owner: string | undefined): void {
-    this.#deviceOwner = owner;
-    // Another node's message is not parsed, because no topic waits for it. Our own is not parsed again,
-    // because it may be larger than the bound for a broker's text.
-    if (owner !== undefined) this.#retainedDevice = { text, entities: new Map() };
-    else if (text !== this.#retainedDevice.text || this.#retainedDevice.entities.size === 0)
-      this.#retainedDevice = { text, entities: entitiesIn(text) };
-    this.rebuildDevice();
+    this.#device.received(this.#retainedText(this.device), undefined);
   }
 
   /** Leaves the topic out until `forgetRefusals` or the next connection. */
@@ -176,9 +143,9 @@ export class RetainedTopics {
     this.#refused.clear();
   }
 
-  /** The address of the page may have changed: no event reports a change of interfaces. */
+  /** See `DeviceTopic.rebuild`. */
   rebuildDevice(): void {
-    this.#builtFrom = undefined;
+    this.#device.rebuild();
   }
 
   /** Has the topic published once more, even if the broker retains its text or it is in flight. */
@@ -198,7 +165,7 @@ export class RetainedTopics {
       this.#toRepublish.delete(topic);
       publications.push({ topic, text });
     };
-    const device = this.#deviceText() ?? this.#retainedText(this.device);
+    const device = this.#device.desiredText() ?? this.#retainedText(this.device);
     const isDeviceAccepted = device === this.#retainedText(this.device) || accepts(this.device, device);
     for (const [topic, text] of this.#desired()) {
       if (!this.#differs(topic, text) || (isDeviceAccepted && this.#mustWait(topic, text))) continue;
@@ -216,18 +183,14 @@ export class RetainedTopics {
   acknowledged({ topic, text }: Publication): void {
     // The other node's message has come meanwhile. If this one was stored later, it comes back from the
     // broker, and then the device is ours.
-    if (topic === this.device && this.#deviceOwner !== undefined) return;
+    if (topic === this.device && this.#device.owner !== undefined) return;
     if (text === '') this.#retained.delete(topic);
     else this.#retained.set(topic, text);
     if (topic !== this.device) return;
     // When the current option of a select is renamed, Home Assistant shows the new name only after the state
     // has been published again.
-    if (isNotOffered(this.#branch, this.#retainedDevice.entities)) this.republish(this.full('audio/server'));
-    this.#retainedDevice = {
-      text,
-      entities: this.#builtDevice?.text === text ? this.#builtDevice.entities : entitiesIn(text),
-    };
-    this.rebuildDevice();
+    if (isNotOffered(this.#branch, this.#device.entities)) this.republish(this.full('audio/server'));
+    this.#device.acknowledged(text);
   }
 
   #differs(topic: string, text: string): boolean {
@@ -262,31 +225,8 @@ export class RetainedTopics {
    * would read an emptied topic of an entity, or a default output that is not among the select's options.
    */
   #mustWait(topic: string, text: string): boolean {
-    const { entities } = this.#retainedDevice;
+    const { entities } = this.#device;
     if (text === '') return [...entities.values()].some((each) => each['state_topic'] === topic);
     return topic === this.full('audio/server') && isNotOffered(this.#branch, entities);
-  }
-
-  /** '' if there is to be none; undefined while it is unknown, or if another node owns the device. */
-  #deviceText(): string | undefined {
-    if (this.#deviceOwner !== undefined) return undefined;
-    if (!this.#settings.homeAssistant) return '';
-    const { entityFingerprint, served } = this.#branch;
-    const server = this.#branch.polled.get('server');
-    if (server === undefined || served === undefined) return undefined;
-    if (this.#builtDevice === undefined || this.#builtFrom !== entityFingerprint) {
-      const record = JSON.parse(server) as ServerRecord;
-      const { identifier } = this;
-      const interfaces = this.#interfaces();
-      const url = nodeUrl(record.hostname, served, interfaces);
-      const found = entitiesOf({ ...this.#settings, identifier, branch: this.#branch, url });
-      const isKnown = (owner: Backend | undefined): boolean =>
-        owner === undefined || this.#branch.isComplete(owner);
-      const entities = entitiesToPublish(found, this.#retainedDevice.entities, isKnown);
-      const text = deviceText(identifier, record, url, macOf(interfaces), entities);
-      this.#builtDevice = { text, entities };
-      this.#builtFrom = entityFingerprint;
-    }
-    return this.#builtDevice.text;
   }
 }
