@@ -1,15 +1,16 @@
-// One request and its response: the only file that uses uWebSockets.js' request and response objects. It
-// follows their rules (the request is invalid when the handler returns, a response must not be used after an
-// abort, writes outside the handler are corked), so that no other file has to. It decides nothing. How
-// uWebSockets.js behaves is in docs/development/what-we-learnt.md, "uWebSockets.js".
+// One request and its response: with response-stream.ts, for an event stream, the only file that uses
+// uWebSockets.js' request and response objects. They follow its rules (the request is invalid when the handler
+// returns, a response must not be used after an abort, writes outside the handler are corked), so that no
+// other file has to. It decides nothing. How uWebSockets.js behaves is in docs/development/what-we-learnt.md,
+// "uWebSockets.js".
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../host/clock.js';
 import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
 import { LOOPBACK, peerOf } from './connections.js';
-import type { OpenStream, TextSink } from './events/stream.js';
 import { KeptRequest, type RequestHead } from './kept-request.js';
 import { type HeaderPairs, type HttpReply, KEEP_ALIVE, oneLine, STATUS_LINES } from './reply.js';
+import { ResponseStream } from './response-stream.js';
 
 /**
  * Read and discarded, so that a client whose body is too large can read the answer instead of getting a
@@ -23,15 +24,6 @@ const BODY_DEADLINE_MS = 10_000;
  * each slow reader.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
-/**
- * A comment line of an event stream, for two needs of uWebSockets.js. After each write: it
- * sends the end of a chunk only with the next chunk, so clients that read whole chunks, such as Python's
- * urllib3 and requests, would get every event one event late. And first when the connection is writable
- * again: bytes that the kernel did not accept stay in a buffer that is flushed only by the next write, whose
- * result shows whether it is empty; a cork may leave bytes there without a refused write.
- */
-const COMMENT = ':\n';
-
 /**
  * Made by the server for each request, and passed to the handler once. Methods that read the request
  * (`header`, `query`, `repeated`, `receiveBody`, `openStream`) must be called before the handler's first
@@ -57,8 +49,7 @@ export class Exchange {
   #headers: HeaderPairs = [];
   #isCollecting = false;
   #isPaused = false;
-  /** False if the kernel did not take the whole of the stream's last write. */
-  #isWriteComplete = true;
+  #stream: ResponseStream | undefined;
   #onGone: (() => void) | undefined;
 
   constructor(response: HttpResponse, request: HttpRequest, clock: Clock) {
@@ -81,7 +72,9 @@ export class Exchange {
 
   /** True if the other end must do something: the connection may be closed after a time without it. */
   get isPeersTurn(): boolean {
-    return this.#state === 'answered' || (this.#state === 'streaming' && !this.#isWriteComplete);
+    return (
+      this.#state === 'answered' || (this.#state === 'streaming' && this.#stream?.isWriteComplete === false)
+    );
   }
 
   /** '' when absent; `name` in lower case. Only until the handler's first await: later calls throw. */
@@ -180,6 +173,7 @@ export class Exchange {
   answer(reply: HttpReply): void {
     if (this.#state !== 'open') return;
     this.#state = 'answered';
+    this.#stream?.leave();
     this.onAnswer(reply.status);
     try {
       if (this.#isInHandler) this.#write(reply);
@@ -192,48 +186,25 @@ export class Exchange {
 
   /**
    * Prepares an event stream as the answer. Call it in the handler's synchronous part. Nothing is sent before
-   * the first write, so it can still be refused. From `attach` on, the stream gets the connection's
-   * notifications.
+   * the first write, so it can still be refused.
    */
-  openStream(headers: HeaderPairs) {
-    const response = this.#response;
-    const begin = (): void => {
-      this.#state = 'streaming';
-      this.onAnswer(200);
-      response.writeStatus(STATUS_LINES[200]);
-      this.#writeHeaders([...headers, ...this.#headers]);
-    };
-    let pending = '';
-    const writeCorked = (): void => {
-      if (this.#state === 'open') begin();
-      this.#isWriteComplete = response.write(pending) && response.write(COMMENT);
-    };
-    const write = (text: string): boolean => {
-      if (this.#state !== 'open' && this.#state !== 'streaming') return false;
-      pending = text;
-      response.cork(writeCorked);
-      return this.#isWriteComplete;
-    };
-    const sink: TextSink = {
-      write,
-      end: () => {
-        if (this.#state === 'open') begin();
-        if (this.#state !== 'streaming') return;
+  openStream(headers: HeaderPairs): ResponseStream {
+    const stream = new ResponseStream(this.#response, {
+      begin: () => this.#beginStream(headers),
+      ended: () => {
         this.#state = 'answered';
-        response.cork(() => response.end());
       },
       cut: () => this.cut(),
-    };
-    const attach = (stream: OpenStream): void => {
-      // A stream that ended within its first write has no connection any more.
-      if (this.#state !== 'streaming') return;
-      this.#onGone = () => stream.gone();
-      response.onWritable(() => {
-        if (write(COMMENT)) stream.writable();
-        return true;
-      });
-    };
-    return { sink, attach };
+    });
+    this.#stream = stream;
+    return stream;
+  }
+
+  #beginStream(headers: HeaderPairs): void {
+    this.#state = 'streaming';
+    this.onAnswer(200);
+    this.#response.writeStatus(STATUS_LINES[200]);
+    this.#writeHeaders([...headers, ...this.#headers]);
   }
 
   /** Cuts the connection without an answer, or in the middle of a stream. Does nothing after the end. */
@@ -303,5 +274,6 @@ export class Exchange {
   #leave(): void {
     this.#state = 'gone';
     this.#onGone?.();
+    this.#stream?.leave();
   }
 }

@@ -228,10 +228,10 @@ export class RequestHandler implements ExchangeHandler {
     const query = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
     if (!query.ok) return refuse(exchange, problem('bad-query', query.error));
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
-    const { sink, attach } = exchange.openStream(STREAM_HEADERS);
-    const stream = this.#parts.hub.open(query.value, sink);
+    const response = exchange.openStream(STREAM_HEADERS);
+    const stream = this.#parts.hub.open(query.value, response);
     // If these connections stayed open, they would use up the room that is reserved for requests.
-    if (stream.ok) attach(stream.value);
+    if (stream.ok) response.attach(stream.value);
     else refuseForGood(exchange, TOO_MANY_STREAMS);
   }
 }

@@ -1,5 +1,5 @@
 // The HTTP server: listens, passes each request on as an exchange, closes. It knows neither routes nor
-// backends. Only this file and exchange.ts know uWebSockets.js; how it behaves is in
+// backends. Only this file, exchange.ts and response-stream.ts know uWebSockets.js; how it behaves is in
 // docs/development/what-we-learnt.md, "uWebSockets.js".
 
 import './connection-limits.js';

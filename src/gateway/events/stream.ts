@@ -5,7 +5,7 @@ import type { Clock } from '../../host/clock.js';
 import type { Cursor } from './cursor.js';
 import { BYE, type Filter } from './frames.js';
 
-/** One client's connection, as the hub sees it. Implemented by the file that holds uWebSockets.js objects. */
+/** One client's connection, as the hub sees it. Implemented by `ResponseStream`. */
 export interface TextSink {
   /**
    * Takes the text and sends it. False: the kernel did not accept all of it, so the caller must not write

@@ -1,0 +1,98 @@
+// The event stream that answers a request: writes each text, and tells the stream when the connection takes
+// more, or has gone. With exchange.ts, whose rules hold here too, the only file that writes to responses of
+// uWebSockets.js.
+
+import type { OpenStream, TextSink } from './events/stream.js';
+
+/**
+ * A comment line of an event stream, for two needs of uWebSockets.js. After each write: it
+ * sends the end of a chunk only with the next chunk, so clients that read whole chunks, such as Python's
+ * urllib3 and requests, would get every event one event late. And first when the connection is writable
+ * again: bytes that the kernel did not accept stay in a buffer that is flushed only by the next write, whose
+ * result shows whether it is empty; a cork may leave bytes there without a refused write.
+ */
+const COMMENT = ':\n';
+
+/** A response of uWebSockets.js has these methods. */
+interface StreamedResponse {
+  cork(write: () => void): unknown;
+  /** False if the kernel did not take everything that was written so far. */
+  write(text: string): boolean;
+  end(): unknown;
+  onWritable(handler: () => boolean): unknown;
+}
+
+/** What an exchange does for its stream. */
+export interface StreamedExchange {
+  /** Writes the head. */
+  begin(): void;
+  /** The response has been ended. */
+  ended(): void;
+  cut(): void;
+}
+
+/** Nothing is sent before the first write, so until then the exchange may still be answered otherwise. */
+export class ResponseStream implements TextSink {
+  readonly #response: StreamedResponse;
+  readonly #exchange: StreamedExchange;
+  #state: 'prepared' | 'begun' | 'over' = 'prepared';
+  #pending = '';
+  #isWriteComplete = true;
+  #stream: OpenStream | undefined;
+
+  constructor(response: StreamedResponse, exchange: StreamedExchange) {
+    this.#response = response;
+    this.#exchange = exchange;
+  }
+
+  /** False if the kernel did not take the whole of the last write. */
+  get isWriteComplete(): boolean {
+    return this.#isWriteComplete;
+  }
+
+  write(text: string): boolean {
+    if (this.#state === 'over') return false;
+    this.#pending = text;
+    this.#response.cork(this.#writeCorked);
+    return this.#isWriteComplete;
+  }
+
+  readonly #writeCorked = (): void => {
+    if (this.#state === 'prepared') this.#begin();
+    this.#isWriteComplete = this.#response.write(this.#pending) && this.#response.write(COMMENT);
+  };
+
+  end(): void {
+    if (this.#state === 'over') return;
+    if (this.#state === 'prepared') this.#begin();
+    this.#state = 'over';
+    this.#exchange.ended();
+    this.#response.cork(() => this.#response.end());
+  }
+
+  cut(): void {
+    this.#exchange.cut();
+  }
+
+  /** From now on the stream gets the connection's notifications. */
+  attach(stream: OpenStream): void {
+    // A stream that ended within its first write has no connection any more.
+    if (this.#state !== 'begun') return;
+    this.#stream = stream;
+    this.#response.onWritable(() => {
+      if (this.write(COMMENT)) stream.writable();
+      return true;
+    });
+  }
+
+  /** To be called when the other end has left, the connection was cut, or something else is the answer. */
+  leave(): void {
+    this.#state = 'over';
+    this.#stream?.gone();
+  }
+
+  #begin(): void {
+    this.#state = 'begun';
+    this.#exchange.begin();
+  }
+}
