@@ -4,12 +4,11 @@
 import { backoffMs } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
 import { failed } from '../../protocol/actor/result.js';
-import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
+import { BUS_NAME, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
 import {
   type Effect,
   type Match,
   type Method,
-  matchRule,
   type Signal,
   signalValues,
 } from '../../protocol/dbus/method.js';
@@ -23,6 +22,7 @@ import {
   connectBus,
 } from './connection.js';
 import { type BusResult, CLOSED, refusedHere } from './fault.js';
+import { Watches } from './watches.js';
 
 export type { CallVerdict } from './connection.js';
 
@@ -30,8 +30,6 @@ export type { CallVerdict } from './connection.js';
 const OF_THE_USER: readonly Effect[] = ['units', 'players'];
 
 const CALL_DEADLINE_MS = 8_000;
-/** The system bus refuses more than 512 rules of one connection. */
-const MATCHES_MAX_RULES = 500;
 /**
  * A connection that lasted this long was good: after its loss the next attempt is made at once, without
  * back-off.
@@ -85,13 +83,9 @@ export class Bus<E extends Effect> {
   readonly #paths: () => BusPaths;
   readonly #options: BusOptions;
   readonly #owner: BusOwner;
-  /** Match rules that are set on the bus, or requested. */
-  readonly #rules = new Map<string, Promise<BusResult<undefined>>>();
-  /** Watched names whose owners are followed, or about to be. */
-  readonly #followed = new Map<string, Promise<BusResult<undefined>>>();
-  /** The unique names of these owners, '' for none. */
-  readonly #owners = new Map<string, string>();
   #connection: BusConnection | undefined;
+  /** What is watched on this connection. */
+  #watches = this.#newWatches();
   #attempt = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -135,29 +129,19 @@ export class Bus<E extends Effect> {
   }
 
   /** Subscribes to signals, on this connection only: `up` subscribes again on the next. */
-  async watch(match: Match): Promise<BusResult<undefined>> {
-    const { sender } = match;
-    // A unique name is its own owner, and is never given again.
-    if (isUnique(sender)) this.#owners.set(sender, sender);
-    else if (sender !== BUS_NAME) {
-      const outcome = await shareRequest(this.#followed, sender, () => this.#followOwner(sender));
-      if (!outcome.ok) return outcome;
-    }
-    return this.#addMatch(match);
+  watch(match: Match): Promise<BusResult<undefined>> {
+    return this.#watches.watch(match);
   }
 
   /**
    * True if a watched name has an owner now. A call to the service itself might start one that was stopped on
    * purpose.
    */
-  readonly isRunning = (name: string): boolean => (this.#owners.get(name) ?? '') !== '';
+  readonly isRunning = (name: string): boolean => this.#watches.isOwned(name);
 
   /** Ends a subscription. If the sender is a unique name, none of its signals are passed on any more. */
-  async unwatch(match: Match): Promise<BusResult<undefined>> {
-    const rule = matchRule(match);
-    if (isUnique(match.sender)) this.#owners.delete(match.sender);
-    if (!this.#rules.delete(rule)) return { ok: true, value: undefined };
-    return this.call(BUS_METHODS.removeMatch, [rule]);
+  unwatch(match: Match): Promise<BusResult<undefined>> {
+    return this.#watches.unwatch(match);
   }
 
   /** Drops the connection and makes a new one after the back-off, for an owner that cannot use this one. */
@@ -172,27 +156,8 @@ export class Bus<E extends Effect> {
     this.#connection?.lose('stopped');
   }
 
-  async #addMatch(match: Match): Promise<BusResult<undefined>> {
-    const rule = matchRule(match);
-    const isFull = this.#rules.size >= MATCHES_MAX_RULES && !this.#rules.has(rule);
-    if (isFull) return refusedHere('too many match rules');
-    return shareRequest(this.#rules, rule, () => this.call(BUS_METHODS.addMatch, [rule]));
-  }
-
-  /**
-   * Anybody on the bus can send a signal like systemd's, but not forge its unique name: owners are followed,
-   * and only theirs passed on.
-   */
-  async #followOwner(name: string): Promise<BusResult<undefined>> {
-    const connection = this.#connection;
-    const matched = await this.#addMatch({ ...OWNER_CHANGES, arg0: name });
-    if (!matched.ok) return matched;
-    const outcome = await this.call(BUS_METHODS.getNameOwner, [name]);
-    if (this.#connection !== connection) return CLOSED;
-    // A change that came in the meantime is newer than this reply. A name without owner is an error reply,
-    // but no failure.
-    if (outcome.ok && !this.#owners.has(name)) this.#owners.set(name, outcome.value);
-    return outcome.ok || outcome.error.kind === 'dbus' ? { ok: true, value: undefined } : outcome;
+  #newWatches(): Watches {
+    return new Watches((method, args) => this.call(method, args));
   }
 
   #retry(): void {
@@ -220,7 +185,7 @@ export class Bus<E extends Effect> {
       const bounds = { ...BOUNDS, ...this.#options };
       reached = await connectBus(path, bounds, {
         signal: (signal) => this.#onSignal(signal),
-        called: (call) => (this.#isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
+        called: (call) => (this.#watches.isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
         lost: (reason) => this.#lost(reason, performance.now() - triedAt),
       });
       if (reached.ok) break;
@@ -241,9 +206,8 @@ export class Bus<E extends Effect> {
 
   #lost(reason: string, livedMs: number): void {
     this.#connection = undefined;
-    this.#rules.clear();
-    this.#followed.clear();
-    this.#owners.clear();
+    this.#watches.end();
+    this.#watches = this.#newWatches();
     if (livedMs >= STEADY_MS) this.#attempt = 0;
     this.#away(reason);
   }
@@ -262,32 +226,8 @@ export class Bus<E extends Effect> {
       // The bus sends each connection its own names, unasked.
       if (signal.member === 'NameAcquired' || signal.member === 'NameLost') return;
       const [name = '', , owner = ''] = signalValues(NAME_OWNER_CHANGED, signal) ?? [];
-      if (this.#followed.has(name)) {
-        this.#owners.set(name, owner);
-        this.#owner.ownerChanged?.(name, owner !== '');
-      }
-    } else if (!this.#isOwner(signal.sender)) return;
+      if (this.#watches.ownerChanged(name, owner)) this.#owner.ownerChanged?.(name, owner !== '');
+    } else if (!this.#watches.isOwner(signal.sender)) return;
     this.#owner.signal(signal);
   }
-
-  readonly #isOwner = (sender: string): boolean => [...this.#owners.values()].includes(sender);
-}
-
-const isUnique = (name: string): boolean => name.startsWith(':');
-
-/**
- * Callers that want the same share one request; after a failure the next caller asks again. A lost connection
- * empties the map.
- */
-async function shareRequest(
-  requests: Map<string, Promise<BusResult<undefined>>>,
-  key: string,
-  request: () => Promise<BusResult<undefined>>,
-): Promise<BusResult<undefined>> {
-  const pending = requests.get(key) ?? request();
-  requests.set(key, pending);
-  const outcome = await pending;
-  // By then the map may hold the request of another connection.
-  if (!outcome.ok && requests.get(key) === pending) requests.delete(key);
-  return outcome;
 }
