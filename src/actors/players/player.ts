@@ -1,7 +1,7 @@
 // One player, as long as one connection owns its name: reads its properties, applies its signals, and
 // publishes its record, and positions that clients cannot extrapolate. Changes are gathered for a moment.
 
-import { type Clock, RateLimit, Timers, within } from '../../host/clock.js';
+import { type Clock, Timers, within } from '../../host/clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
 import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
@@ -9,7 +9,6 @@ import {
   PLAYER_INTERFACE,
   PLAYER_PROPERTIES,
   playerMethods,
-  playerSignals,
   ROOT_INTERFACE,
   ROOT_PROPERTIES,
   SEEKED,
@@ -27,6 +26,7 @@ import {
   withRootProperties,
 } from './facts.js';
 import { PlayerPublisher } from './player-publisher.js';
+import { PlayerSignals } from './player-signals.js';
 import { ReckonedPosition } from './position.js';
 import { CALL_OPTIONS, fetchProperties, isStandIn } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
@@ -35,10 +35,6 @@ import { Tracklist } from './tracklist.js';
 /** The first record waits so long for the tracklist, so that it usually tells whether there is one. */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
-/** The limit per second. A player in use sends some ten signals; each costs a tenth of a millisecond. */
-const SIGNALS_MAX = 200;
-/** How long the signals of a flooding connection are ignored. */
-const REST_MS = 1_000;
 /** A change of track causes some five signals and a reading, and becomes one event. */
 const GATHER_MS = 50;
 /** While it plays: how often to check whether the clock was set, by which clients extrapolate. */
@@ -75,11 +71,11 @@ export class Player {
   readonly tracklist: Tracklist;
   readonly published: PlayerPublisher;
   commandsUnderWay = 0;
-  readonly #bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>;
+  readonly #bus: Pick<Bus<'players'>, 'call'>;
   readonly #clock: Clock;
   readonly #methods: ReturnType<typeof playerMethods>;
-  readonly #timers: Timers<'rest' | 'gather' | 'clock'>;
-  readonly #limit = new RateLimit(SIGNALS_MAX);
+  readonly #timers: Timers<'gather' | 'clock'>;
+  readonly #signals: PlayerSignals;
   /** Reads the properties, again each time when the facts may be outdated. */
   readonly readings: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
@@ -115,7 +111,10 @@ export class Player {
     this.#wasThere = wasThere;
     this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.again());
     // It subscribes first, and then reads: a signal in between causes another reading.
-    void bus.watch(playerSignals(owner));
+    this.#signals = new PlayerSignals(owner, bus, clock, () => {
+      this.readings.again();
+      this.tracklist.readings.again();
+    });
     this.tracklist = new Tracklist(owner, bus, clock, () => this.#changed());
     this.#standInChecked = this.#checkStandIn();
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
@@ -188,11 +187,7 @@ export class Player {
 
   /** Applies a signal of its connection; the match rule excludes other objects. */
   applySignal(signal: Signal): void {
-    if (this.#timers.has('rest')) return;
-    if (!this.#limit.admits(this.#clock.monotonic())) {
-      this.#rest();
-      return;
-    }
+    if (!this.#signals.admits()) return;
     this.tracklist.applySignal(signal);
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
@@ -209,20 +204,7 @@ export class Player {
     this.#reckonedPosition.stop();
     this.tracklist.readings.stop();
     this.readings.stop();
-    void this.#bus.unwatch(playerSignals(this.owner));
-  }
-
-  /**
-   * Ignores a connection that floods, for REST_MS. Then everything is read, so that the last change is not
-   * missed.
-   */
-  #rest(): void {
-    void this.#bus.unwatch(playerSignals(this.owner));
-    this.#timers.set('rest', REST_MS, () => {
-      void this.#bus.watch(playerSignals(this.owner));
-      this.readings.again();
-      this.tracklist.readings.again();
-    });
+    this.#signals.stop();
   }
 
   #propertiesChanged(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
