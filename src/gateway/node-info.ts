@@ -1,8 +1,8 @@
 // The records of `GET /server` and `GET /health` (docs/http-api.md, "Records").
 // Facts about the machine are read once, at start, except for the hostname; the rest is pure.
 
-import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
+import { textIfThere } from '../host/text-if-there.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import type { EventHub } from './events/hub.js';
@@ -22,12 +22,12 @@ export interface NodeInfo {
 
 export function readNodeInfo(): NodeInfo {
   // In the order of os-release(5).
-  const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(readIfThere(file)));
+  const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
   return {
     get hostname() {
       return hostname();
     },
-    descriptorsMax: openFilesMax(readIfThere('/proc/self/limits')),
+    descriptorsMax: openFilesMax(textIfThere('/proc/self/limits')),
     // Go and Node name the architectures alike that uWebSockets.js is built for, but this one.
     platform: `linux/${arch() === 'x64' ? 'amd64' : arch()}`,
     osVersion: names.find(Boolean) ?? `${type()} ${release()}`,
@@ -103,13 +103,4 @@ export function healthRecord({ version, uptimeMs, streams, listening, backends }
     backends: Object.fromEntries(rows),
     streams: { open: streams.open, closed_slow: streams.closedSlow },
   };
-}
-
-/** '' if the file cannot be read: the daemon also starts without os-release. */
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

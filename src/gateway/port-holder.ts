@@ -1,7 +1,8 @@
 // Which program listens on a port of this machine, in words, for the message that the port is taken. It reads
 // /proc.
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { textIfThere } from '../host/text-if-there.js';
 import { printable } from '../printable.js';
 
 /** The state of a listening socket in /proc/net/tcp (the kernel's `tcp_states.h`). */
@@ -18,12 +19,12 @@ export function portHolder(port: number): string | undefined {
   if (row === undefined) return undefined;
   const pid = readdirSync('/proc').find((name) => /^\d+$/.test(name) && hasSocket(name, row.inode));
   if (pid === undefined) return `a program of the user with the id ${row.uid}`;
-  return `${printable(read(`/proc/${pid}/comm`).trim())} (process ${pid})`;
+  return `${printable(textIfThere(`/proc/${pid}/comm`).trim())} (process ${pid})`;
 }
 
 function rowsOf(table: string, port: number): readonly Row[] {
   const ending = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  const lines = read(table).split('\n').slice(1);
+  const lines = textIfThere(table).split('\n').slice(1);
   return lines.flatMap((line) => {
     const [, local = '', , state, , , , uid = '', , inode = ''] = line.trim().split(/\s+/);
     return state === LISTENING && local.endsWith(ending) ? [{ uid, inode }] : [];
@@ -37,14 +38,5 @@ function hasSocket(pid: string, inode: string): boolean {
     return readdirSync(folder).some((fd) => readlinkSync(`${folder}/${fd}`) === `socket:[${inode}]`);
   } catch {
     return false;
-  }
-}
-
-/** '' if it cannot be read: a kernel without IPv6 has no table of it, and a process may have ended. */
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
   }
 }

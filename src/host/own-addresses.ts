@@ -1,9 +1,10 @@
 // The addresses of this machine at which other machines reach it, the best one first. All parts that show an
 // address to people take it from here.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
+import { textIfThere } from './text-if-there.js';
 
 /** The result of `os.networkInterfaces()`: only interfaces that are up and have an address. */
 export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
@@ -85,8 +86,8 @@ export function isLinkLocal(address: string): boolean {
 }
 
 function readRanking(): Ranking {
-  const v4 = defaultRoutes(readIfThere('/proc/net/route'));
-  const v6 = defaultRoutes6(readIfThere('/proc/net/ipv6_route'));
+  const v4 = defaultRoutes(textIfThere('/proc/net/route'));
+  const v6 = defaultRoutes6(textIfThere('/proc/net/ipv6_route'));
   return {
     routed: [...new Set([...v4, ...v6])],
     isPhysical: (name) => existsSync(`/sys/class/net/${name}/device`),
@@ -123,13 +124,4 @@ function isUsable(flags: string): boolean {
 
 function byMetric(routes: readonly { readonly name: string; readonly metric: number }[]): readonly string[] {
   return [...routes].sort((one, other) => one.metric - other.metric).map(({ name }) => name);
-}
-
-/** '' if the file cannot be read: a kernel without IPv6 has no table of its routes. */
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

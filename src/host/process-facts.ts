@@ -1,7 +1,8 @@
 // Reads what the kernel knows of this process and its threads: processor, memory, open files (proc(5)).
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import type { ThreadReport } from '../protocol/actor/messages.js';
+import { textIfThere } from './text-if-there.js';
 
 /** The kernel's USER_HZ, which is 100 on every architecture that Node has. */
 const TICKS_PER_SECOND = 100;
@@ -14,8 +15,8 @@ export interface ProcessFacts {
 
 /** Undefined where /proc cannot be read. */
 export function processFacts(): ProcessFacts | undefined {
-  const cpuSeconds = cpuSecondsIn(textOf('/proc/self/stat'));
-  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(textOf('/proc/self/status'))?.[1];
+  const cpuSeconds = cpuSecondsIn(textIfThere('/proc/self/stat'));
+  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(textIfThere('/proc/self/status'))?.[1];
   if (cpuSeconds === undefined || resident === undefined) return undefined;
   return {
     cpuSeconds,
@@ -26,7 +27,7 @@ export function processFacts(): ProcessFacts | undefined {
 
 /** The processor time of a thread of this process; undefined if there is no such thread. */
 export function threadCpuSeconds(tid: number): number | undefined {
-  return cpuSecondsIn(textOf(`/proc/self/task/${tid}/stat`));
+  return cpuSecondsIn(textIfThere(`/proc/self/task/${tid}/stat`));
 }
 
 /** The thread is the one that calls it. */
@@ -46,14 +47,5 @@ function ownTid(): number | undefined {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
   } catch {
     return undefined;
-  }
-}
-
-/** '' if it cannot be read: a thread may have ended. */
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
   }
 }

@@ -8,6 +8,7 @@ import { errorText } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
 import type { NameLookup } from '../name-lookup.js';
+import { bodyWithin } from '../response-body.js';
 import { capped, jsonObject } from '../text.js';
 
 /** The time from the look-up of the name to the last byte. */
@@ -49,7 +50,7 @@ async function request(
     // Both end with the socket.
     const { localAddress, remoteAddress = '' } = response.socket;
     if (response.statusCode !== 200) return failed(`GET /server was answered with ${response.statusCode}`);
-    const server = jsonObject(await textOf(response));
+    const server = jsonObject((await bodyWithin(response, ANSWER_MAX_BYTES)).toString());
     const software = server?.['api_sw'];
     if (typeof software !== 'string') return failed('GET /server was not answered as a node does it');
     const version = server?.['api_version'];
@@ -90,18 +91,6 @@ function responseOf(
       .on('error', reject)
       .end();
   });
-}
-
-/** '' if it is too long or was cut off. */
-async function textOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > ANSWER_MAX_BYTES) return '';
-    chunks.push(chunk);
-  }
-  return response.complete ? Buffer.concat(chunks).toString('utf8') : '';
 }
 
 /** The error of a name with several addresses has no text of its own, but one for each address. */

@@ -9,6 +9,7 @@ import { request as secureRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type Clock, within } from '../../host/clock.js';
+import { bodyWithin } from '../response-body.js';
 import { COVER_MAX_BYTES, type ImageAnswer, imageOf } from './cover.js';
 import { isPublic } from './public-address.js';
 
@@ -56,7 +57,7 @@ async function fetchImage(
   const response = await responseOf(url, addresses, signal);
   try {
     const { statusCode = 0, headers } = response;
-    if (statusCode === 200) return imageOf(await bodyOf(response));
+    if (statusCode === 200) return imageOf(await bodyWithin(response, COVER_MAX_BYTES));
     const isRedirect = [301, 302, 303, 307, 308].includes(statusCode) && headers.location !== undefined;
     if (!isRedirect || redirects === 0) return undefined;
     return await fetchImage(new URL(headers.location ?? '', url), web, signal, redirects - 1);
@@ -95,18 +96,6 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
       .on('error', reject)
       .end();
   });
-}
-
-/** Empty if it is too large or was cut off. */
-async function bodyOf(response: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > COVER_MAX_BYTES) return Buffer.alloc(0);
-  }
-  return response.complete ? Buffer.concat(chunks) : Buffer.alloc(0);
 }
 
 function ownNetworks(): readonly string[] {

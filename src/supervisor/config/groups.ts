@@ -5,8 +5,8 @@ import type { Entry } from './findings.js';
 import {
   byName,
   checkedText,
+  differentTexts,
   label,
-  listOf,
   readFields,
   reportExpected,
   type ValueReader,
@@ -16,23 +16,13 @@ import { outputName } from './texts.js';
 const GROUPS_MAX = 8;
 const GROUP_NAME = /^[a-z0-9_-]{1,32}$/;
 
-const anyOutput = checkedText('the name of an output', outputName);
+const outputNames = differentTexts(checkedText('the name of an output', outputName));
 
 /** The names of a group's outputs, each once. */
 const outputs: ValueReader<readonly string[]> = (entry, reading) => {
-  const { findings } = reading;
-  const lines = new Map<string, number>();
-  const newOutput: ValueReader<string> = (item, context) => {
-    const name = anyOutput(item, context);
-    if (name === undefined) return undefined;
-    const first = lines.get(name);
-    if (first === undefined) lines.set(name, item.at.line);
-    else findings.problem(item.at, item.key, `${name} is listed twice, first on line ${first}`);
-    return name;
-  };
   if (Array.isArray(entry.content) && entry.content.length === 0)
-    findings.problem(entry.at, entry.key, 'must not be an empty list');
-  return listOf(newOutput)(entry, reading);
+    reading.findings.problem(entry.at, entry.key, 'must not be an empty list');
+  return outputNames(entry, reading);
 };
 
 const group: ValueReader<GroupChoice> = (entry, reading) => {

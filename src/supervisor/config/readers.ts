@@ -114,8 +114,8 @@ export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   };
 }
 
-/** A list of different texts, at most `max`. */
-export function setOf(max: number, item: ValueReader<string>): ValueReader<readonly string[]> {
+/** A list of different texts. */
+export function differentTexts(item: ValueReader<string>): ValueReader<readonly string[]> {
   return (list, reading) => {
     const lines = new Map<string, number>();
     const newItem: ValueReader<string> = (entry, context) => {
@@ -126,7 +126,15 @@ export function setOf(max: number, item: ValueReader<string>): ValueReader<reado
       else context.findings.problem(entry.at, entry.key, `${text} is listed twice, first on line ${first}`);
       return text;
     };
-    const items = listOf(newItem)(list, reading);
+    return listOf(newItem)(list, reading);
+  };
+}
+
+/** A list of different texts, at most `max`. */
+export function setOf(max: number, item: ValueReader<string>): ValueReader<readonly string[]> {
+  const readItems = differentTexts(item);
+  return (list, reading) => {
+    const items = readItems(list, reading);
     if (items !== undefined && items.length > max)
       reading.findings.problem(list.at, list.key, `has ${items.length} items, at most ${max} are allowed`);
     return items;
