@@ -29,7 +29,7 @@ interface ConnectionContext {
   readonly timing: CommandTiming & { readonly switchMs: number };
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
-  /** Called after each publication of more than streams; the first is of everything. */
+  /** Called after each publication that is of more than streams and the state of outputs; the first is of all. */
   readonly onPublished: (changed: Pick<ChangedRecords, 'sinksCameOrWent' | 'sources'>) => void;
   readonly onClosed: (reason: ClosedReason) => void;
 }
@@ -189,7 +189,8 @@ export class SoundConnection implements Performer {
     this.#limits?.keep();
     if (this.meters.isWatched) this.meters.follow();
     if (changed === undefined) return;
-    const { server, cards, sources, sinksCameOrWent } = changed;
-    if (server || sources || cards.length > 0) this.#context.onPublished({ sinksCameOrWent, sources });
+    const { cards, sources, sinksCameOrWent } = changed;
+    if (sinksCameOrWent || sources || cards.length > 0)
+      this.#context.onPublished({ sinksCameOrWent, sources });
   };
 }

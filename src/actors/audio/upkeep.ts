@@ -1,4 +1,4 @@
-// Tells the parts that act by themselves on one connection that something but streams has changed: start
+// Tells the parts that act by themselves on one connection that cards, outputs or inputs have changed: start
 // volumes, groups, inputs that are heard, and the look for a sound card. It joins what they want /health to
 // say.
 
@@ -56,7 +56,7 @@ export class Upkeep {
     this.#startVolumes = new StartVolumes({ ...context, wishes: settings, log: this.#log });
   }
 
-  /** To be called after each publication. Both are true for the first one, too. */
+  /** See `ConnectionContext.onPublished`. Both are true for the first publication, too. */
   follow(outputsCameOrWent: boolean, inputsChanged: boolean): void {
     const { state } = this.#context;
     this.#noCard.update(hasNoSoundCard(state));
