@@ -6,6 +6,7 @@ import type { Fault } from '../../protocol/actor/faults.js';
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 import { channelsOf, loudestOf, partsOf, rawOf } from '../../protocol/pulse/volume.js';
 import { type Device, NOUNS, planDefault, planPort } from './device-settings.js';
+import type { KnownRecord } from './known-records.js';
 import { hasVolume, howPlayed, passthroughOn } from './passthrough.js';
 import type { ReadRequest } from './refetch.js';
 import {
@@ -19,7 +20,7 @@ import {
   setPlan,
   volumeAfter,
 } from './setting-plan.js';
-import type { KnownRecord, SoundState } from './state.js';
+import type { SoundState } from './state.js';
 
 /** What has a volume and a mute. */
 type CommandTarget = Device | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
@@ -148,7 +149,7 @@ function planBalance(state: SoundState, device: Device, desired: number): Settin
 }
 
 function planProfile(state: SoundState, ref: string, desired: string): SettingPlan {
-  const card = state.findCard(ref);
+  const card = state.cards.find(ref);
   if (card === undefined) return notFound('card', ref);
   const { index, profiles } = card;
   const basis: ReadRequest = { of: 'card', index };

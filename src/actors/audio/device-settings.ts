@@ -2,10 +2,11 @@
 // default. Pure.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
+import type { KnownRecord } from './known-records.js';
 import type { ReadRequest } from './refetch.js';
 import { faultOf, type SettingPlan, setPlan } from './setting-plan.js';
 import type { KnownSource } from './sources.js';
-import type { KnownRecord, SoundState } from './state.js';
+import type { SoundState } from './state.js';
 
 /** A sink or source. */
 export type Device =

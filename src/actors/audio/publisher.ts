@@ -111,13 +111,13 @@ export class SoundPublisher {
   #updateAround(state: SoundState, server: ServerInfo, changed: Readonly<ChangedRecords>): void {
     for (const id of changed.sinks)
       this.#dropUnlessCalled('audio.outputs', id, state.sinks.get(id)?.info.name);
-    for (const id of changed.cards) this.#dropUnlessCalled('audio.cards', id, state.nameOfCard(id));
+    for (const id of changed.cards) this.#dropUnlessCalled('audio.cards', id, state.cards.nameOf(id));
     const defaultSink = state.defaultSink();
     if (changed.server)
       this.#putServer(JSON.stringify(state.kind), JSON.stringify(audioServerRecord(server, defaultSink)));
     for (const id of changed.cards) {
       const info = state.cards.get(id);
-      const name = state.nameOfCard(id);
+      const name = state.cards.nameOf(id);
       if (info !== undefined && name !== undefined)
         this.#put('audio.cards', id, name, cardRecord(info, name));
     }
@@ -128,7 +128,7 @@ export class SoundPublisher {
       const around = {
         label: this.#labels.of(id),
         isDefault: id === defaultSink?.info.index,
-        card: state.nameOfCard(card),
+        card: state.cards.nameOf(card),
         wish: wishFor(this.#wishes, name),
         volumeLimit: state.limits.of(sink.info),
       };
@@ -145,7 +145,7 @@ export class SoundPublisher {
     for (const source of sources.all) {
       const { index, name, card } = source.info;
       const listen = outputsOf(state, name);
-      const around = { isDefault: name === defaultSource, card: state.nameOfCard(card), listen };
+      const around = { isDefault: name === defaultSource, card: state.cards.nameOf(card), listen };
       this.#put('audio.inputs', index, name, inputRecord(source, around, this.#clientProps));
     }
     this.#logLeftOut(sources.leftOut);

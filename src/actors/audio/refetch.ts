@@ -59,14 +59,14 @@ export const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [Readonl
     command: 'GET_SINK_INPUT_INFO_LIST',
     put: (state, list, past) => state.replaceInputs(list, past),
   },
-  card: { command: 'GET_CARD_INFO_LIST', put: (state, list, past) => state.replaceCards(list, past) },
+  card: { command: 'GET_CARD_INFO_LIST', put: (state, list, past) => state.cards.replace(list, past) },
   source: { command: 'GET_SOURCE_INFO_LIST', put: ({ sources }, list, past) => sources.replace(list, past) },
 };
 
 export const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
   sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
   'sink-input': { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
-  card: { command: 'GET_CARD_INFO', put: (state, info) => state.putCard(info) },
+  card: { command: 'GET_CARD_INFO', put: (state, info) => state.cards.put(info) },
   source: { command: 'GET_SOURCE_INFO', put: ({ sources }, info) => sources.put(info) },
 };
 

@@ -3,6 +3,7 @@
 
 import type { SourceInfo } from '../../protocol/pulse/records.js';
 import { type Balance, rememberBalance } from '../../protocol/pulse/volume.js';
+import { byId, type KnownRecord, keepOnly } from './known-records.js';
 
 /** Inputs that are known; others are left out until one of these goes. */
 export const SOURCES_MAX_RECORDS = 16;
@@ -10,11 +11,7 @@ export const SOURCES_MAX_RECORDS = 16;
 /** `SourceInfo.state` of a source that is awake: running or idle. */
 const AWAKE: readonly (number | undefined)[] = [0, 1];
 
-/** An input together with its balance, which a reading of silent channels would lose. */
-export interface KnownSource {
-  readonly info: SourceInfo;
-  readonly balance: Balance | undefined;
-}
+export type KnownSource = KnownRecord<SourceInfo>;
 
 export class Sources {
   readonly #known = new Map<number, KnownSource>();
@@ -70,17 +67,14 @@ export class Sources {
    * Replaces all inputs by a list, except those in `past`, which were removed after the list was made.
    */
   replace(list: readonly SourceInfo[], past: ReadonlySet<number>): void {
-    const live = list.filter(({ index }) => !past.has(index));
-    const indices = new Set(live.map(({ index }) => index));
-    for (const index of [...this.#known.keys()]) if (!indices.has(index)) this.remove(index);
+    const live = keepOnly(list, past, this.#known, (index) => this.remove(index));
     this.#leftOut.clear();
     for (const info of live) this.put(info);
   }
 
   /** By id, else by exact name. */
   find(ref: string): KnownSource | undefined {
-    const byId = /^(?:0|[1-9]\d{0,9})$/.test(ref) ? this.#known.get(Number(ref)) : undefined;
-    return byId ?? this.all.find(({ info }) => info.name === ref);
+    return byId(this.#known, ref) ?? this.all.find(({ info }) => info.name === ref);
   }
 
   /** The index of a virtual source that has not been seen awake, and may be woken; undefined for others. */

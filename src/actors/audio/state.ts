@@ -1,13 +1,15 @@
-// The sound server as last read: its info, cards, sinks and sink inputs by index, and which published records
-// have changed. Pure: no socket, no clock. It outlives a connection if the server lives on, so that names and
+// The sound server as last read: its info, sinks and sink inputs by index, with its cards (cards.ts) and inputs
+// (sources.ts), and which published records have changed. Pure: no socket, no clock. It outlives a connection if the server lives on, so that names and
 // balances are kept.
 
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
-import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
+import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { type Balance, loudestOf, rememberBalance } from '../../protocol/pulse/volume.js';
+import { Cards } from './cards.js';
 import { add, ChangedRecords } from './changed-records.js';
 import { isStandIn, playsForGroup } from './group-names.js';
+import { byId, type KnownRecord, keepOnly } from './known-records.js';
 import { VolumeLimits } from './limits.js';
 import { isFilter } from './masters.js';
 import { ClientNames, preferredName } from './names.js';
@@ -18,12 +20,6 @@ import { NO_WISHES, type OutputWishes } from './wishes.js';
 /** Named as the events name them. */
 export type RecordKind = 'sink' | 'sink-input' | 'card' | 'source';
 
-/** A record together with its balance, which a reading of silent channels would lose. */
-export interface KnownRecord<R> {
-  readonly info: R;
-  readonly balance: Balance | undefined;
-}
-
 /** A stream with the name that clients know it by. */
 export interface KnownInput extends KnownRecord<SinkInputInfo> {
   readonly name: string;
@@ -32,19 +28,13 @@ export interface KnownInput extends KnownRecord<SinkInputInfo> {
 /** `SinkInfo.state` of a sink that is awake: running or idle. Other sinks sleep or are being created. */
 const AWAKE: readonly (number | undefined)[] = [0, 1];
 
-/** An id as clients write it: decimal, without leading zeros. */
-function byId<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {
-  return /^(?:0|[1-9]\d{0,9})$/.test(ref) ? records.get(Number(ref)) : undefined;
-}
-
 export class SoundState {
   #serverInfo: ServerInfo | undefined;
   readonly #sinks = new Map<number, KnownRecord<SinkInfo>>();
   readonly #inputs = new Map<number, KnownInput>();
-  readonly #cards = new Map<number, CardInfo>();
   readonly sinks: ReadonlyMap<number, KnownRecord<SinkInfo>> = this.#sinks;
   readonly inputs: ReadonlyMap<number, KnownInput> = this.#inputs;
-  readonly cards: ReadonlyMap<number, CardInfo> = this.#cards;
+  readonly cards = new Cards((card) => this.#cardChanged(card));
   readonly sources = new Sources(() => {
     this.#changed.sources = true;
   });
@@ -80,7 +70,7 @@ export class SoundState {
     this.#serverInfo = undefined;
     this.#sinks.clear();
     this.#inputs.clear();
-    this.#cards.clear();
+    this.cards.clear();
     this.sources.clear();
     this.#requested.clear();
     this.#awake.clear();
@@ -145,9 +135,8 @@ export class SoundState {
       if (this.#inputs.get(index)?.info.client === undefined) this.#changed.sources = true;
       if (this.#inputs.delete(index)) add(this.#changed.inputs, index);
     } else if (of === 'source') this.sources.remove(index);
-    else if (of === 'card') {
-      if (this.#cards.delete(index)) this.#cardChanged(index);
-    } else if (this.#sinks.delete(index)) {
+    else if (of === 'card') this.cards.remove(index);
+    else if (this.#sinks.delete(index)) {
       this.#awake.delete(index);
       this.#requested.delete(index);
       add(this.#changed.sinks, index);
@@ -162,7 +151,8 @@ export class SoundState {
    * Replaces all sinks by a list, except the records in `past`, which were removed after the list was made.
    */
   replaceSinks(list: readonly SinkInfo[], past: ReadonlySet<number>): void {
-    for (const info of this.#keepOnly('sink', this.#sinks, list, past)) this.putSink(info);
+    const live = keepOnly(list, past, this.#sinks, (index) => this.remove('sink', index));
+    for (const info of live) this.putSink(info);
   }
 
   /**
@@ -170,32 +160,12 @@ export class SoundState {
    * without a number.
    */
   replaceInputs(list: readonly SinkInputInfo[], past: ReadonlySet<number>): void {
-    const live = this.#keepOnly('sink-input', this.#inputs, list, past).sort((a, b) => a.index - b.index);
+    const live = keepOnly(list, past, this.#inputs, (index) => this.remove('sink-input', index));
+    live.sort((a, b) => a.index - b.index);
     // All names that streams no longer use are freed before any stream gets a new one. So a freed name goes
     // to the first stream of the list that has it.
     for (const { index, name, props } of live) this.#names.vacate(index, preferredName(name, props));
     for (const info of live) this.putInput(info);
-  }
-
-  putCard(info: CardInfo): void {
-    if (!this.#cards.has(info.index) && this.#cards.size >= RECORDS_MAX) return;
-    this.#cards.set(info.index, info);
-    this.#cardChanged(info.index);
-  }
-
-  replaceCards(list: readonly CardInfo[], past: ReadonlySet<number>): void {
-    for (const info of this.#keepOnly('card', this.#cards, list, past)) this.putCard(info);
-  }
-
-  nameOfCard(index: number | undefined): string | undefined {
-    const card = index === undefined ? undefined : this.#cards.get(index);
-    return card && (card.name ?? `card_${card.index}`);
-  }
-
-  /** By id, else by exact name. */
-  findCard(ref: string): CardInfo | undefined {
-    const named = ({ index }: CardInfo): boolean => this.nameOfCard(index) === ref;
-    return byId(this.#cards, ref) ?? [...this.#cards.values()].find(named);
   }
 
   /** To be called when the sink has been read after its volume was set. */
@@ -281,18 +251,5 @@ export class SoundState {
     for (const { info } of this.#inputs.values())
       if (info.sink === sink || (module !== undefined && info.ownerModule === module))
         add(this.#changed.inputs, info.index);
-  }
-
-  /** Removes what is known and not in the list; returns the list without the records in `past`. */
-  #keepOnly<R extends { readonly index: number }>(
-    of: RecordKind,
-    known: ReadonlyMap<number, unknown>,
-    list: readonly R[],
-    past: ReadonlySet<number>,
-  ): R[] {
-    const live = list.filter((info) => !past.has(info.index));
-    const indices = new Set(live.map((info) => info.index));
-    for (const index of [...known.keys()]) if (!indices.has(index)) this.remove(of, index);
-    return live;
   }
 }

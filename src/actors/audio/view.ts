@@ -14,11 +14,11 @@ import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protoc
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { withoutPrototype } from '../text.js';
 import { isGroup } from './group-names.js';
+import type { KnownRecord } from './known-records.js';
 import { inputOf } from './listen-names.js';
 import type { Props } from './names.js';
 import { hasVolume } from './passthrough.js';
 import { kindOfServer, PIPEWIRE } from './server-kind.js';
-import type { KnownRecord } from './state.js';
 import type { OutputWish } from './wishes.js';
 
 /**
