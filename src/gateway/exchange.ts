@@ -1,8 +1,8 @@
-// One request and its response: with response-stream.ts, for an event stream, the only file that uses
-// uWebSockets.js' request and response objects. They follow its rules (the request is invalid when the handler
-// returns, a response must not be used after an abort, writes outside the handler are corked), so that no
-// other file has to. It decides nothing. How uWebSockets.js behaves is in docs/development/what-we-learnt.md,
-// "uWebSockets.js".
+// One request and its response: with response-stream.ts (an event stream) the only file that uses
+// uWebSockets.js' request and response objects. They follow its rules (the request is invalid when the
+// handler returns, a response must not be used after an abort, writes outside the handler are corked), so
+// that no other file has to. It decides nothing. How uWebSockets.js behaves is in
+// docs/development/what-we-learnt.md, "uWebSockets.js".
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../host/clock.js';

@@ -22,7 +22,7 @@ interface StreamedResponse {
   onWritable(handler: () => boolean): unknown;
 }
 
-/** What an exchange does for its stream. */
+/** The parts of an exchange that its stream needs. */
 export interface StreamedExchange {
   /** Writes the head. */
   begin(): void;

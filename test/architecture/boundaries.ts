@@ -63,10 +63,12 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: [],
     builtins: 'child_process dns net',
   },
+  // The body of an answer to a request of ours.
+  { of: 'src/actors/response-body.ts', may: [], builtins: 'http' },
   // Covers on the web: the one actor that speaks HTTP to strangers, and only through these.
   {
     of: 'src/actors/players/web-cover.ts',
-    may: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/players/'],
+    may: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/response-body.ts', 'src/actors/players/'],
     builtins: 'dns/promises http https net os',
   },
   // Nodes that the configuration names are asked whether they are there.
@@ -92,7 +94,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   // It may import only types of the daemon, because it runs in browsers.
   { of: 'src/client/', may: [], mayTypes: ['src/protocol/actor/'], builtins: '' },
   { of: 'src/page/', may: ['src/client/'], builtins: '' },
-  { of: 'src/gateway/', may: SHARED, builtins: 'fs net os crypto path' },
+  { of: 'src/gateway/', may: [...SHARED, 'src/host/text-if-there.ts'], builtins: 'fs net os crypto path' },
   { of: 'src/supervisor/', may: SHARED, builtins: 'buffer fs net os path tty url worker_threads' },
   // The program that talks to the sound server is a thread but not an actor: `tonearm bench` starts it by its
   // file.

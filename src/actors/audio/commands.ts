@@ -22,7 +22,7 @@ import {
 } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
-/** What has a volume and a mute. */
+/** Outputs, inputs and streams have a volume and a mute. */
 type CommandTarget = Device | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
 type DeviceCommand = Exclude<

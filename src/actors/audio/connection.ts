@@ -29,7 +29,7 @@ interface ConnectionContext {
   readonly timing: CommandTiming & { readonly switchMs: number };
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
-  /** Called after each publication that is of more than streams and the state of outputs; the first is of all. */
+  /** Called when cards, outputs or inputs have come or gone, or an input has changed; and at first. */
   readonly onPublished: (changed: Pick<ChangedRecords, 'sinksCameOrWent' | 'sources'>) => void;
   readonly onClosed: (reason: ClosedReason) => void;
 }

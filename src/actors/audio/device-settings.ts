@@ -13,7 +13,7 @@ export type Device =
   | { readonly kind: 'sink'; readonly record: KnownRecord<SinkInfo> }
   | { readonly kind: 'source'; readonly record: KnownSource };
 
-/** What people call each kind. */
+/** The name of each kind for people. */
 export const NOUNS = { sink: 'output', source: 'input' } as const;
 
 /** The requests, and a device at the beginning of a sentence. */

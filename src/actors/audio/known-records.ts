@@ -1,5 +1,5 @@
-// What sinks, sources, streams and cards have alike as known records: a reference finds one, and a list that
-// the server has sent replaces all. Pure.
+// Finds the sink, source, stream or card that a reference means, and replaces all records of a kind by the
+// list that the server has sent. Pure.
 
 import type { Balance } from '../../protocol/pulse/volume.js';
 
@@ -17,8 +17,8 @@ export function byId<R>(records: ReadonlyMap<number, R>, ref: string): R | undef
 }
 
 /**
- * Removes what is known and not in the list. Returns the list without the records in `past`, which were removed
- * after it was made.
+ * Removes the known records that are not in the list. Returns the list without the records in `past`, which
+ * were removed after it was made.
  */
 export function keepOnly<R extends { readonly index: number }>(
   list: readonly R[],

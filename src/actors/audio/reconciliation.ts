@@ -1,11 +1,13 @@
-// Reads everything again once in a while, because events may be lost; and decides when a connection that names
-// no default output is given up for another one.
+// Reads everything again once in a while, because events may be lost. It also decides when a connection that
+// names no default output is replaced by another one.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundConnection } from './connection.js';
 import type { SoundState } from './state.js';
 
-/** The connection to a server that never names a default output is replaced once in so many rounds at least. */
+/**
+ * The connection to a server that never names a default output is replaced once in that many rounds at least.
+ */
 const PATIENCE_MAX_ROUNDS = 64;
 
 /** For all connections, one after the other. */

@@ -1,5 +1,5 @@
-// Loads modules into the sound server, and unloads those that we have loaded. It decides of none whether it is
-// to be there (group-modules.ts, listen-modules.ts).
+// Loads modules into the sound server, and unloads those that we have loaded. Which of them are to be there
+// is decided elsewhere (group-modules.ts, listen-modules.ts).
 
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';

@@ -1,6 +1,6 @@
-// The sound server as last read: its info, sinks and sink inputs by index, with its cards (cards.ts) and inputs
-// (sources.ts), and which published records have changed. Pure: no socket, no clock. It outlives a connection if the server lives on, so that names and
-// balances are kept.
+// The sound server as last read: its info, sinks and sink inputs by index, with its cards (cards.ts) and
+// inputs (sources.ts), and which published records have changed. Pure: no socket, no clock. It outlives a
+// connection if the server lives on, so that names and balances are kept.
 
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';

@@ -84,7 +84,7 @@ export class Bus<E extends Effect> {
   readonly #options: BusOptions;
   readonly #owner: BusOwner;
   #connection: BusConnection | undefined;
-  /** What is watched on this connection. */
+  /** The watched objects and names of this connection. */
   #watches = this.#newWatches();
   #attempt = 0;
   #timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-// What is watched on one connection to a bus: match rules, and who owns the names whose signals are passed on.
+// Keeps the match rules of one connection to a bus, and the owners of the names whose signals are passed on.
 // Anybody on the bus can send a signal like systemd's, but not forge its unique name.
 
 import { BUS_METHODS, BUS_NAME, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';

@@ -1,4 +1,4 @@
-// What Bluetooth is in Home Assistant: its switches, and each known device with its battery. Pure.
+// Bluetooth in Home Assistant: its switches, and each known device with its battery. Pure.
 
 import type { BluetoothRecord } from '../../protocol/actor/schemas.js';
 import {

@@ -1,5 +1,5 @@
-// The topic of Home Assistant's device message: whose it is, the message that the broker retains there, and the
-// one that is to be there. It publishes nothing. Pure.
+// The topic of Home Assistant's device message: its owner, the message that the broker retains there, and the
+// desired one. It publishes nothing. Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';

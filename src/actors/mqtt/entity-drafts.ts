@@ -1,4 +1,4 @@
-// What all entities of Home Assistant are made of: the draft of one, the expressions in it, and the kinds that
+// The parts of all entities of Home Assistant: the draft of one, the expressions in it, and the kinds that
 // several things of the node have: a choice, a volume, a switch, a button. Pure.
 
 import type { Branch } from './branch.js';

@@ -1,4 +1,4 @@
-// What the machine and the service are in Home Assistant: units, power, upgrades, the state of each backend, and
+// The machine and the service in Home Assistant: units, power, upgrades, the state of each backend, and
 // commands that were refused. Pure.
 
 import { BACKEND_STATES, type ChildName } from '../../protocol/actor/backends.js';

@@ -1,4 +1,4 @@
-// What the players are in Home Assistant: what each plays, its buttons, its cover, volume and shuffle. Pure.
+// The players in Home Assistant: the track of each, its buttons, its cover, volume and shuffle. Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';

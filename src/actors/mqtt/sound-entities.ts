@@ -1,4 +1,4 @@
-// What the node's sound is in Home Assistant: outputs, inputs, the default output, the sleep, profiles of cards.
+// The node's sound in Home Assistant: outputs, inputs, the default output, the sleep, profiles of cards.
 // Pure.
 
 import type {

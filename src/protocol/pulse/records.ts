@@ -48,7 +48,7 @@ export const PORT_INFO = {
   type: since(34, u32),
 };
 
-/** What sinks and sources begin with. */
+/** The first fields of sinks and sources. */
 const DEVICE_BEGINNING = {
   index: ownIndex,
   name: text,
@@ -61,7 +61,7 @@ const DEVICE_BEGINNING = {
   muted: bool,
 };
 
-/** What sinks and sources end with. */
+/** The last fields of sinks and sources. */
 const DEVICE_END = {
   latency: usec,
   driver: excerpt,
