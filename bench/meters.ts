@@ -226,7 +226,9 @@ async function measure(
   await daemon.stop();
   await sound.stop();
   return [
-    ...[alone, listening, silence].flat(),
+    ...alone,
+    ...listening,
+    ...silence,
     {
       what: `a volume's answer while one listens, ${kind}`,
       unit: 'ms',

@@ -151,9 +151,13 @@ function securityPolicy(house: readonly string[], ancestors: string): string {
   const nodes = ["'self'", ...house].join(' ');
   return [
     "default-src 'none'",
-    ...['script-src', 'style-src', 'manifest-src'].map((kind) => `${kind} 'self'`),
-    ...['img-src', 'connect-src'].map((kind) => `${kind} ${nodes}`),
-    ...['base-uri', 'form-action'].map((kind) => `${kind} 'none'`),
+    "script-src 'self'",
+    "style-src 'self'",
+    "manifest-src 'self'",
+    `img-src ${nodes}`,
+    `connect-src ${nodes}`,
+    "base-uri 'none'",
+    "form-action 'none'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
     `frame-ancestors ${ancestors}`,

@@ -26,7 +26,8 @@ export interface SourceFile {
   readonly comments: readonly Span[];
   readonly names: readonly Name[];
   /**
-   * Literals that are spread into a literal or a call, and tuples that are taken apart where they are made.
+   * Literals that are spread into a literal or a call, also through a method (`...[a, b].map(f)`), and tuples
+   * that are taken apart where they are made.
    */
   readonly squeezed: readonly Span[];
 }
@@ -62,7 +63,7 @@ export function sourceFile(path: string, text: string): SourceFile {
     Identifier: ({ name, start }) => names.push({ name, start }),
     PrivateIdentifier: ({ name, start }) => names.push({ name, start }),
     SpreadElement: (node) => {
-      if (isLiteral(node.argument)) squeezed.push(node);
+      if (isLiteral(node.argument) || isMadeOfLiteral(node.argument)) squeezed.push(node);
     },
     VariableDeclarator: (node) => {
       if (node.id.type === 'ArrayPattern' && isTuple(node.init)) squeezed.push(node);
@@ -91,10 +92,23 @@ export function sourceFile(path: string, text: string): SourceFile {
 interface Expression {
   readonly type: string;
   readonly elements?: readonly ({ readonly type: string } | null)[];
+  readonly callee?: Expression;
+  readonly object?: Expression;
 }
 
 const isLiteral = ({ type }: Expression): boolean =>
   type === 'ObjectExpression' || type === 'ArrayExpression';
+
+/**
+ * The result of a method of an array that is written out there, `[a, b].map(f)`. `[...a]` alone only makes an
+ * array of what is none.
+ */
+function isMadeOfLiteral({ type, callee }: Expression): boolean {
+  const object = callee?.object;
+  if (type !== 'CallExpression' || object === undefined) return false;
+  const isConversion = object.elements?.length === 1 && !isTuple(object);
+  return (object.type === 'ArrayExpression' && !isConversion) || isMadeOfLiteral(object);
+}
 
 /** An array that is written out; one that spreads another has parts whose number is unknown. */
 function isTuple(expression: Expression | null): boolean {

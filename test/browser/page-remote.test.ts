@@ -175,7 +175,10 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await openTab('Sound');
     const mute = page.getByRole('button', { name: 'Mute all' });
     const mutesAre = (muted: boolean): Promise<unknown> =>
-      commandsAre(...['0', '1'].map((ref) => ({ do: 'mute', target: { kind: 'output', ref }, muted })));
+      commandsAre(
+        { do: 'mute', target: { kind: 'output', ref: '0' }, muted },
+        { do: 'mute', target: { kind: 'output', ref: '1' }, muted },
+      );
     await mute.tap();
     await mutesAre(true);
     node.change(output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));

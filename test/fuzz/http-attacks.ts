@@ -95,34 +95,38 @@ function damaged(text: string, random: SeededRandom): string {
 }
 
 const LENGTH = HIDDEN.length;
+/** Two ways to read where the body ends: each is refused, and nothing behind it is read. */
+const UNCLEAR_FRAMINGS = [
+  ...'Content-Length: 0, 5 | Content-Length: +0 | Content-Length: -1 | Content-Length: 0x0'.split(' | '),
+  ...'Content-Length: 1e0 | Content-Length: 18446744073709551616 | Content-Length:'.split(' | '),
+  ...'Content-Length: 99999999999999999999 | Content-Length : 0 |  Content-Length: 0'.split(' | '),
+  ...'Transfer-Encoding: gzip, chunked | Transfer-Encoding: chunked, identity'.split(' | '),
+  ...'Transfer-Encoding: xchunked | Transfer-Encoding: identity | Transfer-Encoding : chunked'.split(' | '),
+  ...'Transfer-Encoding: "chunked" | Transfer-Encoding: chunked\u000b'.split(' | '),
+  'Content-Length: 0\r\nTransfer-Encoding: chunked',
+  'Transfer-Encoding: chunked\r\nContent-Length: 4',
+  `Content-Length: 0\r\nContent-Length: ${LENGTH}`,
+  `Content-Length: ${LENGTH}\r\nContent-Length: 0`,
+  'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
+  'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked',
+  'X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 0',
+];
+/**
+ * Sizes of chunks that are malformed. uWebSockets.js takes a size without a digit, or with a space before it,
+ * for the last chunk, so these two are missing here. It does no harm: no proxy passes such a size on, and a
+ * client that reaches the node directly can send the hidden request openly.
+ */
+const MALFORMED_SIZES = [
+  ...'0x0 -0 +0 00000000000000000000001 fffffffffffffffff g 1_0 10000000000000000'.split(' '),
+  '0;\n',
+];
 const HIDING: readonly string[] = [
   // A body that looks like a request.
   `Content-Length: ${LENGTH}\r\n\r\n${HIDDEN}`,
   `Transfer-Encoding: chunked\r\n\r\n${LENGTH.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
   `Transfer-Encoding: chunked\r\n\r\n${LENGTH.toString(16).toUpperCase()};x=y\r\n${HIDDEN}\r\n0\r\n\r\n`,
-  // Two ways to read where the body ends: refused, and nothing behind it is read.
-  ...[
-    ...'Content-Length: 0, 5 | Content-Length: +0 | Content-Length: -1 | Content-Length: 0x0'.split(' | '),
-    ...'Content-Length: 1e0 | Content-Length: 18446744073709551616 | Content-Length:'.split(' | '),
-    ...'Content-Length: 99999999999999999999 | Content-Length : 0 |  Content-Length: 0'.split(' | '),
-    ...'Transfer-Encoding: gzip, chunked | Transfer-Encoding: chunked, identity'.split(' | '),
-    ...'Transfer-Encoding: xchunked | Transfer-Encoding: identity | Transfer-Encoding : chunked'.split(' | '),
-    ...'Transfer-Encoding: "chunked" | Transfer-Encoding: chunked\u000b'.split(' | '),
-    'Content-Length: 0\r\nTransfer-Encoding: chunked',
-    'Transfer-Encoding: chunked\r\nContent-Length: 4',
-    `Content-Length: 0\r\nContent-Length: ${LENGTH}`,
-    `Content-Length: ${LENGTH}\r\nContent-Length: 0`,
-    'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
-    'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked',
-    'X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 0',
-  ].map((framing) => `${framing}\r\n\r\n0\r\n\r\n${HIDDEN}`),
-  // Sizes of chunks that are malformed. uWebSockets.js takes a size without a digit, or with a space before
-  // it, for the last chunk, so these two are missing here. It does no harm: no proxy passes such a size on,
-  // and a client that reaches the node directly can send the hidden request openly.
-  ...[
-    ...'0x0 -0 +0 00000000000000000000001 fffffffffffffffff g 1_0 10000000000000000'.split(' '),
-    '0;\n',
-  ].map((size) => `Transfer-Encoding: chunked\r\n\r\n${size}\r\n${HIDDEN}`),
+  ...UNCLEAR_FRAMINGS.map((framing) => `${framing}\r\n\r\n0\r\n\r\n${HIDDEN}`),
+  ...MALFORMED_SIZES.map((size) => `Transfer-Encoding: chunked\r\n\r\n${size}\r\n${HIDDEN}`),
 ];
 
 /** A request within another one. What is changed about it leaves its framing alone. */

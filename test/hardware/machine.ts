@@ -150,7 +150,7 @@ const TOGETHER = ['setpriv', '--pdeathsig', 'KILL'] as const;
 const KERNEL = [
   'root=/dev/vda rw console=ttyS0 quiet mitigations=off tsc=reliable panic=-1 systemd.show_status=off',
   'module_blacklist=ata_piix,cfg80211,evdev,floppy,i2c_piix4,pcspkr,psmouse',
-  ...['ldconfig', 'e2scrub_reap', 'systemd-pstore'].map((unit) => `systemd.mask=${unit}.service`),
+  'systemd.mask=ldconfig.service systemd.mask=e2scrub_reap.service systemd.mask=systemd-pstore.service',
 ].join(' ');
 
 /**

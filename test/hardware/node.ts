@@ -136,7 +136,8 @@ export class EmulatedNode {
       const inputs = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
       const [first, ...others] = listed.trimEnd().split('\n');
       const theirs = others.map((line) => line.split('\t').slice(0, 2).join(' '));
-      assert.deepEqual([first, ...theirs.sort()], [server.default_sink, ...[...sinks, ...inputs].sort()]);
+      const ours = [...sinks, ...inputs];
+      assert.deepEqual([first, ...theirs.sort()], [server.default_sink, ...ours.sort()]);
       return true;
     };
     await until('stream, routes and sound server agree', doAgree, SLOW_MS);

@@ -47,8 +47,9 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<E
     return isSelected && !excluded.includes(type);
   });
   const lastEventId = resumeFrom(parameters, lastEventIdHeader);
+  const named = [...(types ?? []), ...excluded];
   const unknown = [
-    ...[...(types ?? []), ...excluded].filter((name) => !Object.hasOwn(EVENTS, name)),
+    ...named.filter((name) => !Object.hasOwn(EVENTS, name)),
     ...(backends ?? []).filter((name) => !BACKEND_NAMES.includes(name)),
   ];
   const parsed = { filter, keepaliveMs, snapshot, unknown };

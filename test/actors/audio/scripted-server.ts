@@ -55,7 +55,10 @@ const SERVER = { packageName: 'pulseaudio', cookie: 1, defaultSink: 'living' };
 function serverFields(fields: Partial<typeof SERVER> = {}): wire.Bytes {
   const { packageName, cookie, defaultSink } = { ...SERVER, ...fields };
   return [
-    ...[packageName, '16.1', 'pi', 'node'].map(wire.text),
+    wire.text(packageName),
+    wire.text('16.1'),
+    wire.text('pi'),
+    wire.text('node'),
     wire.spec(3, 2, 44_100),
     wire.text(defaultSink),
     wire.text('mic'),
@@ -112,7 +115,10 @@ const inputFields = (index: number, name: string, fields: InputFields = {}): wir
 /** The answer to a capture: stream 0 unless given. */
 const captureFields = (stream = 0): wire.Bytes =>
   [
-    ...[stream, 1, 0x400000, 4].map(wire.u32),
+    wire.u32(stream),
+    wire.u32(1),
+    wire.u32(0x400000),
+    wire.u32(4),
     wire.spec(3, 1, 25),
     wire.map(0),
     wire.u32(0),

@@ -120,7 +120,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await spy.publish(`${node.topic}/audio/clients/talk/set`, { output: 'kitchen' });
     await until('all commands have come', () => node.commands.length === 6);
     assert.deepEqual(node.commands, [
-      ...['57', '58', '9'].map((id) => [`setOutputVolume ${id}`, { volume: 0.2 }]),
+      ['setOutputVolume 57', { volume: 0.2 }],
+      ['setOutputVolume 58', { volume: 0.2 }],
+      ['setOutputVolume 9', { volume: 0.2 }],
       ['setDefaultOutput 58', undefined],
       ['moveClient song', { output: '57' }],
       ['moveClient talk', { output: 'kitchen' }],

@@ -29,16 +29,17 @@ test('the device message is the one that a real Home Assistant accepted', () => 
 /** The shown length ends in the middle of the last character, between its two code units. */
 const CUT = `${'x'.repeat(99)}🎵`;
 
+const DESCRIPTIONS = [CUT, '\ud83c', ''];
+const NAMES = ['a/b', 'a+b', 'a b', 'a.b', '🎵', 'x'.repeat(4096)];
+
 const EVERYTHING: readonly Change[] = [
   ...WHOLE_NODE,
   health('players', 'up'),
   put('players', PLAYER.bus_name, { ...PLAYER, identity: CUT }),
-  ...[CUT, '\ud83c', ''].map((description, i) =>
+  ...DESCRIPTIONS.map((description, i) =>
     put('audio.outputs', `${20 + i}`, output(20 + i, `named-${i}`, { description })),
   ),
-  ...['a/b', 'a+b', 'a b', 'a.b', '🎵', 'x'.repeat(4096)].map((name, i) =>
-    put('audio.outputs', `${10 + i}`, output(10 + i, name)),
-  ),
+  ...NAMES.map((name, i) => put('audio.outputs', `${10 + i}`, output(10 + i, name))),
   put('audio.cards', '3', CARD),
   put('systemd.services', 'user/player@kitchen.service', service('user', 'player@kitchen.service')),
   put('systemd.services', 'system/mpd.service', service('system', 'mpd.service')),

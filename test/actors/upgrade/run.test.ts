@@ -110,8 +110,9 @@ const GOES = 'running systemd';
 const WELL = 'idle systemd';
 const BAD = 'failed systemd';
 
+const ENDED = [idle, failed];
 check('the table of runs', [
-  ...[idle, failed].flatMap((from): Row[] => [
+  ...ENDED.flatMap((from): Row[] => [
     [`${from.state}: the trigger succeeds`, from, 'accepted', GOES],
     [`${from.state}: the unit starts by other hands`, from, 'activating A', GOES],
     [`${from.state}: a begin line`, from, 'begin', 'running socket'],
@@ -185,6 +186,8 @@ const START = 'inactive A job1; activating A job1';
 const SERVICE = 'accepted; active A running job1; job1 done';
 const REMAINS = 'read active A exited; active A exited job1';
 const RELOAD = 'job1 done; active A running job2; job2 failed; active A running; inactive A';
+/** The states of a unit between two others. */
+const PASSING = ['deactivating', 'reloading'];
 
 check('signals and replies of systemd come in any order', [
   ['the reply comes last, the run is over', idle, `${START}; failed A job1 bad; job1 failed; accepted`, BAD],
@@ -202,7 +205,7 @@ check('signals and replies of systemd come in any order', [
   ['restarted by other hands', running, 'inactive B job1; activating B job1', GOES],
   ['restarted by other hands, and over at once', running, 'inactive B', BAD],
   ['a stop of what remained is no run', remained, 'deactivating A', 'same'],
-  ...['deactivating', 'reloading'].flatMap((state): Row[] => [
+  ...PASSING.flatMap((state): Row[] => [
     [`${state}: what remained before is no run`, idle, `${REMAINS}; ${state} A job1; ${state} A`, 'same'],
     [`${state}: met as the daemon comes is no run`, idle, `read ${state} A; ${state} A`, 'same'],
   ]),

@@ -140,5 +140,5 @@ export function ofServices(soundUnits: readonly string[]): readonly Fault[] {
     }),
   );
   const locked = soundUnits.includes(SESSION_MANAGER) ? [LOCKED] : [];
-  return [...[...sound, ...ROWS].flatMap(faultsOf), ...locked];
+  return [...sound.flatMap(faultsOf), ...ROWS.flatMap(faultsOf), ...locked];
 }

@@ -22,7 +22,8 @@ const UNREAD = [
   '*_win32_*.node',
   // The check of the page reads the libraries of the compiler beside it.
   './node_modules/@typescript/*/lib/tsc',
-  ...['@biomejs/*', 'playwright-core'].map((name) => `./node_modules/${name}/*`),
+  './node_modules/@biomejs/*/*',
+  './node_modules/playwright-core/*',
 ];
 /** Everything on the node that has the name, but for logs, dpkg's own memory and the packages themselves. */
 export const LEFT =

@@ -34,7 +34,8 @@ export function framed(
   payload: Bytes,
   { length = payload.length, channel = 0xffffffff, offset = 0, flags = 0 } = {},
 ): Uint8Array {
-  return Uint8Array.from([...[length, channel, offset, 0, flags].flatMap(word), ...payload]);
+  const header = [length, channel, offset, 0, flags];
+  return Uint8Array.from([...header.flatMap(word), ...payload]);
 }
 
 const NONE = 0xffffffff;

@@ -13,7 +13,10 @@ type Bytes = readonly number[];
 
 const server = (defaultSink: string | null, ...positions: readonly number[]): number[] =>
   [
-    ...['p', '1', 'u', 'h'].map(wire.text),
+    wire.text('p'),
+    wire.text('1'),
+    wire.text('u'),
+    wire.text('h'),
     wire.spec(3, positions.length, 44100),
     wire.text(defaultSink),
     wire.text(null),
@@ -90,10 +93,11 @@ for (const [what, entries, expected] of PROPS) {
   });
 }
 
+const LONG_CHARACTERS = ['é', '☕', '🎵'];
 const CUTS: readonly (readonly [what: string, value: string, expected: string])[] = [
   ['one byte too many', 'x'.repeat(KEPT + 1), 'x'.repeat(KEPT)],
   ['none too many', 'x'.repeat(KEPT), 'x'.repeat(KEPT)],
-  ...['é', '☕', '🎵'].flatMap((character) =>
+  ...LONG_CHARACTERS.flatMap((character) =>
     [0, 1, 2, 3].map((shift): [string, string, string] => {
       const size = utf8(character).length;
       const value = 'x'.repeat(shift) + character.repeat(KEPT);

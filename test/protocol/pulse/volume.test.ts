@@ -27,6 +27,8 @@ test('a single figure stands for the loudest channel, above 100 % too', () => {
 const FULL = 0x10000;
 const HALF = 0x8000;
 const STEREO = [1, 2];
+/** Channels on the left; the next number is the same on the right. */
+const LEFT = [5, 8, 10, 45, 48];
 const BALANCE: readonly (readonly [volume: readonly number[], map: readonly number[], balance: number])[] = [
   [[FULL, FULL], STEREO, 0],
   [[FULL, HALF], STEREO, -0.5],
@@ -36,7 +38,7 @@ const BALANCE: readonly (readonly [volume: readonly number[], map: readonly numb
   [[FULL, 5], [1, 3], 0],
   [[FULL, HALF, 1, 1, FULL, HALF], [1, 2, 3, 7, 5, 6], -0.5],
   [[FULL, 43691], STEREO, -0.33],
-  ...[5, 8, 10, 45, 48].map((left) => [[FULL, HALF], [left, left + 1], -0.5] as const),
+  ...LEFT.map((left) => [[FULL, HALF], [left, left + 1], -0.5] as const),
   [[FULL, FULL, FULL], [1, 5, 2], 0],
   [[FULL, HALF], [2], 0],
 ];

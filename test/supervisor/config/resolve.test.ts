@@ -180,9 +180,9 @@ for (const [yaml, key, near] of NEAREST) {
 warnings(
   'warnings come in the order of the files',
   ['x1: 1\nx2: 1', 'x0: 1'],
-  ...['a:1:1: x1', 'a:2:1: x2', 'b:1:1: x0'].map(
-    (key) => `${key}: unknown key; the nearest known key is api`,
-  ),
+  'a:1:1: x1: unknown key; the nearest known key is api',
+  'a:2:1: x2: unknown key; the nearest known key is api',
+  'b:1:1: x0: unknown key; the nearest known key is api',
 );
 
 // Rules between keys.

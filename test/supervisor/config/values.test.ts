@@ -106,10 +106,11 @@ refused('bind', '10.0', `must be ${TARGET}, not 10`);
 refused('bind', '{a: 1}', `must be ${TARGET}, not a map`);
 problems('bind:\n  - lo\n  - [lo]', `3:5: bind[1]: must be ${TARGET}, not a list`);
 const NO_INTERFACE = 'an interface name has only letters, digits and . _ -, and does not begin with . or -';
+for (const name of ['a/b', 'a b', 'lo;reboot', '*', '-x', '.x', 'ü0'])
+  refused('bind', `"${name}"`, `"${name}" is not ${TARGET}: ${NO_INTERFACE}`);
 for (const [name, why] of [
   ['', 'an interface name has 1 to 15 bytes'],
   ['interface-name-1', 'an interface name has 1 to 15 bytes'],
-  ...['a/b', 'a b', 'lo;reboot', '*', '-x', '.x', 'ü0'].map((name) => [name, NO_INTERFACE] as const),
   ['..', 'it is not a whole IPv4 address'],
   ['256.1.1.1', 'it is not a whole IPv4 address'],
   ['10.0.0.7:80', 'it is not an IPv6 address (write it without brackets and port)'],
