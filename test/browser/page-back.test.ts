@@ -16,7 +16,7 @@ const WATCH = `
 `;
 
 describe('a page that WebKit brings back', { skip: lacksWebKit() }, () => {
-  test('is live at once, and says nothing of a loss', async (t) => {
+  test('is live at once, and reports no loss', async (t) => {
     const node = new NodeWithPage().up();
     const other = new NodeWithPage().up();
     const browser = await openWebKit();

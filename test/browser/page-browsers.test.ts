@@ -145,19 +145,19 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
     assert.equal(await page.locator('header').count(), 0);
   });
 
-  test('says what it waits for while the script is on its way', async () => {
+  test('names what it waits for while the script is on its way', async () => {
     node.up();
     const requests: Route[] = [];
     await page.route('**/*.js', (route) => void requests.push(route));
     await page.goto(node.url, { waitUntil: 'commit' });
     await page.getByText('Waiting for the script of this page').waitFor();
     assert.equal(await page.getByText('If this text stays').isVisible(), false);
-    await (await until('the script is asked for', () => requests[0])).continue();
+    await (await until('the script is requested', () => requests[0])).continue();
     await page.getByText('Connected', { exact: true }).waitFor();
     assert.equal(await page.locator('#needs').count(), 0);
   });
 
-  test('says what it means where the script is refused, as by a proxy that rewrites Host', async () => {
+  test('names the reason where the script is refused, as by a proxy that rewrites Host', async () => {
     node.up();
     await page.route('**/*.js', (route) => route.fulfill({ status: 403, body: '' }));
     await page.goto(node.url);

@@ -60,7 +60,7 @@ inOwnNetwork(import.meta.url, () => {
 
     const THREE = ['Living room', 'Kitchen', 'Attic'] as const;
 
-    test('shows what each room plays, and each control acts on its own room', async () => {
+    test('shows the title of each room, and each control acts on its own room', async () => {
       await openHouse(...THREE);
       house.room('Kitchen').change(player('mpd', { playback_status: 'Paused' }));
       await card('Living room').getByText('Nocturne in E-flat major').waitFor();
@@ -96,7 +96,7 @@ inOwnNetwork(import.meta.url, () => {
       house.room('Kitchen').change(output(0, { description: 'Kitchen', default: true, volume: 0.2 }));
       house.room('Attic').change(player('mpd', { playback_status: 'Paused' }));
       await until(
-        'the volume is shown',
+        'the volume is displayed',
         async () => (await card('Kitchen').getByRole('slider').inputValue()) === '20',
       );
       assert.equal(await allSlider().inputValue(), '40');
@@ -124,7 +124,7 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(commandsOf(house.room('Attic')), []);
     });
 
-    test('a room that goes away is shown as away, and comes back at another address', async () => {
+    test('a room that goes away is marked as away, and comes back at another address', async () => {
       await openHouse(...THREE);
       await house.close('Attic');
       house.announce();
@@ -146,7 +146,7 @@ inOwnNetwork(import.meta.url, () => {
       assert.equal(await card('Attic').count(), 0);
     });
 
-    test('a node that does not know this one lets its page do nothing, and is a link', async () => {
+    test('a node that does not know this one takes no command of its page, and is a link', async () => {
       await openHouse(...THREE);
       house.forget('Living room', 'Attic');
       await page.reload();
@@ -155,7 +155,7 @@ inOwnNetwork(import.meta.url, () => {
       await card('Kitchen').getByRole('slider').waitFor();
     });
 
-    test('nothing is answered of a node that is announced with a name of the web or a public address', async () => {
+    test('a node that is announced with a name of the web or a public address gets no trust', async () => {
       house = new HouseOfNodes(...THREE);
       const forged: NodeRecord = {
         name: 'forged',
@@ -185,7 +185,7 @@ inOwnNetwork(import.meta.url, () => {
       );
     });
 
-    test('the title is a menu of the rooms, with what each plays and a button to pause it', async () => {
+    test('the heading is a menu of the rooms, with the title of each and a button to pause it', async () => {
       house = new HouseOfNodes(...THREE);
       await page.goto(house.room('Living room').url);
       await page.locator('.house summary').click();
@@ -212,7 +212,7 @@ inOwnNetwork(import.meta.url, () => {
       await Promise.all(tabs.map((tab) => tab.close()));
     });
 
-    test('sixteen rooms are shown, and a slow processor keeps up with all of them', async () => {
+    test('the page has sixteen rooms, and a slow processor keeps up with all of them', async () => {
       const names = Array.from({ length: MANY }, (_, room) => `Room ${room + 1}`);
       house = new HouseOfNodes(...names);
       const session = await page.context().newCDPSession(page);

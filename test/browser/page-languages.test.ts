@@ -48,7 +48,7 @@ describe('the page in the language of the browser', { skip: lacks({ programs: ['
     assert.deepEqual(files, []);
   });
 
-  test('the page is English where the file does not come', async () => {
+  test('the page is English where the file is missing', async () => {
     await prefer('fr');
     await page.route(LANGUAGE_FILE, (route) => route.abort());
     await openPage();

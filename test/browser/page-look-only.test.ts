@@ -37,7 +37,7 @@ describe('a page that may change nothing', { skip: lacks({ programs: ['chromium'
     );
   });
 
-  test('it has its controls where the node lets it', async (t) => {
+  test('it has its controls where the node allows them', async (t) => {
     const local = new NodeWithPage({ control: 'local' });
     t.after(() => local.close());
     local.up();

@@ -38,7 +38,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await isWhole('.wall-title'), true);
   });
 
-  test("says what did not work, in the player's own words", async () => {
+  test("reports a failure in the player's own words", async () => {
     await openPage();
     const detail = 'org.mpris.MediaPlayer2.mpd did not pause: not logged in (org.example.Error)';
     node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
@@ -54,7 +54,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.getByText('by itself').count(), 0);
   });
 
-  test('has a heading with the name of the node where only a part is shown', async () => {
+  test('has a heading with the name of the node where it has only a part', async () => {
     node.up();
     for (const query of ['?view=now', '?only=outputs']) {
       await page.goto(node.url + query);

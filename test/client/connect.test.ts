@@ -134,7 +134,7 @@ describe('the client notifies', () => {
     assert.deepEqual([changed?.includes('outputs'), changed?.includes('backends'), more], [true, true, []]);
   });
 
-  test('a subscriber at once of what there is, and then of its slice only, and no more after its end; one that throws disturbs nobody', async (t) => {
+  test('a subscriber gets the state at once, then its slice only, and none after its end; one that throws disturbs nobody', async (t) => {
     const scripted = await connected(t);
     const received: NodeState['outputs'][] = [];
     const uncaught: unknown[] = [];

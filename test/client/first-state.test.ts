@@ -52,7 +52,7 @@ describe('the first state', () => {
     assert.deepEqual(states, ['kitchen ']);
   });
 
-  test('fails where the connection is closed before, also by its signal', async (t) => {
+  test('fails where the connection is closed too early, also by its signal', async (t) => {
     const ended = new AbortController();
     const byHand = await begun(t, SERVER);
     const bySignal = await begun(t, SERVER, { signal: ended.signal });
@@ -71,7 +71,7 @@ describe('the first state', () => {
   });
 });
 
-test('the stream is asked for with the headers of the node', async (t) => {
+test('the request of the stream has the headers of the node', async (t) => {
   const { stream } = await begun(t, SERVER);
   assert.equal(stream.headers.get('Authorization'), 'Basic bTpt');
   assert.equal(stream.headers.get('Accept'), 'text/event-stream');

@@ -158,7 +158,7 @@ describe('answers', () => {
     ['an object without a text', Object.create(null), 'The node cannot be reached'],
   ];
   for (const [what, error, message] of failures) {
-    test(`a request that fails with ${what} says so`, async () => {
+    test(`a request that fails with ${what} has the reason`, async () => {
       const node = tonearm(NODE, { fetch: () => Promise.reject(error) });
       await assert.rejects(node.server(), (problem: ProblemError) => {
         assert.ok(problem.message.includes(message), problem.message);

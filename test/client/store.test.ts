@@ -25,7 +25,7 @@ test('every event of the stream has its rule', () => {
 });
 
 describe('an event', () => {
-  test('that makes another output the default changes the default output, and no other does', () => {
+  test('changes the default output only where it makes another output the default', () => {
     const both = (first: boolean) => [
       { ...record(1), default: first },
       { ...record(2), default: !first },

@@ -214,7 +214,7 @@ for (const { whom, all, methods, status, mayBeReadable = false } of ASKERS) {
   });
 }
 
-test('every route for the page of another node: what plays and how loud, as long as the node is known', async (context) => {
+test('the page of another node may use the routes that control the music, as long as the node is known', async (context) => {
   const [door, under] = opened(context, EVERYTHING);
   const key = PAGE_OF_HOUSE;
   const isKnownAs = { collection: 'nodes.origins', key } as const;

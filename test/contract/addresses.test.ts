@@ -106,7 +106,7 @@ inOwnNetwork(import.meta.url, () => {
     assert.equal(printedAddress(daemon), `# open ${open}`);
   });
 
-  test('Home Assistant is told it, too', { skip: lacks({ programs: ['mosquitto'] }) }, async (t) => {
+  test('Home Assistant gets the same address', { skip: lacks({ programs: ['mosquitto'] }) }, async (t) => {
     addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');
     const broker = await startBroker();
@@ -118,7 +118,7 @@ inOwnNetwork(import.meta.url, () => {
     assert.ok(device.includes(`"configuration_url":"http://10.5.0.2:${daemon.port}/ui"`), device);
   });
 
-  test('without a default route a device comes before what software has made', async (t) => {
+  test('without a default route a device comes before interfaces that software has made', async (t) => {
     addInterfaces(t);
     const { daemon } = await bound(t, 'all');
     // No network of its own has a device: this is what the kernel would show of one.

@@ -76,7 +76,7 @@ interface Outcomes {
 
 const REQUIRED = { programs: ['pulseaudio', 'pactl'], packages: { 'python3-aiohttp': AIOHTTP } };
 
-test('a POST within the time that answers name is carried out, and a later one is, or is not at all', {
+test('a POST within the announced time is carried out, and a later one wholly or not at all', {
   skip: lacks(REQUIRED),
 }, async (t) => {
   const { sound, daemon } = await startAudio(t);

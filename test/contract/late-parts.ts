@@ -88,7 +88,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
       const nodes = await daemon.read<readonly NodeRecord[]>('/nodes');
       return nodes.some(({ name, reachable }) => name === NOBODY && reachable === false);
     };
-    await until('the node of the configuration was asked', wasRefused);
+    await until('the node of the configuration is unreachable', wasRefused);
   },
   'actors/audio/network': async ({ form }, t) => {
     const { socketPath } = await scriptedServer(t);

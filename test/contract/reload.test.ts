@@ -50,7 +50,7 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
   const health = async () => JSON.parse((await ask('/health')).text) as Health;
   const since = async () => JSON.stringify((await health()).backends['audio']);
 
-  test('and changes nothing where the configuration is wrong: the log has every problem in a line', async () => {
+  test('nothing where the configuration is wrong: the log has every problem in a line', async () => {
     const before = await since();
     const lines = await reload('', 'pulseaudio: {enabled: maybe}\nbind: []\n');
     const problems = lines.split('\n').filter((line) => /"msg":"[^"]*config\.yaml:\d+:\d+: /.test(line));
@@ -67,7 +67,7 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
     assert.equal(await since(), before);
   });
 
-  test('what the gateway decides by at each request', async () => {
+  test('the settings that the gateway reads at each request', async () => {
     const before = await since();
     const api =
       ', hosts: [music.example.org], control: false, ui: {enabled: false, volumeStep: 3}, cors: {origins: ["http://app.lan"]}';
@@ -128,7 +128,7 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
     assert.doesNotMatch(await reload('', AUDIO_ONLY), /takes effect/);
   });
 
-  test('one backend: it begins anew with its settings, and no other does', async () => {
+  test('one backend, which begins anew with its settings, and no other', async () => {
     await reload('', `${AUDIO_ONLY}players: {enabled: true}\n`);
     await audible.daemon.backend('players', 'connecting', /./);
     const players = JSON.stringify((await health()).backends['players']);
@@ -166,7 +166,7 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
     assert.equal(live.state.connection.status, 'live');
   });
 
-  test('as often as it is asked, also while it reads', async () => {
+  test('as often as a signal comes, also while it reads', async () => {
     const { daemon } = audible;
     const before = await since();
     for (let times = 0; times < 20; times += 1) daemon.signal('SIGHUP');
@@ -176,7 +176,7 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
   });
 });
 
-test('a daemon that reloads as it is told to end, ends', async (t) => {
+test('a daemon that is to end while it reloads ends', async (t) => {
   const daemon = await Daemon.start({ config: `players: {enabled: true}\n${NO_BACKENDS}` }, t);
   writeFileSync(join(daemon.directory, 'config.yaml'), `api: {port: ${daemon.port}}\n${NO_BACKENDS}`);
   daemon.signal('SIGHUP');

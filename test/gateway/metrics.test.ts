@@ -37,7 +37,7 @@ test('the answer is OpenMetrics, is never kept, and ends with its end mark', asy
   assert.match(text, /^tonearm_thread_cpu_seconds_total\{thread="main"\} \d/m);
 });
 
-test('quotes, backslashes and line ends in a name are escaped, and of two outputs of one name one counts', async (t) => {
+test('quotes, backslashes and line ends in a name are escaped, and one of two outputs of one name counts', async (t) => {
   const under = GatewayUnderTest.up().within(t);
   const name = 'a "b"\\c\nd';
   under.gateway.listener.changes([
@@ -63,7 +63,7 @@ test('players are counted by program and state', async (t) => {
   );
 });
 
-test('requests are counted by operation and status; what no route answers is counted as none', async (t) => {
+test('requests are counted by operation and status, those without a route as none', async (t) => {
   const under = GatewayUnderTest.up().within(t);
   await under.fetch({ path: '/server' });
   await under.fetch({ path: '/server' });

@@ -12,7 +12,7 @@ const bind = ['127.0.0.1'];
 const SERVICE = { scope: 'user', running: true, enabled: true, exists: true };
 const unit = (name: string) => put('systemd.services', `user/${name}`, { ...SERVICE, name });
 
-test('a child that begins anew is known by nothing that it was: its records, its health, its answers', async (t) => {
+test('a child that begins anew has lost its old records, health and answers', async (t) => {
   const under = GatewayUnderTest.up().within(t);
   const { listener } = under.gateway;
   listener.changes([unit('old.service'), unit('kept.service'), put('audio.outputs', '0', sink(0))]);

@@ -93,7 +93,7 @@ for (const kind of KINDS) {
       for (const each of [booted, ...COMPUTERS.map((computer) => computer.booted)]) await each.close();
     });
 
-    test('the set-up says what it would open, and refuses what no other machine reaches', async () => {
+    test('the set-up announces what it would open, and refuses an address that no other machine reaches', async () => {
       const before = await node().shell(TRACES);
       const output = await node().setUpPi('--network-audio', '--dry-run');
       assert.match(output, new RegExp(`would write ${OPENED_BY[kind]}`));

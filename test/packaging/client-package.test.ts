@@ -221,7 +221,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     assert.match(stack, /at checked \(.*src\/client\/routes\.ts:\d+/);
   });
 
-  test('says in a README of its own what it is', () => {
+  test('has a README of its own', () => {
     assert.match(readFileSync(packed('README.md'), 'utf8'), /live\.ready/);
   });
 

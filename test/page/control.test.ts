@@ -55,7 +55,7 @@ const ROWS: readonly Row[] = [
   ],
   ['an echo may come first', [set(0.6), known(0.6), accepted, known(0.9)], [0.6, 0.6, 0.6, 0.9], [0.6]],
   [
-    'a finger that rests on it grabs it, and what came meanwhile is shown behind its wait',
+    'a finger that rests on it grabs it, and newer values are displayed after its wait',
     [grab, known(0.9), release, settled],
     [0.5, 0.5, 0.5, 0.9],
     [],

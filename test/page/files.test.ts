@@ -26,7 +26,7 @@ const sizes = (coding: 'gzip' | 'br'): number =>
   );
 
 for (const coding of ['gzip', 'br'] as const) {
-  test(`what a browser loads for the page but the languages, as ${coding}, is at most ${BYTES_MAX[coding]} bytes`, () =>
+  test(`the files of the page without its languages are at most ${BYTES_MAX[coding]} bytes as ${coding}`, () =>
     assert.ok(sizes(coding) <= BYTES_MAX[coding], String(sizes(coding))));
 }
 

@@ -35,7 +35,7 @@ test('a room that somebody else has set meanwhile begins from there', () => {
   assert.deepEqual(setIn(moved), [0.8, 0.8]);
 });
 
-test('silent rooms all get the same, a limit holds, and what is above 100 % comes down', () => {
+test('silent rooms all get the same volume, a limit holds, and a volume above 100 % comes down', () => {
   assert.deepEqual(setIn(proportionsAt(rooms(0, 0), 0.3, new Map())), [0.3, 0.3]);
   const limited = rooms(0.5, 0.5).map((room, index) => ({ ...room, limit: index === 0 ? 0.6 : 1 }));
   assert.deepEqual(setIn(proportionsAt(limited, 0.9, new Map())), [0.6, 0.9]);

@@ -34,7 +34,7 @@ describe('the tint of a cover', () => {
     assert.equal(tintIn([]), undefined);
   });
 
-  test('of any hue makes a ground and an accent that can be read, in light and in dark', () => {
+  test('makes a readable ground and accent for any hue, in light and in dark', () => {
     for (const scheme of ['light', 'dark'] as const) {
       const { quiet, card, onAccent } = PAGE[scheme];
       for (let hue = 0; hue < 360; hue += 5) {

@@ -88,7 +88,7 @@ describe('a fresh checkout', { skip }, () => {
   }
 
   for (const major of [OLD_NODE, ...NODES]) {
-    test(`what was built prints help and version on Node ${major}, and else why it cannot run there`, async () => {
+    test(`the built program prints help and version on Node ${major}, or why it cannot run there`, async () => {
       const main = join(copy(), 'dist/main.js');
       assert.match((await run(nodeOf(major), [main, '--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
       assert.match((await run(nodeOf(major), [main, '--help'])).stdout, /^Usage: tonearm /);
@@ -97,7 +97,7 @@ describe('a fresh checkout', { skip }, () => {
     });
   }
 
-  test('npm run bench says what it does not know, on Node 26', async () => {
+  test('npm run bench names a wrong argument on Node 26', async () => {
     await assert.rejects(npm('26', 'run', 'bench', '--', 'no-such-thing'), /bench: no measurement matches/);
   });
 

@@ -48,7 +48,7 @@ for (const [node, arch, glibc, fits] of MACHINES)
   test(`Node ${node} on ${arch} with glibc ${glibc} has ${fits ? 'a' : 'no'} binary`, () =>
     assert.equal(natives.hasNative(node, arch, glibc), fits));
 
-test('the table says of the installed packages which binaries they have', () => {
+test('the table has the binaries of the installed packages', () => {
   for (const arch of ['x64', 'arm64', 'arm']) {
     const files = natives.nativeFiles(fileURLToPath(ROOT), arch);
     for (const { name, nodes } of natives.NATIVES) {

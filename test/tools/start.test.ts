@@ -153,7 +153,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await until('the daemon answers', async () => (await fetch(server)).ok);
     const last =
       /\nstart: the page: .*\nstart: .*private one could not be started: it is broken\nstart: once a .*\n$/;
-    await until('the last lines say why', () => last.test(started.printed()));
+    await until('the last lines name the reason', () => last.test(started.printed()));
     await endsOnSignal(started);
   });
 
@@ -169,7 +169,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const last = new RegExp(
       `needs these packages:\n    ${install}\nstart: .* and then run npm start again\n$`,
     );
-    await until('the last lines say what to do', () => last.test(started.printed()));
+    await until('the last lines name the command', () => last.test(started.printed()));
     assert.doesNotMatch(started.printed(), /curl/);
     await endsOnSignal(started);
   });
@@ -219,13 +219,13 @@ describe('npm start looks for a sound server where the daemon does', () => {
     });
   }
 
-  test('and says so where that is no Unix socket', async (t) => {
+  test('and names an address that is no Unix socket', async (t) => {
     const elsewhere = 'PULSE_SERVER is tcp:hifi: tonearm speaks to a Unix socket only';
     assert.deepEqual(await found(temporaryFolder(t), { PULSE_SERVER: 'tcp:hifi' }), { elsewhere });
   });
 });
 
-test('work that takes long says again and again that it goes on', async (t) => {
+test('work that takes long reports again and again that it goes on', async (t) => {
   const module = new URL('../../../packaging/at-work.mjs', import.meta.url).href;
   const WORK = `import(process.argv[1]).then(({ atWork }) => {
     const work = () => require('node:child_process').spawnSync('cat', { stdio: ['inherit', 'ignore', 'inherit'] });
@@ -235,7 +235,7 @@ test('work that takes long says again and again that it goes on', async (t) => {
   t.after(() => child.kill());
   const printed = textOf(child.stdout, child.stderr);
   const twice = /^setup: fetching it; this takes a while\n(setup: still fetching it, for 0 s\n){2}/;
-  await until('it is said twice', () => twice.test(printed()));
+  await until('two reports are printed', () => twice.test(printed()));
   child.stdin.end();
   assert.deepEqual(await once(child, 'close'), [0, null]);
   assert.match(printed(), /^0$/m);

@@ -126,7 +126,7 @@ describe('a lost server', DEADLINE, () => {
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
-  test('may be one that names no default output for a round, while another connection learns it', async (t) => {
+  test('is replaced when it names no default output for a round, and a new connection finds the default', async (t) => {
     const server = await scriptedServer(t);
     const nameless = but({ [COMMAND.getServerInfo]: NAMELESS });
     server.handler = (request, responder) =>

@@ -21,7 +21,7 @@ test('the guide has the lines of each computer, and no others', () => {
   assert.deepEqual(listed.toSorted(), [...lines].toSorted());
 });
 
-test('a node that does not give its cookie is asked for it by its user, and IPv6 is written in brackets', () => {
+test('without a cookie over HTTP the lines copy it from the node, and IPv6 is written in brackets', () => {
   const node = { ...NODE, address: 'fd00::5', cookiePort: undefined };
   const [first, second] = linesOf({ ...DOOR, cookie: 'required' }, node);
   const file = '~/.config/pulse/NODE.cookie';

@@ -80,7 +80,7 @@ test('a group is made after a second of calm, and after five without', async () 
   assert.deepEqual(await pass(500), MADE);
 });
 
-test('what the server refuses is tried five times, and again when outputs come or go', async () => {
+test('a group that the server refuses is tried five times, and again when outputs come or go', async () => {
   const { kept, clock, remarks, pass } = keeper({ refuses: true });
   kept.follow();
   await pass(1_000);
@@ -92,7 +92,7 @@ test('what the server refuses is tried five times, and again when outputs come o
   assert.deepEqual(await pass(1_000), MADE);
 });
 
-test('a module is unloaded unless its index is now that of another', async () => {
+test('a module is unloaded unless another module has its index now', async () => {
   const own = [moduleInfo(7, OLD)];
   const others = keeper({ modules: own, present: moduleInfo(7, 'sink_name=both slaves=x') });
   others.kept.follow();
@@ -102,7 +102,7 @@ test('a module is unloaded unless its index is now that of another', async () =>
   assert.ok((await pass(1_000)).includes('UNLOAD_MODULE 7'));
 });
 
-test('nothing is asked once the connection has ended', async () => {
+test('no request is sent once the connection has ended', async () => {
   const { kept, clock, pass } = keeper();
   kept.follow();
   kept.end();

@@ -60,7 +60,12 @@ describe('steps', () => {
       { all: { outputs: BOTH } },
       observed([...BOTH, 'tonearm.all'], [combine(3, COMBINED)]),
     ],
-    ['what is no longer configured is taken away', {}, observed(BOTH, [combine(3, COMBINED)]), 'unload 3'],
+    [
+      'a group that is no longer configured is taken away',
+      {},
+      observed(BOTH, [combine(3, COMBINED)]),
+      'unload 3',
+    ],
     [
       'with other outputs it is made anew',
       { all: { outputs: ['living', 'attic'] } },
@@ -119,7 +124,7 @@ describe('the argument', () => {
     assert.deepEqual(isOff, [false, true, false]);
   });
 
-  test('has a label without what ends a quotation, else the name', () => {
+  test('has the label, without characters that end a quotation, or else the name', () => {
     const all = { label: `a"b'c\\d`, outputs: BOTH };
     assert.ok(argumentOf({ all }).includes(`device.description='a”b’c/d' `));
     assert.ok(argumentOf({ all: { outputs: BOTH } }).includes(`device.description='all' `));
@@ -134,7 +139,7 @@ describe('the argument', () => {
   });
 });
 
-test('/health is told of groups that play nowhere, or are not made', () => {
+test('a group that plays nowhere, or is not made, has a remark for /health', () => {
   const remarks = (sound: ObservedSound) => groupRemarks(DESIRED, sound).join();
   assert.equal(remarks(observed(['living'])), '');
   assert.equal(remarks(observed([])), 'The group "all" plays nowhere: none of its outputs is there');

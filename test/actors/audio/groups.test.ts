@@ -96,7 +96,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(publishedClients(without.recorder).length, 1 + others, 'the stream, and those of `both`');
     });
 
-    test('what plays to it plays to it again when the configuration has given it another output', async (t) => {
+    test('its streams play to it again when the configuration names another output', async (t) => {
       const { server, recorder, backend } = await started(t, [...OUTPUTS, 'attic']);
       await until('the group is published', () => recorder.output('tonearm.all'));
       const playing = await server.play({ sink: 'tonearm.all' });
@@ -130,12 +130,12 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
     test('/health says that it plays nowhere', async (t) => {
       const { server, recorder } = await started(t, ['attic']);
-      await until('it is said', () => recorder.state === `up: ${NOWHERE}`);
+      await until('the remark is published', () => recorder.state === `up: ${NOWHERE}`);
       await server.addSink('kitchen');
       await until('the group is published', () => recorder.output('tonearm.all'));
-      await until('nothing is said', () => recorder.state === 'up');
+      await until('the remark is gone', () => recorder.state === 'up');
       await server.removeSink('kitchen');
-      await until('it is said again', () => recorder.state === `up: ${NOWHERE}`);
+      await until('the remark is published again', () => recorder.state === `up: ${NOWHERE}`);
       assert.ok(recorder.output('tonearm.all'));
     });
 

@@ -46,7 +46,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       // PipeWire 1.4 tells nothing of a virtual input that has never been awake; a command wakes it.
       await run({ do: 'mute', target: MIKE, muted: false });
       await server.pactl('set-source-volume', 'mike', '40%');
-      await until('the change is seen', () => mike().volume === 0.4);
+      await until('the change is published', () => mike().volume === 0.4);
       await server.removeInput('mike');
       await until('its record is gone', () => recorder.inputs().length === 0);
     });
@@ -64,14 +64,14 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual([mike().volume, mike().balance], [0.6, -0.5]);
     });
 
-    test('becomes the default, and is no other one', async (t) => {
+    test('becomes the default in the place of the former one', async (t) => {
       const { server, recorder, mike, run } = await begun(t);
       await server.addInput('line');
       await until('both are there', () => recorder.inputs().length === 2);
       for (const name of ['line', 'mike']) {
         await run({ do: 'default', input: name });
         assert.equal((await server.pactl('get-default-source')).trim(), name);
-        await until(`${name} is shown as the default`, () => mike().default === (name === 'mike'));
+        await until(`${name} is published as the default`, () => mike().default === (name === 'mike'));
       }
     });
 
@@ -84,7 +84,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
   });
 }
 
-test('of more inputs than are shown the others are left out, and are named once in the log', () => {
+test('inputs beyond the limit have no record, and the log reports that once', () => {
   const recorder = new Recorder();
   const publisher = new SoundPublisher(recorder);
   const state = new SoundState();

@@ -158,7 +158,7 @@ describe('an output that stands above its limit after a command', () => {
     assert.equal(guard.take().length, 1);
   });
 
-  test('and never reaches the limit is not tried for ever', () => {
+  test('is not set back for ever where the server never reaches the limit', () => {
     const state = filled();
     const guard = new LimitGuard(state, () => 1);
     guard.watch(PORT)(true);

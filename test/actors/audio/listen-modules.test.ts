@@ -56,41 +56,46 @@ const ROWS: readonly (readonly [
   ObservedLoopbacks,
   ...steps: string[],
 ])[] = [
-  ['what is missing is made', [MIKE], observed(), 'make mike living'],
-  ['what is right stays', [MIKE], observed({ pair: MIKE })],
-  ['of two the second goes', [MIKE], observed({ pair: MIKE }, { pair: MIKE }), 'unload 1'],
-  ['what another service has made stays', [], observed({ pair: MIKE })],
+  ['a missing loopback is made', [MIKE], observed(), 'make mike living'],
+  ['a right loopback stays', [MIKE], observed({ pair: MIKE })],
+  ['the second of two is unloaded', [MIKE], observed({ pair: MIKE }, { pair: MIKE }), 'unload 1'],
+  ['a loopback of another service stays', [], observed({ pair: MIKE })],
   [
-    'what plays elsewhere is made anew',
+    'a loopback that plays elsewhere is made anew',
     [MIKE],
     observed({ pair: MIKE, sink: 1 }),
     'unload 0',
     'make mike living',
   ],
   [
-    'what reads another input, too',
+    'a loopback that reads another input is made anew',
     [MIKE],
     observed({ pair: MIKE, source: 11 }),
     'unload 0',
     'make mike living',
   ],
   [
-    'so is what has lost its output',
+    'a loopback that has lost its output is made anew',
     [MIKE],
     observed({ pair: MIKE, sink: 'nowhere' }),
     'unload 0',
     'make mike living',
   ],
-  ['what has no input waits', [pair('phono', 'living')], observed()],
-  ['what has no output waits', [pair('mike', 'attic')], observed()],
+  ['a pair without its input waits', [pair('phono', 'living')], observed()],
+  ['a pair without its output waits', [pair('mike', 'attic')], observed()],
   [
-    'what has lost both goes, and waits',
+    'a loopback that has lost both ends is unloaded, and its pair waits',
     [pair('mike', 'attic')],
     observed({ pair: pair('mike', 'attic') }),
     'unload 0',
   ],
-  ['a loopback of others stays', [], observed({ pair: MIKE, argument: FOREIGN })],
-  ['and is none of ours', [MIKE], observed({ pair: MIKE, argument: FOREIGN }), 'make mike living'],
+  ['a loopback of another program stays', [], observed({ pair: MIKE, argument: FOREIGN })],
+  [
+    'a loopback of another program does not count as ours',
+    [MIKE],
+    observed({ pair: MIKE, argument: FOREIGN }),
+    'make mike living',
+  ],
 ];
 for (const [what, desired, sound, ...steps] of ROWS)
   test(`${what}`, () => {
@@ -100,7 +105,7 @@ for (const [what, desired, sound, ...steps] of ROWS)
     assert.deepEqual(found, steps);
   });
 
-test('what has ended goes, and what another service has made stays', () => {
+test('the loopback of a pair that has ended is unloaded, and that of another service stays', () => {
   const sound = observed({ pair: MIKE }, { pair: pair('line', 'living') });
   assert.deepEqual(
     listenSteps([], [MIKE], sound).map((step) => step.do === 'unload' && step.module.index),
@@ -114,7 +119,7 @@ test('a description with quotes cannot end the argument early', () => {
   assert.deepEqual(listenSteps([MIKE], [], observed({ pair: MIKE, argument })), []);
 });
 
-test('what a command has begun is taken over from an earlier life, and what the configuration had is not', () => {
+test('a restart keeps the pairs of commands, and ends those of an earlier configuration', () => {
   const pairs = new ListenPairs({ line: 'kitchen' });
   pairs.observe(observed({ pair: MIKE }, { pair: pair('mike', 'kitchen', 'configuration') }));
   assert.deepEqual(
@@ -124,7 +129,7 @@ test('what a command has begun is taken over from an earlier life, and what the 
   assert.deepEqual(pairs.ended, [pair('mike', 'kitchen', 'configuration')]);
 });
 
-test('what a command has begun ends with its output, and survives the restart of the server', () => {
+test('a pair of a command ends with its output, and survives a restart of the sound server', () => {
   const pairs = new ListenPairs({ line: 'living' });
   pairs.add(MIKE);
   const without = { ...observed(), sinks: [] };
@@ -140,7 +145,7 @@ test('what a command has begun ends with its output, and survives the restart of
   );
 });
 
-test('an output that has come back under another index was away', () => {
+test('an output with a new index has been away, and its pair ends', () => {
   const pairs = new ListenPairs({});
   pairs.add(MIKE);
   pairs.observe(observed());

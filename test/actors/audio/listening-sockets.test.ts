@@ -36,7 +36,7 @@ test('the TCP sockets of the process that serves a Unix socket are found', async
     );
 });
 
-test('nothing is known of a socket to which nobody is connected', async (t) => {
+test('a socket to which nobody is connected has an unknown process', async (t) => {
   const path = join(temporaryFolder(t), 'socket');
   await listen(t, path);
   assert.equal(await listeningSockets(path), undefined);
@@ -47,7 +47,7 @@ test('nothing is known of a socket to which nobody is connected', async (t) => {
 const row = (local: string, state: string, inode: number) =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000  1000        0 ${inode} 1 0`;
 
-test('of a table the listening sockets of that process count', () => {
+test('the listening sockets of the process are read from a table of the kernel', () => {
   const table = [
     '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
     row('0100007F:1269', '0A', 11),

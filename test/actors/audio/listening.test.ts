@@ -41,7 +41,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const { server, recorder, listen, stop, outputsOf } = await begun(t);
       assert.equal(await listen('living'), 'none');
       assert.equal(await listen('living'), 'none');
-      await until('it is shown', () => outputsOf().length === 1);
+      await until('its output is published', () => outputsOf().length === 1);
       assert.equal((await loopbacks(server)).length, 1);
       const stream = recorder.clients().find(({ input }) => input === 'mike');
       assert.equal(stream?.output, 'living');
@@ -56,7 +56,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('it is heard nowhere', () => outputsOf().length === 0);
     });
 
-    test('that is not there, or an output that is not, is refused', async (t) => {
+    test('is refused where it is not there, or its output is not', async (t) => {
       const { listen, stop } = await begun(t);
       assert.equal(await listen('living', 'none'), 'no-such-input');
       assert.equal(await listen('none'), 'no-such-output');
@@ -65,13 +65,13 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(await stop(), 'none');
     });
 
-    test('is heard on while the daemon is away, and the next life of it can stop that', async (t) => {
+    test('stays audible while the daemon is away, and the next daemon can stop it', async (t) => {
       const { server, backend, listen } = await begun(t);
       assert.equal(await listen('living'), 'none');
       await backend.stop();
       assert.equal((await loopbacks(server)).length, 1);
       const next = daemonOn(t, server);
-      await until('it is shown by the next one', () => next.outputsOf().length === 1);
+      await until('the next one publishes it', () => next.outputsOf().length === 1);
       assert.equal(await next.listen('living'), 'none');
       assert.equal((await loopbacks(server)).length, 1);
       assert.equal(await next.stop(), 'none');
@@ -101,7 +101,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual(await loopbacks(server), []);
     });
 
-    test('of a configuration that names it no more is not heard any longer', async (t) => {
+    test('is no longer heard when the configuration does not name it any more', async (t) => {
       const { server, backend, outputsOf } = await begun(t, { listen: { mike: 'living' } });
       await until('it is heard', () => outputsOf().length === 1);
       await backend.stop();
@@ -122,18 +122,18 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const [left = ''] = await loopbacks(server);
       await server.pactl('unload-module', left.split('\t')[0] ?? '');
       await until('it is made again', async () => (await loopbacks(server)).length > 0);
-      await until('it is shown', () => outputsOf().join() === 'living');
+      await until('its output is published', () => outputsOf().join() === 'living');
       assert.equal((await loopbacks(server)).length, 1);
     });
 
-    test('is left alone where another program lets it be heard', async (t) => {
+    test('keeps the loopback of another program', async (t) => {
       const { server, recorder, listen, stop, outputsOf } = await begun(t);
       await server.pactl('load-module', 'module-loopback', 'source=mike', 'sink=kitchen', 'latency_msec=200');
-      await until('the stream is shown', () => recorder.clients().length === 1);
+      await until('the stream is published', () => recorder.clients().length === 1);
       assert.equal(recorder.clients()[0]?.input, undefined);
       assert.equal(await listen('kitchen'), 'none');
       await until('it is heard twice', () => recorder.clients().length === 2);
-      await until('one of them is shown', () => outputsOf().join() === 'kitchen');
+      await until('one of them is published', () => outputsOf().join() === 'kitchen');
       assert.equal(await stop(), 'none');
       const [foreign = '', ...others] = await loopbacks(server);
       assert.match(foreign, /latency_msec=200/);

@@ -31,7 +31,7 @@ const OPEN = '4713 required 0.0.0.0+::';
 const PULSEAUDIO: readonly (readonly [what: string, modules: readonly string[], ...doors: string[]])[] = [
   ['without the module is closed', ['module-native-protocol-unix', 'module-cli-protocol-tcp']],
   ['wants its cookie', [NATIVE], OPEN],
-  ['wants its cookie where it says so', [`${NATIVE} auth-cookie-enabled=1`], OPEN],
+  ['wants its cookie where the argument demands it', [`${NATIVE} auth-cookie-enabled=1`], OPEN],
   ['lets nobody in without its cookie and without another rule', [`${NATIVE} auth-cookie-enabled=0`]],
   ['lets everybody in', [`${NATIVE} auth-anonymous=Yes`], '4713 unused 0.0.0.0+::'],
   [
@@ -48,14 +48,14 @@ for (const [what, modules, ...expected] of PULSEAUDIO)
     assert.deepEqual(doors('pulseaudio', modules, sockets), expected);
   });
 
-test('a port that listens on loopback only is none', () => {
+test('a port that listens on loopback only is not open to other machines', () => {
   const loopback = ['127.0.0.1|4713', '::1|4713', '127.0.0.2|4713'];
   assert.deepEqual(doors('pulseaudio', [NATIVE], loopback), []);
   assert.deepEqual(doors('pipewire', [], loopback), []);
   assert.deepEqual(doors('pipewire', [], [...loopback, '10.0.0.9|4713']), ['4713 unused 10.0.0.9']);
 });
 
-test('where the process is not to be seen, the modules say where it listens', () => {
+test('the modules name the addresses where those of the process are unknown', () => {
   const listen = (address: string) => [`${NATIVE} listen=${address} port=4714`];
   assert.deepEqual(doors('pulseaudio', [NATIVE]), ['4713 required ::']);
   assert.deepEqual(doors('pulseaudio', listen('10.0.0.9')), ['4714 required 10.0.0.9']);
@@ -64,13 +64,13 @@ test('where the process is not to be seen, the modules say where it listens', ()
   assert.deepEqual(doors('pipewire', []), []);
 });
 
-test('PipeWire is open where its process listens, without a lock, whatever the module says', () => {
+test('PipeWire is open without a cookie wherever its process listens, whatever the argument of the module', () => {
   assert.deepEqual(doors('pipewire', [], EVERYWHERE), ['4713 unused 0.0.0.0+::']);
   const named = [`${NATIVE} auth-ip-acl=10.0.0.0/8`];
   assert.deepEqual(doors('pipewire', named, EVERYWHERE), ['4713 unused 0.0.0.0+::']);
 });
 
-test('the port of another protocol of PipeWire is none', () => {
+test('the port of another protocol of PipeWire does not count', () => {
   const modules = ['module-simple-protocol-tcp sink=x', 'module-simple-protocol-tcp port=5000'];
   assert.deepEqual(doors('pipewire', modules, ['0.0.0.0|4711', '0.0.0.0|5000']), []);
 });

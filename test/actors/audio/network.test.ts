@@ -35,14 +35,14 @@ inOwnNetwork(import.meta.url, () => {
       const open = (sound: SoundServer, ...args: readonly string[]) =>
         sound.pactl('load-module', 'module-native-protocol-tcp', ...args);
 
-      test('nothing is open at first, and loopback is no network', DEADLINE, async (t) => {
+      test('no port is open at first, and a port on loopback does not count', DEADLINE, async (t) => {
         const { sound, network } = await listening(t);
         assert.deepEqual(await network(), { enabled: false, addresses: [], commands: [] });
         await open(sound, 'listen=127.0.0.1', 'port=4800');
         assert.equal((await network()).enabled, false);
       });
 
-      test('an open port is shown with its addresses, and its closing too', DEADLINE, async (t) => {
+      test('the answer names an open port with its addresses until it is closed', DEADLINE, async (t) => {
         const { sound, network } = await listening(t);
         const module = await open(sound, 'port=4801');
         const { enabled, addresses, port, cookie, commands } = await network();
@@ -56,7 +56,7 @@ inOwnNetwork(import.meta.url, () => {
 
       // No module and no answer of PipeWire names it.
       if (kind === 'pipewire')
-        test('what the configuration opens is shown', DEADLINE, async (t) => {
+        test('the answer names a port that the configuration of PipeWire opens', DEADLINE, async (t) => {
           const { network } = await listening(t, { opened: `tcp:${HOUSE}:4802` });
           const { enabled, addresses, port, cookie } = await network();
           assert.deepEqual([enabled, addresses, port, cookie], [true, [HOUSE], 4802, 'unused']);

@@ -102,7 +102,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       if (kind === 'pipewire') test('gets its restored volume before a step is added', restoredStep);
     });
 
-    test('a default takes along what plays, but for what the server does not let be moved', async (t) => {
+    test('a new default takes the streams along, except those that the server does not move', async (t) => {
       const { server, recorder, run } = await node(t);
       const playing = await server.play({ sink: 'living', name: 'News' });
       const following = await server.play({ name: 'Following' });

@@ -219,7 +219,7 @@ describe('the backend', { timeout: 60_000 }, () => {
     assert.equal(server.connections(), 0);
   });
 
-  test('says that client.conf names one on the network, where the user has none', async (t) => {
+  test('names the network server of client.conf where the user has no socket', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, '.config/pulse/client.conf'), 'default-server = tcp:hifi:4713');
     const recorder = started(t, { XDG_RUNTIME_DIR: home }, home);

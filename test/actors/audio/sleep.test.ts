@@ -88,7 +88,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(last.recorder.output('living')?.volume, 0.5);
     });
 
-    test('what an earlier process left long ago is over', async (t) => {
+    test('a sleep that an earlier process left long ago is over', async (t) => {
       const server = await start({ sinks: [{ name: 'living' }] });
       t.after(() => server.stop());
       const file = join(dirname(server.socketPath), 'tonearm/sleep.json');

@@ -62,7 +62,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await assert.rejects(mixer.ask('SET_SOURCE_PORT', { index, port: 'none' }), UNKNOWN_PORT);
     });
 
-    test('what reads a source is listed', async (t) => {
+    test('a stream that reads a source is listed', async (t) => {
       const { mixer, index, read } = await begun(t);
       const { channelMap } = await read();
       const stream = peakStream(index, channelMap, 'Peaks', true);

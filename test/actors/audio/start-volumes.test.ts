@@ -76,7 +76,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await later.sent(), [set(3)], 'the sound server is a new one');
   });
 
-  test('not after a restart of the service', async (t) => {
+  test('not again after a restart of the service', async (t) => {
     const folder = temporaryFolder(t);
     for (const expected of [[set(3)], []]) {
       const { state, sent } = service(folder).connect(1);
@@ -88,7 +88,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await sent(), [set(3)]);
   });
 
-  test('where the connection ended before', async (t) => {
+  test('on the next connection where the first one ended too early', async (t) => {
     const { connect } = service(temporaryFolder(t));
     const { state, volumes, sent } = connect(1);
     state.putSink(sinkInfo(3, 'kitchen'));
@@ -99,7 +99,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await again.sent(), [set(3)]);
   });
 
-  test('not where it has gone before, or its index is now that of another', async (t) => {
+  test('not where it has gone before, or another output has its index', async (t) => {
     const { state, sent } = service(temporaryFolder(t)).connect(1);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await sent(0), []);

@@ -11,7 +11,7 @@ for (const receiving of SOUND_SERVERS)
   for (const sending of SOUND_SERVERS) {
     const skip = receiving.skip || sending.skip;
     describe(`a tunnel of ${sending.kind} to ${receiving.kind}`, { skip }, () => {
-      test('is called by its machine and user, and says its machine', async (t) => {
+      test('is called by its machine and user, and names its machine', async (t) => {
         const [node, computer] = await Promise.all([
           receiving.start({ sinks: [{ name: 'living' }] }),
           sending.start({ sinks: [] }),

@@ -123,7 +123,7 @@ describe('a sleeping output', DEADLINE, () => {
     });
   }
 
-  test('that is removed meanwhile delays no command', async (t) => {
+  test('delays no command when it is removed meanwhile', async (t) => {
     const { backend, server, captures } = await sleeping(t, ({ tag }, { reply, send }) => {
       send(event('sinkRemove', 0), 0);
       return reply(tag, bytesOf.capture());
@@ -133,7 +133,7 @@ describe('a sleeping output', DEADLINE, () => {
     await until('the capture has ended', () => server.open() === 1);
   });
 
-  test('whose server goes meanwhile delays no command', async (t) => {
+  test('delays no command when its server goes meanwhile', async (t) => {
     const { backend, server, recorder, captures } = await sleeping(t, (_, { hangUp }) => {
       hangUp(0);
       return undefined;

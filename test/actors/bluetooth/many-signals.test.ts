@@ -12,10 +12,10 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const SIGNALS = 2_000;
 
-test('signals that come together cost one choice of the adapter, and the last one is shown', async (t) => {
+test('signals that come together cost one choice of the adapter, and the last one is published', async (t) => {
   const { bluez, recorder } = await followed(t, {}, (each) => each.addDevice(PHONE, { Paired: true }));
   const chosen = t.mock.method(BluezObjects.prototype, 'adapter');
   for (let at = 1; at <= SIGNALS; at += 1) bluez.changeDevice(PHONE, { Alias: `Phone ${at}` });
-  await until('the last is shown', () => recorder.known?.name === `Phone ${SIGNALS}`);
+  await until('the last one is published', () => recorder.known?.name === `Phone ${SIGNALS}`);
   assert.ok(chosen.mock.callCount() < SIGNALS / 4, `${chosen.mock.callCount()}`);
 });

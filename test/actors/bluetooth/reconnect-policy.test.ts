@@ -112,7 +112,7 @@ test('only a connection that lasts begins the pauses anew', () => {
   assert.equal(comesAndGoes(60_000), 5);
 });
 
-test('a device that is forgotten, or an adapter that is gone, is not waited for', () => {
+test('a device that is forgotten, or whose adapter is gone, is no longer due', () => {
   const { policy, dueIn } = policyFor(true, AWAY);
   policy.deviceChanged(path, AWAY, undefined);
   assert.equal(dueIn(), undefined);

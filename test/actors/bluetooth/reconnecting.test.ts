@@ -55,7 +55,7 @@ test('a known loudspeaker is connected at the start, without an agent, and after
   assert.equal(attempts(bluez), 2);
 });
 
-test('a loudspeaker that is away is tried again, and the log says so once', async (t) => {
+test('a loudspeaker that is away is tried again, and the log has one line about it', async (t) => {
   const { bluez, recorder, clock } = await followed(t, WISH, withSpeakerAway);
   await isAttempted(bluez, 1);
   for (const [index, pauseMs] of [5_000, 10_000, 20_000].entries()) {
@@ -97,14 +97,14 @@ for (const [begin, end] of [
   ['scan', 'scan/stop'],
   ['pairing_mode', 'pairing_mode/stop'],
 ] as const) {
-  test(`nothing is tried during a ${begin}, and what is under way is given up`, async (t) => {
+  test(`no attempt begins during a ${begin}, and one that is under way ends`, async (t) => {
     const { bluez, clock, sendCommand } = await followed(t, WISH, (bluez) => {
       withSpeaker(bluez);
       bluez.misbehaves.set('Connect', 'hang');
     });
     await isAttempted(bluez, 1);
     await sendCommand({ do: begin });
-    await until('the attempt is given up', () => bluez.calls.includes('Disconnect'));
+    await until('the attempt has ended', () => bluez.calls.includes('Disconnect'));
     bluez.misbehaves.clear();
     bluez.answerHung('org.bluez.Error.Canceled');
     clock.advance(5_000);
@@ -116,7 +116,7 @@ for (const [begin, end] of [
   });
 }
 
-test('a scan of another program is waited for, too', async (t) => {
+test('an attempt also waits for the scan of another program', async (t) => {
   const { bluez, recorder } = await followed(t, WISH, (bluez) => {
     withSpeaker(bluez);
     Object.assign(bluez.adapter(), { Discovering: true });
@@ -143,7 +143,7 @@ test('a loudspeaker is connected when the adapter is switched on, or comes', asy
   assert.equal(attempts(bluez), 2);
 });
 
-test('a client that connects a device which comes back by itself gets the outcome of that', async (t) => {
+test('a client that connects a device during an attempt gets the outcome of the attempt', async (t) => {
   const { bluez, sendCommand } = await followed(t, WISH, (bluez) => {
     withSpeaker(bluez);
     bluez.misbehaves.set('Connect', 'hang');

@@ -38,7 +38,7 @@ function named(url: string, address?: string, isOwnAddress = false): NamedNode {
   return { url: new URL(url), answer, isReachable: answer !== undefined };
 }
 
-test('a node that only the configuration knows is called by its address, and trusted by it', () => {
+test('a node that only the configuration names has its address as its name and as its origin', () => {
   const { nodes, list, origins } = known();
   nodes.named([named('http://10.8.0.3:8018', '10.8.0.3'), named('http://10.8.0.3:81')]);
   const both = { host: '10.8.0.3', addresses: ['10.8.0.3'], path: '/ui', api: 'tonearm', self: false };
@@ -49,7 +49,7 @@ test('a node that only the configuration knows is called by its address, and tru
   assert.deepEqual(origins(), ['http://10.8.0.3:8018', 'http://10.8.0.3:81']);
 });
 
-test('a node that was found and is configured as well, by a name or an address, is one node', () => {
+test('a node is one node where it was found and is configured, too, by a name or an address', () => {
   const { nodes, list } = known();
   nodes.sighted([sighted('attic', '192.168.1.7'), sighted('cellar', '192.168.1.8')]);
   const urls = ['http://192.168.1.7:8018', 'http://attic.vpn:8018', 'http://cellar.local:8018'];
@@ -97,7 +97,7 @@ test('the node itself may be one of the configured ones', () => {
   );
 });
 
-test('a stranger who announces the name of a configured node does not take its place', () => {
+test('a stranger with the announced name of a configured node cannot take its place', () => {
   const { nodes, list } = known();
   nodes.sighted([sighted('10.8.0.3', '192.168.1.66')]);
   nodes.named([named('http://10.8.0.3:8018')]);

@@ -39,7 +39,7 @@ function namedNodes(t: TestContext, ...urls: readonly string[]) {
 
 const SERVER = { api_sw: 'tonearm', api_version: '1.2.3', hostname: 'attic' };
 
-test('a node that answers is known, and one that stops is away with what it has said, until it is back', async (t) => {
+test('a node that stops answering is away and keeps its last answer, until it is back', async (t) => {
   let isThere = true;
   const paths: string[] = [];
   const url = await served(t, (request, response) => {
@@ -83,19 +83,19 @@ const BAD: readonly (readonly [what: string, answer: RequestListener, reason: Re
 for (const [what, answer, reason] of BAD) {
   test(`a program that answers with ${what} is no node`, async (t) => {
     const { logs, first } = namedNodes(t, await served(t, answer));
-    await until('it has been asked', () => first().isReachable === false);
+    await until('its answer is read', () => first().isReachable === false);
     assert.match(logs[0] ?? '', reason);
     assert.equal(first().answer, undefined);
   });
 }
 
-test('the other kind of node is known by its answer', async (t) => {
+test('a node of the other service is recognized by its answer', async (t) => {
   const { first } = namedNodes(t, await served(t, (_, response) => response.end('{"api_sw":"odio-api"}')));
   await until('it has answered', () => first().isReachable);
   assert.equal(first().answer?.api, 'odio-api');
 });
 
-test('one that hangs delays no other, and is away after the deadline', async (t) => {
+test('a node that hangs delays no other, and is away after the deadline', async (t) => {
   let hanging = 0;
   const silent = await served(t, () => {
     hanging += 1;
@@ -112,7 +112,7 @@ test('one that hangs delays no other, and is away after the deadline', async (t)
   assert.match(logs.at(-1) ?? '', /no answer within 5 s/);
 });
 
-test('nothing is asked any more after the end', async (t) => {
+test('no request is sent after the end', async (t) => {
   const clock = new ManualClock();
   const url = await served(t, (_, response) => response.end(JSON.stringify(SERVER)));
   let isKnown = false;

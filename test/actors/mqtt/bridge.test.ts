@@ -149,7 +149,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.ok(!kept.has(`${node.topic}/event`) && !kept.has(`${node.topic}/error`), 'neither is retained');
   });
 
-  test('names the words of a topic where a command has another one', async (t) => {
+  test('lists the words of a topic where a command has another word', async (t) => {
     const { node, spy } = await whole(t);
     const rows = [
       ['power', 'REBOOT', /^The words are poweroff, reboot; got "REBOOT"$/],

@@ -77,7 +77,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   });
 
   for (const [what, identifier] of Object.entries({ 'another node': 'other', 'an older tonearm': 'me' })) {
-    test(`is taken from ${what} that does not answer`, async (t) => {
+    test(`is taken from ${what} that gives no answer`, async (t) => {
       const topic = `house/${identifier}`;
       const spy = await spyOn(t, topic);
       await spy.publish(`${topic}/node`, identifier, { retain: true });

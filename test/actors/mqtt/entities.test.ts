@@ -73,7 +73,7 @@ test('of two things of one name the later one has its id in keys, names and opti
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test('an input is a slider and a switch by its description, and two of one name can be told apart', () => {
+test('an input is a slider and a switch by its description, and two of one name have different names there', () => {
   const input = (id: number) =>
     put('audio.inputs', `${id}`, { id, name: 'mike', description: 'Microphone', volume: 0.5, muted: false });
   const keysOf = (control: boolean) =>

@@ -43,7 +43,7 @@ test('an update is offered where the node says so, whatever the versions look li
   assert.equal(texts[1]?.latest_version, '1', 'without an update the installed version is the latest');
 });
 
-test('the default output has what plays among its attributes, and the machine that sends it', () => {
+test('the default output has the title and the sending machine among its attributes', () => {
   const { components } = new AnnouncedNode().message();
   const { json_attributes_topic: topic, json_attributes_template: template } =
     components['default_output'] ?? {};
@@ -59,7 +59,7 @@ test('the default output has what plays among its attributes, and the machine th
 
 const DEVICE = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
 
-test('what a player or a device may lack is unavailable without it, and never an error', () => {
+test('a value that a player or a device lacks makes its entity unavailable, and no error', () => {
   const other = { ...DEVICE, address: 'AA:BB:CC:DD:EE:00', battery: 9 };
   const bluetooth = { powered: true, pairing_active: false, known_devices: [DEVICE, other] };
   const { components } = new AnnouncedNode({}, [

@@ -147,7 +147,7 @@ test('a position beyond the end of a track is refused with the length, as it is 
   assert.deepEqual(calls, ['SetPosition /track/1 60000000', 'SetPosition /track/1 80000000']);
 });
 
-test('the track is asked for before its position is set, also where no signal tells of the next', async (t) => {
+test('the track is read before its position is set, also where no signal announces the next one', async (t) => {
   const one = { 'mpris:trackid': new Variant('o', '/track/1') };
   const { backend, player, recorder } = await playerOnTime(t, { Metadata: track('One', 60, one) });
   const set = (track_id?: string) =>
@@ -163,7 +163,7 @@ test('the track is asked for before its position is set, also where no signal te
   player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: track('Two', 60, two) };
   assert.equal(faultOf(await set('/track/1')), 'other-track');
   await recorder.until(
-    'the next track is shown',
+    'the next track is published',
     'scripted',
     (now) => now.metadata?.['xesam:title'] === 'Two',
   );
@@ -172,7 +172,7 @@ test('the track is asked for before its position is set, also where no signal te
   assert.deepEqual(calls, ['SetPosition /track/2 5000000', 'SetPosition /track/2 5000000']);
 });
 
-test('a player that does not name its track when it is asked is told no position', async (t) => {
+test('no position is set where the player does not name its track', async (t) => {
   const id = { 'mpris:trackid': new Variant('o', '/track/1') };
   const { backend, player } = await playerOnTime(t, { Metadata: track('One', 60, id) });
   player.misbehaves.set('Get', { error: 'org.freedesktop.DBus.Error.NoReply' });

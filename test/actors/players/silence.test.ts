@@ -22,7 +22,7 @@ const CANNOT_PAUSE = { CanPause: new Variant('b', false) };
 const changes = ({ calls }: ScriptedPlayer): string =>
   calls.filter((call) => /^(?:Play|Pause|PlayPause|Stop)$/.test(call)).join();
 
-test('all that play are paused, one that cannot pause is stopped, and the others are left alone', async (t) => {
+test('every player that plays is paused, or stopped where it cannot pause; the others are left alone', async (t) => {
   const { backend, start } = await followed(t);
   const playing = await start('playing', PLAYING);
   const radio = await start('radio', { ...PLAYING, ...CANNOT_PAUSE });
@@ -34,7 +34,7 @@ test('all that play are paused, one that cannot pause is stopped, and the others
   assert.deepEqual([playing, radio, paused, silent].map(changes), ['Pause', 'Stop', '', 'Pause']);
 });
 
-test('it is no failure that none plays', async (t) => {
+test('the command succeeds where no player plays', async (t) => {
   const { backend, start } = await followed(t);
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
   await start('paused');
@@ -49,7 +49,7 @@ test('players that hang or refuse are named, and delay no other', async (t) => {
   hung.misbehaves.set('Pause', 'hang');
   refusing.misbehaves.set('Pause', { error: 'org.example.Error.No' });
   const answer = backend.handle({ do: 'pause_all' });
-  await until('the good one is told', () => changes(good) === 'Pause');
+  await until('the good one is paused', () => changes(good) === 'Pause');
   const silenced = await answer;
   assert.match(
     silenced.ok ? '' : silenced.error.detail,
@@ -85,7 +85,7 @@ test('players that play at the start go on, until another one begins', async (t)
   assert.deepEqual([one, quiet].map(changes), ['Pause', '']);
 });
 
-test('of players that begin at once the last one goes on', async (t) => {
+test('the last of several players that begin at once goes on', async (t) => {
   const { start } = await exclusive(t);
   const players = [await start('one'), await start('two'), await start('three')];
   for (const player of players) player.change(PLAYING);
@@ -96,7 +96,7 @@ test('of players that begin at once the last one goes on', async (t) => {
   assert.equal(changes(probe), '');
 });
 
-test('another name of a player that plays pauses nothing of it', async (t) => {
+test('a second name of a player does not pause it', async (t) => {
   const { start, recorder } = await exclusive(t);
   const player = await start('vlc.instance7', PLAYING);
   await player.own('vlc');
@@ -106,7 +106,7 @@ test('another name of a player that plays pauses nothing of it', async (t) => {
   assert.equal(changes(other), '');
 });
 
-test('one that cannot be silenced is named in the log', async (t) => {
+test('a player that cannot be silenced is named in the log', async (t) => {
   const { players, start, recorder } = await exclusive(t, 'one');
   players[0]?.misbehaves.set('Pause', { error: 'org.example.Error.No' });
   await start('two', PLAYING);

@@ -101,7 +101,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key api.ui.volumeStep'],
-    title: 'api.ui.volumeStep is told to the page',
+    title: 'api.ui.volumeStep is the step of the page',
     run: async ({ house, plain }) => {
       const step = async (driver: typeof house) =>
         (await driver.read<{ readonly volume_step: number }>('/server')).volume_step;

@@ -131,8 +131,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
   },
   {
     drives: ['key discovery.nodes'],
-    title:
-      'a node that the configuration names is asked, and shown with what it has answered, also without Avahi',
+    title: 'a node that the configuration names is listed with its own answer, also without Avahi',
     run: async ({ house, plain, wary }) => {
       const isAnswered = (nodes: readonly NodeRecord[]) =>
         nodes.some(
@@ -145,7 +144,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
   },
   {
     drives: ['key discovery.trust'],
-    title: 'the page of a known node may use what plays, and with discovery.trust false it may not',
+    title: 'the page of a known node may control the players, and with discovery.trust false it may not',
     run: async ({ house, plain, wary }) => {
       const origin = `http://${OWN_ADDRESS}:${plain.daemon.port}`;
       const answer = async (driver: Driver, Origin: string) => {

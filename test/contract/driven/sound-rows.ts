@@ -82,7 +82,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation network'],
-    title: 'how other machines play here is shown, and where nobody can, that',
+    title: 'the answer names how other machines play here, or that they cannot',
     run: async ({ house, bare, sound }) => {
       const closed = { enabled: false, addresses: [], commands: [] };
       assert.deepEqual(await house.read('/audio/network'), closed);
@@ -179,7 +179,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation setDefaultOutput'],
-    title: 'what plays moves with the default where the body says so',
+    title: 'the streams move with the default where the body demands it',
     run: (node) =>
       withStream(node, async (id) => {
         await node.house.post('/audio/outputs/kitchen/default', { move: true });

@@ -84,7 +84,7 @@ export function installScenarios(node: () => Node): void {
     assert.equal((await node().user('/usr/sbin/tonearm-setup', '--user', 'pi')).status, 77);
   });
 
-  test('tonearm-setup refuses to run where systemd does not, and then changes nothing', async () => {
+  test('tonearm-setup refuses to run without systemd, and then changes nothing', async () => {
     const script = 'mount -t tmpfs tmpfs /run; exec tonearm-setup --user pi';
     const apart = ['unshare', '--mount', 'sh', '-c', script];
     const ran = await changesNothing(() => node().root(...apart));
