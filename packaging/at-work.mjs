@@ -16,7 +16,7 @@ setInterval(() => {
 `;
 
 /**
- * Says `name: what; remark`, does `work`, and says meanwhile that it still does. The remark says how long that may take.
+ * Prints `name: what; remark`, does `work`, and prints meanwhile that it goes on. The remark names the time that it may take.
  * @returns what `work` returns
  */
 export function atWork(name, what, remark, work, againMs = AGAIN_MS) {

@@ -145,7 +145,7 @@ function ownNatives() {
   return files;
 }
 
-/** What stands in for the program where Node is too old to read it. It is made for Nodes that nobody has any more. */
+/** The program's substitute where Node is too old to read it. It is made for Nodes that nobody has any more. */
 async function buildForOldNodes(outdir) {
   await build({
     entryPoints: [join(ROOT, 'src/cli/old-node.ts')],

@@ -22,7 +22,7 @@ export const SHARED = {
   define: { TONEARM_VERSION: JSON.stringify(version) },
 };
 
-/** What chooses among the binaries of uWebSockets.js, which lie beside the bundle. */
+/** The module that chooses among the binaries of uWebSockets.js, which lie beside the bundle. */
 export const NATIVE_UWS = join(ROOT, 'packaging/native-uws.cjs');
 export const NATIVE_UWS_TABLE = {
   NATIVES: JSON.stringify(NATIVES.map(({ place, glibc }) => ({ place, glibc }))),

@@ -9,8 +9,8 @@ import { atWork } from './at-work.mjs';
 import { hasNative, thisGlibc } from './natives.mjs';
 
 /**
- * By major version, the most wanted first, and by processor: the registry does not have every version for each, and none for arm. Fixed, so
- * that the same sources give the same package. Newer ones mend what is found in Node: keep up with them.
+ * By major version, the preferred one first, and by processor: the registry does not have every version for each, and none for arm. Fixed,
+ * so that the same sources give the same package. Newer ones mend what is found in Node: keep up with them.
  */
 export const FETCHED_NODES = new Map([
   [24, { x64: '24.22.3', arm64: '24.22.0' }],
@@ -18,7 +18,7 @@ export const FETCHED_NODES = new Map([
 ]);
 const NPM_DEADLINE_MS = 5 * 60_000;
 
-/** Fills `home` in one step: several may fetch at once, and what was broken off must not look whole. */
+/** Fills `home` in one step: several may fetch at once, and a fetch that was broken off must not look whole. */
 function fetchInto(home, name, version, arch) {
   const fresh = `${home}.new-${process.pid}`;
   try {

@@ -5,10 +5,7 @@
 const { existsSync, readdirSync } = require('node:fs');
 const { join } = require('node:path');
 
-/**
- * Whether a C library is too old is the kernel's and the loader's to say: the binary that it cannot load is
- * left out.
- */
+/** The loader decides whether a C library is too old: a binary that it cannot load is left out. */
 function load() {
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
   const paths = NATIVES.map(({ place }) => join(__dirname, place, file));

@@ -104,7 +104,7 @@ async function openSandbox(withBus) {
 }
 
 /**
- * Additional environment and arguments for the daemon where there is no sound server; `trouble` is what people read last where there is
+ * Additional environment and arguments for the daemon where there is no sound server; `trouble` is the last text for people where there is
  * none at all.
  */
 async function soundServer(args, settings) {

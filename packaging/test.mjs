@@ -83,7 +83,7 @@ function leftOut(trouble) {
   return `left out: ${trouble}`;
 }
 
-/** Programs answer in these, whatever Node asks them. */
+/** The answers in these come from other programs, and are the same for every Node. */
 const OTHER_PROGRAMS = /^actors\/mqtt\/home-assistant-templates$/;
 const unitsOfNode = () => testFiles('unit').filter((file) => !OTHER_PROGRAMS.test(file));
 
@@ -120,7 +120,7 @@ const onNode24 = onNode(24, () => [
 const ONE_DEBIAN =
   /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
 
-/** Units meet a Debian only in these; all others need nothing but Node, and three versions of that have seen them. */
+/** Only these unit tests depend on the Debian; all others need nothing but Node, and run on three versions of it. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
 const onBothDebians = () => [
   ...testFiles('unit', 'load').filter((file) => DEBIAN_UNITS.test(file)),

@@ -22,7 +22,9 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
 const ANYWHERE = ['bad-request', 'bad-path', 'foreign-host', 'gateway-failed', 'shutting-down'] as const;
-/** Besides those of every route, by what answers; `problemsOf` adds those of a backend. */
+/**
+ * The problems by the part that answers, besides those of every route; `problemsOf` adds those of a backend.
+ */
 const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
     ...([
@@ -189,8 +191,9 @@ function query(name: string, description: string, schema: TSchema = TEXT): JsonO
 }
 
 /**
- * The components; a component inside another one is a reference. An optional object is a copy of its
- * component, which has the same text: generators of clients would give both one name, and leave one out.
+ * Returns the components, in which a component inside another one is a reference. An optional object is a
+ * copy of its component with the same text: generators of clients would give both one name, and leave one
+ * out.
  */
 function schemaComponents(): JsonObject {
   const all: [string, TSchema][] = Object.entries(COMPONENTS);

@@ -158,8 +158,8 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   /**
    * Tries the sockets that exist, in order, until one gives a complete connection. Resolves when that
-   * connection has ended. If every attempt fails, the reason is the failure of the first one, with what is
-   * said of a server that is elsewhere. If no socket exists, the first one is tried for its failure.
+   * connection has ended. If every attempt fails, the reason is the failure of the first one, with the
+   * sentence about a server that is elsewhere. If no socket exists, the first one is tried for its failure.
    */
   async #connectFirst(
     sockets: readonly AwaitedSocket[],

@@ -10,7 +10,7 @@ export class ChangedRecords {
   readonly sinks: number[] = [];
   readonly inputs: number[] = [];
   readonly cards: number[] = [];
-  /** Some input has changed; they are few, so all are looked at. */
+  /** True if some input has changed. Inputs are few, so all of them are compared. */
   sources = false;
 }
 

@@ -143,7 +143,7 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Asks for what is not kept here; `deadlineMs` is that of all requests unless it is given. */
+  /** Requests a value that is not kept here; without `deadlineMs` it has the deadline of all requests. */
   ask<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,

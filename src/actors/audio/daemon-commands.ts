@@ -1,5 +1,5 @@
 // Answers the commands that the daemon carries out itself, and not the sound server: the cookie, the network,
-// the sleep. What is rarely used is loaded with its first use.
+// the sleep. Rarely used parts are loaded with their first use.
 
 import { join } from 'node:path';
 import type { Clock } from '../../host/clock.js';

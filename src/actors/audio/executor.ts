@@ -27,7 +27,7 @@ export interface CommandTiming {
   readonly wakeMs: number;
 }
 
-/** How often, and how long apart, the server is asked whether an input has become the default. */
+/** The readings that check whether an input has become the default, and the pause between them. */
 const DEFAULT_TRIES = 10;
 const DEFAULT_PAUSE_MS = 100;
 

@@ -1,5 +1,5 @@
 // Fades an output to silence, and puts its volume back when nothing sounds there any more. A hand on the
-// volume ends that: what somebody sets stays.
+// volume ends that: the volume that somebody sets stays.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -13,7 +13,7 @@ const STEP_MS = 250;
 /** The pause between two checks: a stream that no player owns may sound on for hours, at no volume. */
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
-/** A coarse mixer comes nearer to what was set than this. Another volume is that of a hand. */
+/** A coarse mixer comes nearer to the requested volume than this. Any other volume is that of a hand. */
 const COARSE_MAX = 0.1;
 
 export interface FadeContext {
@@ -82,7 +82,7 @@ export class Fade {
     }
   }
 
-  /** To be called when the service ends: what waits never resolves. */
+  /** To be called when the service ends: a promise that waits never resolves. */
   end(): void {
     this.isOver = true;
     this.#timers.cancelAll();

@@ -24,7 +24,7 @@ interface GroupContext {
   readonly clock: Clock;
   readonly log: Publisher['log'];
   readonly ask: Ask;
-  /** Takes what /health is to say; undefined for nothing. */
+  /** Receives the remark for /health; undefined for none. */
   readonly remark: (text: string | undefined) => void;
 }
 

@@ -1,6 +1,6 @@
 // Decides which modules the sound server is to load and unload so that it has the groups of the configuration
-// and no other groups of ours (docs/configuration.md, "Groups"). Pure: from what is desired and what is
-// observed follow steps, and none where all is right.
+// and no other groups of ours (docs/configuration.md, "Groups"). Pure: the steps lead from the observed to
+// the desired state, and there is none where they agree.
 
 import type { GroupChoice } from '../../protocol/actor/settings.js';
 import type { ModuleInfo, ServerInfo } from '../../protocol/pulse/records.js';
@@ -41,8 +41,8 @@ const OWN_GROUP = new RegExp(
 const OWN_STAND_IN = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
 
 /**
- * First what is to go, then what is to be made. A group of other outputs than the configured ones is made
- * anew; another label alone is no reason, as that would interrupt what plays.
+ * The modules to unload come first, then those to load. A group of other outputs than the configured ones is
+ * made anew; another label alone is no reason, as that would interrupt the music.
  */
 export function groupSteps(desired: Groups, observed: ObservedSound): readonly GroupStep[] {
   const kept = new Set<string>();
@@ -96,7 +96,8 @@ function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolea
 
 function combineModule(group: string, { label, outputs }: GroupChoice, server: ServerInfo): ModuleLoad {
   const name = GROUP_PREFIX + group;
-  // PipeWire stores the volume of a group under its media.name, which all groups share unless it is given.
+  // PipeWire stores the volume of a group under its media.name, which all groups share unless the argument
+  // has one.
   const properties = `device.description='${withoutQuotes(label ?? group)}' media.name=${name} ${GROUP_MARK}=${group}`;
   const safety = isInDanger(server) ? 'adjust_time=0 ' : '';
   const argument = `sink_name=${name} slaves=${outputs.join()} ${safety}sink_properties="${properties}"`;

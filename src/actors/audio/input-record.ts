@@ -32,7 +32,7 @@ export function inputRecord(
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: optional(card),
     props: clientProps.of(info.props).props,
-    // Silence has no balance of its own, so the remembered one is shown.
+    // Silence has no balance of its own, so the remembered one is published.
     balance: balanceOf(balance ?? info.volume, info.channelMap),
     listen: listen.length > 0 ? [...listen] : undefined,
   };

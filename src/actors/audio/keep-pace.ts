@@ -3,11 +3,11 @@
 
 import { type Clock, Timers } from '../../host/clock.js';
 
-/** So long nothing must have come or gone: a server that starts, or a card, makes several things at once. */
+/** The calm after something has come or gone: a server that starts, or a card, makes several at once. */
 const CALM_MS = 1_000;
-/** Things that come and go without end delay it no longer. */
+/** Things that come and go without end delay the work by this at most. */
 const CALM_MAX_MS = 5_000;
-/** Until what the server refused is tried again; tries until something comes or goes the next time. */
+/** The pause after a refusal of the server, and the tries until something comes or goes again. */
 const AGAIN_MS = 5_000;
 const TRIES_MAX = 5;
 

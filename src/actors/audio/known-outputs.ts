@@ -1,5 +1,5 @@
-// Which outputs have been seen in this life of the sound server, by name. They are kept in a file of the
-// runtime directory, so that a restart of the service does not take a known output for a new one.
+// Keeps the names of the outputs that have appeared in this life of the sound server. They are in a file of
+// the runtime directory, so that a restart of the service does not take a known output for a new one.
 
 import { join } from 'node:path';
 import { type Clock, within } from '../../host/clock.js';
@@ -55,7 +55,7 @@ export class KnownOutputs {
     this.#writing = this.#write.run();
   }
 
-  /** Resolves when what was added is in the file, or cannot be. */
+  /** Resolves when the added names are in the file, or cannot be written. */
   async settled(): Promise<void> {
     await within(this.#clock, READ_MAX_MS, this.#writing);
   }

@@ -24,7 +24,9 @@ import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
 import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/** Until a new loopback stands at its input and output, in ms, and the pause between two looks. */
+/**
+ * The time until a new loopback stands at its input and output, in ms, and the pause between two readings.
+ */
 const STANDS_WITHIN_MS = 2_000;
 const PAUSE_MS = 50;
 
@@ -35,7 +37,7 @@ export interface ListenContext {
   readonly clock: Clock;
   readonly log: Publisher['log'];
   readonly ask: Ask;
-  /** Takes what /health is to say; undefined for nothing. */
+  /** Receives the remark for /health; undefined for none. */
   readonly remark: (text: string | undefined) => void;
 }
 

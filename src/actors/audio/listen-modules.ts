@@ -1,6 +1,6 @@
 // Decides which loopbacks the sound server is to load and unload so that each input that is listened to is
-// heard at its outputs (docs/http-api.md, "Listening"). Pure: from what is desired and what is observed
-// follow steps, and none where all is right. Loopbacks of others are not looked at.
+// heard at its outputs (docs/http-api.md, "Listening"). Pure: the steps lead from the observed to the desired
+// state, and there is none where they agree. Loopbacks of others are ignored.
 
 import type { ModuleInfo, SinkInputInfo, SourceOutputInfo } from '../../protocol/pulse/records.js';
 import { LISTEN_MARK } from './listen-names.js';
@@ -57,12 +57,12 @@ const OWN = new RegExp(
 );
 const DESCRIPTION_MAX_CHARACTERS = 64;
 
-/** False for a name that cannot be given to a module. */
+/** False for a name that the argument of a module cannot have. */
 export function isPlainName(name: string): boolean {
   return PLAIN_NAME.test(name);
 }
 
-/** `description` is what people call the input: the stream is called so. */
+/** `description` is the input's name for people, and becomes the name of the stream. */
 export function loopbackArgument(pair: ListenPair, description: string, latencyMs: number): string {
   const { input, output, origin } = pair;
   const name = streamName(description);
@@ -99,8 +99,8 @@ function placeOf(observed: ObservedLoopbacks, module: number, { input, output }:
 }
 
 /**
- * First what is to go, then what is to be made. A pair whose input or output is not there waits. What is
- * neither desired nor has ended is another service's, and stays.
+ * The modules to unload come first, then those to load. A pair whose input or output is not there waits. A
+ * loopback that is neither desired nor has ended is another service's, and stays.
  */
 export function listenSteps(
   desired: readonly ListenPair[],

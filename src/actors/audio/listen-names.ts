@@ -1,4 +1,4 @@
-// How the streams are recognized by which the service lets an input be heard (listen-modules.ts). Pure.
+// Recognizes the streams by which the service lets an input be heard (listen-modules.ts). Pure.
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 
@@ -6,7 +6,7 @@ import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 export const LISTEN_MARK = 'tonearm.listen';
 
 /**
- * The name of the input that a stream lets be heard. Undefined for a stream of a client, whatever its
+ * The name of the input that is heard through a stream. Undefined for a stream of a client, whatever its
  * properties say: the service's are streams of a module.
  */
 export function inputOf({ client, ownerModule, props }: SinkInputInfo): string | undefined {

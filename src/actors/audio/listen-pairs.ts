@@ -1,5 +1,5 @@
-// Holds which inputs are to be heard at which outputs. It outlives the connections to the sound server: what
-// was desired before the server's restart is desired after it. Pure.
+// Holds which inputs are to be heard at which outputs. It outlives the connections to the sound server: a
+// pair that was desired before the server's restart is desired after it. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import {
@@ -51,7 +51,7 @@ export class ListenPairs {
     return this.#ended;
   }
 
-  /** To be called when the loopbacks of all that has ended are gone. */
+  /** To be called when the loopbacks of all ended pairs are gone. */
   forgetEnded(): void {
     this.#ended = [];
   }
@@ -68,8 +68,8 @@ export class ListenPairs {
   }
 
   /**
-   * Takes over what commands have begun in an earlier life of the daemon, and ends pairs of commands whose
-   * input or output has gone; a pair of the configuration waits for it.
+   * Takes over the pairs that commands have begun in an earlier life of the daemon, and ends pairs of
+   * commands whose input or output has gone; a pair of the configuration waits for it.
    */
   observe(observed: ObservedLoopbacks): void {
     if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));

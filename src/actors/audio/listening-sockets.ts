@@ -1,4 +1,4 @@
-// Finds the TCP sockets on which the sound server's process listens, in the kernel's tables: PipeWire tells
+// Finds the TCP sockets on which the sound server's process listens, in the kernel's tables: PipeWire names
 // its own to no client. It reads only, and does not decide which of them play (network-doors.ts does).
 
 import { readdir, readlink, realpath } from 'node:fs/promises';
@@ -22,7 +22,7 @@ const SOCKET_LINK = /^socket:\[(\d+)\]$/;
 
 /**
  * The sockets of the process to which we are connected by the Unix socket at `path`. Undefined if that
- * process is not to be seen: it is another user's, or outside of this container.
+ * process cannot be read: it is another user's, or outside of this container.
  */
 export async function listeningSockets(
   path: string,

@@ -1,5 +1,5 @@
-// Decides by which TCP ports other machines can play on the sound server, and what each port asks of them.
-// Pure. What the two servers do with the options of their modules: docs/development/what-we-learnt.md,
+// Decides by which TCP ports other machines can play on the sound server, and whether each demands a cookie.
+// Pure. The two servers treat the options of their modules as in docs/development/what-we-learnt.md,
 // "PulseAudio and PipeWire".
 
 import { EVERY_ADDRESS } from '../../host/own-addresses.js';
@@ -24,7 +24,7 @@ const SIMPLE = { name: 'module-simple-protocol-tcp', port: 4711 };
 
 type Arguments = Readonly<Record<string, string>>;
 
-/** `sockets`: those of the server's process; undefined where it is not to be seen. */
+/** `sockets`: those of the server's process; undefined where it cannot be read. */
 export function networkDoors(
   kind: SoundServerKind,
   modules: readonly LoadedModule[],
@@ -51,7 +51,7 @@ function doorsOfModules(
   });
 }
 
-/** PipeWire serves what its configuration names without any module that could be listed. */
+/** PipeWire opens the ports of its configuration without any module that could be listed. */
 function doorsOfSockets(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[],

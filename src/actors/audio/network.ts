@@ -1,5 +1,5 @@
-// Answers `GET /audio/network`: whether other machines can play on this node's sound server, and how. Server
-// and kernel are asked at each request, as neither tells when that changes.
+// Answers `GET /audio/network`: whether other machines can play on this node's sound server, and how. It
+// reads server and kernel at each request, as neither announces a change.
 
 import { networkInterfaces } from 'node:os';
 import { bestFirst, reachableAt } from '../../host/own-addresses.js';

@@ -49,7 +49,7 @@ export class NoCardWatch {
   #isWithout = false;
   #isReported = false;
 
-  /** `remark` takes what /health is to say; undefined for nothing. */
+  /** `remark` receives the remark for /health; undefined for none. */
   constructor(
     remark: (text: string | undefined) => void,
     log: Publisher['log'],

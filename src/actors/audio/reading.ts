@@ -104,7 +104,7 @@ export class Reading {
     this.#refetch[of].hold(undefined);
   }
 
-  /** Resolves when a read that began after this call has ended, or when none will happen any more. */
+  /** Resolves when a read that began after this call has ended, or when there will be none any more. */
   readonly again = (read: ReadRequest): Promise<void> => {
     if (this.#hasEnded) return Promise.resolve();
     const again = this.#waiters.add(read);
@@ -175,7 +175,7 @@ export class Reading {
     if (!this.#hasEnded) {
       const wasWhole = this.#unread.size === 0;
       if (whole !== undefined) this.#unread.delete(whole);
-      // Sinks that come and go without end do not keep what has been read from clients.
+      // Sinks that come and go without end must not keep the other records from clients.
       this.#events.onReply(this.#unread.size === 0 && !(wasWhole && this.#isShaken));
     }
     for (const waiter of waiters) waiter.done();

@@ -1,4 +1,4 @@
-// Which sound server it is, by how it introduces itself. Pure.
+// Recognizes the kind of a sound server by the name that it gives itself. Pure.
 
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import type { ServerInfo } from '../../protocol/pulse/records.js';

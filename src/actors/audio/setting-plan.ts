@@ -1,4 +1,4 @@
-// Defines what a command becomes: a request to the sound server, nothing, or a refusal; and computes the
+// Defines the plan for a command: a request to the sound server, nothing, or a refusal; and computes the
 // volumes in it. Pure. It does not decide which of these (commands.ts).
 
 import type { AudioCommand, ListenCommand } from '../../protocol/actor/commands.js';
@@ -26,9 +26,9 @@ export type Setting = {
 type DaemonsOwn = 'cookie' | 'network' | 'sleep' | 'sleep/stop' | ListenCommand['do'];
 
 /**
- * The commands that the sound server carries out; the daemon itself answers the others. By the last three the
- * daemon sets an output back that stands above its volume limit, gives a new one its start volume, and fades
- * one; nobody else sends them.
+ * The commands that the sound server carries out; the daemon itself answers the others. The daemon itself
+ * sends the last three, and nobody else: to set back an output above its volume limit, to give a new one its
+ * start volume, and to fade one.
  */
 export type SoundCommand =
   | Exclude<AudioCommand, { readonly do: DaemonsOwn }>
@@ -86,7 +86,7 @@ export function channelsAt(volume: number, channels: readonly number[], remember
 
 /**
  * The volume after a relative change, within 0..`most`; undefined if nothing changes: an increase never
- * lowers what is above `most`.
+ * lowers a volume above `most`.
  */
 export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
   const loudest = loudestOf(channels);

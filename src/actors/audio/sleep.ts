@@ -14,7 +14,7 @@ import { type Fade, type FadeContext, fadeOf } from './fade.js';
 const FILE_MAX_BYTES = 4096;
 const FADE_S = 20;
 const MINUTE_MS = 60_000;
-/** An end that fell into the absence of the service is made up for; a day later nobody waits for it. */
+/** The service makes up for an end that it has missed; a day later nobody waits for it. */
 const LATE_MAX_MS = 10 * MINUTE_MS;
 /** The backends come up within this time after a start. */
 const SETTLED_MS = 5_000;
@@ -51,7 +51,7 @@ export class Sleep {
     this.#timers = new Timers(context.clock);
   }
 
-  /** Goes on with what an earlier process has left. To be called once, before any command. */
+  /** Continues the sleep that an earlier process has left. To be called once, before any command. */
   async recall(): Promise<void> {
     const { clock, path, node } = this.#context;
     const file = await inTime(clock, readSmallFile(path, FILE_MAX_BYTES));
@@ -118,7 +118,7 @@ export class Sleep {
     node.log('warn', 'not all players could be paused for the sleep', { reason: body });
   }
 
-  /** Ends what is under way. */
+  /** Ends the sleep, and a fade that is under way. */
   async #abort(): Promise<void> {
     this.#timers.cancelAll();
     this.#plan = undefined;
@@ -142,7 +142,7 @@ export class Sleep {
     this.#context.node.put('audio.sleep', '', JSON.stringify(record));
   }
 
-  /** Undefined takes the file away. */
+  /** Undefined removes the file. */
   async #keep(text: string | undefined): Promise<void> {
     const { clock, path, node } = this.#context;
     const done = this.#turns.run(() =>

@@ -25,7 +25,7 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
 
 /**
  * Resolves with the reason where the server has refused it. PipeWire gives a free index to the next module at
- * once, so it is read whose it is.
+ * once, so the module at the index is read before.
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
   const present = await ask('GET_MODULE_INFO', { index: module.index });

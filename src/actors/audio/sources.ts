@@ -1,5 +1,5 @@
-// The inputs of the sound server as last read: its sources that are no monitors. Pure. It does not decide
-// what their records look like (input-record.ts).
+// The inputs of the sound server as last read: its sources that are no monitors. Pure. It does not make their
+// records (input-record.ts).
 
 import type { SourceInfo } from '../../protocol/pulse/records.js';
 import { type Balance, rememberBalance } from '../../protocol/pulse/volume.js';
@@ -16,7 +16,7 @@ export type KnownSource = KnownRecord<SourceInfo>;
 export class Sources {
   readonly #known = new Map<number, KnownSource>();
   readonly #leftOut = new Set<number>();
-  /** Sources that have been seen awake in this life of the server, and those that could not be woken. */
+  /** Sources that have been awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   /** Called when a record may differ from what was published. */
   readonly #onChange: () => void;

@@ -1,5 +1,6 @@
 // Gives an output that appears the volume that the configuration wants for its start, once in a life of the
-// sound server (docs/configuration.md, "Audio, players and power"). It does not decide what was seen.
+// sound server (docs/configuration.md, "Audio, players and power"). It does not decide which outputs are new
+// (known-outputs.ts).
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -10,8 +11,8 @@ import type { SoundState } from './state.js';
 import { type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * PipeWire restores a stored volume up to 20 ms after it has announced the output, and overwrites what is set
- * before. A board may take longer. To wake the output may take another 250 ms.
+ * PipeWire restores a stored volume up to 20 ms after it has announced the output, and overwrites a volume
+ * that is set before. A board may take longer. To wake the output may take another 250 ms.
  */
 const RESTORED_AFTER_MS = 400;
 
@@ -29,7 +30,7 @@ export class StartVolumes {
   readonly #context: StartVolumesContext;
   /** By the index of the output. */
   readonly #timers: Timers<`${number}`>;
-  /** The names of the outputs that were there at the last look, by index. */
+  /** The names of the outputs that were there at the last reading, by index. */
   #present = new Map<number, string>();
   #isEnded = false;
 

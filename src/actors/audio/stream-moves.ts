@@ -22,8 +22,8 @@ export function streamMoves(state: SoundState, output: string): readonly StreamM
 }
 
 /**
- * True for the stream by which another sink plays, that of a group or a filter: what plays to that sink is
- * moved instead.
+ * True for the stream by which another sink plays, that of a group or a filter: the streams that play to that
+ * sink are moved instead.
  */
 function playsForSink({ sinks }: SoundState, { info: { client, ownerModule } }: KnownInput): boolean {
   if (client !== undefined || ownerModule === undefined) return false;

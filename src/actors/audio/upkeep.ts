@@ -1,6 +1,6 @@
-// Tells the parts that act by themselves on one connection that cards, outputs or inputs have changed: start
-// volumes, groups, inputs that are heard, and the look for a sound card. It joins what they want /health to
-// say.
+// Notifies the parts that act by themselves on one connection when cards, outputs or inputs have changed:
+// start volumes, groups, inputs that are heard, and the check for a sound card. It joins their remarks for
+// /health.
 
 import { type Clock, within } from '../../host/clock.js';
 import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';

@@ -13,7 +13,7 @@ export interface OutputWish {
   readonly volumeLimit?: number | undefined;
   /** True or absent. */
   readonly hidden?: boolean | undefined;
-  /** 0..1: when it is first seen in a life of the sound server. */
+  /** 0..1, for its first appearance in a life of the sound server. */
   readonly startVolume?: number | undefined;
   /** The outputs of the group that is called so. */
   readonly group?: readonly string[] | undefined;

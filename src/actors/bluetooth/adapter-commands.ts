@@ -50,7 +50,9 @@ export class AdapterCommands {
     return this.#pairing.until;
   }
 
-  /** True while clients want something of the adapter. A device that comes back by itself does not count. */
+  /**
+   * True while a command of a client needs the adapter. A device that comes back by itself does not count.
+   */
   get isBusy(): boolean {
     return this.#pairing.isActive || this.#timers.has('scan') || !this.#connecting.isIdle;
   }
@@ -122,7 +124,7 @@ export class AdapterCommands {
     return this.#connecting.reconnect(device);
   }
 
-  /** Ends that, unless a client waits for it by now. */
+  /** Ends that attempt, unless a client waits for it by now. */
   giveUp(device: string): void {
     this.#connecting.giveUp(device);
   }

@@ -1,5 +1,4 @@
-// Does what nobody has asked of the adapter: switches it off when it is idle, and connects known devices
-// again.
+// Acts on the adapter without a command: switches it off when it is idle, and connects known devices again.
 
 import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -51,7 +50,7 @@ export class AutomaticActions {
     });
   }
 
-  /** To be called when the adapter, a device, or what clients want of them has changed. */
+  /** To be called when the adapter, a device, or a pending command of a client has changed. */
   watch(): void {
     this.#idle.watch();
     this.#reconnecting.watch();

@@ -49,7 +49,7 @@ export class Connecting {
     return ![...this.#underWay.values()].some(({ isRequested }) => isRequested);
   }
 
-  /** True for a device that a client has asked to connect. */
+  /** True for a device whose connection a client has requested. */
   includes(device: string): boolean {
     return this.#underWay.get(device)?.isRequested === true;
   }

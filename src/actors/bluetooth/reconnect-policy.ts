@@ -10,7 +10,7 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 /** A connection that was lost before it had lasted so long does not begin the pauses anew. */
 const STEADY_MS = 60_000;
 
-/** BlueZ's `Icon` of what plays sound for itself, though it may also play that of others. */
+/** BlueZ's `Icon` of a device with sound of its own, though it may also play that of others. */
 const NO_LOUDSPEAKERS: readonly string[] = ['phone', 'computer'];
 
 /** `true` means all known loudspeakers and headphones, a list the devices with these addresses. */
@@ -63,7 +63,7 @@ export class ReconnectPolicy {
     if (was && !is) this.#lost(path);
   }
 
-  /** `reason` is BlueZ's. It comes before the device is shown as disconnected, or after that. */
+  /** `reason` is BlueZ's. It comes before BlueZ reports the device as disconnected, or after that. */
   disconnected(path: string, reason: string): void {
     if (INTENDED.includes(reason)) this.left(path);
   }

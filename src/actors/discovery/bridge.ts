@@ -1,6 +1,6 @@
 // The discovery bridge: one connection to avahi-daemon, which announces this node and browses for others.
 // Whatever fails there gives up the connection, with which Avahi forgets all of it, and a new one begins
-// anew. Nodes that the configuration names are asked without Avahi. It asks nothing of this node.
+// anew. The nodes of the configuration need no Avahi. It sends this node no request.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -43,7 +43,7 @@ export class Discovery implements BridgeActor, BusOwner {
   constructor(settings: DiscoverySettings, node: OwnerLink, world: AnnouncerWorld) {
     const hasNamed = settings.nodes.length > 0;
     this.#status = (state, detail) => {
-      // Nodes that the configuration names are there whatever Avahi does.
+      // The nodes of the configuration are there with or without Avahi.
       const isUp = state === 'up' || hasNamed;
       // Leaving `up` removes what was published.
       this.#nodes.publishWhile(isUp);

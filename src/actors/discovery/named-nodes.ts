@@ -1,5 +1,5 @@
-// The nodes that the configuration names, where mDNS does not reach: each is asked now and then whether it
-// answers. What it has answered last is kept while it is away.
+// Checks now and then whether the nodes of the configuration answer, for networks that mDNS does not reach.
+// The last answer of a node is kept while it is away.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { NameLookup } from '../name-lookup.js';
@@ -14,7 +14,7 @@ export interface NamedNode {
   readonly url: URL;
   /** The last answer; undefined until the first one. */
   readonly answer: NodeAnswer | undefined;
-  /** Undefined until it has been asked for the first time. */
+  /** Undefined until the first request has ended. */
   readonly isReachable: boolean | undefined;
 }
 
@@ -27,7 +27,7 @@ interface NamedNodesParts {
   readonly urls: readonly string[];
   readonly clock: Clock;
   readonly log: OwnerLink['log'];
-  /** Called when a node differs from what was known of it. */
+  /** Called when the known state of a node has changed. */
   readonly changed: (nodes: readonly NamedNode[]) => void;
 }
 

@@ -1,5 +1,5 @@
-// Asks one address whether a node answers there, and which: one `GET /server`, without redirects, within a
-// deadline. It keeps nothing.
+// Finds out which node answers at one address: by one `GET /server`, without redirects, within a deadline. It
+// keeps nothing.
 
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';

@@ -37,10 +37,10 @@ export function deviceText(
 }
 
 /**
- * The entities of the message to publish while the broker holds one with the `held` ones. An entity is
+ * The entities of the message to publish while the broker holds one with the `retained` ones. An entity is
  * removed by a message that has only its platform; only the next message may use its key for another one, so
  * this is called again until nothing changes. `isKnown`: true if `entities` is complete for this owner; else
- * the owner's entities in the held message are kept.
+ * the owner's entities in the retained message are kept.
  */
 export function entitiesToPublish(
   entities: Entities,
@@ -86,15 +86,15 @@ export function branchOfDevice(text: string): string | undefined {
   }
 }
 
-/** A tunnel has this one. */
+/** The interface of a tunnel has this address. */
 const NO_MAC = '00:00:00:00:00:00';
 
 /** Such an address means that no router has given one. */
 const UNROUTED = /^169\.254\./;
 
 /**
- * For people: an IP address that works without mDNS if there is one, else the node's name. `addresses` are
- * listened on, as in `/health`; the best of `interfaces` stands first.
+ * The URL for people: with an IP address, which works without mDNS, or else with the node's name. `addresses`
+ * are those of `/health`, on which the node listens; the best of `interfaces` stands first.
  */
 export function nodeUrl(
   hostname: string,
@@ -107,7 +107,10 @@ export function nodeUrl(
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
-/** The best interface stands first: it leads to the house's network. */
+/**
+ * The hardware address of the first interface that has one: the best one stands first, and leads to the
+ * house's network.
+ */
 export function macOf(interfaces: InterfaceAddresses): string | undefined {
   const infos = Object.values(interfaces).flatMap((each = []) => each);
   return infos.find(({ internal, mac }) => !internal && mac !== NO_MAC && mac !== '')?.mac;

@@ -1,4 +1,4 @@
-// This file decides what payloads without JSON mean: a word, or the plain value of one setting. Pure.
+// Decides the meaning of payloads without JSON: a word, or the plain value of one setting. Pure.
 
 import { boundedJson } from './topics.js';
 
@@ -11,7 +11,7 @@ export function wordIn(payload: string): string {
 interface PlainValue {
   /** All words that it takes; none for a number. */
   readonly words: readonly string[];
-  /** The body of the operation. Undefined for a word that it does not take. */
+  /** The body of the operation. Undefined for an unknown word. */
   readonly bodyOf: (word: string) => Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -29,8 +29,8 @@ export const PLAIN_BODIES: Readonly<Record<string, PlainValue>> = {
 };
 
 /**
- * From 0 to 1, or in percent with `%` behind it. The operation refuses what is no number, so that is passed
- * on.
+ * From 0 to 1, or in percent with `%` behind it. The operation refuses a text that is no number, so such a
+ * text is passed on.
  */
 function volumeIn(word: string): unknown {
   const isPercent = word.endsWith('%');

@@ -3,7 +3,7 @@
 import { printable } from '../../printable.js';
 import { clipped } from '../text.js';
 
-/** So much of an unknown payload is shown. */
+/** A refusal quotes this much of an unknown payload. */
 const PAYLOAD_CHARS_MAX = 64;
 
 export const RETAINED = {
@@ -13,7 +13,7 @@ export const RETAINED = {
   detail: 'It would be carried out again at each connection: publish commands without the retain flag',
 };
 
-/** The words that a person would have had to know stand in the detail. */
+/** The detail lists the words that the topic takes. */
 export function unknownWord(payload: string, words: readonly string[]): object {
   const got = JSON.stringify(printable(clipped(payload, PAYLOAD_CHARS_MAX)));
   return {

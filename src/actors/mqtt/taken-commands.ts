@@ -1,5 +1,5 @@
 // Takes the commands that come from the broker, has the gateway carry them out, and answers each refusal: at
-// the node's own topic for errors, and where the sender asked for it.
+// the node's own topic for errors, and at the response topic of the sender.
 
 import type { NodeLink } from '../runtime.js';
 import type { BrokerMessage } from './broker.js';
@@ -35,7 +35,7 @@ export class TakenCommands {
   /** `below` is the message's topic below the node's branch. */
   take(below: string, message: BrokerMessage): void {
     const { text, retained } = message;
-    // An empty text is how a retained command is removed.
+    // An empty text removes a retained command.
     if (text === '') return;
     if (retained) this.#refuse(message, RETAINED);
     for (const queued of retained ? [] : requestsOf(below, text)) {

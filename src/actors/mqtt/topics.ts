@@ -12,7 +12,7 @@ import { clipped } from '../text.js';
  */
 const UNFIT = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
-/** Wildcards, and what a broker may disconnect for. */
+/** Wildcards, and characters for which a broker may disconnect. */
 const UNPUBLISHABLE = /[+#\p{Cc}\p{Noncharacter_Code_Point}]/u;
 
 /** True for a topic from outside to which a message may go. */

@@ -86,7 +86,7 @@ function positionRefusalOf(
   { trackId, texts, lengthUs }: Metadata,
   { position, track_id: meant }: PositionCommand,
 ): Refusal | undefined {
-  // Clients may send an id that is of no use to the player, as they got it.
+  // Clients may send an id as they got it, although it is of no use to the player.
   const current = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
   if (meant !== undefined && meant !== current)
     return failure('other-track', `track_id: the current track is not ${meant} but ${current}`);
@@ -158,7 +158,7 @@ async function setPosition(bus: PlayersBus, player: Player, command: PositionCom
   return answerOf(player, command, await bus.call(methods.seek, [offset]));
 }
 
-/** The current track's, which may be another than the known one; undefined without a reply. */
+/** The current track's metadata, which may be newer than the known ones; undefined without a reply. */
 async function readMetadata(bus: PlayersBus, player: Player): Promise<Metadata | undefined> {
   const { owner, facts, readings } = player;
   const read = await bus.call(playerMethods(owner).get, [PLAYER_INTERFACE, 'Metadata'], CALL_OPTIONS);

@@ -4,8 +4,8 @@
 import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 
 /**
- * True for a bus name that one of the patterns means: the whole name, or what follows MPRIS' prefix, with `*`
- * for any characters.
+ * True for a bus name that one of the patterns matches: the whole name, or what follows MPRIS' prefix, with
+ * `*` for any characters.
  */
 export function ignoredBy(patterns: readonly string[]): (busName: string) => boolean {
   const expressions = patterns.map(

@@ -24,7 +24,7 @@ export class PlayerPublisher {
     this.#publish = publish;
   }
 
-  /** True if the newest record says so. */
+  /** True if the player plays by the newest record. */
   get isPlaying(): boolean {
     return this.#published?.isPlaying === true;
   }

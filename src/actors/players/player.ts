@@ -52,15 +52,15 @@ interface Connection {
   readonly busName: string;
   readonly owner: string;
   readonly pid: number | undefined;
-  /** It was on the bus before the backend: where it plays, it has not just begun. */
+  /** True if it was on the bus before the backend: if it plays then, it has not just begun. */
   readonly wasThere: boolean;
 }
 
-/** Whom the player tells of what its record does not show. */
+/** Receives the events of a player that its record does not have. */
 interface PlayerListener {
-  /** It cannot be read; called again each time. */
+  /** Called each time that the player cannot be read. */
   readonly unlisted: (reason: string) => void;
-  /** It has begun to play, and the record that shows it has been published. */
+  /** Called when it has begun to play, once the record of that is published. */
   readonly began: (player: Player) => void;
 }
 
@@ -89,7 +89,7 @@ export class Player {
   /** True once the properties have been read. */
   isKnown = false;
   readonly #wasThere: boolean;
-  /** It has begun to play since the last time that it was published. */
+  /** True if it has begun to play since its record was last published. */
   #hasBegun = false;
 
   constructor(

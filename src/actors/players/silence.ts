@@ -17,8 +17,8 @@ export function silence(player: Player, run: Run): Promise<Answer> {
 }
 
 /**
- * Silences all that play, at the same time, so that one that hangs delays no other. Each is asked first, as
- * not every player announces that it plays. A failure names all players that could not be silenced.
+ * Silences all that play, at the same time, so that one that hangs delays no other. The state of each is read
+ * first, as not every player announces that it plays. A failure names all players that could not be silenced.
  */
 export async function silenceAll(players: readonly Player[], run: Run): Promise<Answer> {
   const answers = await Promise.all(players.map((player) => silenceIfItPlays(player, run)));

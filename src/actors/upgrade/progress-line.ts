@@ -49,8 +49,8 @@ function isJsonInteger(value: unknown): value is number {
 }
 
 /**
- * The lines without their LF, and what follows the last LF. Of an unfinished line no more is kept than shows
- * that it is too long.
+ * The lines without their LF, and what follows the last LF. An unfinished line is kept only up to the length
+ * that makes it too long.
  */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let begun: Uint8Array = new Uint8Array(0);

@@ -1,6 +1,6 @@
 // The progress socket: never replaces a living one, is open to its owner alone, comes back when it was lost,
-// and passes lines on at a bounded rate. It does not know what lines mean. Bad bytes end nothing but their
-// own line.
+// and passes lines on at a bounded rate. It does not read the lines. Bad bytes end nothing but their own
+// line.
 
 import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
@@ -12,10 +12,10 @@ import { fileIdentity, PathWatch } from '../path-watch.js';
 import { codeOf } from '../small-file.js';
 import { linesOf, type ProgressLine, parseLine } from './progress-line.js';
 
-/** At a time; further ones are closed. Each holds up to 128 KiB. */
+/** Connections at a time; further ones are closed. Each has up to 128 KiB. */
 const CONNECTIONS_MAX = 256;
 /**
- * Below the messages per second at which the supervisor kills a thread. What comes faster waits in its
+ * Below the messages per second at which the supervisor kills a thread. Faster lines wait in their
  * connection.
  */
 const LINES_MAX_PER_SECOND = 10_000;

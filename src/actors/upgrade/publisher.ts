@@ -9,12 +9,12 @@ import type { RunFacts } from '../units/facts.js';
 import { NO_STATUS, type ResultReading } from './result-file.js';
 import { initialRun, isAtWork, publishedRun, type Run, utcSeconds } from './run.js';
 
-/** Parts that may fail while the rest works; their problems are shown in `/health`. */
+/** Parts that may fail while the rest works; their problems are in `/health`. */
 export type Part = 'result file' | 'progress socket' | 'state file';
 
 type UpgradeCollection = Extract<Collection, 'upgrade' | 'upgrade.info' | 'upgrade.check'>;
 
-/** Between two records of percent and step: scripts may send thousands of lines a second. */
+/** The pause between two records of percent and step: scripts may send thousands of lines a second. */
 const PROGRESS_THROTTLE_MS = 100;
 
 export class UpgradePublisher {
@@ -81,7 +81,7 @@ export class UpgradePublisher {
     if (this.#isUp) return;
     this.#isUp = true;
     this.#run = run;
-    // While it was not up, nothing was shown.
+    // While it was not up, nothing was published.
     this.#published.clear();
     this.#publishChanges();
     this.#publish.status('up', this.#detail());
@@ -105,8 +105,8 @@ export class UpgradePublisher {
   }
 
   /**
-   * Percent and step alone, of which a script may send many, are published at once, and those of the next
-   * moment together.
+   * Publishes a change of percent and step alone at once, and the changes of the next moment together: a
+   * script may send many.
    */
   #publishChanges(): void {
     if (!this.#isUp) return;
@@ -149,7 +149,7 @@ export interface LastCheck {
   readonly state: 'idle' | 'running' | 'failed';
   /** The invocation of its last run; '' if it has not run. */
   readonly invocation: string;
-  /** Milliseconds since the epoch; undefined if the end was not seen. */
+  /** Milliseconds since the epoch; undefined if the end is unknown. */
   readonly finishedMs?: number | undefined;
   readonly detail?: string;
 }

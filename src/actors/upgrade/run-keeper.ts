@@ -13,13 +13,13 @@ import type { Circumstances, SavedRun } from './run-store.js';
  * begins no run of its own.
  */
 const LEFTOVER_GRACE_MS = 1_000;
-/** Pause before asking again whether a run has finally failed, if the unit could not be read. */
+/** The pause before the next reading of a unit that could not be read, for a run that may have failed. */
 const CONFIRM_AGAIN_MS = 1_000;
 
 export interface RunKeeperOwner {
   changed(run: Run): void;
   save(saved: SavedRun): void;
-  /** The unit's present facts; undefined if it cannot be asked: then `read` is called once it can. */
+  /** The unit's present facts; undefined if it cannot be read: then `read` is called once it can. */
   askUnit(): Promise<RunFacts | undefined>;
 }
 
@@ -104,8 +104,8 @@ export class RunKeeper {
     const isLeftover = () =>
       sinceMs < this.#systemdEndedMs || atMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
     if (beginsSocketRun(this.#run, content, isLeftover())) {
-      // The unit's own script may send lines before the signal that it has been started. Without the bus,
-      // what is known must do.
+      // The unit's own script may send lines before the signal that it has been started. Without the bus, the
+      // known facts must do.
       const facts = await this.#owner.askUnit();
       if (facts !== undefined && isAtWork(facts)) this.feed({ kind: 'unit', facts });
     }
@@ -121,8 +121,8 @@ export class RunKeeper {
   }
 
   /**
-   * Waits for the silence that ends a run of the socket. A line comes by a connection, so that only these are
-   * looked at.
+   * Waits for the silence that ends a run of the socket. A line comes by a connection, so only the
+   * connections count.
    */
   #expectQuiet(): void {
     const { state, origin } = this.#run;

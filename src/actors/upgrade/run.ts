@@ -64,7 +64,7 @@ export type RunInput =
   | { readonly kind: 'unit'; readonly facts: RunFacts }
   /**
    * The unit was read, as signals may have been missed. `sameManager`: under that of the run's beginning,
-   * which no run outlives. `wasStopped`: systemd's journal says that somebody stopped the run.
+   * which no run outlives. `wasStopped`: by systemd's journal somebody stopped the run.
    */
   | {
       readonly kind: 'read';
@@ -130,7 +130,7 @@ function afterAcceptance(run: Run, input: RunInput & { readonly kind: 'accepted'
   if (run.count !== sinceCount || isRunning(run, 'systemd')) return run;
   const begins: Run = { ...startedRun(run, 'systemd', nowMs), before, startJob: job, job };
   const { invocation } = run.facts;
-  // It may have been so quick that it was never seen at work.
+  // It may have been so quick that no reading has found it at work.
   const started = invocation === '' || invocation === before ? begins : withInvocation(begins);
   return jobResult === undefined ? started : afterJob(started, job, jobResult, nowMs);
 }

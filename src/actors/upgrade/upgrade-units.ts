@@ -20,7 +20,7 @@ import type { UpgradePublisher } from './publisher.js';
 import { isAtWork, isExited } from './run.js';
 import type { RunKeeper } from './run-keeper.js';
 
-/** The machine's facts and services, passed in so that nothing here asks the machine itself. */
+/** The machine's facts and services, passed in so that nothing here reads them from the machine itself. */
 export interface UpgradeContext {
   readonly bus: BusOptions;
   readonly bootId: string;
@@ -28,8 +28,8 @@ export interface UpgradeContext {
 }
 
 /**
- * From the call; a job that is still queued was accepted. Together with writing the state file this stays
- * within a command's 10 s.
+ * The time from the call; a job that is still queued then was accepted. Together with writing the state file
+ * this stays within a command's 10 s.
  */
 const START_MAX_MS = 8_000;
 
@@ -44,7 +44,7 @@ interface UpgradeUnitsParts extends UpgradeContext {
   readonly publisher: UpgradePublisher;
   /** Nothing is published before it resolves, because the first status marks the end of the start. */
   readonly ready: Promise<unknown>;
-  /** True if systemd's journal says that this run was stopped. */
+  /** True if this run was stopped, by systemd's journal. */
   readonly wasStopped: (invocation: string) => Promise<boolean>;
 }
 
@@ -79,7 +79,7 @@ export class UpgradeUnits implements FollowerOwner {
     this.#follower.stop();
   }
 
-  /** The upgrade unit as it is now, not as the last signal left it; undefined if it cannot be asked. */
+  /** The upgrade unit as it is now, not as the last signal left it; undefined if it cannot be read. */
   async readUpgradeUnit(): Promise<RunFacts | undefined> {
     const { upgradeUnit: upgrade } = this.#parts.settings;
     if (!this.#isUp || upgrade === undefined) return undefined;

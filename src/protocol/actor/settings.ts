@@ -26,7 +26,7 @@ export interface OutputChoice {
   readonly label?: string | undefined;
   /** True: pages leave it out. */
   readonly hidden?: boolean | undefined;
-  /** 0..1: the volume that it gets when it is first seen in a life of the sound server. */
+  /** 0..1: the volume that it gets at its first appearance in a life of the sound server. */
   readonly startVolume?: number | undefined;
 }
 
