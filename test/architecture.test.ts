@@ -84,6 +84,8 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['names', 'src/gateway/utils.ts', '', /does not say/],
   ['literals are written out', 'src/gateway/a.ts', `const a = { ..${'.'}{ b, c } };`, /:2: write it out/],
   ['literals are written out', 'src/gateway/a.ts', `f(..${'.'}[a, b]);`, /:2: write it out/],
+  ['literals are written out', 'src/gateway/a.ts', `f(..${'.'}([a, b] as const));`, /:2: write it out/],
+  ['literals are written out', 'src/gateway/a.ts', `f(..${'.'}([a] as const).map(b));`, /:2: write it out/],
   ['literals are written out', 'src/gateway/a.ts', `f(..${'.'}[a, b].map(c));`, /:2: write it out/],
   [
     'literals are written out',

@@ -120,20 +120,29 @@ test('the problems and their statuses in docs are those of the source', () => {
 
 /** Each has a table, whose heading is its name in words. */
 const RECORDS: readonly ComponentName[] = [
-  ...(['Server', 'Health', 'BackendHealth', 'Audio', 'AudioServer', 'Output', 'Card', 'Profile'] as const),
-  ...([
-    'Port',
-    'Client',
-    'Network',
-    'Sleep',
-    'Service',
-    'LogEntry',
-    'Power',
-    'Upgrade',
-    'UpgradeRun',
-    'Player',
-  ] as const),
-  ...(['Tracklist', 'Node', 'Bluetooth', 'BluetoothDevice', 'Problem'] as const),
+  'Server',
+  'Health',
+  'BackendHealth',
+  'Audio',
+  'AudioServer',
+  'Output',
+  'Card',
+  'Profile',
+  'Port',
+  'Client',
+  'Network',
+  'Sleep',
+  'Service',
+  'LogEntry',
+  'Power',
+  'Upgrade',
+  'UpgradeRun',
+  'Player',
+  'Tracklist',
+  'Node',
+  'Bluetooth',
+  'BluetoothDevice',
+  'Problem',
 ];
 
 /** `Backend health` for `BackendHealth`; a problem's table is that of the errors. */

@@ -15,7 +15,10 @@ const [url = '', count = '0'] = process.argv.slice(2);
 const NAMES = ['alsa', 'kitchen', 'garden', 'cellar'];
 const RECORDS: readonly Change[] = [
   put('served', '', { port: 8018, addresses: ['127.0.0.1'] }),
-  ...(['audio', 'systemd', 'power', 'mqtt'] as const).map((child) => health(child, 'up')),
+  health('audio', 'up'),
+  health('systemd', 'up'),
+  health('power', 'up'),
+  health('mqtt', 'up'),
   put('audio.server', '', { kind: 'pulseaudio', default_sink: 'alsa', volume: 0.42, muted: false }),
   ...NAMES.map((name, i) => put('audio.outputs', `${i}`, output(i, name))),
   ...Array.from({ length: 6 }, (_, i) =>

@@ -27,14 +27,12 @@ const ANYWHERE = ['bad-request', 'bad-path', 'foreign-host', 'gateway-failed', '
  */
 const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
-    ...([
-      'foreign-origin',
-      'read-only',
-      'not-found',
-      'bad-body',
-      'body-too-large',
-      'unsupported-type',
-    ] as const),
+    'foreign-origin',
+    'read-only',
+    'not-found',
+    'bad-body',
+    'body-too-large',
+    'unsupported-type',
     ...BACKEND_FAULTS,
   ],
   events: ['bad-query', 'too-many-streams'],

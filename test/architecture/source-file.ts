@@ -2,7 +2,7 @@
 // its imports, its comments, its names, and the literals that are squeezed into others.
 
 import { posix } from 'node:path';
-import { type ParseResult, parseSync, Visitor } from 'oxc-parser';
+import { type Expression, type ParseResult, parseSync, Visitor } from 'oxc-parser';
 
 export interface Import {
   /**
@@ -89,31 +89,38 @@ export function sourceFile(path: string, text: string): SourceFile {
   };
 }
 
-interface Expression {
-  readonly type: string;
-  readonly elements?: readonly ({ readonly type: string } | null)[];
-  readonly callee?: Expression;
-  readonly object?: Expression;
+/** The expression without `as T`, `satisfies T` and parentheses. */
+function bare(expression: Expression): Expression {
+  switch (expression.type) {
+    case 'TSAsExpression':
+    case 'TSSatisfiesExpression':
+    case 'ParenthesizedExpression':
+      return bare(expression.expression);
+    default:
+      return expression;
+  }
 }
 
-const isLiteral = ({ type }: Expression): boolean =>
-  type === 'ObjectExpression' || type === 'ArrayExpression';
+function isLiteral(expression: Expression): boolean {
+  const { type } = bare(expression);
+  return type === 'ObjectExpression' || type === 'ArrayExpression';
+}
 
 /**
- * The result of a method of an array that is written out there, `[a, b].map(f)`. `[...a]` alone only makes an
- * array of what is none.
+ * True for the result of a method of an array that is written out there: `[a, b].map(f)`. An array of one
+ * spread, `[...a]`, is allowed, as it converts something that is no array.
  */
-function isMadeOfLiteral({ type, callee }: Expression): boolean {
-  const object = callee?.object;
-  if (type !== 'CallExpression' || object === undefined) return false;
-  const isConversion = object.elements?.length === 1 && !isTuple(object);
-  return (object.type === 'ArrayExpression' && !isConversion) || isMadeOfLiteral(object);
+function isMadeOfLiteral(expression: Expression): boolean {
+  if (expression.type !== 'CallExpression' || expression.callee.type !== 'MemberExpression') return false;
+  const object = bare(expression.callee.object);
+  if (object.type !== 'ArrayExpression') return isMadeOfLiteral(object);
+  return object.elements.length !== 1 || isTuple(object);
 }
 
 /** An array that is written out; one that spreads another has parts whose number is unknown. */
 function isTuple(expression: Expression | null): boolean {
   if (expression?.type !== 'ArrayExpression') return false;
-  return (expression.elements ?? []).every((element) => element?.type !== 'SpreadElement');
+  return expression.elements.every((element) => element?.type !== 'SpreadElement');
 }
 
 interface Parsed extends Pick<ParseResult, 'module'> {

@@ -191,7 +191,10 @@ const STATUS = { current: '1', latest: '2', upgrade_available: true };
 /** A node with two outputs, two units, an upgrade and all that goes with them. */
 export const WHOLE_NODE: readonly Change[] = [
   put('served', '', { port: 8018, addresses: ['127.0.0.1'] }),
-  ...(['audio', 'systemd', 'power', 'upgrade'] as const).map((child) => health(child, 'up')),
+  health('audio', 'up'),
+  health('systemd', 'up'),
+  health('power', 'up'),
+  health('upgrade', 'up'),
   health('mqtt', 'connecting'),
   put('audio.kind', '', 'pulseaudio'),
   put('audio.server', '', { kind: 'pulseaudio', default_sink: 'alsa', volume: 0.42, muted: false }),

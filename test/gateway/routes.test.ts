@@ -9,6 +9,18 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 import type { OpenApi } from './openapi-conformance.js';
 import type { BackendRequest } from './scripted-backends.js';
 
+const UNIT_VERBS = ['start', 'stop', 'restart', 'enable', 'disable'] as const;
+const PLAYER_VERBS = ['play', 'pause', 'play_pause', 'stop', 'next', 'previous'] as const;
+const ADAPTER_VERBS = [
+  'power_up',
+  'power_down',
+  'pairing_mode',
+  'pairing_mode/stop',
+  'scan',
+  'scan/stop',
+] as const;
+const DEVICE_VERBS = ['connect', 'disconnect', 'forget'] as const;
+
 const namesIn = (body: unknown) => (body as { name: string }[]).map(({ name }) => name);
 
 describe('every route with every backend', () => {
@@ -115,14 +127,14 @@ describe('every route with every backend', () => {
     ['/audio/cards/%3A/profile', '{"profile":"off"}', audio({ do: 'profile', card: ':', profile: 'off' })],
     ['/audio/clients/7/output', '{"output":"s"}', audio({ do: 'move', client: '7', output: 's' })],
     ['/audio/clients/7/output', '{"output":1}', audio({ do: 'move', client: '7', output: '1' })],
-    ...(['start', 'stop', 'restart', 'enable', 'disable'] as const).map((verb): Mutation => {
+    ...UNIT_VERBS.map((verb): Mutation => {
       return [`${UNIT}/${verb}`, undefined, systemd({ do: verb, scope: 'user', unit: 'mpd@a.service' })];
     }),
     ['/services/system/a/stop', undefined, systemd({ do: 'stop', scope: 'system', unit: 'a' })],
     ['/power/power_off', undefined, power({ do: 'poweroff' })],
     ['/power/reboot', undefined, power({ do: 'reboot' })],
     ['/players/pause', undefined, players({ do: 'pause_all' })],
-    ...(['play', 'pause', 'play_pause', 'stop', 'next', 'previous'] as const).map((verb): Mutation => {
+    ...PLAYER_VERBS.map((verb): Mutation => {
       return [`/players/mpv.instance123/${verb}`, undefined, players({ do: verb, ...player })];
     }),
     [`/players/${MPV}/seek`, '{"offset":-5}', players({ do: 'seek', ...player, offset: -5 })],
@@ -142,10 +154,8 @@ describe('every route with every backend', () => {
       '{"uri":"http://a/","after_track":"4","set_as_current":true}',
       players({ do: 'add', ...player, uri: 'http://a/', after_track: '4', set_as_current: true }),
     ],
-    ...(['power_up', 'power_down', 'pairing_mode', 'pairing_mode/stop', 'scan', 'scan/stop'] as const).map(
-      (verb): Mutation => [`/bluetooth/${verb}`, undefined, bluetooth({ do: verb })],
-    ),
-    ...(['connect', 'disconnect', 'forget'] as const).map((verb): Mutation => {
+    ...ADAPTER_VERBS.map((verb): Mutation => [`/bluetooth/${verb}`, undefined, bluetooth({ do: verb })]),
+    ...DEVICE_VERBS.map((verb): Mutation => {
       const address = 'aa:BB:CC:DD:EE:FF';
       return [`/bluetooth/${verb}`, JSON.stringify({ address }), bluetooth({ do: verb, address })];
     }),

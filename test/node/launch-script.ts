@@ -103,7 +103,10 @@ cat > /dev/null
  * orders.
  */
 export const LAUNCH: readonly [command: string, ...args: string[]] = [
-  ...(['unshare', '--mount', '--propagation', 'private'] as const),
+  'unshare',
+  '--mount',
+  '--propagation',
+  'private',
   'sh',
   '-c',
   KEEPER,

@@ -51,8 +51,14 @@ export interface NamedRecord<T> {
 
 /** Collections whose records become entities in Home Assistant. */
 const ENTITY_COLLECTIONS: readonly Collection[] = [
-  ...(['audio.server', 'audio.outputs', 'audio.inputs', 'audio.cards', 'systemd.services'] as const),
-  ...(['players', 'upgrade', 'bluetooth'] as const),
+  'audio.server',
+  'audio.outputs',
+  'audio.inputs',
+  'audio.cards',
+  'systemd.services',
+  'players',
+  'upgrade',
+  'bluetooth',
 ];
 
 /** The members of records, at any depth, on which entities depend. All other members are state. */

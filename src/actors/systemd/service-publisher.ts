@@ -25,9 +25,14 @@ export interface WatchedUnit {
 
 /** systemd's states that clients know. */
 const ACTIVE_STATES = [
-  ...(['active', 'reloading', 'inactive', 'failed'] as const),
-  ...(['activating', 'deactivating', 'maintenance'] as const),
-];
+  'active',
+  'reloading',
+  'inactive',
+  'failed',
+  'activating',
+  'deactivating',
+  'maintenance',
+] as const;
 
 /** `fileState` is the unit file state; undefined without a unit file. */
 export function serviceRecord(

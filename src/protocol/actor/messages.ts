@@ -89,10 +89,15 @@ export interface ServedRecord {
 }
 
 const UNWANTED_BY_MQTT: readonly Collection[] = [
-  ...(['players.position', 'players.tracklist'] as const),
-  ...(['nodes', 'nodes.origins'] as const),
-  ...(['upgrade.info', 'upgrade.check'] as const),
-  ...(['bluetooth.devices', 'bluetooth.discovered', 'bluetooth.outcome'] as const),
+  'players.position',
+  'players.tracklist',
+  'nodes',
+  'nodes.origins',
+  'upgrade.info',
+  'upgrade.check',
+  'bluetooth.devices',
+  'bluetooth.discovered',
+  'bluetooth.outcome',
 ];
 
 /** True for collections that a subscriber does not need, so that they are not sent to it. */

@@ -64,7 +64,8 @@ test('a value that a player or a device lacks makes its entity unavailable, and 
   const bluetooth = { powered: true, pairing_active: false, known_devices: [DEVICE, other] };
   const { components } = new AnnouncedNode({}, [
     ...WHOLE_NODE,
-    ...(['players', 'bluetooth'] as const).map((child) => health(child, 'up')),
+    health('players', 'up'),
+    health('bluetooth', 'up'),
     put('players', PLAYER.bus_name, PLAYER),
     put('bluetooth', '', bluetooth),
   ]).message();

@@ -27,8 +27,12 @@ async function withInput(node: House, input: string, act: () => Promise<void>): 
 export const INPUT_ROWS: readonly Row<House>[] = [
   {
     drives: [
-      ...(['operation inputs', 'operation muteInput', 'operation setInputVolume'] as const),
-      ...(['operation setInputBalance', 'operation setDefaultInput', 'event audio.input.updated'] as const),
+      'operation inputs',
+      'operation muteInput',
+      'operation setInputVolume',
+      'operation setInputBalance',
+      'operation setDefaultInput',
+      'event audio.input.updated',
     ],
     title: 'volume, mute and balance reach an input, which becomes the default, and are events',
     run: (node) =>

@@ -122,14 +122,15 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
   [
     'types=power.action&backend=audio&exclude=audio.removed,backend.updated',
     only(
-      ...(['power.action', 'audio.updated', 'audio.output.updated', 'audio.output.removed'] as const),
-      ...([
-        'audio.input.updated',
-        'audio.input.removed',
-        'audio.card.updated',
-        'audio.card.removed',
-        'audio.sleep',
-      ] as const),
+      'power.action',
+      'audio.updated',
+      'audio.output.updated',
+      'audio.output.removed',
+      'audio.input.updated',
+      'audio.input.removed',
+      'audio.card.updated',
+      'audio.card.removed',
+      'audio.sleep',
     ),
   ],
   ['types=audio.level,audio.updated', only('audio.level', 'audio.updated')],

@@ -20,7 +20,13 @@ const read = (...args: Parameters<typeof wire.command>) =>
 
 test('an unknown command is shown value by value, each under its type', () => {
   const { command, fields, unnamed, problem } = read(
-    ...([UNKNOWN, 5, wire.u32(7), wire.text('x'), wire.text(null), [0x31], wire.usec(0, 3)] as const),
+    UNKNOWN,
+    5,
+    wire.u32(7),
+    wire.text('x'),
+    wire.text(null),
+    [0x31],
+    wire.usec(0, 3),
     wire.map(1, 2),
     wire.volumes(65536),
     wire.spec(3, 2, 44100),
