@@ -194,7 +194,7 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   const { supervisor, gateway } = assemble(settings, threads, log);
   // Before the actors start: if an address is in use, the program must end without side effects.
   const { bind, api } = settings;
-  // The gateway logs where it listens, so what can never be is found before.
+  // The gateway logs where it listens, so impossible addresses are found before.
   const problem = await listenProblem(bind, api.port, networkInterfaces());
   if (problem !== undefined) {
     await gateway.close(0);
@@ -231,7 +231,7 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
 
 type OnSignal = (signal: NodeJS.Signals) => void;
 
-/** Returns what the signals do. */
+/** Returns the handlers of the signals. */
 function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): OnSignal {
   // SIGKILL is not graceful but in time: process.exit() would wait for a stuck thread and ignore signals
   // meanwhile.

@@ -1,4 +1,4 @@
-// Writes texts to standard output and standard error, and sees to the exit status where they are lost.
+// Writes texts to standard output and standard error, and sets the exit status where they are lost.
 
 import { errorText } from '../printable.js';
 

@@ -71,7 +71,7 @@ class LiveNode implements Live {
   readonly ready: Promise<NodeState>;
   #setReady: (state: NodeState) => void = () => undefined;
   #failReady: (problem: ProblemError) => void = () => undefined;
-  /** The server was asked for, and has answered or failed. */
+  /** True once the request for the server's record has ended. */
   #isServerRead = false;
   readonly #options: ConnectOptions;
   readonly #store = new Store(Date.now());
@@ -97,7 +97,7 @@ class LiveNode implements Live {
       this.#setReady = resolve;
       this.#failReady = reject;
     });
-    // Whoever does not wait for it must not hear of its failure.
+    // A caller that does not wait for it must not get its failure as an unhandled rejection.
     this.ready.catch(() => undefined);
     this.#stream = new ReconnectingStream({
       transport: node.transport,

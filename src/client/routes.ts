@@ -12,7 +12,9 @@ export interface ClientOptions {
   readonly fetch?: Fetch;
   /** For a request and its whole response; 15 000 by default. The node itself takes at most 10 s. */
   readonly timeoutMs?: number;
-  /** Sent with each request, and with the event stream: what a proxy asks for, such as `Authorization`. */
+  /**
+   * Sent with each request, and with the event stream: headers that a proxy demands, such as `Authorization`.
+   */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

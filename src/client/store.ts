@@ -35,7 +35,7 @@ export interface NodeState {
   readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
   /** By id. */
   readonly outputs: ReadonlyMap<number, records.OutputRecord>;
-  /** The one of the outputs that is the default. */
+  /** The default output. */
   readonly defaultOutput: records.OutputRecord | undefined;
   /** By id. */
   readonly inputs: ReadonlyMap<number, records.InputRecord>;
@@ -71,7 +71,7 @@ export interface NodeState {
 
 export type Slice = keyof NodeState;
 
-/** The slices that a state of others is made of: all but those that follow from them. */
+/** The slices that events change: all but those that follow from these. */
 type OwnSlices = Omit<NodeState, 'defaultOutput'>;
 
 /** The slices that a snapshot replaces. */

@@ -34,7 +34,7 @@ export class Exchange {
   readonly method: string;
   /** Percent-encoded, without the query. */
   readonly path: string;
-  /** The name of what answers it; `none` until a route is found. */
+  /** The name of the operation that answers it; `none` until a route is found. */
   operation = 'none';
   /** Called once, with the status, when an answer or a stream begins. */
   onAnswer: (status: number) => void = () => undefined;

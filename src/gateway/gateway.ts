@@ -271,7 +271,7 @@ function enabledIn(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
-/** Without commands for those who may change nothing. */
+/** The document has no commands for clients that may change nothing. */
 async function openapiText(settings: RouteSettings, version: string, mayChange: boolean): Promise<string> {
   const routes = ROUTES.filter(
     (route) => lackingKey(route, settings) === undefined && (mayChange || route.method === 'GET'),

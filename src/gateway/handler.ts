@@ -150,7 +150,7 @@ export class RequestHandler implements ExchangeHandler {
     return exchange.answer(optionsReply({ origin, standing, privateNetwork }, methodsOf(match.value), rules));
   }
 
-  /** The page of another node stands like a listed one where it asks for what the house shares. */
+  /** The page of another node counts as a listed one on the routes that the house shares. */
   #standing({ path }: Exchange, origin: string, host: string): OriginStanding {
     const { identity, isOfHouse } = this.#parts;
     const { router } = this.#site;

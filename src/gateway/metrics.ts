@@ -66,7 +66,7 @@ function ofProcess({ version, startedAt, uptimeSeconds }: MetricsFacts): readonl
   ];
 }
 
-/** The report of another thread is the one that the request before has asked for. */
+/** The report of another thread is the one that the previous request has caused. */
 function ofThreads({ threads }: MetricsFacts): readonly Metric[] {
   const all = [['main', threadReport()] as const, ...threads];
   const cpu = all.flatMap(([thread, { tid }]) => {
@@ -154,7 +154,7 @@ function ofOutputs(outputs: readonly OutputRecord[]): readonly Metric[] {
 
 const PLAYER_STATES = ['Playing', 'Paused', 'Stopped'] as const;
 
-/** Programs that run several times have one name here: what tells them apart is a number of the process. */
+/** Programs that run several times have one name here: only the number of the process distinguishes them. */
 function ofPlayers(players: readonly PlayerRecord[]): Metric {
   const counts = new Map<string, Record<(typeof PLAYER_STATES)[number], number>>();
   for (const { bus_name, playback_status } of players) {

@@ -3,7 +3,7 @@
 
 import { extname } from 'node:path';
 
-/** Colours are this far apart, in degrees, because eyes do not tell closer ones apart. */
+/** Colours are this far apart, in degrees, because eyes do not distinguish closer ones. */
 const STEP_DEGREES = 30;
 const NAME_PLACE = '{name}';
 

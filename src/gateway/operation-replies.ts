@@ -39,7 +39,7 @@ export interface ReplyParts {
 
 export interface OperationInput {
   readonly params: Params;
-  /** Whoever asks may change something. */
+  /** True if the sender of the request may change something. */
   readonly mayChange: boolean;
   readonly knownTag?: string;
   /** The raw text behind the question mark. */

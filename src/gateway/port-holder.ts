@@ -1,4 +1,4 @@
-// Which program listens on a port of this machine, in words, for the message that the port is taken. It reads
+// Names the program that listens on a port of this machine, for the message that the port is taken. It reads
 // /proc.
 
 import { readdirSync, readlinkSync } from 'node:fs';
@@ -31,7 +31,7 @@ function rowsOf(table: string, port: number): readonly Row[] {
   });
 }
 
-/** False also for a process of another user, whose files cannot be seen. */
+/** False also for a process of another user, whose files cannot be read. */
 function hasSocket(pid: string, inode: string): boolean {
   try {
     const folder = `/proc/${pid}/fd`;

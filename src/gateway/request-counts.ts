@@ -1,5 +1,5 @@
 // Counts requests and their durations by operation, for `GET /metrics`. Operations and statuses are closed
-// sets, so what is kept has a bound.
+// sets, so the counts have a bound.
 
 /** Upper bounds of durations in seconds; the last one is 10, the deadline of a command. */
 export const BUCKETS_S = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
@@ -7,7 +7,7 @@ export const BUCKETS_S = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
 export interface OperationCounts {
   /** By HTTP status. */
   readonly statuses: Map<number, number>;
-  /** How many took at most so long as the bound of the same index, and longer than the one before. */
+  /** How many took at most the bound of the same index, and longer than the one before. */
   readonly buckets: number[];
   count: number;
   sumS: number;

@@ -88,7 +88,7 @@ export function lackingKey(
 /** The routes of one path: one to read it, one to change it, or both. */
 interface PathRoutes {
   readonly route: Route;
-  /** The one of the other method. */
+  /** The route of the other method. */
   readonly other: Route | undefined;
 }
 

@@ -8,7 +8,7 @@ const ANSWERS_SHARE = 0.5;
 export interface ShutdownParts {
   /** From then on new requests are refused. */
   readonly handler: { shutDown(withinMs: number): Promise<void> };
-  /** Cuts what is left after the given time. */
+  /** Cuts the remaining connections after that time. */
   readonly streams: { bye(withinMs: number): Promise<void> };
   readonly server: { close(): void };
   readonly clock: Clock;

@@ -144,7 +144,7 @@ const LOCAL_ONLY = problem(
   'api.control is local: only a program on the node itself, such as a proxy, can change something',
 );
 
-/** Undefined if whoever asks may change something. */
+/** Undefined if the sender of the request may change something. */
 export function controlProblem(
   control: ControlChoice,
   exchange: Pick<Exchange, 'isLocal'>,
@@ -155,8 +155,8 @@ export function controlProblem(
 }
 
 /**
- * The paths that the pages of other nodes may use (docs/http-api.md, "The house"): what plays, and what it is
- * heard with. `path` is a route's.
+ * The paths that the pages of other nodes may use (docs/http-api.md, "The house"): players, sound, and the
+ * node's own records. `path` is a route's.
  */
 const OF_HOUSE = /^\/(?:server|nodes|events|audio|players)(?:\/|$)/;
 const COOKIE = '/audio/cookie';

@@ -1,4 +1,4 @@
-// The foot of a phone's page: the volume of the room, the tabs, and what plays where it is out of sight.
+// The foot of a phone's page: the volume of the room, the tabs, and the player where it is out of sight.
 
 import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { Icon } from './icons.js';

@@ -39,7 +39,7 @@ interface HeaderProps {
   /** Only a part of the page is shown, so the header is minimal. */
   readonly isSmall: boolean;
   readonly needs: readonly Need[];
-  /** Leads there. */
+  /** Leads to the place of that need. */
   readonly onNeed: (need: Need) => void;
 }
 
@@ -62,7 +62,7 @@ export function Header({ name, state, presence, isSmall, needs, onNeed }: Header
       ) : (
         <div class="bar">
           <House name={name} isAlone={[...state.nodes.values()].every(({ self }) => self)} isAway={isLost} />
-          {/* While all is well it says nothing, but to screen readers. */}
+          {/* While all is well only screen readers have the text. */}
           <div role="status" class={status === 'live' && reason === undefined ? 'unseen' : ''}>
             <Status tone={tone}>{translate(text)}</Status>
           </div>

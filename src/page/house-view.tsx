@@ -11,7 +11,7 @@ import { RoomCard } from './room.js';
 import { placesOf } from './room-connection.js';
 import { type NamedRoom, named, useRooms } from './use-house.js';
 
-/** `isAway`: the node that served this page is. */
+/** `isAway`: the node that served this page is away. */
 export function HouseView({ isAway }: { readonly isAway: boolean }) {
   const { nodes } = useLive().state;
   const rooms = named(useRooms(isAway));
@@ -34,7 +34,7 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
   );
 }
 
-/** An address of this page that other nodes let in; undefined if it has one, or if none is known. */
+/** An address at which other nodes accept this page; undefined if the page has one, or if none is known. */
 function betterAddress(nodes: NodeState['nodes']): string | undefined {
   const own = [...nodes.values()].find(({ self }) => self);
   const places = own === undefined ? [] : placesOf(own);
@@ -42,7 +42,7 @@ function betterAddress(nodes: NodeState['nodes']): string | undefined {
   return isGood || places[0] === undefined ? undefined : `${places[0]}/ui?view=house`;
 }
 
-/** Nobody uses the page then. */
+/** Without input for this time nobody uses the page. */
 const STILL_MS = 3000;
 const CHECK_MS = 1000;
 const STORED = 'tonearm-blocked';

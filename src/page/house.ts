@@ -19,7 +19,7 @@ export interface Room {
   readonly live: PageLive | undefined;
 }
 
-/** Rooms that are away give way beyond this number. */
+/** Rooms that are away are dropped beyond this number. */
 const ROOMS_MAX = 64;
 /** The key of this node's own room. */
 const OWN = '';
@@ -63,7 +63,8 @@ export class House {
   }
 
   /**
-   * This node first, then the others in an order that does not change, links last. `isAway`: this node is.
+   * This node first, then the others in an order that does not change, links last. `isAway`: this node is
+   * away.
    */
   rooms(own: PageLive, isAway: boolean): readonly Room[] {
     const { connection, nodes } = own.state;

@@ -45,7 +45,7 @@ export function OutputVolume({ output, isMain = false }: OutputProps) {
   );
 }
 
-/** `icon` says what the output is. */
+/** `icon` stands for the kind of the output. */
 export function OutputMute({ output, isMain, icon = 'volume' }: OutputProps & { readonly icon?: IconName }) {
   const node = useNode();
   const { id, label: name, muted } = output;
@@ -106,7 +106,7 @@ export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord
   return current;
 }
 
-/** So long after the last touch the large player stays what it is. */
+/** The large player stays the same for this time after the last touch. */
 const STAYS_MS = 4000;
 
 /**

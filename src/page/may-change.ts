@@ -8,7 +8,7 @@ import type { NodeState } from '../client/client.js';
 /** True if the node around this part may be changed; a page of the house shows several. */
 export const MayChange = createContext(true);
 
-/** True until the node has answered, and for older nodes, which do not say. */
+/** True until the node has answered, and for older nodes, which do not report it. */
 export function mayChange({ server }: Pick<NodeState, 'server'>): boolean {
   return server?.control !== false;
 }
@@ -19,7 +19,7 @@ export function useMayChange(): boolean {
 
 interface ChangingProps {
   readonly children?: ComponentChildren;
-  /** Shown in its place; by default nothing is. */
+  /** Drawn in its place; by default nothing. */
   readonly still?: ComponentChildren;
 }
 

@@ -1,5 +1,5 @@
-// How to play on this node from a computer: the lines to type there. It is shown where the sound server is
-// open to the network, and nowhere else.
+// How to play on this node from a computer: the lines to type there. It is drawn only where the sound server
+// is open to the network.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NetworkRecord, NodeState } from '../client/client.js';
@@ -33,7 +33,7 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
   );
 }
 
-/** It is asked for again after the sound server was away: a server opens its port at its start. */
+/** It is requested again after the sound server was away: a server opens its port at its start. */
 function useNetwork(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();

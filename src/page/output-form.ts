@@ -1,4 +1,4 @@
-// Decides what an output is, by its port, its device and its name, and which icon stands for it. Pure.
+// Decides the kind of an output, by its port, its device and its name, and which icon stands for it. Pure.
 
 import type { OutputRecord } from '../client/client.js';
 import type { IconName } from './icons.js';

@@ -1,5 +1,5 @@
-// The outputs, each a row: what it is, its volume with its level, which one is the default; behind a button
-// its socket, its balance, and the profile of its card.
+// The outputs, each a row: its kind, its volume with its level, and the default; behind a button its socket,
+// its balance, and the profile of its card.
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { Choice, useControl } from './controls.js';

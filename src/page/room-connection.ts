@@ -1,5 +1,5 @@
 // The live connection to another node of the house: at the first of its addresses that answers, and at a new
-// one when the node has moved. It says why there is none.
+// one when the node has moved. It has the reason why there is none.
 
 import type { EventName, NodeRecord, NodeState } from '../client/client.js';
 import { tonearm } from '../client/client.js';
@@ -37,7 +37,7 @@ export function placesOf({ addresses, host, port, path }: NodeRecord): readonly 
   });
 }
 
-/** Undefined for what is no URL. `URL.canParse` exists only from Safari 17 on. */
+/** Undefined for a text that is no URL. `URL.canParse` exists only from Safari 17 on. */
 function originOf(url: string): string | undefined {
   try {
     return new URL(url).origin;
@@ -108,7 +108,7 @@ export class RoomConnection {
     if (!places.includes(this.#place)) this.#moveTo(places[0] ?? '');
   }
 
-  /** `url` is an address that the policy has kept the page from. */
+  /** `url` is an address that the policy denies the page. */
   noteBlocked(url: string): void {
     const origin = originOf(url);
     if (origin === undefined || this.#blocked.has(origin)) return;

@@ -1,4 +1,4 @@
-// One room of the house: what plays there with its cover, play and pause, its volume; or why it cannot be
+// One room of the house: its track with the cover, play and pause, its volume; or why it cannot be
 // controlled. Its upper part leads to the room's own page.
 
 import type { NodeState, PlayerRecord } from '../client/client.js';

@@ -7,7 +7,7 @@ import { playingIn } from './room.js';
 import { isPlaying, PlayButton } from './transport.js';
 import { InRoom, type NamedRoom, named, STATUS_TEXTS, useRooms } from './use-house.js';
 
-/** `isAway`: the node that served this page is. */
+/** `isAway`: the node that served this page is away. */
 export function RoomMenu({ isAway }: { readonly isAway: boolean }) {
   const rooms = named(useRooms(isAway));
   return (

@@ -26,7 +26,7 @@ export function Services({ units }: Pick<NodeState, 'units'>) {
   );
 }
 
-/** By what they are called, as units come from a node in the order of their last changes. */
+/** Sorts units by name, as they come from a node in the order of their last changes. */
 function inOrder(a: ServiceRecord, b: ServiceRecord): number {
   const [first, second] = [a, b].map((unit) => titleOf(unit).toLowerCase()) as [string, string];
   return Number(first > second) - Number(first < second);

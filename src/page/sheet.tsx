@@ -18,7 +18,8 @@ export function Sheet({ title, onClose, children }: SheetProps) {
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
-    // Beside the sheet: what is within it lies on an element of its own. Keys have Escape.
+    // The press was beside the sheet, whose content lies on an element of its own. The key for this is
+    // Escape.
     current?.addEventListener('click', ({ target }) => target === current && current.close());
   }, []);
   return (

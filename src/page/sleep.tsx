@@ -1,4 +1,4 @@
-// The moon: lets the music end after some minutes or with the track, and says when it will.
+// The moon: lets the music end after some minutes or with the track, and shows when it will.
 
 import { type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
 import { ActionButton } from './controls.js';
@@ -17,7 +17,7 @@ const MINUTES_MIN = 1;
 const FADE_MS = 20_000;
 const TICK_MS = 10_000;
 
-/** Nothing where the node has no sleep, as without sound, or lets nobody set it. */
+/** It draws nothing where the node has no sleep, as without sound, or lets nobody set it. */
 export function SleepMoon({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
   const node = useNode();
   const live = useLive();

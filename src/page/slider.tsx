@@ -15,7 +15,7 @@ interface SliderProps {
   readonly step?: number;
   /** The text beside the slider, also for screen readers. */
   readonly text: (value: number) => string;
-  /** Shown instead of the text, at both ends. */
+  /** Displayed instead of the text, at both ends. */
   readonly ends?: ((value: number) => readonly [left: string, right: string]) | undefined;
   /** Drawn on the way, below the thumb. */
   readonly children?: ComponentChildren;

@@ -100,7 +100,7 @@ function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   return streams.map((stream) => displayed.get(stream.id) ?? stream);
 }
 
-/** Without the number by which the node tells it from others of the same name. */
+/** Without the number by which the node distinguishes streams of the same name. */
 function nameOf({ id, name }: ClientRecord): string {
   return name.endsWith(` #${id}`) ? name.slice(0, name.lastIndexOf(' #')) : name;
 }

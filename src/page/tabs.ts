@@ -15,8 +15,8 @@ interface Seat {
 
 /**
  * `claim`: this tab holds the stream, or will soon unless one before it claims it. `left`: it goes away.
- * `join`: it follows, and needs all that the holder knows. `update`: the holder's to all that follow.
- * `request`: a follower's to the holder.
+ * `join`: it follows, and needs the whole state of the holder. `update`: the holder sends it to all that
+ * follow. `request`: a follower sends it to the holder.
  */
 type Message<W> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly seat: Seat }

@@ -29,7 +29,7 @@ export function Tracklist({ player, tracklist }: TracklistProps) {
 
 /**
  * The stream has only the first tracks of a long list. All are fetched where somebody has opened it; until
- * then the first are shown.
+ * then the first are displayed.
  */
 function useWhole(player: string, streamed: StreamedTracklist): TracklistRecord {
   const node = useNode();
@@ -117,7 +117,7 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
   );
 });
 
-/** So long a removed track can be kept. No player brings one back, so it is removed only then. */
+/** The time in which a removal can be undone. No player brings a track back, so it is removed only then. */
 const UNDO_MS = 5000;
 
 /** Removes a track after `UNDO_MS`, or when its line is left; not if `undo` was called before. */

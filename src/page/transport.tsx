@@ -93,7 +93,7 @@ export function PlayButton({ player, label }: TransportProps) {
 }
 
 interface ButtonsProps extends TransportProps {
-  /** Play stands elsewhere. */
+  /** The play button stands elsewhere. */
   readonly isWithoutPlay?: boolean;
 }
 

@@ -13,7 +13,7 @@ import { Reporting } from './notices.js';
 import { ownScript } from './presence.js';
 import type { TextKey } from './texts/english.js';
 
-/** `isAway`: this node is. */
+/** `isAway`: this node is away. */
 export function useRooms(isAway: boolean): readonly Room[] {
   const own = useLive();
   const [, draw] = useState(0);
@@ -44,7 +44,7 @@ function labelIn(state: NodeState): string | undefined {
   return mainOutput(withoutHidden(state))?.label ?? state.server?.hostname;
 }
 
-/** Said of a room that cannot be controlled now. */
+/** The text of a room that cannot be controlled now. */
 export const STATUS_TEXTS: Readonly<Record<Room['status'], TextKey | undefined>> = {
   live: undefined,
   connecting: 'connecting',

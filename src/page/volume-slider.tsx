@@ -4,7 +4,7 @@ import { formatPercent } from './language.js';
 import { useLive } from './node.js';
 import { Slider } from './slider.js';
 
-/** `api.ui.volumeStep` by default, for the moment before the node has said its own. */
+/** `api.ui.volumeStep` by default, for the moment before the node's own is known. */
 const STEP = 0.05;
 
 type VolumeProps = Omit<Parameters<typeof Slider>[0], 'text' | 'keyStep'>;

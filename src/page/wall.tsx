@@ -13,7 +13,7 @@ import { useTint } from './use-tint.js';
 /** Dimmed after this time without input. */
 const REST_MS = 15_000;
 const REST_CHECK_MS = 250;
-/** All moves by some pixels this often, so that nothing burns in. */
+/** Everything moves by some pixels after this time, so that nothing burns in. */
 const SHIFT_MS = 60_000;
 const SHIFTS_PX = [0, 6, 12, 6, 0, -6, -12, -6] as const;
 const CLOCK_MS = 1000;
@@ -22,7 +22,7 @@ interface WallProps {
   readonly state: NodeState;
   readonly player: PlayerRecord | undefined;
   readonly output: OutputRecord | undefined;
-  /** The room's. */
+  /** The name of the room. */
   readonly name: string;
 }
 

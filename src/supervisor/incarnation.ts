@@ -42,7 +42,7 @@ const BUSY_UTILIZATION = 0.95;
 /** Batches with less than this between them are a storm. */
 const STORM_MS = 2;
 
-/** The id of a ping whose pong has no deadline: only its report is wanted. */
+/** The id of a ping whose pong has no deadline: only its report matters. */
 const REPORT_ID = 0;
 
 /** More than an actor sends at its end; a thread that sent more was already faulty. */
@@ -159,7 +159,7 @@ export class Incarnation {
     if (this.#openPing?.id === id) this.#openPing = undefined;
   }
 
-  /** The last report of the thread. It is asked for another one, for the next time. */
+  /** The last report of the thread. The call requests another one, for the next time. */
   report(): ThreadReport | undefined {
     if (!this.#isReportDue) this.send({ kind: 'ping', id: REPORT_ID });
     this.#isReportDue = true;

@@ -1,6 +1,6 @@
 // Reads the configuration again while the service runs (docs/configuration.md, "Reloading"): a wrong one
-// changes nothing; else each part takes what has changed of it, and only the children whose settings have
-// changed begin anew. It knows the parts only as what takes settings.
+// changes nothing; else each part takes its changed settings, and only the children whose settings have
+// changed begin anew. It knows of the parts only that they take settings.
 
 import { errorText } from '../printable.js';
 import type { ChildName } from '../protocol/actor/backends.js';

@@ -90,7 +90,7 @@ export class Supervisor implements Backends {
     return changed.map(({ name }) => name);
   }
 
-  /** Starts the enabled children that there are not, in order. */
+  /** Starts the enabled children that do not run, in order. */
   startMissing(): void {
     const { children = CHILDREN } = this.#options;
     if (this.#stopped !== undefined) return;

@@ -1,5 +1,4 @@
-// The look-up of a name: what the program says, and what becomes of it when that fails, hangs or is
-// not there.
+// The look-up of a name: the answer of the program, and the outcome when that fails, hangs or is not there.
 
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';

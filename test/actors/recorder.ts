@@ -41,7 +41,7 @@ export class Recorder implements BackendLink {
     if (state === 'connecting') this.#texts.clear();
   }
 
-  /** The operations that the actor has requested for. */
+  /** The operations that the actor has requested. */
   readonly requested: string[] = [];
 
   async ask({ operation }: BridgeRequest): Promise<BridgeReply> {

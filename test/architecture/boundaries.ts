@@ -71,7 +71,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/response-body.ts', 'src/actors/players/'],
     builtins: 'dns/promises http https net os',
   },
-  // Nodes that the configuration names are asked whether they are there.
+  // It sends requests to the nodes of the configuration.
   {
     of: 'src/actors/discovery/node-request.ts',
     may: [...SHARED, 'src/actors/*.ts'],

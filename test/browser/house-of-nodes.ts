@@ -1,5 +1,5 @@
-// Several gateways that serve the built page, each at an address of its own, which know each other as
-// discovery would tell them. Needs the network of `inOwnNetwork`.
+// Several gateways that serve the built page, each at an address of its own, which know each other as by
+// discovery. Needs the network of `inOwnNetwork`.
 
 import { trustedOrigins } from '../../src/actors/discovery/trusted-origins.js';
 import type { Change } from '../../src/protocol/actor/messages.js';

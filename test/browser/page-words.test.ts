@@ -1,4 +1,4 @@
-// Tests what the page says: whole letters, failures by the name of what was pressed, headings of parts, the
+// Tests the words of the page: whole letters, failures by the name of the button, headings of parts, the
 // order of units, a volume beyond the end, and the name on a home screen.
 
 import assert from 'node:assert/strict';

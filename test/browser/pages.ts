@@ -37,7 +37,7 @@ export function pageForEach(options: BrowserContextOptions): void {
 export async function openPage(state: Parameters<NodeWithPage['up']>[0] = {}): Promise<void> {
   node.up(state);
   await page.goto(node.url);
-  // A phone shows one tab at a time, so this part may be drawn and not shown.
+  // A phone shows one tab at a time, so this part may be drawn and not visible.
   await page.locator('#system .button').first().waitFor({ state: 'attached' });
   node.backends.requests.length = 0;
 }

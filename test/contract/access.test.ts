@@ -188,7 +188,7 @@ inOwnNetwork(import.meta.url, () => {
 
 const posts = rows.filter(({ method }) => method === 'POST');
 
-/** Reads what `GET /server` and `GET /openapi.json` say to whoever asks at this address. */
+/** Reads the answers of `GET /server` and `GET /openapi.json` to a request at this address. */
 async function documentsFor(host: Address, port: number) {
   const read = async (path: string) => JSON.parse((await send(port, { host, path, headers: LOCAL })).text);
   const { paths } = (await read('/openapi.json')) as OpenApi;

@@ -121,7 +121,7 @@ inOwnNetwork(import.meta.url, () => {
   test('without a default route a device comes before interfaces that software has made', async (t) => {
     addInterfaces(t);
     const { daemon } = await bound(t, 'all');
-    // No network of its own has a device: this is what the kernel would show of one.
+    // An own network has no device: these are the kernel's files of one.
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/sys/class/net']);
     t.after(() => execFileSync('umount', ['/sys/class/net']));
     mkdirSync('/sys/class/net/lan5/device', { recursive: true });

@@ -16,7 +16,7 @@ const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
 
 /**
  * Connections that are idle for many different times, each then used for one POST. Prints the number of
- * seconds that the answers name, and what became of each POST: a status, or the name of an error.
+ * seconds that the answers name, and the outcome of each POST: a status, or the name of an error.
  */
 const CLIENT = `
 import aiohttp, asyncio, json, sys

@@ -14,7 +14,9 @@ import { ENTRY } from './daemon.js';
 const CANNOT_RUN_HERE = 126;
 const HELP = /^Usage: tonearm \[--config PATH\]/;
 
-/** Each with the line of the preloaded file that makes it one, and what the program must say there. */
+/**
+ * Each with the line of the preloaded file that makes it one, and the text that the program must print there.
+ */
 const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])[] = [
   [
     'a Node without a binary',

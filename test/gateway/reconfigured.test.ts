@@ -1,5 +1,5 @@
-// The gateway takes other settings while it serves (docs/configuration.md, "Reloading"): what it knows of the
-// children that begin anew, and what streams hear of it. With real children: test/contract/reload.test.ts.
+// The gateway takes other settings while it serves (docs/configuration.md, "Reloading"): its records of the
+// children that begin anew, and the events of streams. With real children: test/contract/reload.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

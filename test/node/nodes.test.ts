@@ -1,4 +1,4 @@
-// Computers play on a node: booted machines on cables, with the lines that the node itself tells them
+// Computers play on a node: booted machines on cables, with the lines that the node itself lists
 // (docs/guides/from-a-computer.md). tonearm-setup opens the node, and closes it again.
 
 import assert from 'node:assert/strict';
@@ -50,7 +50,9 @@ async function clientNamed(node: Node, name: string): Promise<ClientRecord> {
   });
 }
 
-/** A change of what plays, as of a stream of the node itself: the status of the answer. */
+/**
+ * Changes a stream that another machine sends, like one of the node itself. Returns the status of the answer.
+ */
 async function change(node: Node, { id }: ClientRecord, what: string, body: object): Promise<number> {
   const answer = await send(await node.door(), {
     method: 'POST',

@@ -28,8 +28,8 @@ const STRICT = {
 };
 const TYPES = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
 /**
- * Kinds of project: what runs in Node, as a module and as CommonJS, what a bundler makes for browsers, and
- * what knows nothing of its platform.
+ * Kinds of project: for Node, as a module and as CommonJS, for browsers, by a bundler, and for no platform in
+ * particular.
  */
 const PROJECTS = {
   node: { module: 'nodenext', lib: ['es2022'], ...TYPES },

@@ -250,7 +250,7 @@ describe('the packages', { skip }, () => {
     assert.notEqual(await output(process.execPath, '--max-semi-space-size=1', ...printTag), tag);
   });
 
-  // The form for Debian 13 does not run on every machine that builds it: on a booted node it is seen to
+  // The form for Debian 13 does not run on every machine that builds it: a booted node runs it
   // (installed-forms).
   for (const [form, suffix] of [
     ['tonearm', ''],

@@ -11,8 +11,8 @@ const FILES = readPageFiles(fileURLToPath(new URL('../../../dist/page', import.m
 const LANGUAGES = ['german', 'french', 'spanish', 'italian', 'dutch', 'polish', 'portuguese'];
 const isLanguage = (name: string): boolean => LANGUAGES.includes(name.split('-')[0] ?? '');
 /**
- * Compressed, all that a browser loads for the page but its language, of which it loads one at most. Without
- * https browsers take gzip only, which is larger by a tenth.
+ * All files that a browser loads for the page, compressed, without a language, of which it loads one at most.
+ * Without https browsers take gzip only, which is larger by a tenth.
  */
 const BYTES_MAX = { gzip: 56_000, br: 50_000 } as const;
 /** Loaded when somebody puts the page on a home screen. */

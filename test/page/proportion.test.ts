@@ -1,4 +1,4 @@
-// One volume for several rooms (docs/guides/rooms.md): the arithmetic, and what each room is sent.
+// One volume for several rooms (docs/guides/rooms.md): the arithmetic, and the requests to each room.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ const rooms = (...volumes: readonly number[]): RoomVolume[] =>
 
 const setIn = (proportions: Proportions) => [...proportions.values()].map(({ set }) => set);
 
-/** The rooms after they have taken what was set. */
+/** The rooms after they have taken the new volumes. */
 function taken(before: readonly RoomVolume[], proportions: Proportions): RoomVolume[] {
   return before.map((room) => ({ ...room, volume: proportions.get(room.key)?.set ?? room.volume }));
 }

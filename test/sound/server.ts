@@ -116,9 +116,7 @@ export class SoundServer {
     await this.#loadSink(sink);
   }
 
-  /**
-   * Adds an input of two channels, silent or with what is played to a sink. It goes with a restart.
-   */
+  /** Adds an input of two channels, silent or with the sound of a sink. It goes with a restart. */
   async addInput(name: string, sink?: string): Promise<void> {
     const silent =
       this.kind === 'pulseaudio'

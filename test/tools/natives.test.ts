@@ -1,5 +1,5 @@
-// The table of the binaries of uWebSockets.js says what the packages hold, and the published package.json
-// what the table says.
+// The table of the binaries of uWebSockets.js agrees with the packages, and the published package.json with
+// the table.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -37,7 +37,7 @@ interface OuterNames {
   readonly queryAlias?: string;
 }
 
-/** Only of those that have another name anywhere. */
+/** The children that have another name anywhere. */
 const OUTER_NAMES: Readonly<Partial<Record<ChildName, Partial<OuterNames>>>> = {
   audio: { section: 'pulseaudio', sectionAlias: 'sound_server' },
   systemd: { sectionAlias: 'service_manager' },

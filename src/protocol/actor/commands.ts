@@ -38,7 +38,9 @@ export type CoverAnswer =
   | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
   | 'unchanged';
 
-/** Where a command asks for something: `text` is JSON, `bytes` a raw body. Else nothing. */
+/**
+ * The value of a command that reads something: `text` is JSON, `bytes` a raw body. Other commands have none.
+ */
 export interface AnswerContent {
   readonly text?: string;
   readonly bytes?: Uint8Array;

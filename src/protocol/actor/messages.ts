@@ -196,13 +196,13 @@ export interface Backends {
    * gets the last value again.
    */
   watchLevels(isWatched: boolean): void;
-  /** The last report of each thread that has sent one, by child. Each is asked for the next one. */
+  /** The last report of each thread that has sent one, by child. The call requests the next one of each. */
   threads(): ReadonlyMap<ChildName, ThreadReport>;
 }
 
 /** A thread knows this of itself. */
 export interface ThreadReport {
-  /** The kernel's number of it; undefined where /proc does not tell. */
+  /** The kernel's number of it; undefined where /proc does not have it. */
   readonly tid: number | undefined;
   /** Only its own heap counts, and of that what is in use. */
   readonly heapBytes: number;

@@ -35,7 +35,7 @@ export interface MqttName {
   readonly topic?: string;
   /** The body's member, if its name differs from `name`. */
   readonly of?: string;
-  /** The value `true` asks for the operation, and is no member of its body. */
+  /** The value `true` requests the operation, and is no member of its body. */
   readonly isBare?: true;
   /** A newer command that sets the same thing replaces a waiting one. Absent: every command counts. */
   readonly sets?: string;

@@ -51,7 +51,7 @@ export const BLUEZ_SIGNALS = {
   disconnected: signalRow(DEVICE_INTERFACE, 'Disconnected', 'ss'),
 } as const;
 
-/** The reasons of `disconnected` that somebody here or at the device has wanted. */
+/** The reasons of `disconnected` for a connection that somebody here or at the device has ended. */
 export const INTENDED: readonly string[] = ['org.bluez.Reason.Local', 'org.bluez.Reason.Remote'];
 
 export const BLUEZ_ERRORS = {

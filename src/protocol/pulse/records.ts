@@ -87,7 +87,7 @@ export const SINK_INFO = {
 
 export const SOURCE_INFO = {
   ...DEVICE_BEGINNING,
-  /** The sink whose sound it hears; undefined for a source that is no monitor. */
+  /** The sink whose sound it captures; undefined for a source that is no monitor. */
   monitorOfSink: index,
   monitorOfSinkName: excerpt,
   ...DEVICE_END,

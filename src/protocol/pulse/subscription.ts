@@ -1,4 +1,4 @@
-// The events of a subscription: which are asked for, and how their one word is decoded.
+// The events of a subscription: which are requested, and how their one word is decoded.
 
 import { NONE, WireError } from './wire.js';
 
@@ -22,7 +22,9 @@ const TYPES = ['new', 'change', 'remove'] as const;
 const FACILITY_BITS = 0x0f;
 const TYPE_SHIFT = 4;
 
-/** A hint that something happened: the server merges and drops events, so the present state must be read. */
+/**
+ * A hint that something has changed: the server merges and drops events, so the present state must be read.
+ */
 export interface SubscriptionEvent {
   readonly facility: Facility;
   readonly type: (typeof TYPES)[number];

@@ -1,4 +1,4 @@
-// When the groups are looked after, and what is asked of the sound server: calm, tries, and the look at a
+// Tests when the groups are made, and the requests to the sound server: calm, tries, and the reading of a
 // module before it is unloaded. The sound server is scripted, as a real one refuses nothing here.
 
 import assert from 'node:assert/strict';
@@ -29,9 +29,9 @@ const moduleInfo = (index: number, argument: string): ModuleInfo => ({
 
 interface Scripted {
   readonly modules?: readonly ModuleInfo[];
-  /** It is found at the index of a module that is looked at. */
+  /** The module that a reading of an index finds. */
   readonly present?: ModuleInfo | undefined;
-  /** Nothing can be loaded. */
+  /** True if no module can be loaded. */
   readonly refuses?: boolean;
 }
 

@@ -1,5 +1,5 @@
-// From the groups that are desired and the modules that are observed to the steps between them: a row per
-// case, and none where all is right.
+// Tests the steps from the observed modules to the desired groups: a row per case, and no step where they
+// agree.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,5 +1,5 @@
 // Groups on real sound servers: made, kept, found again and taken away, while outputs and the server itself
-// come and go. Which step follows from what: group-modules.test.ts.
+// come and go. The single steps: group-modules.test.ts.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

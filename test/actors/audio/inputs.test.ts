@@ -1,4 +1,4 @@
-// Inputs on real sound servers of both kinds: what they look like, what commands do to them, and their bound.
+// Inputs on real sound servers of both kinds: their records, their commands, and their bound.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -43,7 +43,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const { muted, volume, balance, ports, state } = mike();
       assert.deepEqual([muted, volume, balance, ports], [false, 1, 0, undefined]);
       assert.match(state, /idle|suspended/);
-      // PipeWire 1.4 tells nothing of a virtual input that has never been awake; a command wakes it.
+      // PipeWire 1.4 announces nothing of a virtual input that has never been awake; a command wakes it.
       await run({ do: 'mute', target: MIKE, muted: false });
       await server.pactl('set-source-volume', 'mike', '40%');
       await until('the change is published', () => mike().volume === 0.4);

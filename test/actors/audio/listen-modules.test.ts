@@ -1,5 +1,4 @@
-// From the inputs that are to be heard, and what the sound server has, to its modules that are loaded and
-// unloaded.
+// Tests which loopbacks are loaded and unloaded, from the desired pairs and the modules of the sound server.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +20,7 @@ const MIKE = pair('mike', 'living');
 const SINKS = ['living', 'kitchen'].map((name, index) => ({ index, name }));
 const SOURCES = ['mike', 'line'].map((name, at) => ({ index: 10 + at, name }));
 
-/** A loopback with the ends of its two streams, which are those of the pair unless given. */
+/** A loopback with the ends of its two streams, by default those of the pair. */
 interface Made {
   readonly pair: ListenPair;
   readonly sink?: number | 'nowhere';

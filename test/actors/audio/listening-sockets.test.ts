@@ -1,4 +1,5 @@
-// Tests what the kernel's tables say of the process that serves a Unix socket: here the test's own.
+// Tests the sockets that the kernel's tables have for the process that serves a Unix socket: here the test's
+// own.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

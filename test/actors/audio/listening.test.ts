@@ -118,7 +118,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.removeSink('attic');
       await until('one loopback is left', async () => (await loopbacks(server)).length === 1);
       await server.addSink('attic');
-      // The loopback of the other output goes by hand, and is made again in the look at which attic is there.
+      // The loopback of the other output goes by hand, and is made again by the reading that finds attic.
       const [left = ''] = await loopbacks(server);
       await server.pactl('unload-module', left.split('\t')[0] ?? '');
       await until('it is made again', async () => (await loopbacks(server)).length > 0);

@@ -1,5 +1,5 @@
-// `GET /audio/network` on real sound servers, in a network of their own: what is open, where, and the lines
-// that a computer needs.
+// `GET /audio/network` on real sound servers, in a network of their own: the open port, its addresses, and
+// the lines that a computer needs.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

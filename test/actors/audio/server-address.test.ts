@@ -1,5 +1,5 @@
-// The search for the sound server: row by row, from files, and by a backend on real servers. pactl shows what
-// libpulse takes of the same files.
+// The search for the sound server: row by row, from files, and by a backend on real servers. pactl shows
+// which server libpulse takes by the same files.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

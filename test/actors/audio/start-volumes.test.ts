@@ -1,4 +1,4 @@
-// The volume that an output gets when it is first seen in a life of the sound server: when it is set, and
+// The volume that an output gets at its first appearance in a life of the sound server: when it is set, and
 // when not; then on real sound servers, which restore volumes of their own.
 
 import assert from 'node:assert/strict';
@@ -21,7 +21,7 @@ import { backed } from './backed.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
 
 const WISHES = { outputs: { kitchen: { startVolume: 0.3 } } };
-/** More than an output is given to be restored. */
+/** Longer than an output has until its stored volume is restored. */
 const SETTLED_MS = 1_000;
 
 /** A service with one connection after the other, in the same runtime directory each time. */

@@ -1,5 +1,5 @@
-// Another program scans, and BlueZ sends thousands of signals: what goes through all devices is done once for
-// those that come together, and not for each.
+// Another program scans, and BlueZ sends thousands of signals: the work that goes through all devices is done
+// once for signals that come together, and not for each.
 
 import assert from 'node:assert/strict';
 import { BluezObjects } from '../../../src/actors/bluetooth/objects.js';

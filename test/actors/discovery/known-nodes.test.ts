@@ -1,5 +1,5 @@
 // Nodes of the configuration and nodes of the network, each once (docs/configuration.md, "Finding nodes"),
-// and what is published of them.
+// and their records.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The questions to the nodes of the configuration, asked of real HTTP servers that answer well, badly or not
-// at all (docs/configuration.md, "Finding nodes").
+// The requests to the nodes of the configuration, sent to real HTTP servers that answer well, badly or not at
+// all (docs/configuration.md, "Finding nodes").
 
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';

@@ -1,5 +1,5 @@
-// Tests which names the patterns of `players.ignore` mean, and that such a player does not exist, whatever
-// else it is called.
+// Tests which names the patterns of `players.ignore` match, and that such a player does not exist under any
+// of its names.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Rows of the table (row.ts) about the inputs of the sound server: what is below /audio/inputs, and its
+// Rows of the table (row.ts) about the inputs of the sound server: the routes below /audio/inputs, and their
 // events.
 
 import assert from 'node:assert/strict';

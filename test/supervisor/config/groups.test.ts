@@ -1,4 +1,4 @@
-// `pulseaudio.groups`: what is accepted, and the line for each thing that is wrong.
+// `pulseaudio.groups`: the accepted values, and the line for each error.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// `pulseaudio.listen` and `listenLatency`: what is accepted, and the line for each thing that is wrong.
+// `pulseaudio.listen` and `listenLatency`: the accepted values, and the line for each error.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
