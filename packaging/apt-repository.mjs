@@ -1,5 +1,6 @@
 // The tree of an apt repository out of a folder of packages, for any web server: a suite per Debian, and one for whoever has a Node that
-// fits. They are indexed by apt-ftparchive and signed by gpg with the key that it is given. It builds no package, and leaves nothing of the key behind.
+// fits. They are indexed by apt-ftparchive and signed by gpg with the caller's key. It builds no package, and leaves nothing of the key
+// behind.
 //
 //   node packaging/apt-repository.mjs --packages DIR --key FILE --out DIR
 

@@ -125,9 +125,9 @@ function rootPrefix() {
  * @returns {string[]} those that are still missing
  */
 export function installDebian(names) {
-  const wanted = notInstalled(names);
-  const prefix = wanted.length > 0 && existsSync('/usr/bin/apt-get') ? rootPrefix() : undefined;
-  if (prefix === undefined) return wanted;
+  const missing = notInstalled(names);
+  const prefix = missing.length > 0 && existsSync('/usr/bin/apt-get') ? rootPrefix() : undefined;
+  if (prefix === undefined) return missing;
   const env = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1'];
   const apt = (...args) => {
     const [command, ...rest] = [...prefix, ...env, ...APT, ...args];
@@ -135,12 +135,12 @@ export function installDebian(names) {
   };
   const { status, stdout, stderr } = atWork(
     'setup',
-    `installing Debian packages: ${wanted.join(' ')}`,
+    `installing Debian packages: ${missing.join(' ')}`,
     'this may take some minutes',
     () => {
       // A stale or half-reachable list of packages may still hold what is needed: only the installation decides.
       apt('update');
-      return apt(...INSTALL, ...wanted);
+      return apt(...INSTALL, ...missing);
     },
   );
   const still = notInstalled(names);

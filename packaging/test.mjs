@@ -113,9 +113,9 @@ const onNode24 = onNode(24, () => [
 ]);
 
 /**
- * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC, Mopidy, MPD, aiohttp and Prometheus; packages,
- * images and an apt repository are made on one of them, and installed on both; npm 9.2 is asked for by name; npm, ARM and malformed bytes
- * are what they are, and the emulated machine has that Debian anyway.
+ * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC, Mopidy, MPD, aiohttp and Prometheus;
+ * packages, images and an apt repository are made on one of them, and installed on both; npm 9.2 is requested by name; npm, ARM and
+ * malformed bytes are what they are, and the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
   /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;

@@ -22,7 +22,7 @@ import type { SectionId, TabId, View } from './view.js';
 
 /** The state of the node, and of the page. */
 interface SectionState extends NodeState, Pick<Parameters<typeof Streams>[0], 'unfolding'> {
-  /** The player that is shown large, and the output at which something is heard. */
+  /** The player that is drawn large, and the output at which something is heard. */
   readonly current: { readonly player: PlayerRecord | undefined; readonly output: OutputRecord | undefined };
   /** Keeps the large player while somebody uses the players. */
   readonly holding: ReturnType<typeof useLargePlayer>['holding'];

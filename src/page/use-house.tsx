@@ -1,5 +1,5 @@
-// The house view and the menu of rooms share this: the rooms, as long as they are shown, their names, and
-// the surroundings of the controls of one room.
+// The house view and the menu of rooms share this: the rooms, as long as they are drawn, their names, and the
+// surroundings of the controls of one room.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-// Colours the page after the cover that is shown, or as usual where there is none.
+// Colours the page after the displayed cover, or as usual where there is none.
 
 import { useEffect, useState } from 'preact/hooks';
 import { cssOf, paletteOf, tintIn } from './tint.js';

@@ -77,7 +77,7 @@ export class Sources {
     return byId(this.#known, ref) ?? this.all.find(({ info }) => info.name === ref);
   }
 
-  /** The index of a virtual source that has not been seen awake, and may be woken; undefined for others. */
+  /** The index of a virtual source that has not been awake, and may be woken; undefined for others. */
   asleep(index: number): number | undefined {
     const isVirtual = this.#known.get(index)?.info.card === undefined;
     return this.#known.has(index) && isVirtual && !this.#awake.has(index) ? index : undefined;
