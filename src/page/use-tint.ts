@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { cssOf, paletteOf, tintIn } from './tint.js';
 
-/** So many pixels on each side are enough for one colour, and cheap. */
+/** The pixels on each side of the picture: enough for one colour, and cheap. */
 const SIDE = 8;
 
 const PROPERTIES = ['light', 'dark'].flatMap((scheme) => [`--${scheme}-tint`, `--${scheme}-accent`]);

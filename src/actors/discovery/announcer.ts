@@ -29,7 +29,7 @@ import { announcedOn, type Interfaces, type Place, placesOf } from './places.js'
  */
 const ROUND_EVERY_MS = 8_000;
 
-/** So many names are tried without a pause. Then the announcer waits, as after every failure. */
+/** The number of names that are tried without a pause. Then the announcer waits, as after every failure. */
 const NAMES_MAX = 32;
 
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
