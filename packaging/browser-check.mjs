@@ -152,6 +152,7 @@ function namesIn(program) {
     ClassDeclaration: ({ id }) => declare(id),
     ClassExpression: ({ id }) => declare(id),
     CatchClause: ({ param }) => declare(param),
+    ImportSpecifier: ({ local }) => declare(local),
     ObjectPattern: ({ properties }) => {
       for (const { key } of properties) if (key?.type === 'Identifier') members.push({ member: key.name });
     },
@@ -169,9 +170,10 @@ const NAMED = new Set([
   'Property',
   'MethodDefinition',
   'PropertyDefinition',
+  'ImportSpecifier',
   'ExportSpecifier',
 ]);
-const NAMES = new Set(['property', 'key', 'exported']);
+const NAMES = new Set(['property', 'key', 'imported', 'exported']);
 
 /** All identifiers but those that only name a member or a key. */
 function references(program) {

@@ -11,7 +11,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ALLOWED, featuresOfScript } from './browser-check.mjs';
 import { BROWSERS } from './browsers.mjs';
-import { bundled, languagesApart } from './page.mjs';
+import { bundledStyle } from './page.mjs';
+import { bundledScript } from './page-script.mjs';
 import { featuresOfStyle } from './style-features.mjs';
 
 const ENTRIES = ['src/page/main.tsx', 'src/page/page.css', 'src/client/client.ts'];
@@ -96,13 +97,13 @@ function styleRow(feature) {
 
 const rows = [];
 for (const entry of ENTRIES) {
-  const text = String(
-    (await bundled(fileURLToPath(new URL(`../${entry}`, import.meta.url)), [languagesApart((name) => name)]))
-      .bytes,
-  );
+  const path = fileURLToPath(new URL(`../${entry}`, import.meta.url));
   const isStyle = entry.endsWith('.css');
-  const features = isStyle ? featuresOfStyle(text) : featuresOfScript(text);
-  for (const feature of features)
+  const texts = isStyle
+    ? [await bundledStyle(path)]
+    : (await bundledScript(path)).files.map(({ bytes }) => bytes);
+  const features = texts.flatMap((text) => [...(isStyle ? featuresOfStyle : featuresOfScript)(String(text))]);
+  for (const feature of new Set(features))
     if (!ALLOWED.has(feature)) rows.push([feature, (isStyle ? styleRow : scriptRow)(feature) ?? '? ? ?']);
 }
 const sorted = Object.fromEntries(rows.sort(([one], [other]) => (one < other ? -1 : 1)));

@@ -1,20 +1,18 @@
-// The files of the page, made of src/page: one script, one style, a file for each language, a manifest and icons, each named by a hash
-// of its content, and the document that names them; each beside its compressed forms, so that the daemon compresses nothing.
+// The files of the page, made of src/page: a script, parts of it that are loaded when they are needed, such as languages, one style, a
+// manifest and icons, each named by a hash of its content, and the document that names them; each beside its compressed forms, so that the daemon compresses nothing.
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { checkScript, checkStyle } from './browser-check.mjs';
 import { BROWSERS_TEXT, TARGETS } from './browsers.mjs';
-import { clientPaths } from './client-paths.mjs';
+import { bundledScript } from './page-script.mjs';
 
 /** Compressed already, or made anew for each node (src/gateway/node-icon.ts). */
 const AS_IT_IS = /\.(?:png|svg|webmanifest)$/;
 const HASH_CHARS = 10;
-/** Part of the script. */
-const ENGLISH = 'english.ts';
 
 const brotli = (bytes) =>
   brotliCompressSync(bytes, {
@@ -30,47 +28,23 @@ function hashed(name, bytes) {
   return name.replace(/(?=\.[a-z]+$)/, `-${hash}`);
 }
 
-const LANGUAGE_FILE = /\/texts\/\w+\.js$/;
-
-/** A plugin of esbuild's: a language is loaded from its own file, whose name `fileOf` gives. */
-export const languagesApart = (fileOf) => ({
-  name: 'languages-apart',
-  setup(pluginBuild) {
-    pluginBuild.onResolve({ filter: LANGUAGE_FILE }, ({ path, kind }) =>
-      kind === 'dynamic-import' ? { path: `./${fileOf(basename(path))}`, external: true } : undefined,
-    );
-  },
-});
-
-/**
- * @param {string} entry a TypeScript or CSS file
- * @param {import('esbuild').Plugin[]} plugins besides that for the client's paths
- * @returns the bytes of its bundle, and the paths of what is in it
- */
-export async function bundled(entry, plugins = []) {
-  const { outputFiles, metafile } = await build({
-    metafile: true,
+/** The style with all that it imports. */
+export async function bundledStyle(entry) {
+  const { outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,
     write: false,
     minify: true,
-    format: 'esm',
-    platform: 'browser',
     target: TARGETS,
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    // The rights of what is bundled are in third-party-notices.
-    legalComments: 'none',
-    plugins: [clientPaths, ...plugins],
     logLevel: 'warning',
   });
-  return { bytes: Buffer.from(outputFiles[0].contents), inputs: Object.keys(metafile.inputs) };
+  return Buffer.from(outputFiles[0].contents);
 }
 
 /**
  * @param {string} source the folder src/page
  * @param {string} into a folder, which is made
- * @returns {Promise<string[]>} the paths of all that is in its script
+ * @returns {Promise<string[]>} the paths of all that is in its scripts
  */
 export async function buildPage(source, into) {
   mkdirSync(into, { recursive: true });
@@ -92,18 +66,16 @@ export async function buildPage(source, into) {
   add('icon-192.png', readFileSync(join(source, 'icon-192.png')));
   add('icon.svg', Buffer.from(text('icon.svg')));
   add('app.webmanifest', Buffer.from(filled(text('app.webmanifest'), '')));
-  const style = await bundled(join(source, 'page.css'));
-  checkStyle('The style of the page', String(style.bytes));
-  add('app.css', style.bytes);
-  for (const name of readdirSync(join(source, 'texts'))) {
-    if (name === ENGLISH) continue;
-    const { bytes } = await bundled(join(source, 'texts', name));
-    add(name.replace(/\.ts$/, '.js'), bytes);
+  const style = await bundledStyle(join(source, 'page.css'));
+  checkStyle('The style of the page', String(style));
+  add('app.css', style);
+  const { files, inputs } = await bundledScript(join(source, 'main.tsx'));
+  names.set('app.js', files[0].name);
+  for (const { name, bytes } of files) {
+    checkScript(`The page's file ${name}`, String(bytes));
+    put(name, bytes);
   }
-  const script = await bundled(join(source, 'main.tsx'), [languagesApart((name) => names.get(name))]);
-  checkScript('The script of the page', String(script.bytes));
-  add('app.js', script.bytes);
   const document = filled(text('index.html'), 'ui/').replace('{browsers}', BROWSERS_TEXT);
   put('index.html', Buffer.from(document));
-  return script.inputs;
+  return inputs;
 }

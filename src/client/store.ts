@@ -201,10 +201,8 @@ export class Store {
 
   /** Sets values that do not come from the stream. */
   set(changes: Partial<OwnSlices>): void {
-    const { outputs } = this.#state;
-    this.#state = { ...this.#state, ...changes };
-    if (this.#state.outputs !== outputs)
-      this.#state = { ...this.#state, defaultOutput: defaultOf(this.#state.outputs) };
+    const defaultOutput = changes.outputs ? defaultOf(changes.outputs) : this.#state.defaultOutput;
+    this.#state = { ...this.#state, ...changes, defaultOutput };
   }
 
   /** Ignores event types that this version does not know. */

@@ -1,24 +1,26 @@
 // The whole page: header, the parts that the address selects or the view for a wall, the foot with the volume
 // and the tabs, notices. And what the browser shows outside the page.
 
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { NodeState, PlayerRecord } from '../client/client.js';
 import { Foot } from './foot.js';
 import { Header } from './header.js';
-import { HouseView } from './house-view.js';
 import { translate } from './language.js';
+import { Late, Part, PartLoading } from './late.js';
 import { mainOutput, useLargePlayer, withoutHidden } from './main-volume.js';
 import { MayChange, mayChange } from './may-change.js';
 import { type Need, needsOf } from './needs.js';
 import { Connected, ownNode } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
-import { Pairing } from './pairing.js';
 import { useLater } from './parts.js';
 import { Presence } from './presence.js';
 import { awayIn, Sections, tabsOf } from './sections.js';
 import { isPlaying, titleOf } from './transport.js';
 import { type TabId, viewOf } from './view.js';
-import { Wall } from './wall.js';
+
+const HOUSE = new Part(async () => (await import('./house-view.js')).HouseView);
+const WALL = new Part(async () => (await import('./wall.js')).Wall);
+const PAIRING = new Part(async () => (await import('./sheets.js')).Pairing);
 
 /** Shorter interruptions do not disable the controls. */
 const HICCUP_MS = 1500;
@@ -34,6 +36,12 @@ export function App({ query }: { readonly query: string }) {
   const [, draw] = useState(0);
   const [presence] = useState(() => new Presence(ownNode, () => draw((times) => times + 1)));
   const { notices, report, dismiss } = useNotices();
+  const watchLoading = useCallback((loading: Promise<unknown>) => {
+    // A file that the node has no longer is one of an older page.
+    void report(translate('partMissing'), loading).then(async (hasCome) => {
+      if (!hasCome) await presence.compare();
+    });
+  }, []);
   const view = useMemo(() => viewOf(query), [query]);
   const { live, status } = presence;
   const state = withoutHidden(live.state);
@@ -47,9 +55,9 @@ export function App({ query }: { readonly query: string }) {
   const needs = isPart || view.isHouse ? [] : needsOf(state);
   useTabTitle(name, player);
   const content = view.isHouse ? (
-    <HouseView isAway={isGone} />
+    <Late part={HOUSE} props={{ isAway: isGone }} />
   ) : view.isWall ? (
-    <Wall state={state} player={player} output={output} name={name} />
+    <Late part={WALL} props={{ state, player, output, name }} />
   ) : (
     <Sections state={{ ...state, current: { player, output }, holding, folding }} only={view.only} />
   );
@@ -58,37 +66,41 @@ export function App({ query }: { readonly query: string }) {
     <Connected.Provider value={live}>
       <MayChange.Provider value={mayChange(state)}>
         <Reporting.Provider value={report}>
-          <a class="skip" href="#now">
-            {translate('skip')}
-          </a>
-          <Header
-            name={name}
-            state={state}
-            presence={presence}
-            isSmall={isPart}
-            needs={needs}
-            onNeed={openNeed}
-          />
-          <main data-tab={isPart || view.isHouse ? undefined : tab}>
-            {/* Disabled while nothing can be sent. */}
-            <fieldset class={isPart ? 'part' : ''} disabled={isGone && !view.isHouse}>
-              {state.backends.size === 0 ? null : content}
-            </fieldset>
-          </main>
-          {isPart || view.isHouse || state.backends.size === 0 ? null : (
-            <Foot
+          <PartLoading.Provider value={watchLoading}>
+            <a class="skip" href="#now">
+              {translate('skip')}
+            </a>
+            <Header
+              name={name}
               state={state}
-              player={player}
-              output={isSilent ? undefined : output}
-              isGone={isGone}
-              tabs={tabs}
-              tab={tab}
-              onTab={openTab}
-              marked={new Set(needs.map((need) => need.tab))}
+              presence={presence}
+              isSmall={isPart}
+              needs={needs}
+              onNeed={openNeed}
             />
-          )}
-          {isPart ? null : <Pairing bluetooth={state.bluetooth} />}
-          <Notices notices={notices} dismiss={dismiss} />
+            <main data-tab={isPart || view.isHouse ? undefined : tab}>
+              {/* Disabled while nothing can be sent. */}
+              <fieldset class={isPart ? 'part' : ''} disabled={isGone && !view.isHouse}>
+                {state.backends.size === 0 ? null : content}
+              </fieldset>
+            </main>
+            {isPart || view.isHouse || state.backends.size === 0 ? null : (
+              <Foot
+                state={state}
+                player={player}
+                output={isSilent ? undefined : output}
+                isGone={isGone}
+                tabs={tabs}
+                tab={tab}
+                onTab={openTab}
+                marked={new Set(needs.map((need) => need.tab))}
+              />
+            )}
+            {isPart || state.bluetooth?.pairing_active !== true ? null : (
+              <Late part={PAIRING} props={{ adapter: state.bluetooth }} />
+            )}
+            <Notices notices={notices} dismiss={dismiss} />
+          </PartLoading.Provider>
         </Reporting.Provider>
       </MayChange.Provider>
     </Connected.Provider>

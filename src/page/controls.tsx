@@ -1,7 +1,7 @@
-// Switches, choices, buttons, and questions before what cannot be undone. Each shows a new value at once, and
-// the old value and the problem's text if the node refuses it.
+// Switches, choices and buttons. Each shows a new value at once, and the old value and the problem's text if
+// the node refuses it.
 
-import { useContext, useId, useRef, useState } from 'preact/hooks';
+import { useContext, useRef, useState } from 'preact/hooks';
 import { advance, type Control, isSettling, type Same, SETTLE_MS } from './control.js';
 import { Button, type IconName } from './icons.js';
 import { translate } from './language.js';
@@ -157,48 +157,6 @@ export function ActionButton({ send, ...button }: ActionButtonProps) {
   return (
     <Changing>
       <Button {...button} isBusy={isBusy} onClick={begin} />
-    </Changing>
-  );
-}
-
-interface QuestionProps extends Pick<Parameters<typeof Button>[0], 'icon' | 'class' | 'disabled'> {
-  readonly text: string;
-  readonly ask: string;
-  readonly explanation: string;
-  /** The text of the button that confirms. */
-  readonly yes: string;
-  readonly isDangerous?: boolean;
-  /** The title of a failure. */
-  readonly failed: string;
-  readonly send: () => Promise<unknown>;
-}
-
-/** With a confirmation dialog, which names the effect, and whose first button cancels. */
-export function QuestionButton(props: QuestionProps) {
-  const { text, ask, explanation, yes, isDangerous, failed, send, ...button } = props;
-  const id = useId();
-  const dialog = useRef<HTMLDialogElement>(null);
-  const close = (): void => dialog.current?.close();
-  const [isBusy, begin] = useAction(() => send().finally(close), failed);
-  return (
-    <Changing>
-      <Button {...button} onClick={() => dialog.current?.showModal()}>
-        <span class="clip">{text}</span>
-      </Button>
-      <dialog ref={dialog} aria-labelledby={`${id}-ask`} aria-describedby={`${id}-explanation`}>
-        <h2 id={`${id}-ask`} class="wrap">
-          {ask}
-        </h2>
-        <p id={`${id}-explanation`} class="wrap">
-          {explanation}
-        </p>
-        <div class="row wrap-row end">
-          <Button onClick={close}>{translate('cancel')}</Button>
-          <Button class={isDangerous ? 'danger' : 'main'} isBusy={isBusy} onClick={begin}>
-            <span class="clip">{yes}</span>
-          </Button>
-        </div>
-      </dialog>
     </Changing>
   );
 }

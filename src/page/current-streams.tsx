@@ -34,7 +34,7 @@ export function CurrentStreams(state: NodeState) {
           )}
           {isMuted ? <p class="warn">{translate('muted')}</p> : null}
         </div>
-        {output === undefined ? null : <PlayingOn output={output} outputs={state.outputs} />}
+        <PlayingOn output={output} state={state} />
       </div>
       {output === undefined ? null : <OutputVolume output={output} isMain />}
     </article>

@@ -5,12 +5,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
+import { Late, Part } from './late.js';
 import type { Need } from './needs.js';
 import { Status, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
 import { type AbsenceReason, absenceReason } from './pulse.js';
-import { RoomMenu } from './rooms.js';
 import type { TextKey } from './texts/english.js';
+
+const ROOMS = new Part(async () => (await import('./rooms.js')).RoomMenu);
 
 /** How often it is checked whether an absence lasts too long. */
 const CHECK_MS = 1000;
@@ -133,7 +135,7 @@ function House({ name, isAlone, isAway }: HouseProps) {
   return (
     <details ref={menu} class="house" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary title={translate('house')}>{title}</summary>
-      {isOpen ? <RoomMenu isAway={isAway} /> : null}
+      {isOpen ? <Late part={ROOMS} props={{ isAway }} /> : null}
     </details>
   );
 }

@@ -1,18 +1,20 @@
-// The outputs, each a row: its kind, its volume with its level, and the default; behind a button its socket,
-// its balance, and the profile of its card.
+// The outputs, each a row: its kind, its volume with its level, and the default; behind a button what is
+// seldom set. A card without an output has its profile.
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
-import { Choice, useControl } from './controls.js';
+import { useControl } from './controls.js';
 import { Icon } from './icons.js';
-import { formatPercent, translate } from './language.js';
+import { translate } from './language.js';
+import { Late, Part } from './late.js';
 import { hasNoSoundCard, OutputMute, OutputSlider } from './main-volume.js';
 import { Changing } from './may-change.js';
 import { LevelOf, Meter } from './meter.js';
 import { useNode } from './node.js';
 import { iconOf } from './output-form.js';
-import { Empty, Field, ForeignLine, Missing, memoized, Rows, useUnfold } from './parts.js';
-import { Slider } from './slider.js';
-import type { TextKey } from './texts/english.js';
+import { Empty, ForeignLine, Missing, memoized, Rows, useUnfold } from './parts.js';
+
+const MORE = new Part(async () => (await import('./sound-tab.js')).OutputMore);
+const PROFILE = new Part(async () => (await import('./sound-tab.js')).ProfileChoice);
 
 /**
  * In the sound server's order, also when the default changes, so that a card does not move while it is used.
@@ -34,48 +36,12 @@ export function Outputs(state: NodeState) {
       {silent.map((card) => (
         <li key={card.name} class="silent" data-card={card.name}>
           <ForeignLine class="strong">{card.description}</ForeignLine>
-          <ProfileChoice card={card} />
+          <Late part={PROFILE} props={{ card }} />
         </li>
       ))}
     </Rows>
   );
 }
-
-/** Without an output of its own the card has only this. */
-function ProfileChoice({ card }: { readonly card: CardRecord }) {
-  const node = useNode();
-  const { id, description, active_profile = '', profiles } = card;
-  const send = (profile: string) => node.setCardProfile(id, { profile });
-  return <PlugChoice what="profile" name={description} value={active_profile} all={profiles} send={send} />;
-}
-
-interface PlugChoiceProps {
-  readonly what: 'port' | 'profile';
-  /** The name of the card or output. */
-  readonly name: string;
-  readonly value: string;
-  readonly all: CardRecord['profiles'] | NonNullable<OutputRecord['ports']>;
-  readonly send: (value: string) => Promise<unknown>;
-}
-
-function PlugChoice({ what, name, value, all, send }: PlugChoiceProps) {
-  const options = all.map(({ name, description, available }) => ({
-    value: name,
-    text: available === 'no' ? translate('portAway', { name: description }) : description,
-  }));
-  return (
-    <Field name={translate(what)}>
-      <Choice label={translate(`${what}Of`, { name })} value={value} options={options} send={send} />
-    </Field>
-  );
-}
-
-const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
-  running: 'stateRunning',
-  idle: 'stateIdle',
-  suspended: 'stateSuspended',
-  unknown: 'stateUnknown',
-};
 
 type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
 
@@ -96,7 +62,7 @@ const OutputRow = memoized(({ output, card }: OutputProps) => {
         {unfold}
       </div>
       <LevelOf output={id} name={name} />
-      {isOpen ? <OutputMore output={output} card={card} /> : null}
+      {isOpen ? <Late part={MORE} props={{ output, card }} /> : null}
     </li>
   );
 });
@@ -122,45 +88,4 @@ function UseButton({ output }: { readonly output: OutputRecord }) {
       />
     </Changing>
   );
-}
-
-function OutputMore({ output, card }: OutputProps) {
-  const node = useNode();
-  const { id, label: name, ports = [], active_port, balance, driver } = output;
-  return (
-    <>
-      {ports.length === 0 || active_port === undefined ? null : (
-        <PlugChoice
-          what="port"
-          name={name}
-          value={active_port}
-          all={ports}
-          send={(port) => node.setOutputPort(id, { port })}
-        />
-      )}
-      {card !== undefined && card.profiles.length > 1 ? <ProfileChoice card={card} /> : null}
-      <Field name={translate('balance')}>
-        <Slider
-          class="grow middle"
-          label={translate('balanceOf', { name })}
-          value={balance}
-          min={-1}
-          step={0.05}
-          text={balanceText}
-          send={(desired) => node.setOutputBalance(id, { balance: desired })}
-        />
-      </Field>
-      <p class="quiet wrap">
-        {translate(output.muted ? 'muted' : STATES[output.state])} · <bdi>{output.name}</bdi>
-        {driver === undefined ? '' : ' · '}
-        <bdi>{driver}</bdi>
-      </p>
-    </>
-  );
-}
-
-function balanceText(balance: number): string {
-  if (Math.round(balance * 100) === 0) return translate('balanceCentre');
-  const value = formatPercent(Math.abs(balance));
-  return translate(balance < 0 ? 'balanceLeft' : 'balanceRight', { value });
 }

@@ -1,7 +1,7 @@
 // The sheet while a phone can be paired: the name to choose on it, and a ring with the seconds that are left.
 
-import { useEffect, useState } from 'preact/hooks';
-import type { BluetoothRecord, NodeState } from '../client/client.js';
+import { useState } from 'preact/hooks';
+import type { BluetoothRecord } from '../client/client.js';
 import { ActionButton } from './controls.js';
 import { translate } from './language.js';
 import { useLive, useNode } from './node.js';
@@ -10,20 +10,22 @@ import { Sheet } from './sheet.js';
 
 const SECOND_MS = 1000;
 
-/** Opens by itself, whoever has begun; one that was closed stays so until the next pairing. */
-export function Pairing({ bluetooth }: Pick<NodeState, 'bluetooth'>) {
-  const isPairing = bluetooth?.pairing_active === true;
+interface PairingProps {
+  readonly adapter: BluetoothRecord;
+}
+
+/** Drawn while a phone can be paired. Opens by itself, whoever has begun; once closed it stays so. */
+export function Pairing({ adapter }: PairingProps) {
   const [isClosed, setClosed] = useState(false);
-  useEffect(() => setClosed(false), [isPairing]);
-  if (!isPairing || isClosed) return null;
+  if (isClosed) return null;
   return (
     <Sheet title={translate('pairingStart')} onClose={() => setClosed(true)}>
-      <Countdown adapter={bluetooth} />
+      <Countdown adapter={adapter} />
     </Sheet>
   );
 }
 
-function Countdown({ adapter }: { readonly adapter: BluetoothRecord }) {
+function Countdown({ adapter }: PairingProps) {
   const node = useNode();
   const seconds = useSecondsUntil(adapter.pairing_until ?? '');
   // The whole time is not known to a page that was opened later.

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord, StreamedTracklist } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
 import { translate } from './language.js';
+import { Late, Part } from './late.js';
 import { OutputVolume } from './main-volume.js';
 import { useNode } from './node.js';
 import { Field, ForeignLine, useUnfold } from './parts.js';
@@ -11,7 +12,6 @@ import { PlayingOn } from './playing-on.js';
 import { Receivers } from './receivers.js';
 import { sight } from './sight.js';
 import { StreamRows } from './streams.js';
-import { Tracklist } from './tracklist.js';
 import {
   Cover,
   hasTrack,
@@ -26,6 +26,8 @@ import {
 } from './transport.js';
 import { useTint } from './use-tint.js';
 import { VolumeSlider } from './volume-slider.js';
+
+const TRACKS = new Part(async () => (await import('./tracklist.js')).Tracks);
 
 interface PlayersProps extends NodeState {
   /** Shown large. */
@@ -61,7 +63,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
           <div ref={sight.watch}>
             <Transport player={player} label={label} />
           </div>
-          {output === undefined ? null : <PlayingOn output={output} outputs={state.outputs} />}
+          <PlayingOn output={output} state={{ ...state, players }} />
         </div>
         {output === undefined ? null : <OutputVolume output={output} isMain />}
         <PlayerMore player={player} tracklist={tracklists.get(player.bus_name)} state={state} />
@@ -141,6 +143,20 @@ function Transport({ player, label, ...more }: TransportProps) {
       <TransportButtons player={player} label={label} {...more} />
       {loop_status === undefined ? <span class="no-button" /> : <LoopButton player={player} label={label} />}
     </div>
+  );
+}
+
+type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
+
+function Tracklist({ player, tracklist }: TracklistProps) {
+  const [isOpen, setOpen] = useState(false);
+  const { tracks, truncated = false } = tracklist;
+  const name = translate('tracks', { count: truncated ? `${tracks.length}+` : tracks.length });
+  return (
+    <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary aria-label={translate('ofPlayer', { what: name, name: player.identity })}>{name}</summary>
+      {isOpen ? <Late part={TRACKS} props={{ player, tracklist }} /> : null}
+    </details>
   );
 }
 

@@ -1,66 +1,66 @@
-// Where it plays: a button that names the output, and opens a sheet of all. A touch of one moves there what
-// plays, and makes it the default.
+// Where it plays, and how long: a button that names the output and opens a sheet of all, and a moon that
+// opens one of ends.
 
 import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord } from '../client/client.js';
-import { useControl } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { isolated, translate } from './language.js';
-import { OutputVolume } from './main-volume.js';
+import { Late, Part } from './late.js';
 import { useMayChange } from './may-change.js';
-import { useNode } from './node.js';
+import { useLive } from './node.js';
 import { iconOf } from './output-form.js';
-import { ForeignLine } from './parts.js';
-import { Sheet } from './sheet.js';
+import { useTicks } from './parts.js';
 
-interface PlayingOnProps extends Pick<NodeState, 'outputs'> {
-  readonly output: OutputRecord;
+const PLACES = new Part(async () => (await import('./sheets.js')).Places);
+const SLEEP = new Part(async () => (await import('./sheets.js')).Sleep);
+
+const TICK_MS = 10_000;
+const MINUTE_MS = 60_000;
+
+interface PlayingOnProps {
+  readonly output: OutputRecord | undefined;
+  readonly state: NodeState;
 }
 
-export function PlayingOn({ output, outputs }: PlayingOnProps) {
+export function PlayingOn({ output, state }: PlayingOnProps) {
+  return (
+    <div class="playing-on">
+      {output === undefined ? null : <Place output={output} outputs={state.outputs} />}
+      <Moon {...state} />
+    </div>
+  );
+}
+
+function Place({ output, outputs }: Pick<NodeState, 'outputs'> & { readonly output: OutputRecord }) {
   const [isOpen, setOpen] = useState(false);
   const text = translate('playingOn', { name: isolated(output.label) });
   return (
     <>
-      <Button class="playing-on" isOpen={isOpen} disabled={!useMayChange()} onClick={() => setOpen(true)}>
+      <Button class="here" isOpen={isOpen} disabled={!useMayChange()} onClick={() => setOpen(true)}>
         <Icon name={iconOf(output)} />
         <span class="clip">{text}</span>
         <Icon name="more" />
       </Button>
-      {isOpen ? (
-        <Sheet title={translate('playOn')} onClose={() => setOpen(false)}>
-          <Places output={output} outputs={outputs} />
-        </Sheet>
-      ) : null}
+      {isOpen ? <Late part={PLACES} props={{ output, outputs, onClose: () => setOpen(false) }} /> : null}
     </>
   );
 }
 
-function Places({ output, outputs }: PlayingOnProps) {
-  const node = useNode();
-  const send = (id: number): Promise<unknown> => node.setDefaultOutput(id, { move: true });
-  const nameOf = (id: number): string => outputs.get(id)?.label ?? '';
-  const { displayed, set } = useControl(output.id, send, (id) =>
-    translate('didNotWork', { what: translate('playOnOf', { name: nameOf(id) }) }),
-  );
-  const sorted = [...outputs.values()].sort((a, b) => a.id - b.id);
+/** Nothing where the node has no sleep, as without sound, or lets nobody set it. */
+function Moon({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
+  const live = useLive();
+  const mayChange = useMayChange();
+  const [isOpen, setOpen] = useState(false);
+  useTicks(TICK_MS, sleep?.active === true);
+  if (sleep === undefined || !mayChange) return null;
+  const leftMs = Date.parse(sleep.until ?? '') - live.nodeTime();
+  const minutes = Math.max(0, Math.ceil(leftMs / MINUTE_MS));
+  const text = translate(sleep.active ? 'sleepIn' : 'sleep', { minutes });
   return (
-    <ul class="places">
-      {sorted.map((each) => (
-        <li key={each.id} class="place">
-          <Button
-            class="place-name"
-            label={translate('playOnOf', { name: each.label })}
-            isPressed={each.id === displayed}
-            onClick={() => each.id === displayed || set(each.id)}
-          >
-            <Icon name={iconOf(each)} />
-            <ForeignLine class="grow strong">{each.label}</ForeignLine>
-            {each.id === displayed ? <Icon name="tick" /> : null}
-          </Button>
-          <OutputVolume output={each} />
-        </li>
-      ))}
-    </ul>
+    <div class="moon">
+      <Button icon="moon" label={text} isPressed={sleep.active} onClick={() => setOpen(true)} />
+      {sleep.active ? <span aria-hidden="true">{translate('sleepMinutes', { minutes })}</span> : null}
+      {isOpen ? <Late part={SLEEP} props={{ text, sleep, players, onClose: () => setOpen(false) }} /> : null}
+    </div>
   );
 }

@@ -40,7 +40,7 @@ export class Presence {
         // A stream may be opened again before the node goes away, so only a lost connection counts as a
         // return.
         if (status === 'live' && this.#status !== 'live') this.absence = undefined;
-        if (status === 'live' && this.#status === 'lost') void this.#compare();
+        if (status === 'live' && this.#status === 'lost') void this.compare();
         this.#status = status;
         if (changed.some((slice) => slice !== 'levels')) draw();
       },
@@ -88,10 +88,10 @@ export class Presence {
   }
 
   /**
-   * A node may return with another version, as after an upgrade; an old page may not understand its events
-   * and records.
+   * Loads the page anew where the node has a newer one, once nobody uses it. A node may return with another
+   * version, as after an upgrade; an old page may not understand its events and records.
    */
-  async #compare(): Promise<void> {
+  async compare(): Promise<void> {
     // Without an answer, the next return checks again.
     if (this.isOld || !(await isOutdated(this.#node).catch(() => false))) return;
     this.isOld = true;

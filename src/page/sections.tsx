@@ -1,23 +1,17 @@
 // The sections of the page: on a desk in columns, on a phone behind tabs.
 
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { BackendInfo, ChildName, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
-import { Bluetooth } from './bluetooth.js';
 import { CurrentStreams } from './current-streams.js';
-import { Inputs } from './inputs.js';
 import { translate } from './language.js';
+import { type Content, Late, Part, usePart } from './late.js';
 import { MuteAll, type useLargePlayer } from './main-volume.js';
-import { PlayFromComputer } from './network.js';
 import { type Folding, NodeColumn } from './node-column.js';
 import { Outputs } from './outputs.js';
 import { Away, useGrowing } from './parts.js';
 import { Players } from './players.js';
-import { Services } from './services.js';
-import { SleepMoon } from './sleep.js';
 import { Streams } from './streams.js';
-import { System } from './system.js';
-import { UpgradeCard, useSteps } from './upgrade.js';
+import { useSteps } from './upgrade-steps.js';
 import type { SectionId, TabId, View } from './view.js';
 
 /** The state of the node, and of the page. */
@@ -33,19 +27,35 @@ interface SectionRow {
   readonly id: SectionId;
   readonly tab: TabId;
   readonly backend?: ChildName;
-  readonly Content: (state: SectionState) => JSX.Element | null;
+  /** A part that has this section. */
+  readonly part?: Part<unknown>;
+  /** Undefined until the part has come. */
+  readonly content: () => Content<SectionState> | undefined;
 }
 
-/** In the order of drawing, and within their tab or column. A section exists if its backend is enabled. */
+const NETWORK = new Part(async () => (await import('./sound-tab.js')).PlayFromComputer);
+const SOUND = new Part(() => import('./sound-tab.js'));
+const NODE = new Part(() => import('./node-tab.js'));
+
+/**
+ * In the order of drawing, and within their tab or column: what comes late is below what is there. A section
+ * exists if its backend is enabled.
+ */
 const SECTIONS: readonly SectionRow[] = [
-  { id: 'now', tab: 'music', Content: Now },
-  { id: 'outputs', tab: 'sound', backend: 'audio', Content: OutputsAndNetwork },
-  { id: 'inputs', tab: 'sound', backend: 'audio', Content: Inputs },
-  { id: 'streams', tab: 'music', backend: 'audio', Content: Streams },
-  { id: 'bluetooth', tab: 'sound', backend: 'bluetooth', Content: Bluetooth },
-  { id: 'upgrade', tab: 'node', backend: 'upgrade', Content: UpgradeCard },
-  { id: 'services', tab: 'node', backend: 'systemd', Content: Services },
-  { id: 'system', tab: 'node', Content: System },
+  { id: 'now', tab: 'music', content: () => Now },
+  { id: 'outputs', tab: 'sound', backend: 'audio', content: () => OutputsAndNetwork },
+  { id: 'streams', tab: 'music', backend: 'audio', content: () => Streams },
+  { id: 'inputs', tab: 'sound', backend: 'audio', part: SOUND, content: () => SOUND.loaded?.Inputs },
+  {
+    id: 'bluetooth',
+    tab: 'sound',
+    backend: 'bluetooth',
+    part: SOUND,
+    content: () => SOUND.loaded?.Bluetooth,
+  },
+  { id: 'upgrade', tab: 'node', backend: 'upgrade', part: NODE, content: () => NODE.loaded?.UpgradeCard },
+  { id: 'services', tab: 'node', backend: 'systemd', part: NODE, content: () => NODE.loaded?.Services },
+  { id: 'system', tab: 'node', part: NODE, content: () => NODE.loaded?.System },
 ];
 
 const TABS: readonly TabId[] = ['music', 'sound', 'node'];
@@ -64,7 +74,7 @@ function OutputsAndNetwork(state: NodeState) {
   return (
     <>
       <Outputs {...state} />
-      <PlayFromComputer backends={state.backends} />
+      <Late part={NETWORK} props={{ backends: state.backends }} />
     </>
   );
 }
@@ -81,7 +91,6 @@ function Now(state: SectionState) {
         <NothingOrStreams {...state} away={audio} />
       ) : null}
       {players === undefined ? null : <Away what={translate('backend_players')} {...players} />}
-      <SleepMoon {...state} />
     </div>
   );
 }
@@ -119,7 +128,19 @@ export function Sections({ state: known, only }: SectionsProps) {
   const displayed = SECTIONS.filter(
     (section) => (only?.has(section.id) ?? true) && isDisplayed(state, section),
   );
-  const drawn = displayed.slice(0, useGrowing(SECTIONS.length, 1, true));
+  usePart(
+    SOUND,
+    displayed.some(({ part }) => part === SOUND),
+  );
+  usePart(
+    NODE,
+    displayed.some(({ part }) => part === NODE),
+  );
+  // Nothing is drawn below a section that is still to come, as it would be moved.
+  const next = displayed.findIndex(({ part, content }) => content() === undefined && part?.failures === 0);
+  const drawn = displayed
+    .slice(0, useGrowing(SECTIONS.length, 1, true))
+    .slice(0, next < 0 ? undefined : next);
   const columns = only === undefined ? tabsOf(state) : TABS;
   return (
     <>
@@ -144,7 +165,8 @@ export function Sections({ state: known, only }: SectionsProps) {
 }
 
 function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState }>) {
-  const { id, backend, Content } = row;
+  const { id, backend, content } = row;
+  const View = content();
   const away = backend && awayIn(state, backend);
   // With the part's name where the section is called otherwise.
   const what = id === 'outputs' && { what: translate('backend_audio') };
@@ -158,7 +180,7 @@ function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState
           <MuteAll outputs={[...state.outputs.values()]} />
         ) : null}
       </div>
-      {away === undefined ? <Content {...state} /> : <Away {...what} {...away} />}
+      {away === undefined ? View && <View {...state} /> : <Away {...what} {...away} />}
     </section>
   );
 }

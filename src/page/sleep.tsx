@@ -1,12 +1,10 @@
-// The moon: lets the music end after some minutes or with the track, and shows when it will.
+// The sheet of ends: the music ends after some minutes or with the track, or plays on.
 
 import { type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
 import { ActionButton } from './controls.js';
-import { Icon } from './icons.js';
 import { translate } from './language.js';
-import { useMayChange } from './may-change.js';
 import { useLive, useNode } from './node.js';
-import { useTicks } from './parts.js';
+import { Sheet } from './sheet.js';
 import { isPlaying } from './transport.js';
 
 const CHOICES = [15, 30, 60];
@@ -15,27 +13,23 @@ const MINUTE_MS = 60_000;
 const MINUTES_MIN = 1;
 /** By default the fade lasts so long; it ends with the track. */
 const FADE_MS = 20_000;
-const TICK_MS = 10_000;
 
-/** It draws nothing where the node has no sleep, as without sound, or lets nobody set it. */
-export function SleepMoon({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
+interface SleepProps {
+  /** Says when the music ends. */
+  readonly text: string;
+  readonly sleep: NonNullable<NodeState['sleep']>;
+  readonly players: NodeState['players'];
+  readonly onClose: () => void;
+}
+
+export function Sleep({ text, sleep, players, onClose }: SleepProps) {
   const node = useNode();
   const live = useLive();
-  const mayChange = useMayChange();
-  useTicks(TICK_MS, sleep?.active === true);
-  if (sleep === undefined || !mayChange) return null;
-  const leftMs = Date.parse(sleep.until ?? '') - live.nodeTime();
-  const minutes = Math.max(0, Math.ceil(leftMs / MINUTE_MS));
-  const text = sleep.active ? translate('sleepIn', { minutes }) : translate('sleep');
   const player = [...players.values()].find((each) => isPlaying(each) && lengthOf(each) > 0);
   const startAtEnd = (ending: PlayerRecord) =>
     node.startSleep({ minutes: minutesLeft(ending, live.nodeTime()) });
   return (
-    <details class="card health sleep">
-      <summary>
-        <Icon name="moon" />
-        {text}
-      </summary>
+    <Sheet title={text} onClose={onClose}>
       <div class="row wrap-row">
         {CHOICES.map((minutes) => (
           <ActionButton key={minutes} send={() => node.startSleep({ minutes })}>
@@ -49,7 +43,7 @@ export function SleepMoon({ sleep, players }: Pick<NodeState, 'sleep' | 'players
           <ActionButton send={() => node.stopSleep()}>{translate('sleepStop')}</ActionButton>
         ) : null}
       </div>
-    </details>
+    </Sheet>
   );
 }
 

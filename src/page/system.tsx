@@ -2,11 +2,11 @@
 // the node.
 
 import type { NodeState } from '../client/client.js';
-import { QuestionButton } from './controls.js';
 import { isolated, translate } from './language.js';
 import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Status, stateText } from './parts.js';
+import { QuestionButton } from './question.js';
 
 export function System({ server, backends, power }: NodeState) {
   return (

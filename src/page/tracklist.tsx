@@ -15,18 +15,6 @@ const STEP = 10;
 
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
-export function Tracklist({ player, tracklist }: TracklistProps) {
-  const [isOpen, setOpen] = useState(false);
-  const { tracks, truncated = false } = tracklist;
-  const name = translate('tracks', { count: truncated ? `${tracks.length}+` : tracks.length });
-  return (
-    <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={translate('ofPlayer', { what: name, name: player.identity })}>{name}</summary>
-      {isOpen ? <Tracks player={player} tracklist={tracklist} /> : null}
-    </details>
-  );
-}
-
 /**
  * The stream has only the first tracks of a long list. All are fetched where somebody has opened it; until
  * then the first are displayed.
@@ -48,7 +36,7 @@ function useWhole(player: string, streamed: StreamedTracklist): TracklistRecord 
   return streamed.truncated === true ? (whole ?? streamed) : streamed;
 }
 
-function Tracks({ player, tracklist }: TracklistProps) {
+export function Tracks({ player, tracklist }: TracklistProps) {
   const { bus_name, metadata = {}, capabilities } = player;
   const { tracks, can_edit_tracks } = useWhole(bus_name, tracklist);
   const drawn = useGrowing(tracks.length, STEP);

@@ -1,13 +1,13 @@
 // The node's upgrade: installed and available version, progress while it runs, and the result of the last
 // run.
 
-import { useRef } from 'preact/hooks';
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
-import { QuestionButton, useAction } from './controls.js';
+import { useAction } from './controls.js';
 import { Button } from './icons.js';
 import { formatPercent, formatTime, isolated, translate } from './language.js';
 import { Changing } from './may-change.js';
 import { useNode } from './node.js';
+import { QuestionButton } from './question.js';
 import { UnitLog } from './unit-log.js';
 
 export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
@@ -111,15 +111,4 @@ function LastRun({ state, step, finished_at }: UpgradeRun) {
   if (state !== 'failed') return <p class="quiet">{translate('upgradeDone', { time })}</p>;
   const text = step === undefined ? 'upgradeFailed' : 'upgradeFailedAt';
   return <p class="bad-text wrap">{translate(text, { time, step: isolated(step ?? '') })}</p>;
-}
-
-/** Adds the last known step of this run, which a service that has restarted or failed no longer knows. */
-export function useSteps(upgrade: NodeState['upgrade']): NodeState['upgrade'] {
-  const last = useRef<UpgradeRun | undefined>(undefined);
-  const run = upgrade?.run;
-  if (run?.state === 'running' && run.step !== undefined) last.current = run;
-  const { step, percent, started_at } = last.current ?? {};
-  const isForgotten = step !== undefined && run?.step === undefined && run?.started_at === started_at;
-  if (run === undefined || run.state === 'idle' || !isForgotten) return upgrade;
-  return { ...upgrade, run: { ...run, step, ...(percent !== undefined && { percent }) } };
 }

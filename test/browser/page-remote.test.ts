@@ -154,19 +154,22 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('the moon ends the music after some minutes or with the track, and shows when', async () => {
     await open({ audio: [...IN_THE_KITCHEN, put('audio.sleep', '', { active: false })] });
-    const moon = page.locator('.sleep');
-    await moon.getByText('Sleep', { exact: true }).click();
-    await moon.getByRole('button', { name: '30 min' }).tap();
+    await page.locator('.hero').getByRole('button', { name: 'Sleep' }).tap();
+    const sheet = page.getByRole('dialog');
+    await sheet.getByRole('button', { name: '30 min' }).tap();
     await commandsAre({ do: 'sleep', minutes: 30 });
-    await moon.getByRole('button', { name: 'End of the track' }).tap();
+    await sheet.getByRole('button', { name: 'End of the track' }).tap();
     const { minutes } = (await nextCommand()) as { readonly minutes: number };
     // The track of 263 s has been at 83 s a moment ago, and the fade takes 20 s.
     assert.ok(minutes > 2 && minutes < 161 / 60, String(minutes));
     const until = new Date(Date.now() + 29.5 * 60_000).toISOString();
     node.change(put('audio.sleep', '', { active: true, until, fade: 20 }));
-    await moon.getByText('The music ends in 30 min').waitFor();
-    await moon.getByRole('button', { name: 'Let it play on' }).tap();
+    await sheet.getByRole('heading', { name: 'The music ends in 30 min' }).waitFor();
+    await sheet.getByRole('button', { name: 'Let it play on' }).tap();
     await commandsAre({ do: 'sleep/stop' });
+    await sheet.getByRole('button', { name: 'Close' }).tap();
+    await page.getByRole('button', { name: 'The music ends in 30 min', pressed: true }).waitFor();
+    assert.equal(await page.locator('.moon').textContent(), '30 min');
   });
 
   test('all outputs are muted at once, and those muted before stay so when all are unmuted', async () => {

@@ -137,10 +137,11 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
     }
 
     for (const path of ['/', PATH]) {
-      test(`at ${path} the page loads, is live, and a button of it works`, async () => {
+      test(`at ${path} the page loads with its late parts, is live, and a button of it works`, async () => {
         const { sound } = audible;
         const page = await open(path);
         assert.equal(page.url(), `${running.origin}${path}ui`);
+        await page.locator('#system .card').first().waitFor();
         for (const percent of [30, 50]) {
           await sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
           const slider = page.getByRole('slider', { name: 'Volume of Kitchen', exact: true });

@@ -15,7 +15,8 @@ import { output, run } from './built-package.js';
 
 // build/test/packaging/client-package.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const BUNDLE_BYTES_MAX = 6500;
+/** The tables of routes and events are a fifth of it, and grow with what a node can do. */
+const BUNDLE_BYTES_MAX = 6200;
 
 const STRICT = {
   strict: true,

@@ -10,6 +10,7 @@ const TEXTS: Texts = {
   tryNow: 'Nu proberen',
   newerPage: 'Er is een nieuwere versie van deze pagina.',
   loadIt: 'Laden',
+  partMissing: 'Een deel van deze pagina is niet geladen. Laad de pagina opnieuw als het wegblijft.',
   skip: 'Naar de bediening',
   house: 'Andere apparaten in huis',
   allRooms: 'Alle kamers',

@@ -9,6 +9,7 @@ export const ENGLISH = {
   tryNow: 'Try now',
   newerPage: 'There is a newer version of this page.',
   loadIt: 'Load it',
+  partMissing: 'A part of this page did not load. If it stays away, load the page again.',
   skip: 'Skip to the controls',
   house: 'Other nodes of the house',
   allRooms: 'All rooms',

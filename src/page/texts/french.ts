@@ -10,6 +10,7 @@ const TEXTS: Texts = {
   tryNow: 'Réessayer maintenant',
   newerPage: 'Il existe une version plus récente de cette page.',
   loadIt: 'La charger',
+  partMissing: 'Une partie de cette page ne s’est pas chargée. Si elle manque toujours, rechargez la page.',
   skip: 'Aller aux commandes',
   house: 'Autres appareils de la maison',
   allRooms: 'Toutes les pièces',

@@ -11,6 +11,7 @@ const TEXTS: Texts = {
   tryNow: 'Jetzt versuchen',
   newerPage: 'Es gibt eine neuere Fassung dieser Seite.',
   loadIt: 'Laden',
+  partMissing: 'Ein Teil dieser Seite wurde nicht geladen. Bleibt er weg, laden Sie die Seite neu.',
   skip: 'Zum Inhalt springen',
   house: 'Andere Geräte im Haus',
   allRooms: 'Alle Räume',

@@ -10,6 +10,7 @@ const TEXTS: Texts = {
   tryNow: 'Riprova ora',
   newerPage: 'C’è una versione più recente di questa pagina.',
   loadIt: 'Caricala',
+  partMissing: 'Una parte di questa pagina non è stata caricata. Se continua a mancare, ricarica la pagina.',
   skip: 'Vai ai comandi',
   house: 'Altri dispositivi della casa',
   allRooms: 'Tutte le stanze',

@@ -10,6 +10,7 @@ const TEXTS: Texts = {
   tryNow: 'Spróbuj teraz',
   newerPage: 'Jest nowsza wersja tej strony.',
   loadIt: 'Wczytaj',
+  partMissing: 'Część tej strony się nie wczytała. Jeśli nadal jej brakuje, wczytaj stronę ponownie.',
   skip: 'Przejdź do sterowania',
   house: 'Inne urządzenia w domu',
   allRooms: 'Wszystkie pokoje',

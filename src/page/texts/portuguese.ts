@@ -10,6 +10,7 @@ const TEXTS: Texts = {
   tryNow: 'Tentar agora',
   newerPage: 'Há uma versão mais recente desta página.',
   loadIt: 'Carregar',
+  partMissing: 'Uma parte desta página não foi carregada. Se continuar a faltar, carregue a página de novo.',
   skip: 'Ir para os controlos',
   house: 'Outros equipamentos da casa',
   allRooms: 'Todas as divisões',

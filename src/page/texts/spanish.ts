@@ -11,6 +11,7 @@ const TEXTS: Texts = {
   tryNow: 'Intentar ahora',
   newerPage: 'Hay una versión más reciente de esta página.',
   loadIt: 'Cargarla',
+  partMissing: 'Una parte de esta página no se ha cargado. Si sigue faltando, vuelva a cargar la página.',
   skip: 'Ir a los controles',
   house: 'Otros equipos de la casa',
   allRooms: 'Todas las habitaciones',

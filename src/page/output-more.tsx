@@ -1,0 +1,88 @@
+// The seldom used settings of an output: its socket, its balance, and the profile of its card.
+
+import type { CardRecord, OutputRecord } from '../client/client.js';
+import { Choice } from './controls.js';
+import { formatPercent, translate } from './language.js';
+import { useNode } from './node.js';
+import { Field } from './parts.js';
+import { Slider } from './slider.js';
+import type { TextKey } from './texts/english.js';
+
+/** Without an output of its own the card has only this. */
+export function ProfileChoice({ card }: { readonly card: CardRecord }) {
+  const node = useNode();
+  const { id, description, active_profile = '', profiles } = card;
+  const send = (profile: string) => node.setCardProfile(id, { profile });
+  return <PlugChoice what="profile" name={description} value={active_profile} all={profiles} send={send} />;
+}
+
+interface PlugChoiceProps {
+  readonly what: 'port' | 'profile';
+  /** The name of the card or output. */
+  readonly name: string;
+  readonly value: string;
+  readonly all: CardRecord['profiles'] | NonNullable<OutputRecord['ports']>;
+  readonly send: (value: string) => Promise<unknown>;
+}
+
+function PlugChoice({ what, name, value, all, send }: PlugChoiceProps) {
+  const options = all.map(({ name, description, available }) => ({
+    value: name,
+    text: available === 'no' ? translate('portAway', { name: description }) : description,
+  }));
+  return (
+    <Field name={translate(what)}>
+      <Choice label={translate(`${what}Of`, { name })} value={value} options={options} send={send} />
+    </Field>
+  );
+}
+
+const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
+  running: 'stateRunning',
+  idle: 'stateIdle',
+  suspended: 'stateSuspended',
+  unknown: 'stateUnknown',
+};
+
+type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
+
+export function OutputMore({ output, card }: OutputProps) {
+  const node = useNode();
+  const { id, label: name, ports = [], active_port, balance, driver } = output;
+  return (
+    <>
+      {ports.length === 0 || active_port === undefined ? null : (
+        <PlugChoice
+          what="port"
+          name={name}
+          value={active_port}
+          all={ports}
+          send={(port) => node.setOutputPort(id, { port })}
+        />
+      )}
+      {card !== undefined && card.profiles.length > 1 ? <ProfileChoice card={card} /> : null}
+      <Field name={translate('balance')}>
+        <Slider
+          class="grow middle"
+          label={translate('balanceOf', { name })}
+          value={balance}
+          min={-1}
+          step={0.05}
+          text={balanceText}
+          send={(desired) => node.setOutputBalance(id, { balance: desired })}
+        />
+      </Field>
+      <p class="quiet wrap">
+        {translate(output.muted ? 'muted' : STATES[output.state])} · <bdi>{output.name}</bdi>
+        {driver === undefined ? '' : ' · '}
+        <bdi>{driver}</bdi>
+      </p>
+    </>
+  );
+}
+
+function balanceText(balance: number): string {
+  if (Math.round(balance * 100) === 0) return translate('balanceCentre');
+  const value = formatPercent(Math.abs(balance));
+  return translate(balance < 0 ? 'balanceLeft' : 'balanceRight', { value });
+}
