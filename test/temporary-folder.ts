@@ -17,12 +17,24 @@ process.on('exit', () => {
 });
 
 /**
+ * A sound server of the test may still write into the folder. The hook must not throw then: the hooks behind
+ * it, which stop that server, would not run, and the process would never end.
+ */
+function removeUnlessInUse(folder: string): void {
+  try {
+    remove(folder);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error;
+  }
+}
+
+/**
  * `t`: a test, or `node:test` itself for a folder of all tests of a file. Without one the folder goes with
  * the process.
  */
 export function temporaryFolder(t?: { after(act: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-test-'));
   made.add(folder);
-  t?.after(() => remove(folder));
+  t?.after(() => removeUnlessInUse(folder));
   return folder;
 }

@@ -83,6 +83,10 @@ until grep -q default.audio.sink ~/told; do sleep 0.1; done
 pw-metadata 0 faults.word $$ > /dev/null
 until grep -q "faults.word.*$$" ~/told; do sleep 0.1; done
 kill $listener`;
+/** Succeeds when there are the outputs of its configuration. */
+const PIPEWIRE_HAS_OUTPUTS = `for output in living kitchen; do
+  until pactl list short sinks | grep -q "\\s$output\\s"; do sleep 0.2; done
+done`;
 
 const WITNESS = 'sound-witness';
 const DEFAULT_IN = (listing: string): string =>
@@ -178,8 +182,8 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
   }
 
   /**
-   * Restarts a PipeWire that is locked up or deaf, where that helps; resolves with whether it had to. Neither
-   * is the daemon's doing, and a healthy one is left alone. Seen with PipeWire's and PulseAudio's own
+   * Restarts a PipeWire that is locked up, deaf or bare, where that helps; resolves with whether it had to.
+   * None is the daemon's doing, and a healthy one is left alone. Seen with PipeWire's and PulseAudio's own
    * programs alone, 0.3.65 and 1.4.2:
    * - Locked: it reads nothing of a stream's connection that binds the metadata of a new session manager
    *   until that has answered, and nothing of a session manager that sets up a stream until the stream's
@@ -190,17 +194,21 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
    *   were killed, 5 of 8 times.
    * - Forgetful: only those clients that listened at that time got no event; seen by a witness that has
    *   listened since `watchSound`.
+   * - Bare: a pipewire-pulse that starts while PipeWire itself is restarted loads the modules of its
+   *   configuration in vain, and does not try again.
    */
   async freeSound(): Promise<boolean> {
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
     await this.node.writeFile(`${RUNTIME}/witness-knows`, WITNESS_KNOWS);
     const output = await this.node.userShell(`for try in 1 2 3; do
-  ! { timeout -s KILL 15 sh -c '${PIPEWIRE_SIGNALS}' && timeout -s KILL 15 sh ${RUNTIME}/witness-knows; } || exit 0
+  ! { timeout -s KILL 15 sh -c '${PIPEWIRE_SIGNALS}' && timeout -s KILL 15 sh ${RUNTIME}/witness-knows &&
+    timeout -s KILL 15 sh -c '${PIPEWIRE_HAS_OUTPUTS}'; } || exit 0
   systemctl --user stop ${units}; systemctl --user restart wireplumber.service
   timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted
 done`);
-    if (output !== '') remark('PipeWire answers nobody, or tells nobody, and has been restarted');
+    if (output !== '')
+      remark('PipeWire answers nobody, tells nobody, or lacks its outputs, and has been restarted');
     return output !== '';
   }
 

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { copyCheckout } from '../../packaging/built-package.js';
 import { temporaryFolder } from '../../temporary-folder.js';
+import { until } from '../../until.js';
 import { CONFIG, type Node } from '../node.js';
 
 /** The checkout as the node has it: it need not see the folder of the project, for its /tmp is its own. */
@@ -120,6 +121,8 @@ export function removeScenarios(node: () => Node): void {
     assert.match(output, /config\.yaml was changed since it was written: it is kept/);
     assert.equal(await node().property('ActiveState'), 'inactive');
     await node().apt('purge', 'tonearm');
+    const bobsManager = 'systemctl is-active "user@$(id -u bob).service" || true';
+    await until("bob's manager has ended", async () => (await node().shell(bobsManager)) === 'inactive\n');
     assert.equal(await node().shell(LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
     assert.equal(await node().shell(`find ${CONFIG} -type f`), `${CONFIG}/config.yaml\n`);
     assert.equal(await node().shell('ls /var/lib/systemd/linger'), 'pi\n', 'pi lingered before');
