@@ -1,5 +1,5 @@
-// `npm run release -- VERSION`: makes a folder with all that a version is published as: Debian packages, npm packages, images, their
-// checksums, and the tree of an apt repository. It publishes nothing. Each part is built by the program that builds it alone.
+// `npm run release -- VERSION`: makes a folder with all that a version is published as: Debian packages, tarballs, npm packages, images,
+// their checksums, and the tree of an apt repository. It publishes nothing. Each part is built by the program that builds it alone.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -77,6 +77,12 @@ function debianPackages(version, { compress }, out) {
   }
 }
 
+/** With its own Node, for whatever has systemd. */
+function tarballs(version, { compress }, out) {
+  const speed = compress === 'none' ? ['--fast'] : [];
+  part('tarball.mjs', '--arch', 'all', '--out', out, '--version', version, ...speed);
+}
+
 /** Both npm packages, laid out apart from the checkout's own builds. Unlike those, a published one runs on every architecture. */
 function npmPackages(out) {
   const stage = mkdtempSync(join(tmpdir(), 'tonearm-npm-'));
@@ -129,6 +135,8 @@ function main(options, [version, ...more], report) {
   mkdirSync(out);
   report('building the Debian packages');
   debianPackages(version, options, out);
+  report('building the tarballs');
+  tarballs(version, options, out);
   report('building the npm packages');
   npmPackages(out);
   if (!options['no-image']) {

@@ -1,5 +1,5 @@
-// The forms of the Debian package: one runs on the system's Node, and for each Debian there is one that brings its own. Otherwise they are
-// the same, and each takes the other's place. A table.
+// The forms of what is installed. Of the Debian package one runs on the system's Node, and for each Debian there is one that brings its own;
+// otherwise they are the same, and each takes the other's place. Two more are for machines without apt. A table.
 
 import { ARCHITECTURES } from './architectures.mjs';
 
@@ -55,5 +55,30 @@ export const FORMS = {
     natives: { 'uws-pack': [22] },
     depends: [LIBC, ...NODE_LIBRARIES],
     description: 'It contains the official Node 22, and does not use a Node of the system.',
+  },
+};
+
+/**
+ * The forms of the folder that `install.sh` installs on any Linux with systemd: that of a release brings its own Node, the newest one with a
+ * binary for old C libraries and for new ones; that of a checkout runs on the system's. Their texts keep @PREFIX@: only there it is known.
+ * `glibc`: the oldest C library that loads them.
+ */
+export const PORTABLE = {
+  withNode: {
+    name: 'tonearm',
+    architectures: WITH_NODE.architectures,
+    isPortable: true,
+    node: WITH_NODE.node,
+    ownNode: 22,
+    natives: { 'uWebSockets.js': [22], 'uws-pack': [22] },
+    glibc: '2.28',
+  },
+  plain: {
+    name: 'tonearm',
+    architectures: FORMS.plain.architectures,
+    isPortable: true,
+    node: FORMS.plain.node,
+    natives: FORMS.plain.natives,
+    glibc: '2.28',
   },
 };

@@ -1,7 +1,7 @@
-// The files of an installed tonearm, laid out under a folder as they will lie under `/`: what the Debian package holds, and
-// what install.sh copies. Modes do not depend on the builder's umask. Builds nothing: it is given the bundles.
+// The files of an installed tonearm, laid out under a folder: as they will lie under `/` for the Debian package, or as the folder that
+// holds install.sh and is installed by it. Modes do not depend on the builder's umask. Builds nothing: it is given the bundles.
 
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { nativeFiles } from '../natives.mjs';
@@ -28,15 +28,19 @@ const dayOf = (epochS) => new Date(epochS * 1000).toISOString().slice(0, 10);
 /** A gzip without name and time, so that equal texts are equal files. */
 const zipped = (text) => gzipSync(text, { level: 9 });
 
+/** The prefix of the installed paths in all texts. install.sh puts its own in, which is not known before. */
+const prefixOf = (form) => (form.isPortable ? '@PREFIX@' : '/usr');
+
 /**
- * @param {{ root: string, dist: string, into: string, prefix: string, form: object, ownNode?: { version: string, node: string, licence: string },
+ * @param {{ root: string, dist: string, into: string, form: object, ownNode?: { version: string, node: string, licence: string },
  *   architecture: string, version: string, epochS: number }} plan
  *   `dist` holds the bundles, `into` is filled, `form` is a row of forms.mjs, `ownNode` are the files of the Node that is
  *   shipped along, `epochS` is the build's time in seconds.
  */
 export function layOut(plan) {
-  const { root, dist, into, prefix, form, ownNode, architecture, version, epochS } = plan;
-  const under = join(into, prefix);
+  const { root, into, form, ownNode, architecture, version, epochS } = plan;
+  const prefix = prefixOf(form);
+  const under = form.isPortable ? into : join(into, prefix);
   const source = (path) => readFileSync(join(root, path), 'utf8');
   const put = (path, content, mode = 0o644) => {
     const file = join(under, path);
@@ -53,42 +57,65 @@ export function layOut(plan) {
       .replaceAll('@NODE_FLAGS@', NODE_FLAGS.join(' '))
       .replaceAll('@VERSION@', version)
       .replaceAll('@DATE@', dayOf(epochS));
+  const place = { ...plan, under, source, put, filled };
 
-  layOutProgram({ dist, root, architecture, form, put });
+  layOutProgram(place);
   if (ownNode !== undefined) put('lib/tonearm/node', readFileSync(ownNode.node), 0o755);
   put('bin/tonearm', filled(source('packaging/deb/tonearm')), 0o755);
   put('lib/tonearm/wait-listening', source('packaging/deb/wait-listening'), 0o755);
   put('sbin/tonearm-setup', filled(source('packaging/tonearm-setup')), 0o755);
   put('lib/systemd/user/tonearm.service', filled(source('packaging/tonearm.service')));
   put('lib/systemd/user/tonearm-mpris-proxy.service', source('packaging/tonearm-mpris-proxy.service'));
-
   put('share/tonearm/config.example.yaml', source('packaging/config.example.yaml'));
   put('share/tonearm/polkit/tonearm.rules.in', source('packaging/polkit/tonearm.rules.in'));
+  layOutDocuments(place);
+  if (form.isPortable) layOutInstaller(place);
+  else layOutForDebian(place);
+  for (const entry of readdirSync(into, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) chmodSync(join(entry.parentPath ?? entry.path, entry.name), 0o755);
+  }
+}
+
+/** What nobody but Debian has: the example of upgrades, which apt does, and the rights where its policy wants them. */
+function layOutForDebian({ root, dist, under, form, ownNode, source, put, filled }) {
+  const prefix = prefixOf(form);
   for (const file of readdirSync(join(root, 'packaging/upgrade')).sort()) {
     const text = source(join('packaging/upgrade', file));
-    const script = text.startsWith('#!');
-    put(
-      `share/tonearm/upgrade/${file}`,
-      filled(text).replaceAll('/usr/lib/tonearm/', `${prefix}/lib/tonearm/`),
-      script ? 0o755 : 0o644,
-    );
+    put(`share/tonearm/upgrade/${file}`, filled(text), text.startsWith('#!') ? 0o755 : 0o644);
   }
   symlinkSync('../../share/tonearm/upgrade', join(under, 'lib/tonearm/upgrade'));
+  const doc = `share/doc/${form.name}`;
+  put(`${doc}/third-party-notices.gz`, zipped(rights(dist, ownNode, prefix)));
+  put(`${doc}/copyright`, copyright(source('LICENSE')));
+  if (form.lintianOverrides) put(`share/lintian/overrides/${form.name}`, source(form.lintianOverrides));
+}
 
+/** At the top of the folder: what installs it, and the rights. */
+function layOutInstaller({ dist, form, ownNode, architecture, source, put }) {
+  const machine = ownNode === undefined ? '' : ARCHITECTURES[architecture].machine;
+  const installer = source('packaging/portable/install.sh')
+    .replace('@USER_MANAGERS@', source('packaging/deb/user-managers.sh').trimEnd())
+    .replace('@MACHINE@', machine)
+    .replace('@GLIBC@', form.glibc);
+  put('install.sh', installer, 0o755);
+  put('LICENSE', source('LICENSE'));
+  put(NOTICES, rights(dist, ownNode, '.'));
+}
+
+/** Manuals and documents. */
+function layOutDocuments({ root, form, source, put, filled }) {
   for (const page of readdirSync(join(root, 'packaging/man')).sort()) {
-    put(`share/man/man${page.at(-1)}/${page}.gz`, zipped(filled(source(join('packaging/man', page)))));
+    const path = `share/man/man${page.at(-1)}/${page}`;
+    const text = filled(source(join('packaging/man', page)));
+    // install.sh fills a text in.
+    if (form.isPortable) put(path, text);
+    else put(`${path}.gz`, zipped(text));
   }
   const doc = `share/doc/${form.name}`;
   put(`${doc}/examples/config.yaml`, source('packaging/config.example.yaml'));
   put(`${doc}/page.png`, readFileSync(join(root, 'packaging/page.png')));
   for (const path of documents(root)) put(`${doc}/${path}`, readFileSync(join(root, path)));
   put(`${doc}/changelog.gz`, zipped(source('CHANGELOG.md')));
-  put(`${doc}/third-party-notices.gz`, zipped(rights(dist, ownNode, prefix)));
-  put(`${doc}/copyright`, copyright(source('LICENSE')));
-  if (form.lintianOverrides) put(`share/lintian/overrides/${form.name}`, source(form.lintianOverrides));
-  for (const entry of readdirSync(into, { recursive: true, withFileTypes: true })) {
-    if (entry.isDirectory()) chmodSync(join(entry.parentPath ?? entry.path, entry.name), 0o755);
-  }
 }
 
 /** The documents for users and what they lead to, at the same paths as in the checkout, so that links between them hold. */
@@ -129,9 +156,4 @@ function copyright(licence) {
     '',
     licence,
   ].join('\n');
-}
-
-/** Copies a laid-out tree, links and modes included. */
-export function copyTree(from, to) {
-  cpSync(from, to, { recursive: true, verbatimSymlinks: true });
 }

@@ -44,7 +44,7 @@ chroot "$ROOT" id "$NODE_USER" >/dev/null 2>&1 ||
   chroot "$ROOT" useradd --create-home --shell /bin/bash --user-group "$NODE_USER"
 mkdir -p "$ROOT/var/lib/systemd/linger"
 : > "$ROOT/var/lib/systemd/linger/$NODE_USER"
-systemctl --quiet --root="$ROOT" --global enable $SOUND_UNITS
+[ -z "$SOUND_UNITS" ] || systemctl --quiet --root="$ROOT" --global enable $SOUND_UNITS
 
 while read -r word <&4 && [ "$word" = boot ]; do
   status=0

@@ -28,6 +28,7 @@ const NEEDED_COMMANDS = ['systemd-nspawn', 'unshare', 'nsenter', 'setpriv', 'sys
 const SOUND_UNITS = {
   pulseaudio: 'pulseaudio.service pulseaudio.socket',
   pipewire: 'pipewire.socket pipewire-pulse.socket wireplumber.service',
+  none: '',
 } as const;
 
 /** Where the packages lie on the node. */
@@ -40,12 +41,12 @@ export function whyNoNode(...programs: readonly string[]): string | false {
   return lacks({ programs: [...NEEDED_COMMANDS, ...programs], root: true });
 }
 
-/** Boots a node. Rejects, with the console's text, if it does not come up. */
-export async function bootNode(sound: Sound = 'pulseaudio'): Promise<Node> {
+/** Boots a node over a root. Rejects, with the console's text, if it does not come up. */
+export async function bootNode(sound: Sound = 'pulseaudio', root = NODE_ROOT): Promise<Node> {
   const dir = mkdtempSync(join(tmpdir(), 'tonearm-node-'));
   const keeper = new Keeper({
     DIR: dir,
-    LOWER: NODE_ROOT,
+    LOWER: root,
     MACHINE_ID: randomBytes(16).toString('hex'),
     NODE_USER,
     NODE_HOSTNAME,
