@@ -15,7 +15,10 @@ die() { printf 'install: %s\n' "$1" >&2; exit "${2:-1}"; }
 [ "$(id -u)" = 0 ] || die 'must be run as root' 77
 case " $* " in
   *' --help '* | *' -h '*) exec sh "$here/packaging/tonearm-setup" --help ;;
-  *' --uninstall '*) if [ -x "$INSTALLED" ]; then exec "$INSTALLED" "$@"; fi ;;
+  *' --uninstall '*)
+    if [ -x "$INSTALLED" ]; then exec "$INSTALLED" "$@"; fi
+    [ -e "${INSTALLED%/*}" ] || die "nothing is installed in ${INSTALLED%/*}"
+    ;;
   *) [ $# -eq 0 ] || sh "$here/packaging/tonearm-setup" --check-arguments "$@" ;;
 esac
 # Runs on any Node from 18 on.

@@ -118,7 +118,7 @@ const onNode24 = onNode(24, () => [
  * malformed bytes are what they are, and the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
-  /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
+  /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|package|tarball))/;
 
 /** Only these unit tests depend on the Debian; all others need nothing but Node, and run on three versions of it. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;

@@ -36,6 +36,9 @@ async function built(command: string, ...args: readonly string[]): Promise<strin
 export const buildPackage = (...args: readonly string[]): Promise<string> =>
   built(process.execPath, join(ROOT, 'packaging/package.mjs'), ...args);
 
+export const buildTarball = (...args: readonly string[]): Promise<string> =>
+  built(process.execPath, join(ROOT, 'packaging/tarball.mjs'), ...args);
+
 /** Makes `folder`, with all of a release but images and apt repository, whatever state the checkout is in. */
 export const buildRelease = (folder: string, ...args: readonly string[]): Promise<string> => {
   const trial = ['--trial', '--no-image', '--out', folder, ...args];
@@ -103,9 +106,9 @@ export async function extracted(file: string, folder: string): Promise<string> {
   return tree;
 }
 
-/** The flags that the package's own script gives Node, between the program and main.js. */
-export function flagsOf(tree: string): readonly string[] {
-  const script = readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8');
+/** The flags that the command's script gives Node, between the program and main.js. */
+export function flagsOf(tree: string, command = 'usr/bin/tonearm'): readonly string[] {
+  const script = readFileSync(join(tree, command), 'utf8');
   const line = /^exec \S+ (.*) \S+\/main\.js "\$@"$/m.exec(script) ?? assert.fail(script);
   return (line[1] ?? '').split(' ');
 }

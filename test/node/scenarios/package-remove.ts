@@ -132,7 +132,7 @@ export function removeScenarios(node: () => Node): void {
     await installCheckout(node());
     const before = await node().shell(LEFT);
     const rehearsed = await node().root(INSTALL, '--user', 'pi', '--dry-run');
-    assert.match(rehearsed.stdout, /would copy \d+ files to \/usr\/local/, rehearsed.stderr);
+    assert.match(rehearsed.stdout, /would copy \d+ files to \/usr\/local\/lib\/tonearm/, rehearsed.stderr);
     assert.equal(await node().shell(LEFT), before);
     for (const [args, status] of [
       [['--user', 'nobody-here'], 67],

@@ -1,0 +1,267 @@
+// Boots Debians with systemd and nothing else, and has the tarball of a release installed there by its
+// install.sh: by a user without any right, and by root for a user.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { bootNode, type Node, type Ran, whyNoNode } from '../node/node.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { buildTarball, output } from './built-package.js';
+
+// build/test/packaging/installed-bare.test.js -> the project's root
+const BARE = fileURLToPath(new URL('../../../packaging/bare.mjs', import.meta.url));
+
+/** Two of them on the node; the older one has a file that the newer one has not. */
+const PREPARE = `
+cd /opt; tar -xzf release/tonearm-*.tar.gz; mv tonearm-* newer; cp -R newer older; touch older/share/man/man1/gone.1
+useradd --create-home ann
+`;
+/** Every path that an installation could make or take away. The service keeps compiled code when it likes. */
+const PATHS =
+  'find /etc /usr /var/lib /home /run/user -xdev ! -path "*/journal/*" ! -path "/run/user/*/systemd/*" ! -path "*/.cache/tonearm*"';
+
+const AS = 'setpriv --reuid ann --regid ann --init-groups --reset-env env --chdir=/home/ann';
+
+/** A program of this name stands in for the machine's own, and prints this. */
+const standIn = (name: string, prints: string): string =>
+  `mkdir /tmp/p; printf '#!/bin/sh\\n${prints}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
+
+/**
+ * What root's run refuses before anything is changed, with its status and its one line. What is done first is
+ * done in namespaces of its own, and undone afterwards.
+ */
+const REFUSED: readonly (readonly [
+  what: string,
+  first: string,
+  args: string,
+  status: number,
+  line: RegExp,
+])[] = [
+  ['no user', '', '', 64, /--user NAME is missing/],
+  ['an unknown user', '', '--user nobody-here', 67, /there is no user nobody-here/],
+  ['an unknown option', '', '--user pi --now', 64, /unknown argument '--now'/],
+  ['the example of upgrades', '', '--user pi --with-upgrade', 64, /is for the Debian package/],
+  ['more with --uninstall', '', '--user pi --uninstall', 64, /--uninstall takes no other option/],
+  ['to remove what is not there', '', '--uninstall', 1, /nothing is installed below \/usr\/local/],
+  ['a machine without systemd', 'mount -t tmpfs tmpfs /run', '--user pi', 1, /systemd does not run here/],
+  ['another processor', standIn('uname', 'echo riscv64'), '--user pi', 126, /and this machine is riscv64/],
+  ['an old C library', standIn('getconf', 'echo glibc 2.27'), '--user pi', 126, /machine has glibc 2\.27/],
+  ['another C library', standIn('getconf', 'exit 1'), '--user pi', 126, /machine has another C library/],
+  [
+    'a Node that does not run',
+    'mount --bind /dev/null /opt/newer/lib/tonearm/node',
+    '--user pi',
+    126,
+    /the Node in this folder does not run here: .* Permission denied$/,
+  ],
+  [
+    "a file that is somebody else's",
+    'mount -t tmpfs tmpfs /usr/local/bin; touch /usr/local/bin/tonearm',
+    '--user pi',
+    73,
+    /\/usr\/local\/bin\/tonearm was not installed by this/,
+  ],
+  [
+    'a full disk',
+    'mount -t tmpfs -o size=60m tmpfs /usr/local/lib',
+    '--user pi',
+    1,
+    /\/usr\/local\/lib\/tonearm could not be written: nothing was changed\. .*No space left/,
+  ],
+];
+
+/** Where the files and the unit of the installation of a user lie. */
+const OWN = '/home/ann/.local/lib/tonearm';
+const OWN_UNIT = '/home/ann/.config/systemd/user/tonearm.service';
+const ROOTS = '/usr/local/lib/tonearm';
+
+/** What install.sh of a checkout once laid out, and how it wrote that down. */
+const FROM_CHECKOUT = `
+cd /usr/local; mkdir -p lib/tonearm share/tonearm; touch bin/tonearm lib/tonearm/main.js share/tonearm/config.example.yaml
+printf '%s\\n' bin/tonearm lib/tonearm/main.js share/tonearm/config.example.yaml > lib/tonearm/installed-files
+`;
+
+for (const debian of ['12', '13']) {
+  describe(`the tarball on a bare Debian ${debian}`, { skip: whyNoNode('debootstrap') }, () => {
+    let booted: Node | undefined;
+    const node = (): Node => booted ?? assert.fail('the node has not booted');
+    const asAnn = (script: string): Promise<Ran> =>
+      node().root('sh', '-c', `exec ${AS} sh -euc "$0"`, script);
+
+    /** What it prints, on both streams; it must succeed. */
+    async function ann(script: string): Promise<string> {
+      const { status, stdout, stderr } = await asAnn(`${script} 2>&1`);
+      assert.equal(status, 0, `${stdout}${stderr}`);
+      return stdout;
+    }
+
+    /** A property of the service of ann. */
+    const property = async (name: string): Promise<string> =>
+      (await ann(`XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user show -P ${name} tonearm`)).trim();
+
+    const paths = async (): Promise<ReadonlySet<string>> => new Set((await node().shell(PATHS)).split('\n'));
+
+    /** Every path is afterwards as before. */
+    async function changesNothing<T>(act: () => Promise<T>): Promise<T> {
+      const earlier = await paths();
+      const outcome = await act();
+      const later = await paths();
+      const added = [...later].filter((path) => !earlier.has(path));
+      const removed = [...earlier].filter((path) => !later.has(path));
+      assert.deepEqual({ added, removed }, { added: [], removed: [] });
+      return outcome;
+    }
+
+    /** It says one line, ends with this status, and changes nothing. */
+    async function isRefused(act: () => Promise<Ran>, status: number, line: RegExp): Promise<void> {
+      const ran = await changesNothing(act);
+      assert.deepEqual([ran.status, ran.stdout], [status, ''], ran.stderr);
+      assert.match(ran.stderr, /^[^\n]+\n$/);
+      assert.match(ran.stderr.trimEnd(), line);
+    }
+
+    before(async () => {
+      const root = (await output(process.execPath, BARE, debian)).trimEnd().split('\n').at(-1);
+      const folder = temporaryFolder();
+      await buildTarball('--fast', '--out', folder);
+      booted = await bootNode('none', root);
+      await node().install(folder, '/opt/release');
+      await node().shell(PREPARE);
+    });
+    after(() => booted?.close());
+
+    test('there is neither Node nor a session bus', async () => {
+      const os = await node().shell('cat /etc/os-release');
+      assert.ok(os.includes(`VERSION_ID="${debian}"`), os);
+      const found = await node().root('sh', '-c', 'command -v node || ls /run/user/*/bus');
+      assert.equal(found.stdout, '');
+    });
+
+    test('a user who is not logged in is told so', async () => {
+      const act = () => asAnn('/opt/newer/install.sh');
+      await isRefused(act, 1, /the systemd of ann does not run: nothing was changed\. Log in as ann first/);
+    });
+
+    test('a user installs it below ~/.local, and is told what root could add', async () => {
+      await node().shell('systemctl start user@$(id -u ann).service');
+      const rehearsed = await changesNothing(() => ann('/opt/older/install.sh --dry-run'));
+      assert.match(rehearsed, /would copy \d+ files to \/home\/ann\/\.local\/lib\/tonearm/);
+      const said = await ann('/opt/older/install.sh');
+      for (const command of ['usermod --append --groups audio ann', 'loginctl enable-linger ann'])
+        assert.ok(said.includes(`\n    ${command}\n`), said);
+      assert.match(said, /no session bus runs for ann, .*\n/);
+      assert.match(said, /\ntonearm-setup: open http:\/\/localhost:8018\/ .*\n$/);
+      assert.deepEqual(await Promise.all(['FragmentPath', 'UnitFileState'].map(property)), [
+        OWN_UNIT,
+        'enabled',
+      ]);
+      const exe = await node().shell(`readlink /proc/${await property('MainPID')}/exe`);
+      assert.equal(exe, `${OWN}/lib/tonearm/node\n`);
+      const { text } = await node().ask('GET', '/server');
+      assert.match(text, /"os_version":"Debian GNU\/Linux 1/);
+    });
+
+    test('it reloads its configuration', async () => {
+      const mute = () => node().ask('POST', '/audio/server/mute');
+      assert.equal((await mute()).status, 503);
+      const pid = await property('MainPID');
+      await ann(`echo 'api: {control: false}' > ~/.config/tonearm/conf.d/60-own.yaml
+        XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user reload tonearm`);
+      assert.equal((await mute()).status, 403);
+      assert.equal(await property('MainPID'), pid);
+    });
+
+    test('a newer install.sh upgrades: the set-up stays, and the service is restarted', async () => {
+      const settings = 'cat ~/.config/tonearm/config.yaml ~/.config/tonearm/conf.d/*';
+      const earlier = { pid: await property('MainPID'), settings: await ann(settings) };
+      assert.ok(await node().isThere('/home/ann/.local/share/man/man1/gone.1'));
+      await changesNothing(() => ann('/opt/newer/install.sh --dry-run'));
+      const said = await ann('/opt/newer/install.sh');
+      assert.match(said, /the set-up stays as it was, and services that ran were restarted\n$/);
+      assert.equal((await node().ask('GET', '/server')).status, 200);
+      assert.notEqual(await property('MainPID'), earlier.pid);
+      assert.equal(await ann(settings), earlier.settings);
+      const gone = await node().root('find', '/home/ann', '-name', 'gone.1', '-o', '-name', '.tonearm.*');
+      assert.equal(gone.stdout, '');
+    });
+
+    test("root refuses to set up a user whose own tonearm would hide root's", async () => {
+      const act = () => node().root('/opt/newer/install.sh', '--user', 'ann');
+      await isRefused(act, 73, /ann has a tonearm of their own, which would hide this one/);
+    });
+
+    test('install.sh --uninstall leaves what the user wrote, and nothing else', async () => {
+      await changesNothing(() => ann(`${OWN}/install.sh --uninstall --dry-run`));
+      await ann(`${OWN}/install.sh --uninstall`);
+      const left = await node().shell(
+        'find /home/ann /run/user -name "*tonearm*" -o -path "*tonearm/*" | sort',
+      );
+      const config = '/home/ann/.config/tonearm';
+      assert.equal(left, `${config}\n${config}/conf.d\n${config}/conf.d/60-own.yaml\n`);
+      assert.equal(await node().isThere('/home/ann/.local'), false);
+      assert.equal(await property('ActiveState'), 'inactive');
+    });
+
+    for (const [what, first, args, status, line] of REFUSED) {
+      test(`root's install.sh refuses ${what}`, async (t) => {
+        t.after(() => node().shell('rm -rf /tmp/p'));
+        const script = `${first || ':'}; exec /opt/newer/install.sh ${args}`;
+        await isRefused(() => node().root('unshare', '--mount', 'sh', '-euc', script), status, line);
+      });
+    }
+
+    test('root refuses to install it beside the Debian package', async (t) => {
+      await node().shell('mkdir /usr/lib/tonearm; touch /usr/lib/tonearm/main.js');
+      t.after(() => node().shell('rm -r /usr/lib/tonearm'));
+      const act = () => node().root('/opt/newer/install.sh', '--user', 'pi');
+      await isRefused(act, 73, /the package of tonearm is installed: nothing was changed/);
+    });
+
+    test('root installs it below /usr/local for a user, over what an earlier checkout had there', async () => {
+      await node().shell(FROM_CHECKOUT);
+      const args = ['--user', 'pi', '--bind', 'all', '--no-power'];
+      const ran = await node().root('/opt/older/install.sh', ...args);
+      assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
+      assert.equal(await node().property('FragmentPath'), '/usr/local/lib/systemd/user/tonearm.service');
+      assert.match(await node().shell('id -nG pi'), /\baudio\b/);
+      assert.equal(await node().isThere('/usr/local/share/tonearm'), false);
+      assert.equal((await node().user('tonearm', '--version')).status, 0);
+      assert.equal((await node().ask('GET', '/server')).status, 200);
+    });
+
+    test("a user cannot hide root's", async () => {
+      const act = () => asAnn('/opt/newer/install.sh');
+      await isRefused(act, 73, /tonearm is installed below \/usr\/local: .* tonearm-setup --user ann$/);
+    });
+
+    test('an upgrade on a full disk leaves the older one as it is', async () => {
+      const script = `mount -t tmpfs -o size=200m tmpfs /mnt; cp -a /usr/local/lib/. /mnt
+        mount --bind /mnt /usr/local/lib; find /mnt | sort > /tmp/before; status=0
+        /opt/newer/install.sh || status=$?
+        find /mnt | sort | cmp - /tmp/before; exit $status`;
+      const act = () => node().root('unshare', '--mount', 'sh', '-euc', script);
+      await isRefused(act, 1, /\/usr\/local\/lib\/tonearm could not be written: nothing was changed/);
+    });
+
+    test("root's next install.sh needs no option, and restarts the service", async () => {
+      const pid = await node().property('MainPID');
+      const ran = await node().root('/opt/newer/install.sh');
+      assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
+      assert.notEqual(await node().property('MainPID'), pid);
+      assert.equal((await node().ask('GET', '/server')).status, 200);
+      assert.match(
+        await node().shell('cat /home/pi/.config/tonearm/conf.d/50-setup.yaml'),
+        /^bind: \['all'\]$/m,
+      );
+    });
+
+    test('root removes it, and nothing of it stays', async () => {
+      const ran = await node().root(`${ROOTS}/install.sh`, '--uninstall');
+      assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
+      const left = await node().shell(
+        'find /etc /usr /var/lib /home/pi -xdev -name "*tonearm*" ! -path "*/journal/*"; id -nG pi',
+      );
+      assert.equal(left, 'pi\n');
+    });
+  });
+}

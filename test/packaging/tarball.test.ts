@@ -1,0 +1,97 @@
+// The tarballs as files: what they hold, what they leave out, that they can be built again, and that what is
+// in them runs.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { lacks } from '../tools/requirements.js';
+import { buildTarball, flagsOf, output, run, VERSION } from './built-package.js';
+
+/** By ELF, the number of the processor that code is for. */
+const MACHINES = { x64: 62, arm64: 183 } as const;
+
+const EXPECTED =
+  'LICENSE bin/tonearm install.sh lib/systemd/user/tonearm.service lib/tonearm/main.js lib/tonearm/node sbin/tonearm-setup share/doc/tonearm/docs/install.md share/man/man1/tonearm.1 share/man/man8/tonearm-setup.8 share/tonearm/config.example.yaml share/tonearm/polkit/tonearm.rules.in third-party-notices.txt';
+
+const nameOf = (node: string): string => `tonearm-${VERSION}-linux-${node}`;
+const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
+
+describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, () => {
+  const folder = temporaryFolder({ after });
+  const fileOf = (node: string): string => join(folder, `${nameOf(node)}.tar.gz`);
+  const treeOf = (node: string): string => join(folder, nameOf(node));
+
+  before(async () => {
+    await buildTarball('--fast', '--arch', 'all', '--out', folder);
+    for (const node of Object.keys(MACHINES)) await run('tar', ['-C', folder, '-xzf', fileOf(node)]);
+  });
+
+  for (const [node, machine] of Object.entries(MACHINES)) {
+    test(`${node}: one folder, of root's, with a Node and all binaries that it takes`, async () => {
+      const lines = (await output('tar', '-tvzf', fileOf(node))).trimEnd().split('\n');
+      const wrong = lines.filter((line) => !/^(?:-rw[x-]r-[x-]r-[x-]|drwxr-xr-x) 0\/0 /.test(line));
+      assert.deepEqual(wrong, []);
+      const paths = lines.map((line) => line.split(' ').at(-1) ?? '');
+      assert.deepEqual(
+        paths.filter((path) => !path.startsWith(`${nameOf(node)}/`)),
+        [],
+      );
+      const files = paths.map((path) => path.slice(nameOf(node).length + 1));
+      const missing = EXPECTED.split(' ').filter((file) => !files.includes(file));
+      assert.deepEqual(missing, []);
+      assert.deepEqual(
+        files.filter((file) => file.endsWith('.node')),
+        ['newer', 'older'].map((age) => `lib/tonearm/uws-${age}/uws_linux_${node}_127.node`),
+      );
+      assert.equal(readFileSync(join(treeOf(node), 'lib/tonearm/node')).readUInt16LE(18), machine);
+    });
+  }
+
+  test('it has the rights of all that is in it, and not what only apt can use', () => {
+    const notices = readFileSync(join(treeOf('x64'), 'third-party-notices.txt'), 'utf8');
+    assert.match(notices, /^Node\.js 22\..*\n=+\n\nNode\.js is licensed for use as follows:/m);
+    assert.match(notices, /Copyright Alex Hultman and contributors/);
+    assert.equal(existsSync(join(treeOf('x64'), 'share/tonearm/upgrade')), false);
+  });
+
+  test('no placeholder is left but the prefix, which install.sh fills in', () => {
+    for (const file of EXPECTED.split(' ').filter((path) => !/node$|main\.js$/.test(path))) {
+      const text = readFileSync(join(treeOf('arm64'), file), 'utf8');
+      assert.doesNotMatch(
+        text,
+        /@(?:VERSION|DATE|NODE|NODE_FLAGS|PACKAGE|USER_MANAGERS|MACHINE|GLIBC)@/,
+        file,
+      );
+    }
+    assert.match(
+      readFileSync(join(treeOf('arm64'), 'install.sh'), 'utf8'),
+      /^MACHINE=aarch64\nGLIBC=2\.28$/m,
+    );
+  });
+
+  test('the same sources and time give the same bytes', async (t) => {
+    const again = temporaryFolder(t);
+    await buildTarball('--fast', '--arch', 'amd64', '--out', again);
+    assert.equal(digest(join(again, `${nameOf('x64')}.tar.gz`)), digest(fileOf('x64')));
+  });
+
+  test('it loads each of its late parts', { skip: lacks({ programs: LATE_PART_PROGRAMS }) }, async (t) => {
+    const tree = treeOf(process.arch);
+    await loadsItsLateParts(t, {
+      entry: join(tree, 'lib/tonearm/main.js'),
+      nodeArguments: flagsOf(tree, 'bin/tonearm'),
+      // `shift` removes this machine's Node, and that of the tarball takes its place.
+      launcher: ['sh', '-c', 'node=$1; shift 2; exec "$node" "$@"', 'sh', join(tree, 'lib/tonearm/node')],
+    });
+  });
+
+  test('the builder refuses what it has no Node for, and prints its usage where it was used wrongly', async () => {
+    await assert.rejects(buildTarball('--arch', 'armhf'), /--arch must be one of amd64, arm64, all/);
+    assert.match(await buildTarball('--help'), /^Usage: npm run tarball \[-- OPTIONS\]\n/);
+    await assert.rejects(buildTarball('--bogus'), { code: 64 });
+  });
+});
