@@ -114,7 +114,7 @@ const onNode24 = onNode(24, () => [
 
 /**
  * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC, Mopidy, MPD, aiohttp and Prometheus;
- * packages, images and an apt repository are made on one of them, and installed on both; npm 9.2 is requested by name; npm, ARM and
+ * packages, tarballs, images and an apt repository are made on one of them, and installed on both; npm 9.2 is requested by name; npm, ARM and
  * malformed bytes are what they are, and the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =

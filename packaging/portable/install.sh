@@ -109,7 +109,7 @@ missing_folders() {
 
 # Makes $new, which is what $PREFIX will be.
 fill() {
-  mkdir -p "${new%/*}" && rm -rf "$new" && cp -R "$here" "$new" &&
+  mkdir -p "${new%/*}" && rm -rf "$new" && cp -R "$here" "$new" && chmod -R u=rwX,go=rX "$new" &&
     (cd "$new" && grep -rlF '@PREFIX@' bin sbin share lib/systemd | xargs sed -i "s|@PREFIX@|$PREFIX|g") &&
     { outside | cut -d' ' -f2; printf '%s\n' "$folders"; listed "$LIST" | grep '/$'; } | grep . > "$new/installed-files" &&
     head -c "$ROOM_BYTES" /dev/zero > "$new/room" && rm "$new/room" && sync -f "$new"
@@ -179,8 +179,11 @@ install() {
     *)
       copy
       case ":$PATH:" in *":$BASE/bin:"*) ;; *) say "the command is $BASE/bin/tonearm: that folder is not in PATH here" ;; esac
-      if [ "$set_up" = yes ]; then "$PREFIX/sbin/tonearm-setup" "$@"
-      else say 'the set-up stays as it was, and services that ran were restarted'; fi
+      if [ "$set_up" = yes ]; then
+        "$PREFIX/sbin/tonearm-setup" "$@" || die $? "its files are in $PREFIX, but the set-up failed: run tonearm-setup again, or $PREFIX/install.sh --uninstall"
+      else
+        say 'the set-up stays as it was, and services that ran were restarted'
+      fi
       ;;
   esac
 }

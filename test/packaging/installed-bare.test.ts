@@ -27,8 +27,8 @@ const standIn = (name: string, prints: string): string =>
   `mkdir /tmp/p; printf '#!/bin/sh\\n${prints}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
 
 /**
- * What root's run refuses before anything is changed, with its status and its one line. What is done first is
- * done in namespaces of its own, and undone afterwards.
+ * Each is refused to root, with its status and its one line, before anything is changed. Its script comes
+ * first, in mounts of its own.
  */
 const REFUSED: readonly (readonly [
   what: string,
@@ -75,7 +75,7 @@ const OWN = '/home/ann/.local/lib/tonearm';
 const OWN_UNIT = '/home/ann/.config/systemd/user/tonearm.service';
 const ROOTS = '/usr/local/lib/tonearm';
 
-/** What install.sh of a checkout once laid out, and how it wrote that down. */
+/** Lays out some of what install.sh of a checkout once did, with its list. */
 const FROM_CHECKOUT = `
 cd /usr/local; mkdir -p lib/tonearm share/tonearm; touch bin/tonearm lib/tonearm/main.js share/tonearm/config.example.yaml
 printf '%s\\n' bin/tonearm lib/tonearm/main.js share/tonearm/config.example.yaml > lib/tonearm/installed-files
@@ -88,7 +88,7 @@ for (const debian of ['12', '13']) {
     const asAnn = (script: string): Promise<Ran> =>
       node().root('sh', '-c', `exec ${AS} sh -euc "$0"`, script);
 
-    /** What it prints, on both streams; it must succeed. */
+    /** Resolves with what it prints, on both streams; it must succeed. */
     async function ann(script: string): Promise<string> {
       const { status, stdout, stderr } = await asAnn(`${script} 2>&1`);
       assert.equal(status, 0, `${stdout}${stderr}`);
@@ -146,11 +146,11 @@ for (const debian of ['12', '13']) {
       await node().shell('systemctl start user@$(id -u ann).service');
       const rehearsed = await changesNothing(() => ann('/opt/older/install.sh --dry-run'));
       assert.match(rehearsed, /would copy \d+ files to \/home\/ann\/\.local\/lib\/tonearm/);
-      const said = await ann('/opt/older/install.sh');
+      const printed = await ann('/opt/older/install.sh');
       for (const command of ['usermod --append --groups audio ann', 'loginctl enable-linger ann'])
-        assert.ok(said.includes(`\n    ${command}\n`), said);
-      assert.match(said, /no session bus runs for ann, .*\n/);
-      assert.match(said, /\ntonearm-setup: open http:\/\/localhost:8018\/ .*\n$/);
+        assert.ok(printed.includes(`\n    ${command}\n`), printed);
+      assert.match(printed, /no session bus runs for ann, .*\n/);
+      assert.match(printed, /\ntonearm-setup: open http:\/\/localhost:8018\/ .*\n$/);
       assert.deepEqual(await Promise.all(['FragmentPath', 'UnitFileState'].map(property)), [
         OWN_UNIT,
         'enabled',
@@ -176,8 +176,8 @@ for (const debian of ['12', '13']) {
       const earlier = { pid: await property('MainPID'), settings: await ann(settings) };
       assert.ok(await node().isThere('/home/ann/.local/share/man/man1/gone.1'));
       await changesNothing(() => ann('/opt/newer/install.sh --dry-run'));
-      const said = await ann('/opt/newer/install.sh');
-      assert.match(said, /the set-up stays as it was, and services that ran were restarted\n$/);
+      const printed = await ann('/opt/newer/install.sh');
+      assert.match(printed, /the set-up stays as it was, and services that ran were restarted\n$/);
       assert.equal((await node().ask('GET', '/server')).status, 200);
       assert.notEqual(await property('MainPID'), earlier.pid);
       assert.equal(await ann(settings), earlier.settings);

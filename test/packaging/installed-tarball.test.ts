@@ -24,7 +24,7 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
   const { node } = booted;
 
-  /** What it prints, on both streams; it must succeed. */
+  /** Resolves with what it prints, on both streams; it must succeed. */
   async function ann(script: string): Promise<string> {
     const inside = `export XDG_RUNTIME_DIR=/run/user/$(id -u); { ${script}\n} 2>&1`;
     const ran = await node().root('sh', '-c', `exec ${AS} sh -euc "$0"`, inside);
@@ -41,16 +41,16 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
   after(() => booted.close());
 
   test('a user installs it, and lingers by polkit; root runs the commands that are named', async () => {
-    const said = await ann('/opt/tonearm/install.sh --unit hello.service');
-    assert.ok(await node().isThere(LINGERS), said);
-    const commands = [...said.matchAll(/^ {4}(.*)$/gm)].map(([, command = '']) => command);
+    const printed = await ann('/opt/tonearm/install.sh --unit hello.service');
+    assert.ok(await node().isThere(LINGERS), printed);
+    const commands = [...printed.matchAll(/^ {4}(.*)$/gm)].map(([, command = '']) => command);
     assert.deepEqual(
       commands.map((command) => command.split(' ')[0]),
       ['usermod', 'sed'],
-      said,
+      printed,
     );
     assert.match(
-      said,
+      printed,
       /nobody can restart this machine or switch it off through tonearm: logind does not let ann/,
     );
     await node().shell(commands.join('\n'));
