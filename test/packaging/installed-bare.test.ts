@@ -229,6 +229,17 @@ for (const debian of ['12', '13']) {
       assert.equal((await node().ask('GET', '/server')).status, 200);
     });
 
+    test('where there is no apt, nothing names its command', async () => {
+      const script = 'mount --bind /dev/null /usr/bin/apt; exec tonearm-setup --user pi';
+      const { status, stdout, stderr } = await node().root('unshare', '--mount', 'sh', '-euc', script);
+      assert.equal(status, 0, stderr);
+      assert.match(
+        stdout,
+        /no sound server runs .*: install pipewire-pulse, or what this system calls it, and/,
+      );
+      assert.doesNotMatch(stdout, /apt install/);
+    });
+
     test("a user cannot hide root's", async () => {
       const act = () => asAnn('/opt/newer/install.sh');
       await isRefused(act, 73, /tonearm is installed below \/usr\/local: .* tonearm-setup --user ann$/);

@@ -126,6 +126,8 @@ describe('the packages', { skip }, () => {
       `${WITH_NODE}_${VERSION}-1~deb12_amd64.deb`,
       `${WITH_NODE}_${VERSION}-1_arm64.deb`,
       `${WITH_NODE}_${VERSION}-1~deb12_arm64.deb`,
+      `tonearm-${VERSION}-linux-x64.tar.gz`,
+      `tonearm-${VERSION}-linux-arm64.tar.gz`,
       `tonearm-${VERSION}.tgz`,
       `tonearm-client-${VERSION}.tgz`,
     ];
