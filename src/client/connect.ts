@@ -210,7 +210,8 @@ class LiveNode implements Live {
   }
 
   #forgetLevels(): void {
-    if (this.#store.state.levels.size > 0) this.#store.set({ levels: new Map() });
+    const { levels, inputLevels } = this.#store.state;
+    if (levels.size + inputLevels.size > 0) this.#store.set({ levels: new Map(), inputLevels: new Map() });
   }
 
   #notify(): void {

@@ -67,6 +67,8 @@ export interface NodeState {
    * missing is not known now.
    */
   readonly levels: ReadonlyMap<number, readonly number[]>;
+  /** The same by input id; of inputs only those have a level that something captures. */
+  readonly inputLevels: ReadonlyMap<number, readonly number[]>;
 }
 
 export type Slice = keyof NodeState;
@@ -94,6 +96,7 @@ function emptySlices(): RecordSlices {
     discovered: new Map(),
     power: undefined,
     levels: new Map(),
+    inputLevels: new Map(),
   };
 }
 
@@ -120,6 +123,9 @@ const busNameOf = ({ bus_name }: { readonly bus_name: string }): string => bus_n
 const addressOf = ({ address }: { readonly address: string }): string => address;
 const unitKey = ({ scope, name }: records.ServiceRecord): string => `${scope}/${name}`;
 
+const peaksById = (levels: EventData['audio.level']['outputs']): NodeState['levels'] =>
+  new Map(levels.map(({ id, peak }) => [id, peak]));
+
 type Patch = Partial<RecordSlices>;
 type Rules = {
   readonly [T in Exclude<EventName, 'server.info'>]: (state: RecordSlices, data: EventData[T]) => Patch;
@@ -139,7 +145,10 @@ const RULES: Rules = {
   'audio.card.updated': ({ cards }, changed) => ({ cards: put(cards, changed, idOf) }),
   'audio.card.removed': ({ cards }, gone) => ({ cards: drop(cards, gone.map(idOf)) }),
   'audio.sleep': (_state, sleep) => ({ sleep }),
-  'audio.level': (_state, { outputs }) => ({ levels: new Map(outputs.map(({ id, peak }) => [id, peak])) }),
+  'audio.level': (_state, { outputs, inputs = [] }) => ({
+    levels: peaksById(outputs),
+    inputLevels: peaksById(inputs),
+  }),
   'power.action': () => ({}),
   'upgrade.info': ({ upgrade }, info) => {
     return { upgrade: 'state' in info ? { ...upgrade, run: info } : upgradeWithStatus(upgrade, info) };

@@ -72,6 +72,14 @@ describe('an event', () => {
     assert.deepEqual([...store.state.levels.keys()], [2]);
   });
 
+  test('of levels has the inputs that are measured, and no others', () => {
+    const inputs = [{ id: 5, peak: [0.5, 0.25] }];
+    const store = storeAfter(['audio.level', { outputs: [], inputs }]);
+    assert.deepEqual([...store.state.inputLevels], [[5, [0.5, 0.25]]]);
+    store.apply({ type: 'audio.level', data: { outputs: [] } } as unknown as NodeEvent);
+    assert.deepEqual([...store.state.inputLevels], []);
+  });
+
   test('of a player without a tracklist drops its list, and so does the end of the player', () => {
     const updated = (tracklist_supported: boolean) =>
       ({ type: 'player.updated', data: { data: { bus_name, tracklist_supported } } }) as NodeEvent;

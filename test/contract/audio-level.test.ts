@@ -92,6 +92,30 @@ onEachSoundServer('the level of an output', (node) => {
     assert.ok(stream.events.every(({ type, lastEventId }) => type !== 'audio.level' || lastEventId === ''));
   });
 
+  test('of an input is measured only while others capture it, and without keeping it awake', async (t) => {
+    const { sound, daemon } = node();
+    await sound.addInput('turntable', 'living');
+    t.after(() => sound.removeInput('turntable').catch(() => undefined));
+    const id = await until('the input is published', async () => {
+      const inputs = await daemon.read<readonly { id: number; name: string }[]>('/audio/inputs');
+      return inputs.find(({ name }) => name === 'turntable')?.id;
+    });
+    const stream = await listen(t);
+    await playTone(t, 'living');
+    await untilLevel(stream, (await node().output('living')).id, 0.5, 0.25);
+    assert.deepEqual([...stream.model.known.inputLevels], []);
+    const others = await captures(sound);
+    const program = await sound.capture('turntable');
+    t.after(() => program.stop());
+    await stream.until(({ model }) => {
+      const [left, right] = model.known.inputLevels.get(id) ?? [];
+      return isNear(left, 0.5) && isNear(right, 0.25);
+    }, 'the level of the input');
+    await program.stop();
+    await stream.until(({ model }) => !model.known.inputLevels.has(id), 'the input has no level');
+    await captured(sound, others);
+  });
+
   test(`is measured for those who request levels only, and ${VISITS} visits leave nothing behind`, async (t) => {
     const { id } = await node().output('living');
     await playTone(t, 'living');

@@ -37,7 +37,10 @@ export async function pactl(env: Environment, ...args: readonly string[]): Promi
   return (await run('pactl', [...args], { env, ...limits })).stdout;
 }
 
-export async function list(env: Environment, what: 'sinks' | 'sink-inputs'): Promise<readonly Listed[]> {
+export async function list(
+  env: Environment,
+  what: 'sinks' | 'sink-inputs' | 'source-outputs',
+): Promise<readonly Listed[]> {
   const listed: readonly Listed[] = JSON.parse(await pactl(env, '--format=json', 'list', what));
   return listed;
 }

@@ -170,6 +170,24 @@ export class SoundServer {
     return { id, pid: player.pid, stop };
   }
 
+  /** A program that captures a source, which is doing so when the promise resolves. */
+  async capture(source: string) {
+    const flags = ['--record', '--raw', `--device=${source}`, '/dev/null'];
+    const program = startProgram('pacat', flags, { env: this.env, log: this.#log });
+    this.#players.add(program);
+    await until(`${source} is captured`, async () => {
+      if (!program.alive()) throw new Error(`pacat has ended\n${this.#logTail()}`);
+      const captures = await list(this.env, 'source-outputs');
+      return captures.some((each) => each.properties['application.process.id'] === `${program.pid}`);
+    });
+    /** Ends the program. */
+    const stop = async (): Promise<void> => {
+      await program.end();
+      this.#players.delete(program);
+    };
+    return { stop };
+  }
+
   /**
    * PipeWire 1.4 does not apply what is set for a virtual output that has never been awake, though pactl gets
    * a success.

@@ -1,24 +1,27 @@
-// Peak meters while somebody watches: one record stream on the monitor of each output that is playing. Other
-// outputs get none, because PipeWire would wake them. Levels are computed in levels.ts.
+// Peak meters while somebody watches: one record stream for each output that plays, on its monitor, and for
+// each input that others capture. All others get none, because it would wake them, or keep them running.
+// Levels are computed in levels.ts.
 
 import { type Clock, Timers } from '../../host/clock.js';
-import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link } from '../dial.js';
+import { Captures } from './captures.js';
 import {
+  hasAwakeInput,
   isSame,
+  type Levels,
   levelsNow,
   levelText,
   loudestPeaks,
-  type Peaks,
+  type Metered,
+  meteredDevices,
   peakStream,
   peaksOf,
-  playingSinks,
 } from './levels.js';
 import type { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
 
-/** Outputs measured at a time, the first by index; further playing ones have no level. */
-const METERS_MAX_OUTPUTS = 32;
+/** Devices measured at a time, outputs first, by index; further ones have no level. */
+const METERS_MAX_DEVICES = 32;
 /**
  * At most 10 levels a second, also where the network delivers delayed ones together (docs/events.md,
  * "Levels"); with 8 a second, two outputs take less than 1 % of a core. The first level after a rest often
@@ -31,9 +34,7 @@ const REST_OF_FIRST_MS = 50;
 const RETRY_MS = 2_000;
 
 interface Meter {
-  readonly sink: number;
-  readonly source: number;
-  readonly channels: number;
+  readonly of: Metered;
   /** The index of its record stream, once created. */
   stream?: number;
   /** True if its level includes a fragment that came after the last sent level. */
@@ -49,14 +50,15 @@ export class Meters {
   readonly #open: OpenLink;
   readonly #state: SoundState;
   readonly #publish: (level: string) => void;
-  readonly #meters = new Map<number, Meter>();
+  readonly #captures = new Captures(() => this.follow());
+  readonly #meters = new Set<Meter>();
   isWatched = false;
   #link: Link | undefined;
   #isReady = false;
   /** True while a stream is being created. One at a time: of many, PipeWire leaves some unanswered. */
   #isCreating = false;
   /** Levels as far as known, also of outputs that are not measured. */
-  #levels: Map<number, Peaks> = new Map();
+  #levels: Levels = noLevels();
   #sent: string | undefined;
   #soon: NodeJS.Immediate | undefined;
   readonly #timers: Timers<'pause' | 'retry'>;
@@ -85,41 +87,46 @@ export class Meters {
     this.#timers.cancelAll();
     this.#pace = 'rest';
     this.#closeLink();
-    this.#levels.clear();
+    this.#levels = noLevels();
   }
 
   /** The sound server is lost: watchers get a level without outputs. */
   stop(): void {
     if (!this.isWatched) return;
     this.watch(false);
-    this.#publish(levelText(new Map()));
+    this.#publish(levelText(noLevels()));
   }
 
   /**
-   * Opens the meters that are missing, closes those of outputs that no longer play, and sends the level. To
-   * be called when something has been read while somebody watches.
+   * Opens the meters that are missing, closes those of devices that no longer run, and sends the level. To be
+   * called when something has been read while somebody watches.
    */
   follow(): void {
-    const playing = playingSinks(this.#state);
-    const desired = playing.slice(0, METERS_MAX_OUTPUTS);
-    this.#loseLevels(playing.slice(METERS_MAX_OUTPUTS));
-    if (desired.length === 0) this.#closeLink();
+    const running = this.#running();
+    const desired = running.slice(0, METERS_MAX_DEVICES);
+    this.#loseLevels(running.slice(METERS_MAX_DEVICES));
+    if (desired.length === 0 && !hasAwakeInput(this.#state)) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
-    else if (this.#isReady) this.#fit(this.#link, desired);
+    else if (this.#isReady) {
+      if (this.#state.sources.all.length > 0) this.#captures.begin(this.#link);
+      this.#fit(this.#link, desired);
+    }
     this.#send();
   }
 
-  #fit(link: Link, desired: readonly SinkInfo[]): void {
-    for (const meter of this.#meters.values()) {
-      const { sink, source, channels } = meter;
-      const found = desired.find(({ index }) => index === sink);
-      if (found?.monitorSource === source && found.channelMap.length === channels) continue;
-      this.#meters.delete(meter.sink);
+  #running(): readonly Metered[] {
+    return meteredDevices(this.#state, this.#captures.captured);
+  }
+
+  #fit(link: Link, desired: readonly Metered[]): void {
+    for (const meter of this.#meters) {
+      if (desired.some((device) => isSameDevice(device, meter.of))) continue;
+      this.#meters.delete(meter);
       this.#end(link, meter);
     }
-    const missing = desired.find(({ index }) => !this.#meters.has(index));
-    if (missing?.monitorSource === undefined || this.#isCreating) return;
-    this.#begin(link, missing, missing.monitorSource);
+    const metered = [...this.#meters];
+    const missing = desired.find((device) => !metered.some(({ of }) => isSameDevice(device, of)));
+    if (missing !== undefined && !this.#isCreating) this.#begin(link, missing);
   }
 
   #openLink(): void {
@@ -129,14 +136,14 @@ export class Meters {
         this.#isReady = true;
         this.follow();
       },
-      onEvent: () => undefined,
+      onEvent: (event) => this.#captures.onEvent(event),
       onData: (stream, fragment) => this.#take(this.#meterOf(stream), fragment),
       onStreamKilled: (stream) => this.#failed(this.#meterOf(stream)),
       onClosed: () => {
         if (this.#link !== link) return;
         this.#forgetLink();
         this.#retryLater();
-        this.#loseLevels(playingSinks(this.#state));
+        this.#loseLevels(this.#running());
         this.#send();
       },
     });
@@ -153,15 +160,15 @@ export class Meters {
     this.#link = undefined;
     this.#isReady = false;
     this.#isCreating = false;
+    this.#captures.end();
     this.#meters.clear();
   }
 
-  #begin(link: Link, { index, channelMap }: SinkInfo, source: number): void {
-    const channels = channelMap.length;
-    const meter: Meter = { sink: index, source, channels, isUnsent: false, hasFailed: false };
-    this.#meters.set(index, meter);
+  #begin(link: Link, of: Metered): void {
+    const meter: Meter = { of, isUnsent: false, hasFailed: false };
+    this.#meters.add(meter);
     this.#isCreating = true;
-    const stream = peakStream(source, channelMap, 'Peak meter', true);
+    const stream = peakStream(of.source, of.channelMap, 'Peak meter', true);
     link.request('CREATE_RECORD_STREAM', stream, (result) => {
       if (this.#link !== link) return;
       this.#isCreating = false;
@@ -169,7 +176,7 @@ export class Meters {
       else if (result.error.kind === 'server') this.#failed(meter);
       // Without a reply it is unknown which streams exist.
       else return link.close({ kind: 'stopped' });
-      if (this.#meters.get(index) !== meter) this.#end(link, meter);
+      if (!this.#meters.has(meter)) this.#end(link, meter);
       this.follow();
     });
   }
@@ -183,19 +190,19 @@ export class Meters {
   }
 
   /** Forgets levels that are unknown now; the next sent level leaves them out. */
-  #loseLevels(sinks: readonly SinkInfo[]): void {
-    for (const { index } of sinks) this.#levels.delete(index);
+  #loseLevels(devices: readonly Metered[]): void {
+    for (const { list, index } of devices) this.#levels[list].delete(index);
   }
 
   #meterOf(stream: number): Meter | undefined {
-    return [...this.#meters.values()].find((meter) => meter.stream === stream);
+    return [...this.#meters].find((meter) => meter.stream === stream);
   }
 
   #failed(meter: Meter | undefined): void {
     if (meter === undefined) return;
     meter.hasFailed = true;
     delete meter.stream;
-    this.#levels.delete(meter.sink);
+    this.#loseLevels([meter.of]);
     this.#retryLater();
     this.#send();
   }
@@ -203,19 +210,20 @@ export class Meters {
   #retryLater(): void {
     if (this.#timers.has('retry')) return;
     this.#timers.set('retry', RETRY_MS, () => {
-      for (const meter of this.#meters.values()) if (meter.hasFailed) this.#meters.delete(meter.sink);
+      for (const meter of this.#meters) if (meter.hasFailed) this.#meters.delete(meter);
       this.follow();
     });
   }
 
   #take(meter: Meter | undefined, fragment: Uint8Array): void {
     if (meter === undefined) return;
-    const before = this.#levels.get(meter.sink);
-    const newest = peaksOf(fragment, meter.channels);
+    const { list, index, channelMap } = meter.of;
+    const before = this.#levels[list].get(index);
+    const newest = peaksOf(fragment, channelMap.length);
     // At rest the link is not paused: unchanged fragments, 40 times a second, stop here.
     if (this.#pace === 'rest' && before !== undefined && isSame(before, newest)) return;
-    this.#levels.set(
-      meter.sink,
+    this.#levels[list].set(
+      index,
       meter.isUnsent && before !== undefined ? loudestPeaks(before, newest) : newest,
     );
     meter.isUnsent = true;
@@ -233,8 +241,8 @@ export class Meters {
 
   /** Sends only a changed level. During the pause nothing is read, which saves three of four wake-ups. */
   #sendNow(): void {
-    for (const meter of this.#meters.values()) meter.isUnsent = false;
-    this.#levels = levelsNow(this.#state, this.#levels);
+    for (const meter of this.#meters) meter.isUnsent = false;
+    this.#levels = levelsNow(this.#state, this.#captures.captured, this.#levels);
     const level = levelText(this.#levels);
     const pace = this.#pace;
     if (level !== this.#sent) {
@@ -255,4 +263,14 @@ export class Meters {
       this.#send();
     });
   }
+}
+
+function noLevels(): Levels {
+  return { outputs: new Map(), inputs: new Map() };
+}
+
+/** False for a device that is captured in another way than before. */
+function isSameDevice(one: Metered, other: Metered): boolean {
+  const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
+  return isSameSource && one.channelMap.length === other.channelMap.length;
 }

@@ -427,7 +427,7 @@ export const COMPONENTS = {
   Clients: Type.Array(ClientRecord),
   Sleep: SleepRecord,
   Network: NetworkRecord,
-  AudioLevel: closed({ outputs: Type.Array(AudioLevel) }),
+  AudioLevel: closed({ outputs: Type.Array(AudioLevel), inputs: Type.Optional(Type.Array(AudioLevel)) }),
   Power: PowerRecord,
   Upgrade: UpgradeRecord,
   UpgradeStatus: UpgradeStatus,

@@ -40,6 +40,8 @@ function maskOf(...facilities: readonly Facility[]): number {
 
 /** Other events are noise here: each run of pactl makes three client events. */
 export const AUDIO_MASK = maskOf('sink', 'source', 'sink-input', 'server', 'card');
+/** Streams that read a source, of which only the levels of inputs need to know. */
+export const CAPTURE_MASK = maskOf('source-output');
 
 /** Decodes an event's word and index. Throws WireError for a word that no server may send. */
 export function decodeEvent(word: number, object: number): SubscriptionEvent {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
+  capturedSources,
   levelsNow,
   levelText,
   loudestPeaks,
@@ -11,7 +12,7 @@ import {
 } from '../../../src/actors/audio/levels.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
-import { inputInfo, sinkInfo } from './sound-records.js';
+import { inputInfo, sinkInfo, sourceInfo } from './sound-records.js';
 
 function state(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[]): SoundState {
   const filled = new SoundState();
@@ -40,11 +41,30 @@ describe('an output is playing', () => {
 });
 
 test('an output has its measured level while something plays, else 0, and none if it is unknown', () => {
-  const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) =>
-    levelText(levelsNow(state([LIVING, KITCHEN], [NEWS]), new Map(measured)));
+  const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) => {
+    const levels = { outputs: new Map(measured), inputs: new Map() };
+    return levelText(levelsNow(state([LIVING, KITCHEN], [NEWS]), new Set(), levels));
+  };
   const both = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';
   assert.equal(textOf([1, [0.7]], [3, [0.5, 0.25]], [9, [1]]), both);
   assert.equal(textOf(), '{"outputs":[{"id":1,"peak":[0,0]}]}');
+});
+
+test('an input has its measured level while it is awake and others capture it, else none', () => {
+  const sound = state([], []);
+  for (const source of [sourceInfo(5, 'turntable'), { ...sourceInfo(6, 'television'), state: 2 }])
+    sound.sources.put(source);
+  const peaks = new Map([5, 6, 7].map((index) => [index, [0.5, 0.25]]));
+  const textOf = (source: number, corked: boolean, app: string) => {
+    const captured = capturedSources([{ source, corked, props: { 'application.name': app } }]);
+    return levelText(levelsNow(sound, captured, { outputs: new Map(), inputs: peaks }));
+  };
+  assert.equal(textOf(5, false, 'Recorder'), '{"outputs":[],"inputs":[{"id":5,"peak":[0.5,0.25]}]}');
+  const none = '{"outputs":[]}';
+  assert.equal(textOf(5, true, 'Recorder'), none);
+  assert.equal(textOf(5, false, 'tonearm'), none);
+  assert.equal(textOf(6, false, 'Recorder'), none);
+  assert.equal(textOf(7, false, 'Recorder'), none);
 });
 
 describe('a fragment', () => {

@@ -1,0 +1,62 @@
+// Knows which sources others capture, while somebody watches levels: an input runs by other hands only there.
+// It reads the server's captures at first, and again when one has come, gone or changed.
+
+import { CAPTURE_MASK, type SubscriptionEvent } from '../../protocol/pulse/subscription.js';
+import type { Link } from '../dial.js';
+import { capturedSources } from './levels.js';
+
+export class Captures {
+  readonly #onRead: () => void;
+  #link: Link | undefined;
+  #isReading = false;
+  /** True if something has changed since the present read began. */
+  #isStale = false;
+  /** The indexes of the sources that others capture; none until the first read. */
+  captured: ReadonlySet<number> = new Set();
+
+  /** `onRead` is called after each read. */
+  constructor(onRead: () => void) {
+    this.#onRead = onRead;
+  }
+
+  /** Does nothing if it has begun. Subscribes before reading, or a change in between would be missed. */
+  begin(link: Link): void {
+    if (this.#link === link) return;
+    this.#link = link;
+    link.request('SUBSCRIBE', { mask: CAPTURE_MASK }, (result) => {
+      if (result.ok) this.#read();
+      else if (result.error.kind !== 'server') link.close({ kind: 'stopped' });
+    });
+  }
+
+  /** To be called when the link has ended, or is being closed. */
+  end(): void {
+    this.#link = undefined;
+    this.#isReading = false;
+    this.#isStale = false;
+    this.captured = new Set();
+  }
+
+  onEvent({ facility }: SubscriptionEvent): void {
+    if (facility === 'source-output') this.#read();
+  }
+
+  #read(): void {
+    const link = this.#link;
+    if (link === undefined) return;
+    this.#isStale = this.#isReading;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    link.request('GET_SOURCE_OUTPUT_INFO_LIST', {}, (result) => {
+      if (this.#link !== link) return;
+      this.#isReading = false;
+      if (!result.ok) {
+        if (result.error.kind !== 'server') link.close({ kind: 'stopped' });
+        return;
+      }
+      this.captured = capturedSources(result.value);
+      if (this.#isStale) this.#read();
+      this.#onRead();
+    });
+  }
+}
