@@ -6,6 +6,7 @@ import { ActionButton, Toggle } from './controls.js';
 import { translate } from './language.js';
 import { Late, Part } from './late.js';
 import { OutputVolume } from './main-volume.js';
+import { Changing } from './may-change.js';
 import { useNode } from './node.js';
 import { Field, ForeignLine, useUnfold } from './parts.js';
 import { PlayingOn } from './playing-on.js';
@@ -78,9 +79,26 @@ export function Players({ player, output, ...state }: PlayersProps) {
               state={state}
             />
           ))}
+          <Changing>
+            <PauseAll players={[...players.values()]} />
+          </Changing>
         </ul>
       )}
     </>
+  );
+}
+
+/** It keeps its place, however many of them play. */
+function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
+  const node = useNode();
+  const playing = players.filter((each) => isPlaying(each) && each.capabilities.can_pause);
+  const send = () => Promise.all(playing.map(({ bus_name }) => node.pause(bus_name)));
+  return (
+    <li class="pause-all">
+      <ActionButton icon="pause" disabled={playing.length < 2} send={send}>
+        {translate('pauseAll')}
+      </ActionButton>
+    </li>
   );
 }
 

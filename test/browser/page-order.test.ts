@@ -4,11 +4,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
+import { PLAYER } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn } from './finger.js';
 import { output, player } from './node-with-page.js';
-import { nextCommand, node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
+import { commandsAre, nextCommand, node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
 describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
@@ -50,6 +51,24 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     node.change(player('b', { ...second, ...playing }), player('a', { ...first, ...paused }));
     await page.locator('.player[data-playing=true]').filter({ hasText: 'Second' }).waitFor();
     assert.deepEqual(await button('Play: First').boundingBox(), place);
+  });
+
+  test('pauses all players that play at once, and stays in its place', async () => {
+    const paused = { playback_status: 'Paused' };
+    const radio = player('c', {
+      identity: 'Radio',
+      capabilities: { ...PLAYER.capabilities, can_pause: false },
+    });
+    await openPage({ players: [player('a'), player('b'), radio, player('d', paused)] });
+    // The foot of the page must not be above the button.
+    await button('Pause all').evaluate((element) => element.scrollIntoView({ block: 'center' }));
+    const place = await button('Pause all').boundingBox();
+    await tap(button('Pause all'));
+    const pause = (name: string) => ({ do: 'pause', player: `org.mpris.MediaPlayer2.${name}` });
+    await commandsAre(pause('a'), pause('b'));
+    node.change(player('a', paused));
+    await button('Pause all').and(page.locator(':disabled')).waitFor();
+    assert.deepEqual(await button('Pause all').boundingBox(), place);
   });
 
   test('Stop is not beside Pause, but with the rarely used buttons', async () => {
