@@ -120,12 +120,12 @@ async function bench(args: readonly string[]): Promise<Exit> {
   if (unsupported !== undefined) return unsupported;
   await becomeInvokingUser();
   const loaded = await load('/dev/null');
-  if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
+  if (!loaded.ok) return fail(EXIT.badConfig, loaded.error.problems);
   const threads = firstThread();
   // Printed before anything is created.
   writeOut(process.stderr, request.notice, EXIT.cannotWrite);
   const report = await runBench(request, {
-    settings: loaded.settings,
+    settings: loaded.value.settings,
     root: ROOT,
     assemble: (settings) => assemble(settings, threads, () => undefined),
   });
@@ -162,12 +162,13 @@ function load(configPath: string | undefined): Promise<LoadResult> {
 }
 
 async function checkConfig(loaded: LoadResult): Promise<Exit> {
-  if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
-  if (loaded.warnings.length > 0) writeOut(process.stderr, lines(loaded.warnings), EXIT.cannotWrite);
+  if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.error.warnings, ...loaded.error.problems]);
+  const { settings, values, warnings } = loaded.value;
+  if (warnings.length > 0) writeOut(process.stderr, lines(warnings), EXIT.cannotWrite);
   const { effectiveYaml } = await import('./supervisor/config/yaml.js');
   const { servedSentences, thisMachine } = await import('./cli/served.js');
-  const served = servedSentences(loaded.settings, thisMachine());
-  return printOut(`${effectiveYaml(loaded.values)}\n${lines(served.map((sentence) => `# ${sentence}`))}`);
+  const served = servedSentences(settings, thisMachine());
+  return printOut(`${effectiveYaml(values)}\n${lines(served.map((sentence) => `# ${sentence}`))}`);
 }
 
 function firstThread(): Threads {
@@ -186,11 +187,11 @@ async function start(configPath: string | undefined): Promise<Exit | undefined> 
 
 async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Promise<Exit | undefined> {
   const loaded = await load();
-  if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
-  const { settings } = loaded;
+  if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.error.warnings, ...loaded.error.problems]);
+  const { settings, values, warnings } = loaded.value;
   const { log, setLevel } = createLogger(settings.logLevel);
   logWarnings(log);
-  for (const warning of loaded.warnings) log('warn', warning);
+  for (const warning of warnings) log('warn', warning);
   const { supervisor, gateway } = assemble(settings, threads, log);
   // Before the actors start: if an address is in use, the program must end without side effects.
   const { bind, api } = settings;
@@ -207,7 +208,7 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
       log('warn', 'cannot report that the start is done', { reason }),
     );
   done();
-  const reload = new Reload({ load, log, setLogLevel: setLevel, supervisor, gateway, done }, loaded.values);
+  const reload = new Reload({ load, log, setLogLevel: setLevel, supervisor, gateway, done }, values);
   const end = endOnSignal(gateway, supervisor, threads, log);
   reloadOnSignal(reload, end);
   return undefined;

@@ -3,6 +3,7 @@
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { errorText } from '../printable.js';
+import { failed, type Result, success } from '../protocol/actor/result.js';
 
 /** The parsed command line. `configPath` is absent if the usual places are to be searched. */
 export type CommandLine =
@@ -31,34 +32,33 @@ const OPTIONS = {
 export function parseArguments(argv: readonly string[]): CommandLine {
   const [word, ...args] = argv;
   if (word === 'progress' || word === 'bench' || word === 'trace') return { do: word, args };
-  return readOptions<typeof OPTIONS, CommandLine>('tonearm', argv, OPTIONS, ({ values, tokens }) => {
-    if (values.help) return { do: 'help' };
-    if (values.version) return { do: 'version' };
-    const configs = tokens.filter((token) => token.kind === 'option' && token.name === 'config');
-    if (configs.length > 1) return '--config is given twice';
-    if (values.config === '') return '--config needs a value';
-    const configPath = values.config === undefined ? {} : { configPath: values.config };
-    if (values['check-config']) return { do: 'check-config', ...configPath };
-    return { do: 'run', allowRoot: values['allow-root'] === true, ...configPath };
-  });
+  const wrong = (reason: string): WrongUsage => wrongUsage('tonearm', reason);
+  const options = readOptions(argv, OPTIONS);
+  if (!options.ok) return wrong(options.error);
+  const { values, tokens } = options.value;
+  if (values.help) return { do: 'help' };
+  if (values.version) return { do: 'version' };
+  const configs = tokens.filter((token) => token.kind === 'option' && token.name === 'config');
+  if (configs.length > 1) return wrong('--config is given twice');
+  if (values.config === '') return wrong('--config needs a value');
+  const configPath = values.config === undefined ? {} : { configPath: values.config };
+  if (values['check-config']) return { do: 'check-config', ...configPath };
+  return { do: 'run', allowRoot: values['allow-root'] === true, ...configPath };
 }
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/**
- * The request that `take` makes of the options of `command`; a text from `take` says what is wrong with them.
- */
-export function readOptions<O extends Options, Request extends object>(
-  command: string,
+type Parsed<O extends Options> = ReturnType<typeof parseArgs<{ options: O; tokens: true }>>;
+
+/** The values of `options` in `args`, or the reason why these are wrong. */
+export function readOptions<O extends Options>(
   args: readonly string[],
   options: O,
-  take: (parsed: ReturnType<typeof parseArgs<{ options: O; tokens: true }>>) => Request | string,
-): Request | WrongUsage {
+): Result<Parsed<O>, string> {
   try {
-    const request = take(parseArgs({ args: [...args], options, tokens: true }));
-    return typeof request === 'string' ? wrongUsage(command, request) : request;
+    return success(parseArgs({ args: [...args], options, tokens: true }));
   } catch (error) {
-    if (error instanceof TypeError) return wrongUsage(command, errorText(error));
+    if (error instanceof TypeError) return failed(errorText(error));
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
 import { runtimeDirectory } from '../host/user-directories.js';
 import { errorText } from '../printable.js';
+import { failed, type Result, success } from '../protocol/actor/result.js';
 import { type WrongUsage, wrongUsage } from './arguments.js';
 import { type Caller, invokingUser } from './invoking-user.js';
 
@@ -74,78 +75,89 @@ export function parseProgress(args: readonly string[], caller: Caller): Progress
   if (verb === undefined)
     return wrong(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
   const options = optionsOf(rest, { ...verb.options, socket: VALUE });
-  if (typeof options === 'string') return wrong(options);
-  const line = word === 'end' ? endLine(options) : lineOf(verb, options);
-  if (typeof line === 'string') return wrong(line);
-  const { socket = defaultSocket(caller) } = options;
+  if (!options.ok) return wrong(options.error);
+  const line = word === 'end' ? endLine(options.value) : lineOf(verb, options.value);
+  if (!line.ok) return wrong(line.error);
+  const { socket = defaultSocket(caller) } = options.value;
   if (socket === '') return wrong('--socket needs a value');
-  return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
+  return { do: 'write', line: JSON.stringify(line.value), socket: String(socket) };
 }
 
 /**
  * Not strict, so that the parser accepts a value that begins with a dash, for instance the name of a step.
  */
-function optionsOf(args: string[], options: Options): ProgressOptions | string {
+function optionsOf(args: string[], options: Options): Result<ProgressOptions, string> {
   const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
   for (const token of tokens) {
     const { kind, index } = token;
     const option = kind === 'option' && Object.hasOwn(options, token.name) ? options[token.name] : undefined;
-    if (kind !== 'option' || option === undefined) return `unknown option ${JSON.stringify(args[index])}`;
-    if (option.type === 'boolean' && token.inlineValue === true) return `${token.rawName} takes no value`;
-    if (option.type === 'string' && token.value === undefined) return `${token.rawName} needs a value`;
+    if (kind !== 'option' || option === undefined)
+      return failed(`unknown option ${JSON.stringify(args[index])}`);
+    if (option.type === 'boolean' && token.inlineValue === true)
+      return failed(`${token.rawName} takes no value`);
+    if (option.type === 'string' && token.value === undefined)
+      return failed(`${token.rawName} needs a value`);
   }
-  return values;
+  return success(values);
 }
 
-function endLine({ success = false, failure = false }: ProgressOptions): object | string {
-  return success === failure ? 'give either --success or --failure' : { event: 'end', success };
+function endLine({
+  success: isSuccess = false,
+  failure: isFailure = false,
+}: ProgressOptions): Result<object, string> {
+  return isSuccess === isFailure
+    ? failed('give either --success or --failure')
+    : success({ event: 'end', success: isSuccess });
 }
 
-/** The line, or a text with the fault. */
-function lineOf({ event, options }: (typeof VERBS)[string], parsed: ProgressOptions): object | string {
+function lineOf({ event, options }: (typeof VERBS)[string], parsed: ProgressOptions): Result<object, string> {
   const line: Record<string, unknown> = { event };
   for (const name of Object.keys(options)) {
     const text = parsed[name];
-    if (text === undefined) return `--${name} is missing`;
+    if (text === undefined) return failed(`--${name} is missing`);
     line[name] = name === TEXT ? text : Number(text);
     const isFaulty = !/^-?\d+$/.test(String(text)) || !Number.isSafeInteger(line[name]);
-    if (name !== TEXT && isFaulty) return `--${name} needs an integer`;
+    if (name !== TEXT && isFaulty) return failed(`--${name} needs an integer`);
   }
-  return line;
+  return success(line);
 }
 
 /**
  * Writes the line and waits until the daemon has read it, because the script may end directly afterwards. If
- * the daemon is absent, it tries again, as the daemon may be restarting. Resolves within the deadline to an
- * error text, or undefined; never rejects.
+ * the daemon is absent, it tries again, as the daemon may be restarting. Resolves within the deadline; never
+ * rejects.
  */
 export async function writeProgress(
   line: string,
   socket: string,
   deadlineMs = DEADLINE_MS,
-): Promise<string | undefined> {
+): Promise<Result<undefined, string>> {
   const endMs = performance.now() + deadlineMs;
   for (;;) {
-    const problem = await attempt(line, socket, endMs - performance.now());
-    if (problem === undefined) return undefined;
+    const written = await attempt(line, socket, endMs - performance.now());
+    if (written.ok) return written;
+    const { error } = written;
     const isLate = performance.now() + AGAIN_MS >= endMs;
-    if (isLate || !PASSING.includes(problem.code)) return `${socket}: ${errorText(problem)}`;
+    if (isLate || !PASSING.includes(error.code)) return failed(`${socket}: ${errorText(error)}`);
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
 }
 
-function attempt(line: string, socket: string, withinMs: number): Promise<NodeJS.ErrnoException | undefined> {
+type Written = Result<undefined, NodeJS.ErrnoException>;
+
+function attempt(line: string, socket: string, withinMs: number): Promise<Written> {
   return new Promise((resolve) => {
-    const end = (problem?: Error) => {
+    const end = (written: Written) => {
       clearTimeout(timer);
       connection.destroy();
-      resolve(problem);
+      resolve(written);
     };
-    const timer = setTimeout(() => end(new Error('tonearm did not read the line in time')), withinMs);
+    const fail = (error: Error) => end(failed(error));
+    const timer = setTimeout(() => fail(new Error('tonearm did not read the line in time')), withinMs);
     const connection = connect({ path: socket });
-    connection.once('error', end);
+    connection.once('error', fail);
     // The daemon closes its end when it has read ours completely.
-    connection.once('close', () => end());
+    connection.once('close', () => end(success(undefined)));
     connection.resume();
     connection.end(`${line}\n`);
   });
@@ -158,7 +170,7 @@ export async function runProgress(
 ): Promise<{ readonly out: string; readonly err: string }> {
   const request = parseProgress(args, caller);
   if (request.do === 'help') return { out: PROGRESS_HELP, err: '' };
-  const problem =
-    request.do === 'wrong' ? request.message : await writeProgress(request.line, request.socket);
-  return { out: '', err: problem === undefined ? '' : `tonearm: progress: ${problem}\n` };
+  const written =
+    request.do === 'wrong' ? failed(request.message) : await writeProgress(request.line, request.socket);
+  return { out: '', err: written.ok ? '' : `tonearm: progress: ${written.error}\n` };
 }

@@ -62,13 +62,14 @@ export class Reload {
   async #read(): Promise<void> {
     const { load, log } = this.#parts;
     const loaded = await load();
-    for (const warning of loaded.warnings) log('warn', warning);
+    const { warnings } = loaded.ok ? loaded.value : loaded.error;
+    for (const warning of warnings) log('warn', warning);
     if (!loaded.ok) {
-      for (const problem of loaded.problems) log('error', problem);
+      for (const problem of loaded.error.problems) log('error', problem);
       log('error', 'the configuration is wrong: nothing was changed');
       return;
     }
-    const { values } = loaded;
+    const { values } = loaded.value;
     const settings = settingsOf(withStartKeys(values, this.#atStart));
     const changed = changedKeys(this.#inForce, values).filter((key) => !NEED_RESTART.includes(key));
     this.#inForce = values;

@@ -5,6 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { PROGRESS_HELP, parseProgress, runProgress, writeProgress } from '../../src/cli/progress.js';
+import { success } from '../../src/protocol/actor/result.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const DEFAULTS = { env: { XDG_RUNTIME_DIR: '/run/here' }, uid: 7 };
@@ -99,7 +100,7 @@ test('the progress command waits for a daemon that is being restarted', async (t
   );
   back.listen(path);
   t.after(() => back.close());
-  assert.equal(await writing, undefined);
+  assert.deepEqual(await writing, success(undefined));
 });
 
 test('the progress command tries again after a daemon that ends before it has read the line', async (t) => {
@@ -114,7 +115,7 @@ test('the progress command tries again after a daemon that ends before it has re
       });
     socket.on('end', () => socket.end());
   });
-  assert.equal(await writeProgress('{}', path, LONG_MS), undefined);
+  assert.deepEqual(await writeProgress('{}', path, LONG_MS), success(undefined));
   assert.deepEqual([calls, received], [2, '{}\n']);
 });
 
@@ -126,5 +127,6 @@ test('where nobody listens the progress command prints one line and succeeds', a
 
 test('the progress command gives up a daemon that hangs', async (t) => {
   const path = await server(t, () => undefined);
-  assert.match((await writeProgress('{}', path, 20)) ?? '', /tonearm did not read the line in time/);
+  const written = await writeProgress('{}', path, 20);
+  assert.match(written.ok ? '' : written.error, /tonearm did not read the line in time/);
 });

@@ -107,8 +107,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   called(call: Signal): CallVerdict {
     const verdict = agentAnswer(call, (device) => this.#commands.admits(device));
     const { member } = call;
-    if (verdict !== 'done')
-      this.#publish.log('info', 'a request from BlueZ was refused', { member, reason: verdict.text });
+    if (!verdict.ok)
+      this.#publish.log('info', 'a request from BlueZ was refused', { member, reason: verdict.error.text });
     return verdict;
   }
 

@@ -1,7 +1,7 @@
 // Decides which devices may pair (docs/bluetooth.md, "Who may pair"): keeps pairing mode and our agent at
 // BlueZ, and trusts or forgets devices that have paired. It sets no timer.
 
-import { success } from '../../protocol/actor/result.js';
+import { failed, success } from '../../protocol/actor/result.js';
 import {
   AGENT_CALLS,
   AGENT_CAPABILITY,
@@ -183,8 +183,10 @@ export class Pairing {
   }
 }
 
+const ACCEPTED: CallVerdict = success(undefined);
+
 function rejectCall(text: string): CallVerdict {
-  return { error: BLUEZ_ERRORS.rejected, text };
+  return failed({ name: BLUEZ_ERRORS.rejected, text });
 }
 
 /**
@@ -193,14 +195,14 @@ function rejectCall(text: string): CallVerdict {
  */
 export function agentAnswer(call: Signal, admits: (device: string) => boolean): CallVerdict {
   if (call.path !== AGENT_PATH || call.interface !== AGENT_INTERFACE)
-    return { error: BLUEZ_ERRORS.unknownObject, text: 'there is only the agent' };
+    return failed({ name: BLUEZ_ERRORS.unknownObject, text: 'there is only the agent' });
   const { authorizeService, requestConfirmation, requestAuthorization, cancel, release } = AGENT_CALLS;
-  if (signalValues(cancel, call) !== undefined || signalValues(release, call) !== undefined) return 'done';
+  if (signalValues(cancel, call) !== undefined || signalValues(release, call) !== undefined) return ACCEPTED;
   const [device, uuid] = signalValues(authorizeService, call) ?? [];
   const paired = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
   const [applicant = device] = paired ?? [];
   // Every other call wants a key from the user, or wants to display one.
   if (applicant === undefined) return rejectCall('this node has neither keys nor a display');
   if (!admits(applicant)) return rejectCall('this node is not in pairing mode');
-  return uuid === undefined || isSoundService(uuid) ? 'done' : rejectCall('this node is for sound only');
+  return uuid === undefined || isSoundService(uuid) ? ACCEPTED : rejectCall('this node is for sound only');
 }

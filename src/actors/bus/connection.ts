@@ -33,8 +33,8 @@ export type Bounds = Readonly<typeof BOUNDS>;
 /** A flag of a call (D-Bus Specification, "Message Format"). */
 const NO_REPLY_EXPECTED = 1;
 
-/** Our answer to a call: done, with an empty reply; or a D-Bus error. */
-export type CallVerdict = 'done' | { readonly error: string; readonly text: string };
+/** Our answer to a call: an empty reply, or a D-Bus error. */
+export type CallVerdict = Result<undefined, { readonly name: string; readonly text: string }>;
 
 export interface ConnectionHooks {
   signal(signal: Signal): void;
@@ -229,9 +229,10 @@ export class BusConnection {
 
 /** dbus-next's declaration of its own `newError` is wrong. */
 function replyTo(call: Message, verdict: CallVerdict): Message {
-  if (verdict === 'done') return Message.newMethodReturn(call);
-  const reply = Message.newMethodReturn(call, 's', [verdict.text]);
-  return Object.assign(reply, { type: MessageType.ERROR, errorName: verdict.error });
+  if (verdict.ok) return Message.newMethodReturn(call);
+  const { name, text } = verdict.error;
+  const reply = Message.newMethodReturn(call, 's', [text]);
+  return Object.assign(reply, { type: MessageType.ERROR, errorName: name });
 }
 
 function toSignal({ sender, path, interface: iface, member, signature, body }: Message): Signal {

@@ -9,7 +9,7 @@ import type { Gateway } from '../../gateway/gateway.js';
 import { systemClock, within } from '../../host/clock.js';
 import type { Settings } from '../../protocol/actor/settings.js';
 import type { Supervisor } from '../../supervisor/supervisor.js';
-import { readOptions, type WrongUsage } from '../arguments.js';
+import { readOptions, type WrongUsage, wrongUsage } from '../arguments.js';
 import type { ProbeTask } from './probe.js';
 import { type Figures, type Measured, MORE_LISTENERS, makeReport, reportTable } from './report.js';
 
@@ -51,16 +51,18 @@ const OPTIONS = {
 
 /** `args` are the arguments after the word `bench`. Pure. */
 export function parseBench(args: readonly string[]): BenchRequest {
-  return readOptions<typeof OPTIONS, BenchRequest>('tonearm bench', args, OPTIONS, ({ values }) => {
-    if (values.help) return { do: 'help', text: BENCH_HELP };
-    const seconds = Number(values.seconds);
-    if (!/^\d+$/.test(values.seconds) || seconds < SECONDS.least || seconds > SECONDS.most)
-      return `--seconds needs an integer from ${SECONDS.least} to ${SECONDS.most}`;
-    const notice =
-      `tonearm bench: for about ${seconds} s, the sound server has one more stream, which is silent and is renamed often. ` +
-      'It is removed when this program ends. No volume is changed.\n';
-    return { do: 'measure', seconds, json: values.json, notice };
-  });
+  const wrong = (reason: string): WrongUsage => wrongUsage('tonearm bench', reason);
+  const options = readOptions(args, OPTIONS);
+  if (!options.ok) return wrong(options.error);
+  const { values } = options.value;
+  if (values.help) return { do: 'help', text: BENCH_HELP };
+  const seconds = Number(values.seconds);
+  if (!/^\d+$/.test(values.seconds) || seconds < SECONDS.least || seconds > SECONDS.most)
+    return wrong(`--seconds needs an integer from ${SECONDS.least} to ${SECONDS.most}`);
+  const notice =
+    `tonearm bench: for about ${seconds} s, the sound server has one more stream, which is silent and is renamed often. ` +
+    'It is removed when this program ends. No volume is changed.\n';
+  return { do: 'measure', seconds, json: values.json, notice };
 }
 
 /**

@@ -11,6 +11,7 @@ import { Link } from '../../actors/dial.js';
 import { systemClock, within } from '../../host/clock.js';
 import { homeDirectory } from '../../host/user-directories.js';
 import { errorText } from '../../printable.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import {
   type Reply,
   type RequestArgs,
@@ -78,18 +79,18 @@ async function dialServer(): Promise<Link> {
   if (!found.ok) throw new Error(found.error);
   let problem = '';
   for (const path of found.value.paths) {
-    const link = await new Promise<Link | string>((resolve) => {
+    const dialled = await new Promise<Result<Link, string>>((resolve) => {
       const opened: Link = new Link(
         { path, connectDeadlineMs: ANSWER_MS, session },
         {
-          onReady: () => resolve(opened),
+          onReady: () => resolve(success(opened)),
           onEvent: () => undefined,
-          onClosed: (reason) => resolve(describeClosed(reason)),
+          onClosed: (reason) => resolve(failed(describeClosed(reason))),
         },
       );
     });
-    if (typeof link !== 'string') return link;
-    problem ||= link;
+    if (dialled.ok) return dialled.value;
+    problem ||= dialled.error;
   }
   throw new Error(problem);
 }

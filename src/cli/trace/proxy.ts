@@ -5,6 +5,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { CONTROL_CHANNEL, Framer, HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
 import { blockOf, Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
@@ -94,14 +95,14 @@ export class TraceProxy {
     const number = this.#clients;
     // Until the pipelines exist; then its errors end both.
     client.on('error', () => client.destroy());
-    const server = await dial(this.#parts.servers());
-    if (typeof server === 'string') {
-      write({ note: `no sound server: ${server}` });
+    const dialled = await dial(this.#parts.servers());
+    if (!dialled.ok) {
+      write({ note: `no sound server: ${dialled.error}` });
       client.destroy();
       return;
     }
     write({ note: 'connected' });
-    const { blocks, bytes } = await this.#join(client, server, number, write);
+    const { blocks, bytes } = await this.#join(client, dialled.value, number, write);
     const over = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
     write({ note: `closed${over}` });
   }
@@ -156,16 +157,16 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, ch
 /**
  * The first server that accepts the connection, or the error of the last one. Local sockets answer at once.
  */
-async function dial(paths: readonly string[]): Promise<Socket | string> {
+async function dial(paths: readonly string[]): Promise<Result<Socket, string>> {
   let problem = 'no address of one is known';
   for (const path of paths) {
-    const answer = await new Promise<Socket | string>((resolve) => {
+    const dialled = await new Promise<Result<Socket, string>>((resolve) => {
       const socket = connect({ path, allowHalfOpen: true });
-      socket.once('connect', () => resolve(socket));
-      socket.on('error', (error) => resolve(errorText(error)));
+      socket.once('connect', () => resolve(success(socket)));
+      socket.on('error', (error) => resolve(failed(errorText(error))));
     });
-    if (typeof answer !== 'string') return answer;
-    problem = answer;
+    if (dialled.ok) return dialled;
+    problem = dialled.error;
   }
-  return problem;
+  return failed(problem);
 }

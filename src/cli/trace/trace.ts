@@ -10,7 +10,7 @@ import { systemClock, within } from '../../host/clock.js';
 import { homeDirectory, runtimeDirectory } from '../../host/user-directories.js';
 import { errorText } from '../../printable.js';
 import { jsonLine, textLine } from '../../protocol/pulse/trace/lines.js';
-import { readOptions, type WrongUsage } from '../arguments.js';
+import { readOptions, type WrongUsage, wrongUsage } from '../arguments.js';
 import { Capture } from './capture.js';
 import { TraceProxy } from './proxy.js';
 
@@ -67,13 +67,14 @@ export function parseTrace(args: readonly string[]): TraceRequest {
   const at = args.includes('--') ? args.indexOf('--') : args.length;
   const own = args.slice(0, at);
   const command = args.slice(at + 1);
-  return readOptions<typeof OPTIONS, TraceRequest>('tonearm trace', own, OPTIONS, ({ values }) => {
-    const { raw, data, json, help } = values;
-    if (help) return { do: 'help', text: TRACE_HELP };
-    if (raw === '') return '--raw needs a value';
-    if (at < args.length && !command[0]) return 'a command must follow --';
-    return { do: 'trace', raw, data, json, command };
-  });
+  const wrong = (reason: string): WrongUsage => wrongUsage('tonearm trace', reason);
+  const options = readOptions(own, OPTIONS);
+  if (!options.ok) return wrong(options.error);
+  const { raw, data, json, help } = options.value.values;
+  if (help) return { do: 'help', text: TRACE_HELP };
+  if (raw === '') return wrong('--raw needs a value');
+  if (at < args.length && !command[0]) return wrong('a command must follow --');
+  return { do: 'trace', raw, data, json, command };
 }
 
 /** An exit status by its name in main.ts, or that of the command; `message` is for people. */

@@ -6,8 +6,9 @@ import { isUtf8 } from 'node:buffer';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { printable } from '../../printable.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { configDirectory, type Environment } from './keys.js';
-import { type ConfigFile, type ResolveResult, resolve } from './resolve.js';
+import { type ConfigFile, type Configuration, resolve, type WrongConfiguration } from './resolve.js';
 
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
@@ -30,11 +31,15 @@ export interface LoadRequest extends Environment {
   readonly systemConfig?: string;
 }
 
-/** `source` is the main file that was read; undefined if there is none and the defaults apply. */
-export type LoadResult = ResolveResult & { readonly source?: string };
+export type LoadResult = Result<LoadedConfiguration, WrongConfiguration>;
 
-/** A file, or the message why it cannot be read. */
-type FileRead = ConfigFile | { readonly problem: string };
+export interface LoadedConfiguration extends Configuration {
+  /** The main file that was read; absent if there is none and the defaults apply. */
+  readonly source?: string;
+}
+
+/** A file, or the line that says why it cannot be read. */
+type FileRead = Result<ConfigFile, string>;
 
 /** Does not reject because of a file's content or because it cannot be read. */
 export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
@@ -45,16 +50,14 @@ export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
     (directory && readConfig(`${directory}/tonearm/config.yaml`)) || readConfig(systemConfig);
   const main = configPath === undefined ? found() : (readConfig(configPath) ?? missing(configPath));
   if (main === undefined) return resolve([], request);
-  if ('problem' in main) return loadFailure([main.problem]);
-  const read = [main, ...dropIns(join(dirname(main.path), 'conf.d'))];
-  const problems = read.flatMap((each) => ('problem' in each ? [each.problem] : []));
-  if (problems.length > 0) return loadFailure(problems);
-  const files = read.filter((each) => 'text' in each);
-  return { ...(await resolve(files, { ...request, secretFault })), source: main.path };
-}
-
-function loadFailure(problems: readonly string[]): LoadResult {
-  return { ok: false, problems, warnings: [] };
+  if (!main.ok) return failed({ problems: [main.error], warnings: [] });
+  const { path } = main.value;
+  const read = [main, ...dropIns(join(dirname(path), 'conf.d'))];
+  const problems = read.flatMap((each) => (each.ok ? [] : [each.error]));
+  if (problems.length > 0) return failed({ problems, warnings: [] });
+  const files = read.flatMap((each) => (each.ok ? [each.value] : []));
+  const resolved = await resolve(files, { ...request, secretFault });
+  return resolved.ok ? success({ ...resolved.value, source: path }) : resolved;
 }
 
 /** The files of a conf.d, by name. */
@@ -62,28 +65,31 @@ function dropIns(folder: string): readonly FileRead[] {
   try {
     const names = fs.readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
     if (names.length > MAX_DROP_INS)
-      return [{ problem: problemAt(folder, `more than ${MAX_DROP_INS} configuration files`) }];
+      return [failed(problemAt(folder, `more than ${MAX_DROP_INS} configuration files`))];
     // A file may have been deleted since it was listed.
     return names.sort().map((name) => readConfig(join(folder, name)) ?? missing(join(folder, name)));
   } catch (error) {
     const { code, text } = systemFault(error);
-    if (code !== 'ENOENT') return [{ problem: problemAt(folder, text) }];
-    return isDanglingLink(folder) ? [{ problem: problemAt(folder, NOWHERE) }] : [];
+    if (code !== 'ENOENT') return [failed(problemAt(folder, text))];
+    return isDanglingLink(folder) ? [failed(problemAt(folder, NOWHERE))] : [];
   }
 }
 
 /** Undefined if there is no such file. */
 function readConfig(path: string): FileRead | undefined {
-  const unreadable = (text: string, line?: number) => ({ problem: problemAt(path, text, line) });
+  const unreadable = (text: string, line?: number) => failed(problemAt(path, text, line));
   try {
-    const bytes = readBounded(path);
-    if (typeof bytes === 'string') return unreadable(bytes);
+    const read = readBounded(path);
+    if (!read.ok) return unreadable(read.error);
+    const bytes = read.value;
     if (bytes.length > MAX_FILE_BYTES)
       return unreadable(`document: is larger than ${MAX_FILE_BYTES} bytes`, 1);
     // No TextDecoder, the first of which costs 5 ms of CPU. A byte order mark is the parser's.
     const text = bytes.toString();
     const before = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
-    return isUtf8(bytes) ? { path, text } : unreadable('syntax: is not UTF-8', before.split('\n').length);
+    return isUtf8(bytes)
+      ? success({ path, text })
+      : unreadable('syntax: is not UTF-8', before.split('\n').length);
   } catch (error) {
     const { code, text } = systemFault(error);
     if (code === 'ENOENT' && isDanglingLink(path)) return unreadable(NOWHERE);
@@ -106,14 +112,15 @@ function isDanglingLink(path: string): boolean {
  * Reads up to one byte more than allowed, or returns what is wrong with the file. Non-blocking: a FIFO
  * without a writer must neither block the start nor count as an empty file.
  */
-function readBounded(path: string): Buffer | string {
+function readBounded(path: string): Result<Buffer, string> {
   const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
   try {
     const stats = fs.fstatSync(handle);
     // Devices are allowed: /dev/null is empty, given by itself or as a link that masks a file of conf.d.
-    if (!stats.isFile() && !stats.isCharacterDevice()) return `cannot be read: it is ${kindOfFile(stats)}`;
+    if (!stats.isFile() && !stats.isCharacterDevice())
+      return failed(`cannot be read: it is ${kindOfFile(stats)}`);
     const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
-    return bytes.subarray(0, fs.readSync(handle, bytes));
+    return success(bytes.subarray(0, fs.readSync(handle, bytes)));
   } finally {
     fs.closeSync(handle);
   }
@@ -139,7 +146,7 @@ function kindOfFile(stats: fs.Stats): string {
 const NOWHERE = 'cannot be read: it is, or is behind, a broken link';
 
 function missing(path: string): FileRead {
-  return { problem: problemAt(path, 'cannot be read: no such file or directory') };
+  return failed(problemAt(path, 'cannot be read: no such file or directory'));
 }
 
 function problemAt(path: string, text: string, line?: number): string {

@@ -2,6 +2,7 @@
 // conditions between keys. Pure.
 
 import { posix } from 'node:path';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Settings } from '../../protocol/actor/settings.js';
 import { describe, type Entry, Findings } from './findings.js';
 import {
@@ -22,14 +23,18 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/**
- * `values` are the settings in the shape of the file. Problems and warnings are lines `FILE:LINE:COL: key:
- * what is wrong`, by file.
- */
-export type ResolveResult = { readonly warnings: readonly string[] } & (
-  | { readonly ok: true; readonly settings: Settings; readonly values: KeyValues }
-  | { readonly ok: false; readonly problems: readonly string[] }
-);
+/** Warnings and problems are lines `FILE:LINE:COL: key: what is wrong`, by file. */
+export interface Configuration {
+  readonly settings: Settings;
+  /** The settings in the shape of the file. */
+  readonly values: KeyValues;
+  readonly warnings: readonly string[];
+}
+
+export interface WrongConfiguration {
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
 
 const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
 
@@ -37,7 +42,7 @@ const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
 export async function resolve(
   files: readonly ConfigFile[],
   environment: Environment,
-): Promise<ResolveResult> {
+): Promise<Result<Configuration, WrongConfiguration>> {
   const findings = new Findings(files.map(({ path }) => path));
   const read: Entry[] = [];
   for (const { path, text } of files) {
@@ -51,8 +56,8 @@ export async function resolve(
   const values = read.length === files.length ? valuesFrom(read, environment, findings) : undefined;
   const { problems, warnings } = findings;
   return problems.length > 0 || values === undefined
-    ? { ok: false, problems, warnings }
-    : { ok: true, settings: settingsOf(values), values, warnings };
+    ? failed({ problems, warnings })
+    : success({ settings: settingsOf(values), values, warnings });
 }
 
 type Entries = ReadonlyMap<string, Entry>;

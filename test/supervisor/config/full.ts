@@ -3,27 +3,35 @@
 
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
+import type { Result } from '../../../src/protocol/actor/result.js';
 import type { Settings } from '../../../src/protocol/actor/settings.js';
 import type { Environment } from '../../../src/supervisor/config/keys.js';
-import { type ResolveResult, resolve } from '../../../src/supervisor/config/resolve.js';
+import {
+  type Configuration,
+  resolve,
+  type WrongConfiguration,
+} from '../../../src/supervisor/config/resolve.js';
 
 export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', hostname: 'kitchen', uid: 1000 };
 
 /** Files of these texts, called a, b, c, ... in their order. */
-export function resolveTexts(texts: readonly string[], environment = ENVIRONMENT): Promise<ResolveResult> {
+export function resolveTexts(
+  texts: readonly string[],
+  environment = ENVIRONMENT,
+): Promise<Result<Configuration, WrongConfiguration>> {
   const files = texts.map((text, index) => ({ path: String.fromCharCode(97 + index), text }));
   return resolve(files, environment);
 }
 
 export async function problemsIn(...texts: readonly string[]): Promise<readonly string[]> {
   const resolved = await resolveTexts(texts);
-  return resolved.ok ? [] : resolved.problems;
+  return resolved.ok ? [] : resolved.error.problems;
 }
 
-export async function accepted(...texts: readonly string[]): Promise<ResolveResult & { readonly ok: true }> {
+export async function accepted(...texts: readonly string[]): Promise<Configuration> {
   const resolved = await resolveTexts(texts);
   assert.ok(resolved.ok, JSON.stringify(resolved));
-  return resolved;
+  return resolved.value;
 }
 
 export const FULL_YAML = `# A node in the kitchen.

@@ -30,12 +30,12 @@ function placeAt(root: string) {
   const port = async (choice?: Choice) => {
     const loaded = await load(choice);
     assert.ok(loaded.ok, JSON.stringify(loaded));
-    return [loaded.settings.api.port, loaded.source?.replace(`${root}/`, '')];
+    return [loaded.value.settings.api.port, loaded.value.source?.replace(`${root}/`, '')];
   };
   /** Problems of the lookup, or of this file; with paths below the root. */
   const problems = async (config?: string) => {
     const loaded = await load(config === undefined ? {} : { config });
-    return loaded.ok ? [] : loaded.problems.map((line) => line.replace(`${root}/`, ''));
+    return loaded.ok ? [] : loaded.error.problems.map((line) => line.replace(`${root}/`, ''));
   };
   return { root, load, port, problems };
 }
@@ -118,9 +118,9 @@ inFolder(
   async ({ load }) => {
     const loaded = await load();
     assert.ok(loaded.ok, JSON.stringify(loaded));
-    assert.deepEqual(loaded.settings.bind, ['all']);
-    assert.equal(loaded.settings.api.port, 3);
-    assert.deepEqual(loaded.settings.api.hosts, ['b']);
+    assert.deepEqual(loaded.value.settings.bind, ['all']);
+    assert.equal(loaded.value.settings.api.port, 3);
+    assert.deepEqual(loaded.value.settings.api.hosts, ['b']);
   },
 );
 
@@ -233,8 +233,10 @@ inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWH
   const output = execFileSync(program, args, { encoding: 'utf8' });
   assert.deepEqual(JSON.parse(output), {
     ok: false,
-    problems: [`${root}/${HOME}/config.yaml: cannot be read: permission denied`],
-    warnings: [],
+    error: {
+      problems: [`${root}/${HOME}/config.yaml: cannot be read: permission denied`],
+      warnings: [],
+    },
   });
 });
 

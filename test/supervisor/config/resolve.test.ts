@@ -54,15 +54,15 @@ test('the environment decides the default paths', async () => {
   for (const [env, home, socket, state] of rows) {
     const resolved = await resolveTexts([], { env, home, hostname: 'node', uid: 7 });
     assert.ok(resolved.ok);
-    assert.equal(resolved.settings.upgrade.progressSocket, `${socket}/tonearm/upgrade.sock`);
-    assert.equal(resolved.settings.upgrade.stateFile, `${state}/tonearm/upgrade-run.json`);
+    assert.equal(resolved.value.settings.upgrade.progressSocket, `${socket}/tonearm/upgrade.sock`);
+    assert.equal(resolved.value.settings.upgrade.stateFile, `${state}/tonearm/upgrade-run.json`);
   }
 });
 
 test('~/ needs a home directory', async () => {
   const environment = { env: {}, home: '', hostname: 'node', uid: 7 };
   const resolved = await resolveTexts(['upgrade: {stateFile: ~/x}'], environment);
-  assert.deepEqual(resolved.ok ? [] : resolved.problems, [
+  assert.deepEqual(resolved.ok ? [] : resolved.error.problems, [
     'a:1:22: upgrade.stateFile: "~/x" is not an absolute path: there is no home directory to replace ~ with',
   ]);
 });

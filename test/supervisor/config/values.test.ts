@@ -332,7 +332,7 @@ refused(
 test('the name of a node with a long name is cut to what a service may be called, between two characters', async () => {
   const resolved = await inputs.resolveTexts([], { ...inputs.ENVIRONMENT, hostname: 'ü'.repeat(40) });
   assert.ok(resolved.ok);
-  assert.equal(resolved.values.discovery.name, `tonearm on ${'ü'.repeat(26)}`);
+  assert.equal(resolved.value.values.discovery.name, `tonearm on ${'ü'.repeat(26)}`);
 });
 
 accepted('mqtt.url', '"mqtt://broker"', 'mqtt://broker');

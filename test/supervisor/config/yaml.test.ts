@@ -57,7 +57,9 @@ test('a broken file does not make the others be judged without it', async () => 
 
 test('a line break in a file name does not break the line of the error', async () => {
   const resolved = await resolve([{ path: 'a\nb', text: 'bind: []' }], ENVIRONMENT);
-  assert.deepEqual(resolved.ok ? [] : resolved.problems, ['a\\u{a}b:1:7: bind: must not be an empty list']);
+  assert.deepEqual(resolved.ok ? [] : resolved.error.problems, [
+    'a\\u{a}b:1:7: bind: must not be an empty list',
+  ]);
 });
 
 // Anchors, tags, versions.
