@@ -1,5 +1,6 @@
 // The types of the platform that the client's own declarations name. A project without the DOM's types, and
-// without Node's, has none of them, and compiles all the same. Types only.
+// without Node's, has none of them, and compiles all the same. Each type below is the global's where there is
+// one: with the DOM's types `Signal` is `AbortSignal`, without them it is `SignalLike`. Types only.
 
 /** The part of a signal that the client uses. */
 interface SignalLike {

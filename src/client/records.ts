@@ -35,15 +35,21 @@ interface Arguments {
   readonly unit: [unit: string];
 }
 
-type ArgumentsOf<P extends string> = P extends `${string}{${infer N extends ParameterName}}${infer Rest}`
-  ? [...Arguments[N], ...ArgumentsOf<Rest>]
-  : [];
+/**
+ * The arguments for the parameters of a path: `/services/{scope}/{unit}/start` makes
+ * `[scope: 'user' | 'system', unit: string]`.
+ */
+type ArgumentsOf<Path extends string> =
+  Path extends `${string}{${infer Name extends ParameterName}}${infer Rest}`
+    ? [...Arguments[Name], ...ArgumentsOf<Rest>]
+    : [];
 
+/** The members of any of several objects: `{ a: 1 } | { b: 2 }` makes `'a' | 'b'`. */
 type MemberOf<T> = T extends unknown ? keyof T : never;
 
 /**
  * TypeScript lets an object have the members of several alternatives, so each one excludes the members of the
- * others.
+ * others: `{ a: 1 } | { b: 2 }` makes `{ a: 1, b?: never } | { b: 2, a?: never }`.
  */
 type Exclusive<T, All = T> = T extends unknown
   ? T & { readonly [K in Exclude<MemberOf<All>, keyof T>]?: never }
@@ -52,20 +58,24 @@ type Exclusive<T, All = T> = T extends unknown
 /** A request body, by the name that routes use. */
 export type BodyOf<K extends BodyName> = Exclusive<DaemonBodyOf<K>>;
 
-/** The body is optional if none of its members is required. */
-type BodyArgument<Row> = Row extends { readonly body: infer K extends BodyName }
-  ? Partial<BodyOf<K>> extends BodyOf<K>
-    ? [body?: BodyOf<K>]
-    : [body: BodyOf<K>]
+/**
+ * The body is optional if none of its members is required: `mute` makes `[body?: { muted?: boolean }]`,
+ * `port` makes `[body: { port: string }]`, and an operation without a body makes `[]`.
+ */
+type BodyArgument<Row> = Row extends { readonly body: infer Body extends BodyName }
+  ? Partial<BodyOf<Body>> extends BodyOf<Body>
+    ? [body?: BodyOf<Body>]
+    : [body: BodyOf<Body>]
   : [];
 
-/** The query, for a log. */
+/** The query: a log makes `[query?: { lines?: number }]`, any other operation makes `[]`. */
 type QueryArgument<Row> = Row extends { readonly kind: 'log' } ? [query?: { readonly lines?: number }] : [];
 
+/** A change makes `Promise<void>`, a row with the schema `'Outputs'` its type, and bytes a Blob. */
 type AnswerOf<Row> = Row extends { readonly method: 'POST' }
   ? Promise<void>
-  : Row extends { readonly schema: infer S extends ComponentName }
-    ? Promise<ComponentOf<S>>
+  : Row extends { readonly schema: infer Schema extends ComponentName }
+    ? Promise<ComponentOf<Schema>>
     : Promise<Binary>;
 
 /**

@@ -9,7 +9,7 @@ import type { BodyName } from '../../src/protocol/actor/schemas.js';
 const operationWith = (body: BodyName | undefined, isRequired = true) => ({
   body,
   isRequired,
-  absent: undefined,
+  defaultBody: undefined,
 });
 const BODIES = {
   none: operationWith(undefined, false),

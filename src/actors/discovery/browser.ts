@@ -10,7 +10,8 @@ import {
   IS_LOCAL,
   PROTOCOLS,
 } from '../../protocol/dbus/avahi.js';
-import { type Signal, signalValues, type Values } from '../../protocol/dbus/method.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import type { Values } from '../../protocol/dbus/signatures.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';

@@ -157,14 +157,14 @@ function addsNothing(
 }
 
 function memberRequest({ params }: MatchedTopic, way: NamedOperation, value: unknown): BridgeRequest {
-  const { operation, change, name, of = name } = way;
+  const { operation, change, name, bodyMember = name } = way;
   if (parametersOf(change.path).includes(name) && !Object.hasOwn(params, name)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return { operation, params: { ...params, [name]: text } };
   }
   // The operation refuses any other value than `true`.
   const isAlone = way.isBare === true && value === true;
-  return { operation, params, ...(!isAlone && { body: { [of]: value } }) };
+  return { operation, params, ...(!isAlone && { body: { [bodyMember]: value } }) };
 }
 
 /** The request as it is carried out: where a name alone could mean another thing, its id. */
@@ -199,9 +199,10 @@ function queuedRequest(
   // The sound server runs one command at a time, and the order across outputs matters: first a new default,
   // then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
-  if (way?.sets === undefined) return { request, queue };
+  if (way?.supersedes === undefined) return { request, queue };
   // There is one default output, whichever topic sets it.
-  return { request, queue, supersedes: way.sets === 'default' ? 'default' : `${topic} ${way.sets}` };
+  const isDefault = way.supersedes === 'default';
+  return { request, queue, supersedes: isDefault ? 'default' : `${topic} ${way.supersedes}` };
 }
 
 /** In all queues together: more than people and homes send at a time. */

@@ -6,7 +6,8 @@ import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { LOGIND_ERRORS, LOGIND_METHODS } from '../../protocol/dbus/logind.js';
-import { type Signal, signalValues, type Values } from '../../protocol/dbus/method.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import type { Values } from '../../protocol/dbus/signatures.js';
 import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus/systemd.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type BusError, faultOf } from '../bus/fault.js';
@@ -157,7 +158,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 }
 
-type Inhibitor = Values<'(ssssuu)'>[0];
+type Inhibitor = Values<'a(ssssuu)'>[0][number];
 
 /** Longest text of a lock's holder that is repeated to a client. */
 const QUOTED_MAX_CHARACTERS = 200;

@@ -34,11 +34,14 @@ export interface MqttName {
    */
   readonly topic?: string;
   /** The body's member, if its name differs from `name`. */
-  readonly of?: string;
+  readonly bodyMember?: string;
   /** The value `true` requests the operation, and is no member of its body. */
   readonly isBare?: true;
-  /** A newer command that sets the same thing replaces a waiting one. Absent: every command counts. */
-  readonly sets?: string;
+  /**
+   * The thing that the command sets: a newer command for the same thing supersedes a waiting one. Absent:
+   * every command counts.
+   */
+  readonly supersedes?: string;
 }
 
 interface OperationRow<P extends string> {
@@ -71,18 +74,18 @@ interface ReadRow<P extends string, S extends ComponentName | undefined> extends
   readonly schema: S;
 }
 
-interface ChangeRow<B extends Backend, P extends string, K extends BodyName | undefined, C>
-  extends OperationRow<P> {
+interface ChangeRow<Owner extends Backend, Path extends string, Body extends BodyName | undefined, Command>
+  extends OperationRow<Path> {
   readonly method: 'POST';
   readonly kind: 'command';
-  readonly backend: B;
+  readonly backend: Owner;
   /** Undefined if the operation takes no body. */
-  readonly body: K;
+  readonly body: Body;
   readonly isRequired: boolean;
   /** Replaces a body that was left out. */
-  readonly absent: unknown;
+  readonly defaultBody: unknown;
   /** The caller has checked that the parameters are those of the path, and that the body fits its schema. */
-  command(params: Params, body: unknown): C;
+  command(params: Params, body: unknown): Command;
   /** The topic of the commanded thing, below the node's branch. */
   readonly topic: string;
   readonly mqtt: readonly MqttName[];
@@ -98,6 +101,7 @@ function read<
   return { method: 'GET', path, summary, schema, needs: [], ...source };
 }
 
+/** The path of a resource: `audio` makes `/audio`, `audio.outputs` makes `/audio/outputs`. */
 type PathOf<R extends string> = R extends `${infer A}.${infer B}` ? `/${A}/${B}` : `/${R}`;
 
 /** The published records of the resource that is called like the path, with a dot between its levels. */
@@ -107,38 +111,47 @@ function published<P extends PathOf<Resource>, S extends ComponentName>(path: P,
   return read(path, summary, schema, { kind: 'document', backend, resource });
 }
 
-type BodyFor<K> = K extends BodyName ? BodyOf<K> : unknown;
+/** The type of a body by its name: `'sleep'` makes `{ minutes?: number, ... }`; undefined makes `unknown`. */
+type BodyFor<Body> = Body extends BodyName ? BodyOf<Body> : unknown;
 
-/** One object of all members. */
-type Flat<T> = { readonly [K in keyof T]: T[K] };
+/** One object of all members: `{ do: 'play' } & { player: string }` makes one with both. */
+type Flat<T> = { readonly [Member in keyof T]: T[Member] };
 
-interface ChangeOptions<P, K extends BodyName | undefined, C> {
-  readonly body?: K;
+interface ChangeOptions<PathParams, Body extends BodyName | undefined, Command> {
+  readonly body?: Body;
   /** Replaces a missing body; without it a body is required. */
-  readonly absent?: BodyFor<K>;
+  readonly defaultBody?: BodyFor<Body>;
   readonly needs?: readonly Need[];
   readonly mqtt?: readonly MqttName[];
   /** By default the command is the verb, with the parameters and the members of the body. */
-  readonly command?: (params: P, body: BodyFor<K>) => C;
+  readonly command?: (params: PathParams, body: BodyFor<Body>) => Command;
 }
 
-/** An operation on the thing at the path `at`. */
+/**
+ * An operation on the thing at the path `at`. The types of its path and its command follow from the
+ * arguments: `post('players', '/players/{player}', 'seek', '...', { body: 'seek' })` is a row with the path
+ * `/players/{player}/seek`, whose command is `{ do: 'seek', player: string, offset: number }`.
+ */
 function post<
-  const B extends Backend,
-  A extends string,
-  V extends string,
-  const K extends BodyName | undefined = undefined,
-  const C extends AnyCommand = Flat<{ readonly do: V } & ParamsOf<A> & ParamsOf<V> & BodyFor<K>>,
+  const Owner extends Backend,
+  At extends string,
+  Verb extends string,
+  const Body extends BodyName | undefined = undefined,
+  const Command extends AnyCommand = Flat<
+    { readonly do: Verb } & ParamsOf<At> & ParamsOf<Verb> & BodyFor<Body>
+  >,
 >(
-  backend: B,
-  at: A,
-  verb: V,
+  backend: Owner,
+  at: At,
+  verb: Verb,
   summary: string,
-  { body, absent, needs = [], mqtt = [], command }: ChangeOptions<ParamsOf<A> & ParamsOf<V>, K, C> = {},
-): ChangeRow<B, `${A}/${V}`, K, C> {
+  options: ChangeOptions<ParamsOf<At> & ParamsOf<Verb>, Body, Command> = {},
+): ChangeRow<Owner, `${At}/${Verb}`, Body, Command> {
+  const { body, defaultBody, needs = [], mqtt = [], command } = options;
   const plain = (params: Params, content: unknown) => ({ ...(content as object), ...params, do: verb });
-  // The caller has checked what it gets, and `C` is what `plain` makes, which the compiler cannot follow.
-  const make = (command ?? plain) as ChangeRow<B, `${A}/${V}`, K, C>['command'];
+  // The caller has checked what it passes. By default `Command` is what `plain` makes, which the compiler
+  // cannot follow.
+  const make = (command ?? plain) as ChangeRow<Owner, `${At}/${Verb}`, Body, Command>['command'];
   return {
     method: 'POST',
     kind: 'command',
@@ -146,24 +159,25 @@ function post<
     summary,
     backend,
     topic: at.slice(1),
-    body: body as K,
-    isRequired: body !== undefined && absent === undefined,
-    absent,
+    body: body as Body,
+    isRequired: body !== undefined && defaultBody === undefined,
+    defaultBody,
     command: at.startsWith(PLAYER) ? (params, content) => make(withBusName(params), content) : make,
     needs,
     mqtt,
   };
 }
 
-function word(name: string, sets?: string): readonly MqttName[] {
-  return [{ by: 'word', name, ...(sets !== undefined && { sets }) }];
+function word(name: string, supersedes?: string): readonly MqttName[] {
+  return [{ by: 'word', name, ...(supersedes !== undefined && { supersedes }) }];
 }
 
 /**
- * A member sets the thing of its own name. False as `sets` means a relative change, which replaces no other.
+ * A member sets the thing of its own name. False as `supersedes` means a relative change, which replaces no
+ * other.
  */
-function member(name: string, sets: string | false = name): MqttName {
-  return { by: 'member', name, ...(sets !== false && { sets }) };
+function member(name: string, supersedes: string | false = name): MqttName {
+  return { by: 'member', name, ...(supersedes !== false && { supersedes }) };
 }
 
 /**
@@ -179,8 +193,8 @@ export type AudioTarget =
 function mute<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
   return post('audio', at, 'mute', `Mutes ${what}; toggles without a body`, {
     body: 'mute',
-    absent: {},
-    mqtt: [member('muted'), { by: 'level', name: 'mute', of: 'muted', sets: 'muted' }],
+    defaultBody: {},
+    mqtt: [member('muted'), { by: 'level', name: 'mute', bodyMember: 'muted', supersedes: 'muted' }],
     command: (params, body) => ({ do: 'mute', target: target(params), ...body }),
   });
 }
@@ -191,7 +205,7 @@ function volume<A extends string>(at: A, what: string, target: (params: ParamsOf
     mqtt: [
       member('volume'),
       member('delta', false),
-      { by: 'level', name: 'volume', of: 'volume', sets: 'volume' },
+      { by: 'level', name: 'volume', bodyMember: 'volume', supersedes: 'volume' },
     ],
     command: (params, body) =>
       'volume' in body
@@ -273,10 +287,10 @@ const TABLE = {
     'Makes an output the default, and may move all streams',
     {
       body: 'makeDefault',
-      absent: {},
+      defaultBody: {},
       mqtt: [
-        { by: 'member', name: 'default', isBare: true, sets: 'default' },
-        { by: 'member', name: 'output', topic: 'audio/server', sets: 'default' },
+        { by: 'member', name: 'default', isBare: true, supersedes: 'default' },
+        { by: 'member', name: 'output', topic: 'audio/server', supersedes: 'default' },
         member('move', 'default'),
       ],
     },
@@ -292,7 +306,7 @@ const TABLE = {
   muteInput: mute(INPUT, 'an input', inputTarget),
   setInputVolume: volume(INPUT, 'an input', inputTarget),
   setDefaultInput: post('audio', INPUT, 'default', 'Makes an input the default', {
-    mqtt: [{ by: 'member', name: 'default', isBare: true, sets: 'default input' }],
+    mqtt: [{ by: 'member', name: 'default', isBare: true, supersedes: 'default input' }],
   }),
   setInputPort: post('audio', INPUT, 'port', 'Switches an input to one of its ports', {
     body: 'port',
@@ -304,7 +318,7 @@ const TABLE = {
   }),
   listenToInput: post('audio', INPUT, 'listen', 'Lets an input be heard at an output', {
     body: 'move',
-    mqtt: [{ by: 'member', name: 'listen', of: 'output' }],
+    mqtt: [{ by: 'member', name: 'listen', bodyMember: 'output' }],
     command: ({ input }, { output }) => ({ do: 'listen', input, output: String(output) }),
   }),
   stopListening: post(
@@ -314,8 +328,8 @@ const TABLE = {
     'Ends that an input is heard, at an output or everywhere',
     {
       body: 'stopListening',
-      absent: {},
-      mqtt: [{ by: 'member', name: 'listen_stop', of: 'output', isBare: true }],
+      defaultBody: {},
+      mqtt: [{ by: 'member', name: 'listen_stop', bodyMember: 'output', isBare: true }],
       command: ({ input }, { output }) => ({
         do: 'stop-listen',
         input,
@@ -341,13 +355,13 @@ const TABLE = {
     {
       body: 'sleep',
       mqtt: [
-        { by: 'member', name: 'minutes', topic: SLEEP_TOPIC, sets: 'sleep' },
-        { by: 'member', name: 'fade', topic: SLEEP_TOPIC, sets: 'sleep' },
+        { by: 'member', name: 'minutes', topic: SLEEP_TOPIC, supersedes: 'sleep' },
+        { by: 'member', name: 'fade', topic: SLEEP_TOPIC, supersedes: 'sleep' },
       ],
     },
   ),
   stopSleep: post('audio', '/audio', 'sleep/stop', 'Lets the music go on', {
-    mqtt: [{ by: 'word', name: 'stop', topic: SLEEP_TOPIC, sets: 'sleep' }],
+    mqtt: [{ by: 'word', name: 'stop', topic: SLEEP_TOPIC, supersedes: 'sleep' }],
   }),
   network: read('/audio/network', 'How other machines play on this node', 'Network', {
     kind: 'text',
@@ -439,11 +453,11 @@ const TABLE = {
   stopScan: post('bluetooth', BLUETOOTH, 'scan/stop', 'Ends the scan'),
   connectDevice: post('bluetooth', BLUETOOTH, 'connect', 'Pairs with a device if needed, and connects it', {
     body: 'device',
-    mqtt: [{ by: 'member', name: 'connect', of: 'address' }],
+    mqtt: [{ by: 'member', name: 'connect', bodyMember: 'address' }],
   }),
   disconnectDevice: post('bluetooth', BLUETOOTH, 'disconnect', 'Disconnects a device', {
     body: 'device',
-    mqtt: [{ by: 'member', name: 'disconnect', of: 'address' }],
+    mqtt: [{ by: 'member', name: 'disconnect', bodyMember: 'address' }],
   }),
   forgetDevice: post('bluetooth', BLUETOOTH, 'forget', 'Forgets a device, and its keys', { body: 'device' }),
 
@@ -468,13 +482,20 @@ export type OperationTable = typeof TABLE;
 
 export type OperationName = keyof OperationTable;
 
-type CommandIn<R> = R extends { readonly command: infer M }
-  ? M extends (...inputs: never[]) => infer C
-    ? C
-    : M
+/**
+ * The command of a row: of one with `command: (params, body) => X` it is `X`, of one with `command: X` it is
+ * `X`, too; of a row without a command it is `never`.
+ */
+type CommandIn<Row> = Row extends { readonly command: infer Member }
+  ? Member extends (...inputs: never[]) => infer Command
+    ? Command
+    : Member
   : never;
 
-/** The commands that the operations of a backend make. */
+/**
+ * The commands that the operations of a backend make: of `power` they are
+ * `{ do: 'status' } | { do: 'poweroff' } | { do: 'reboot' }`.
+ */
 export type CommandOf<B extends Backend> = {
   [N in OperationName]: OperationTable[N] extends { readonly backend: B }
     ? CommandIn<OperationTable[N]>

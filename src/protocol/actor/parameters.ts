@@ -33,10 +33,15 @@ export type ParameterKind = 'id or name' | 'name' | readonly string[];
 
 export type ParameterName = keyof typeof PARAMETERS;
 
+/** The type of a parameter's value: `scope` makes `'user' | 'system'`, any other makes `string`. */
 type ValueOf<N extends ParameterName> = N extends 'scope' ? UnitScope : string;
 
-type NamesIn<P extends string> = P extends `${string}{${infer N}}${infer Rest}` ? N | NamesIn<Rest> : never;
+/** The parameters of a path: `/services/{scope}/{unit}` makes `'scope' | 'unit'`. */
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
 
+/** `/services/{scope}/{unit}` makes `{ scope: 'user' | 'system', unit: string }`. */
 export type ParamsOf<P extends string> = { readonly [N in NamesIn<P> & ParameterName]: ValueOf<N> };
 
 /** The query of a log: how many of the newest lines are wanted. */

@@ -2,15 +2,8 @@
 // properties interface; and what reads known properties from an `a{sv}` whose values have lost their types.
 // Pure.
 
-import {
-  type Effect,
-  type Match,
-  type Method,
-  methodsOf,
-  signalRow,
-  type Values,
-  type VariantValue,
-} from './method.js';
+import { type Effect, type Match, type Method, methodsOf, signalRow, type VariantValue } from './method.js';
+import type { Values } from './signatures.js';
 
 export const BUS_NAME = 'org.freedesktop.DBus';
 
@@ -83,7 +76,7 @@ const CHECKS = {
 
 /** The values of a table's properties, each of its type. */
 export type PropertyValues<T extends PropertyTable> = {
-  readonly [P in keyof T]?: Values<T[P] & string> extends readonly [infer Only] ? Only : never;
+  readonly [P in keyof T]?: Values<T[P]>[0];
 };
 
 /** The record's values of the table's properties. Missing ones and ones of a wrong type are left out. */

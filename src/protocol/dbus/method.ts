@@ -1,5 +1,7 @@
 // The rows of the D-Bus tables: a method with its signatures and its effect, a signal, a match rule. The
-// TypeScript types of a call's arguments and reply follow from its signatures. Pure.
+// TypeScript types of a call's arguments and reply follow from its signatures (signatures.ts). Pure.
+
+import type { MethodReply, Signature, Values } from './signatures.js';
 
 /**
  * The effect of a method: none, or on units, the machine's power, media players and so on. A bus connection
@@ -16,13 +18,16 @@ export interface Method<Args = never, Result = unknown, E extends Effect = Effec
   readonly in: string;
   readonly out: string;
   readonly effect: E;
-  /** Never set: it carries the types of `in` and `out`, computed once per row. */
+  /**
+   * Never set: it carries the types of `in` and `out`. For `['ss', 'o']` it is
+   * `(args: readonly [string, string]) => string`.
+   */
   readonly types?: (args: Args) => Result;
 }
 
 /** Makes the rows of one interface, on one fixed object or with the path given in each call. */
 export function methodsOf(destination: string, path: string | undefined, iface: string) {
-  return <const I extends string, const O extends string, const E extends Effect>(
+  return <I extends Signature, O extends Signature, E extends Effect>(
     member: string,
     [input, output]: readonly [input: I, output: O],
     effect: E,
@@ -40,7 +45,7 @@ export interface SignalRow<V = unknown> {
   readonly types?: V;
 }
 
-export function signalRow<const S extends string>(
+export function signalRow<S extends Signature>(
   iface: string,
   member: string,
   signature: S,
@@ -95,61 +100,3 @@ export function matchRule(match: Match): string {
   const parts = Object.entries(match).map(([key, value]) => `${key}='${value.replaceAll("'", "'\\''")}'`);
   return ["type='signal'", ...parts].join(',');
 }
-
-interface Basic {
-  y: number;
-  b: boolean;
-  n: number;
-  q: number;
-  i: number;
-  u: number;
-  /** A number if that is exact, else a bigint. */
-  x: number | bigint;
-  t: number | bigint;
-  d: number;
-  s: string;
-  o: string;
-  g: string;
-  /** A variant's value, without its signature. */
-  v: unknown;
-}
-
-/** The first complete type of a signature, and the rest: `[value, rest]`. */
-type First<S extends string> = S extends `a{${infer Key extends 's' | 'o'}${infer Rest}`
-  ? First<Rest> extends [infer Value, `}${infer After}`, ...unknown[]]
-    ? [Readonly<Record<string, Value>>, After, Key]
-    : never
-  : S extends `ay${infer Rest}`
-    ? [Uint8Array, Rest]
-    : S extends `a${infer Rest}`
-      ? First<Rest> extends [infer Value, infer After extends string, ...unknown[]]
-        ? [readonly Value[], After]
-        : never
-      : S extends `(${infer Rest}`
-        ? Struct<Rest>
-        : S extends `${infer Code extends keyof Basic}${infer Rest}`
-          ? [Basic[Code], Rest]
-          : never;
-
-/** A struct after its opening parenthesis. */
-type Struct<S extends string, Done extends readonly unknown[] = readonly []> = S extends `)${infer Rest}`
-  ? [Done, Rest]
-  : First<S> extends [infer Value, infer After extends string, ...unknown[]]
-    ? Struct<After, readonly [...Done, Value]>
-    : never;
-
-/**
- * The values of a whole signature, as a tuple. An impossible signature gives `never`, an unknown one unknown
- * values.
- */
-export type Values<S extends string> = string extends S ? readonly unknown[] : Sequence<S>;
-
-type Sequence<S extends string, Done extends readonly unknown[] = readonly []> = S extends ''
-  ? Done
-  : First<S> extends [infer Value, infer After extends string, ...unknown[]]
-    ? Sequence<After, readonly [...Done, Value]>
-    : never;
-
-/** A reply's value: undefined, its only value, or the tuple of several. */
-export type MethodReply<S extends string> =
-  Values<S> extends readonly [] ? undefined : Values<S> extends readonly [infer Only] ? Only : Values<S>;

@@ -34,8 +34,11 @@ import type { Writer } from './writer.js';
 
 /** Write positions are contravariant, so `never` is what every kind accepts. */
 export type Arguments = Readonly<Record<string, Writable<never>>>;
-type ArgumentOf<W> = W extends Writable<infer T> ? T : never;
-type ArgsOf<A extends Arguments> = { readonly [K in keyof A]: ArgumentOf<A[K]> };
+/** The type that an argument is written from: `typeof u32` makes `number`. */
+type ArgumentOf<Kind> = Kind extends Writable<infer Value> ? Value : never;
+
+/** `{ index: typeof u32, mute: typeof bool }` makes `{ index: number, mute: boolean }`. */
+type ArgsOf<Rows extends Arguments> = { readonly [Name in keyof Rows]: ArgumentOf<Rows[Name]> };
 
 /** A request: its code, its arguments in wire order, how they are written, how its reply is read. */
 interface RequestSpec<Args, Value> {
@@ -220,9 +223,12 @@ export type HandshakeName = keyof typeof HANDSHAKE;
 export type CommandName = RequestName | HandshakeName;
 
 type AllRequests = typeof REQUESTS & typeof HANDSHAKE;
+/** Command -> its arguments: `SET_SINK_MUTE` -> `{ index: number, mute: boolean }`. */
 type ArgsByName = {
   [C in CommandName]: AllRequests[C] extends RequestSpec<infer Args, unknown> ? Args : never;
 };
+
+/** Command -> the value of its reply: `GET_SINK_INFO` -> `SinkInfo`. */
 type ReplyByName = {
   [C in CommandName]: AllRequests[C] extends RequestSpec<never, infer Value> ? Value : never;
 };

@@ -85,12 +85,18 @@ export function since<T>(version: 33 | 34 | 35, kind: Readable<T>): Readable<T |
 }
 
 type FieldTable = Readonly<Record<string, Readable<unknown>>>;
-type ValueOf<F> = F extends Readable<infer T> ? T : never;
+/** The type that a field is read as: `typeof volume` makes `number`. */
+type ValueOf<Field> = Field extends Readable<infer Value> ? Value : never;
+
+/** `{ name: typeof text, ports: Readable<Port[] | undefined> }` makes `'ports'`. */
 type OptionalNames<F extends FieldTable> = {
   [K in keyof F]: undefined extends ValueOf<F[K]> ? K : never;
 }[keyof F];
 
-/** The type of a record whose table is `F`: fields that may be missing on the wire are optional. */
+/**
+ * The type of a record whose table is `F`: `{ name: typeof text, mute: typeof bool }` makes
+ * `{ name: string, mute: boolean }`. Fields that may be missing on the wire are optional.
+ */
 export type RecordOf<F extends FieldTable> = {
   readonly [K in Exclude<keyof F, OptionalNames<F>>]: ValueOf<F[K]>;
 } & {

@@ -132,10 +132,16 @@ export const KEYS = {
   },
 };
 
-type ValuesIn<T> = {
-  readonly [K in keyof T]: T[K] extends { readonly byDefault: (environment: Environment) => infer D }
-    ? D
-    : ValuesIn<T[K]>;
+/**
+ * The values of a table of keys: `{ ui: { enabled: key(true, read.flag) } }` makes
+ * `{ ui: { enabled: boolean } }`.
+ */
+type ValuesIn<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends {
+    readonly byDefault: (environment: Environment) => infer Value;
+  }
+    ? Value
+    : ValuesIn<Table[Name]>;
 };
 
 /** The complete values of all keys, in the shape of the file. */

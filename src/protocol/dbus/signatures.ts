@@ -1,0 +1,94 @@
+// The signatures of the D-Bus tables, and the types of their values. A method or a signal with another
+// signature needs a row here. Types only.
+
+/** A number if that is exact, else a bigint. */
+type Long = number | bigint;
+/** A dictionary of variants, as their values. */
+type Variants = Readonly<Record<string, unknown>>;
+/** The interfaces of an object, each with its properties. */
+type Interfaces = Readonly<Record<string, Variants>>;
+/** A change of a unit file: its kind, the file, and the target of a link. */
+type UnitFileChange = readonly [string, string, string];
+/** What, who, why, mode, user id, process id. */
+type Inhibitor = readonly [string, string, string, string, number, number];
+
+/** One value for each complete type of the signature (D-Bus Specification, "Type System"). */
+interface Signatures {
+  '': readonly [];
+  b: readonly [boolean];
+  y: readonly [number];
+  n: readonly [number];
+  i: readonly [number];
+  u: readonly [number];
+  x: readonly [Long];
+  t: readonly [Long];
+  d: readonly [number];
+  s: readonly [string];
+  o: readonly [string];
+  v: readonly [unknown];
+  as: readonly [readonly string[]];
+  ao: readonly [readonly string[]];
+  ay: readonly [Uint8Array];
+  'a{sv}': readonly [Variants];
+  'aa{sv}': readonly [readonly Variants[]];
+  'a{oa{sa{sv}}}': readonly [Readonly<Record<string, Interfaces>>];
+  '(uo)': readonly [readonly [number, string]];
+  'a(sss)': readonly [readonly UnitFileChange[]];
+  'a(ssssuu)': readonly [readonly Inhibitor[]];
+  is: readonly [number, string];
+  os: readonly [string, string];
+  ou: readonly [string, number];
+  ox: readonly [string, Long];
+  so: readonly [string, string];
+  ss: readonly [string, string];
+  'ba(sss)': readonly [boolean, readonly UnitFileChange[]];
+  'oa{sa{sv}}': readonly [string, Interfaces];
+  oas: readonly [string, readonly string[]];
+  asb: readonly [readonly string[], boolean];
+  asbb: readonly [readonly string[], boolean, boolean];
+  sob: readonly [string, string, boolean];
+  sss: readonly [string, string, string];
+  uos: readonly [number, string, string];
+  'sa{sv}as': readonly [string, Variants, readonly string[]];
+  uoss: readonly [number, string, string, string];
+  iissu: readonly [number, number, string, string, number];
+  iisssu: readonly [number, number, string, string, string, number];
+  iisssiu: readonly [number, number, string, string, string, number, number];
+  iiussssqaay: readonly [
+    number,
+    number,
+    number,
+    string,
+    string,
+    string,
+    string,
+    number,
+    readonly Uint8Array[],
+  ];
+  iissssisqaayu: readonly [
+    number,
+    number,
+    string,
+    string,
+    string,
+    string,
+    number,
+    string,
+    number,
+    readonly Uint8Array[],
+    number,
+  ];
+}
+
+export type Signature = keyof Signatures;
+
+/** The values of a whole signature: of `so` they are `readonly [string, string]`. */
+export type Values<S extends Signature> = Signatures[S];
+
+/**
+ * The result of a call whose reply has this signature: undefined for an empty one, its only value, or the
+ * tuple of several. `''` makes `undefined`, `s` makes `string`, `asb` makes `readonly [readonly string[],
+ * boolean]`.
+ */
+export type MethodReply<S extends Signature> =
+  Values<S> extends readonly [] ? undefined : Values<S> extends readonly [infer Only] ? Only : Values<S>;
