@@ -11,6 +11,7 @@ import { tonearm } from '../src/client/client.js';
 import { PROBLEMS } from '../src/gateway/problem.js';
 import { ROUTES } from '../src/gateway/routes.js';
 import { EVENTS } from '../src/protocol/actor/collections.js';
+import { documentedPath } from '../src/protocol/actor/parameters.js';
 import { BODIES, COMPONENTS, type ComponentName } from '../src/protocol/actor/schemas.js';
 import { isRow, KEYS, type KeyTable } from '../src/supervisor/config/keys.js';
 
@@ -25,7 +26,7 @@ const SOURCE_FOLDERS = ['src', 'test', 'packaging', 'bench', 'examples'];
 const FOLDERS = [...SOURCE_FOLDERS, 'docs'];
 
 /** `GET /server` and so on. */
-const SERVED = ROUTES.map(({ method, path }) => `${method} ${path}`);
+const SERVED = ROUTES.map(({ method, path }) => `${method} ${documentedPath(path)}`);
 
 interface Heading {
   readonly level: number;

@@ -28,7 +28,7 @@ interface Arguments {
   readonly output: [output: Ref];
   readonly input: [input: Ref];
   readonly card: [card: Ref];
-  readonly sink: [sink: Ref];
+  readonly client: [client: Ref];
   readonly player: [player: string];
   readonly trackid: [track: string];
   readonly scope: [scope: 'user' | 'system'];

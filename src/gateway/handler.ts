@@ -4,7 +4,7 @@
 import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
 import type { Log } from '../protocol/actor/messages.js';
-import type { Params } from '../protocol/actor/parameters.js';
+import { documentedPath, type Params } from '../protocol/actor/parameters.js';
 import type { ControlChoice } from '../protocol/actor/settings.js';
 import { BODY_TOO_LARGE, parseBody } from './body.js';
 import type { EventHub } from './events/hub.js';
@@ -256,6 +256,9 @@ async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void
 
 function refuseMethod(exchange: Exchange, match: RouteMatch): void {
   const allow = methodsOf(match);
-  const found = problem('wrong-method', `Path ${match.route.path} has only the methods ${allow}`);
+  const found = problem(
+    'wrong-method',
+    `Path ${documentedPath(match.route.path)} has only the methods ${allow}`,
+  );
   exchange.answer(problemReply(found, [['Allow', allow]]));
 }

@@ -6,6 +6,8 @@ import { EVENTS } from '../protocol/actor/collections.js';
 import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
 import {
   allowedValues,
+  documentedName,
+  documentedPath,
   LOG_LINES,
   NAME_FORMS,
   NAME_MAX_CHARACTERS,
@@ -72,9 +74,10 @@ const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> =
 export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {};
   for (const route of routes) {
-    const path = paths[route.path] ?? {};
+    const name = documentedPath(route.path);
+    const path = paths[name] ?? {};
     path[route.method.toLowerCase()] = operation(route);
-    paths[route.path] = path;
+    paths[name] = path;
   }
   return {
     openapi: '3.1.0',
@@ -95,7 +98,7 @@ function operation(route: Route): JsonObject {
   const { method, path, summary, kind } = route;
   const parameters = [...parametersOf(path).map(pathParameter), ...(QUERIES[kind] ?? [])];
   return {
-    operationId: `${method.toLowerCase()}${path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_')}`,
+    operationId: operationId(method, documentedPath(path)),
     summary,
     tags: [path.split('/')[1] || 'ui'],
     ...(parameters.length > 0 ? { parameters } : {}),
@@ -103,6 +106,10 @@ function operation(route: Route): JsonObject {
     ...(kind === 'events' ? { 'x-events': EVENT_TABLE } : {}),
     responses: { ...successesOf(route), ...problemResponses(problemsOf(route)) },
   };
+}
+
+function operationId(method: string, path: string): string {
+  return `${method.toLowerCase()}${path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_')}`;
 }
 
 function requestBody(route: Route): JsonObject {
@@ -177,9 +184,10 @@ function json(name: ComponentName): JsonObject {
   return { description: name, content: { 'application/json': { schema: ref(name) } } };
 }
 
-function pathParameter(name: string): JsonObject {
-  const words = allowedValues(name);
-  const form = NAME_FORMS[name] ?? { maxLength: NAME_MAX_CHARACTERS };
+function pathParameter(parameter: string): JsonObject {
+  const words = allowedValues(parameter);
+  const form = NAME_FORMS[parameter] ?? { maxLength: NAME_MAX_CHARACTERS };
+  const name = documentedName(parameter);
   const schema = words === undefined ? Type.String({ minLength: 1, ...form }) : oneOf(...words);
   return { name, in: 'path', required: true, description: `${name}: percent-encoded`, schema };
 }

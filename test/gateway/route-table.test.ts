@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<ParameterName, string>> = {
   output: 'living',
   input: 'microphone',
   card: 'alsa_card.platform-soc_sound',
-  sink: 'Morning%20show',
+  client: 'Morning%20show',
   player: 'mpv',
   scope: 'user',
   unit: 'mpd.service',

@@ -217,13 +217,12 @@ function volume<A extends string>(at: A, what: string, target: (params: ParamsOf
 const SERVER = '/audio/server';
 const OUTPUT = '/audio/outputs/{output}';
 const INPUT = '/audio/inputs/{input}';
-/** The contract calls the client by the name that PulseAudio's clients know, a sink input. */
-const CLIENT = '/audio/clients/{sink}';
+const CLIENT = '/audio/clients/{client}';
 
 const serverTarget = (): AudioTarget => ({ kind: 'server' });
 const outputTarget = ({ output: ref }: ParamsOf<typeof OUTPUT>): AudioTarget => ({ kind: 'output', ref });
 const inputTarget = ({ input: ref }: ParamsOf<typeof INPUT>): AudioTarget => ({ kind: 'input', ref });
-const clientTarget = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kind: 'client', ref });
+const clientTarget = ({ client: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kind: 'client', ref });
 
 const SLEEP_TOPIC = 'audio/sleep';
 
@@ -344,7 +343,7 @@ const TABLE = {
   moveClient: post('audio', CLIENT, 'output', 'Moves a client to another output', {
     body: 'move',
     mqtt: [member('output')],
-    command: ({ sink: client }, { output }) => ({ do: 'move', client, output: String(output) }),
+    command: ({ client }, { output }) => ({ do: 'move', client, output: String(output) }),
   }),
   sleep: published('/audio/sleep', 'When the music ends', 'Sleep'),
   startSleep: post(

@@ -5,7 +5,7 @@ export const PARAMETERS = {
   output: 'id or name',
   input: 'id or name',
   card: 'id or name',
-  sink: 'id or name',
+  client: 'id or name',
   player: 'name',
   trackid: 'name',
   scope: ['user', 'system'],
@@ -26,6 +26,18 @@ export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; rea
     unit: { pattern: '^[0-9A-Za-z:\\-_.\\\\@]+$', maxLength: 255 },
     player: { pattern: '^[0-9A-Za-z_.\\-]+$', maxLength: 255 },
   };
+
+/** The interface's documents call these parameters by another name, which generated clients depend on. */
+const DOCUMENTED: Readonly<Record<string, string>> = { client: 'sink' };
+
+/** A path as the documents write it: `/audio/clients/{client}` is `/audio/clients/{sink}` there. */
+export function documentedPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => `{${documentedName(name)}}`);
+}
+
+export function documentedName(parameter: string): string {
+  return DOCUMENTED[parameter] ?? parameter;
+}
 
 export type UnitScope = (typeof PARAMETERS.scope)[number];
 
