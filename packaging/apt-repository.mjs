@@ -1,6 +1,6 @@
-// The tree of an apt repository out of a folder of packages, for any web server: a suite per Debian, and one for whoever has a Node that
-// fits. They are indexed by apt-ftparchive and signed by gpg with the caller's key. It builds no package, and leaves nothing of the key
-// behind.
+// The tree of an apt repository out of a folder of packages, for any web server: a suite per Debian, and one
+// for whoever has a Node that fits. They are indexed by apt-ftparchive and signed by gpg with the caller's
+// key. It builds no package, and leaves nothing of the key behind.
 //
 //   node packaging/apt-repository.mjs --packages DIR --key FILE --out DIR
 
@@ -18,7 +18,10 @@ const KEY_NAME = 'tonearm.asc';
 /** A folder in `pool` for each suite and form, so that a suite is a list of folders. */
 const poolOf = (suite, { name }) => join('pool', suite, name);
 
-/** The files of a form in a folder of packages. Two forms may have one name, but not one suffix of the version. */
+/**
+ * The files of a form in a folder of packages. Two forms may have one name, but not one suffix of the
+ * version.
+ */
 function packagesOf(form, packages) {
   const others = Object.values(FORMS).map(({ versionSuffix }) => versionSuffix);
   const suffixOf = (file) =>

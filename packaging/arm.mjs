@@ -1,7 +1,10 @@
-// Programs of other processors for tests: Debian's Node for arm64 and armhf with the libraries that it needs, and QEMU, which runs them
-// here. Fetched once per recipe (fetch-packages.mjs), and unpacked outside the checkout.
+// Programs of other processors for tests: Debian's Node for arm64 and armhf with the libraries that it needs,
+// and QEMU, which runs them here. Fetched once per recipe (fetch-packages.mjs), and unpacked outside the
+// checkout.
 //
-//   node packaging/arm.mjs        prints the folder that holds qemu-aarch64, qemu-arm and the roots arm64 and armhf
+//   node packaging/arm.mjs
+//
+// prints the folder that holds qemu-aarch64, qemu-arm and the roots arm64 and armhf.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,8 +16,9 @@ import { fetchEnvironment, fetchFunction } from './fetch-packages.mjs';
 const MAKING_DEADLINE_MS = 8 * 60_000;
 
 /**
- * Made from Debian 13, whose QEMU is linked statically and whose Node is a version that the package runs on. A mirror that is being updated
- * can have lists of one architecture that its own signed index refuses, for days: then Debian 12 and a Node from npm serve.
+ * Made from Debian 13, whose QEMU is linked statically and whose Node is a version that the package runs on.
+ * A mirror that is being updated can have lists of one architecture that its own signed index refuses, for
+ * days: then Debian 12 and a Node from npm serve.
  */
 const MAKE = `
 set -eu
@@ -58,8 +62,8 @@ if (!existsSync(finished)) {
     timeout: MAKING_DEADLINE_MS,
   });
   if (made.status !== 0) {
-    const said = `${made.stdout ?? ''}${made.stderr ?? ''}${made.error?.message ?? ''}`.trim();
-    console.error(said.split('\n').slice(-5).join('\n'));
+    const output = `${made.stdout ?? ''}${made.stderr ?? ''}${made.error?.message ?? ''}`.trim();
+    console.error(output.split('\n').slice(-5).join('\n'));
     process.exit(1);
   }
 }

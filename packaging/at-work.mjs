@@ -1,5 +1,5 @@
-// Work that takes minutes is announced, and shows that it goes on: by a line every few seconds on standard error, from a thread of its own,
-// because the work blocks the one that does it. Runs on any Node from 18 on.
+// Work that takes minutes is announced, and shows that it goes on: by a line every few seconds on standard
+// error, from a thread of its own, because the work blocks the one that does it. Runs on any Node from 18 on.
 
 import { Worker } from 'node:worker_threads';
 
@@ -16,7 +16,8 @@ setInterval(() => {
 `;
 
 /**
- * Prints `name: what; remark`, does `work`, and prints meanwhile that it goes on. The remark names the time that it may take.
+ * Prints `name: what; remark`, does `work`, and prints meanwhile that it goes on. The remark names the time
+ * that it may take.
  * @returns what `work` returns
  */
 export function atWork(name, what, remark, work, againMs = AGAIN_MS) {

@@ -1,6 +1,7 @@
-// `npm run bench [-- [--quick] [NAMES]]`: builds, then runs the measurements of bench/ one after another, so that none disturbs another,
-// and prints a table of each. NAMES are parts of file names; none means all, and then bench/RESULTS.md is written. All take half an hour
-// at most; --quick takes a few rounds of each, to see that they run, and writes nothing.
+// `npm run bench [-- [--quick] [NAMES]]`: builds, then runs the measurements of bench/ one after another, so
+// that none disturbs another, and prints a table of each. NAMES are parts of file names; none means all, and
+// then bench/RESULTS.md is written. All take half an hour at most; --quick takes a few rounds of each, to see
+// that they run, and writes nothing.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +14,10 @@ import { FOR_BENCH, installDebian } from './debian.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RESULTS = join(ROOT, 'bench/RESULTS.md');
 
-/** Runs one measurement, which prints its table. Returns its report; undefined when it failed, in which case it has printed why. */
+/**
+ * Runs one measurement, which prints its table. Returns its report; undefined when it failed, in which case
+ * it has printed why.
+ */
 function measure(name, quick) {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-bench-'));
   try {

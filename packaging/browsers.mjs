@@ -1,5 +1,6 @@
-// The browsers for which the page and the client are made: one list for what the build lowers, what the check of the bundles allows
-// (browser-check.mjs), what the document tells older browsers, and what the tests take away from Chromium. All of them are of 2022.
+// The browsers for which the page and the client are made: one list for what the build lowers, what the check
+// of the bundles allows (browser-check.mjs), what the document tells older browsers, and what the tests take
+// away from Chromium. All of them are of 2022.
 
 /** By the names of the tables of browser-features.json, in their order. */
 export const BROWSERS = [

@@ -1,5 +1,6 @@
-// Writes the declarations of `tonearm-client`, which import nothing else: the compiler's for the client's own files, types printed from
-// the schemas for the daemon's records, and function types from the table of operations.
+// Writes the declarations of `tonearm-client`, which import nothing else: the compiler's for the client's own
+// files, types printed from the schemas for the daemon's records, and function types from the table of
+// operations.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +23,8 @@ export async function writeDeclarations(root, outdir) {
     writeFileSync(join(outdir, 'records.d.ts'), types.join('\n'));
     for (const name of readdirSync(outdir).filter((each) => each.endsWith('.d.ts'))) {
       const text = readFileSync(join(outdir, name), 'utf8');
-      // For TypeScript a package without `"type": "module"` that requires the client needs declarations of its own.
+      // For TypeScript a package without `"type": "module"` that requires the client needs declarations of
+      // its own.
       const required = text.replace(/(from '\.\/[\w-]+)\.js'/g, "$1.cjs'");
       writeFileSync(join(outdir, name.replace(/\.d\.ts$/, '.d.cts')), required);
     }
@@ -53,7 +55,10 @@ function compile(root, outDir) {
     throw new Error(`The client does not compile: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
 }
 
-/** Names of the types that src/client/records.ts re-exports: those of the daemon's schemas, and the words beside them. */
+/**
+ * Names of the types that src/client/records.ts re-exports: those of the daemon's schemas, and the words
+ * beside them.
+ */
 function recordNames(root) {
   const source = readFileSync(join(root, 'src/protocol/actor/schemas.ts'), 'utf8');
   const records = [...source.matchAll(/^export type (\w+) = Static<typeof \1>;$/gm)].map((match) => match[1]);
@@ -101,11 +106,11 @@ function functionTypes(names, { schemas, OPERATIONS, parametersOf, allowedValues
     return `${name}: ${allowedValues(name) === undefined ? type : union(allowedValues(name))}`;
   };
   const declare = ([name, { kind, path, summary, body, isRequired, method, schema }]) => {
-    const given = body === undefined ? [] : [`body${isRequired ? '' : '?'}: BodyOf<'${body}'>`];
-    if (kind === 'log') given.push('query?: { readonly lines?: number }');
+    const lastArguments = body === undefined ? [] : [`body${isRequired ? '' : '?'}: BodyOf<'${body}'>`];
+    if (kind === 'log') lastArguments.push('query?: { readonly lines?: number }');
     const bytes = schema === undefined ? 'Binary' : typeOf(schemas.COMPONENTS[schema], known, '  ');
     const answer = method === 'POST' ? 'void' : bytes;
-    const args = [...parametersOf(path).map(argument), ...given].join(', ');
+    const args = [...parametersOf(path).map(argument), ...lastArguments].join(', ');
     return `  /** ${summary}. */\n  readonly ${name}: (${args}) => Promise<${answer}>;\n`;
   };
   const functions = Object.entries(OPERATIONS).map(declare).join('');
@@ -145,7 +150,10 @@ const NEVER = { not: {} };
 
 const SIMPLE = { string: 'string', number: 'number', integer: 'number', boolean: 'boolean' };
 
-/** Supports only the JSON Schema that the schemas use; throws on other parts. `whole`: the declaration itself, not a reference to it. */
+/**
+ * Supports only the JSON Schema that the schemas use; throws on other parts. `whole`: the declaration itself,
+ * not a reference to it.
+ */
 function typeOf(schema, known, indent, whole = false) {
   const name = whole ? undefined : known.get(schema);
   if (name !== undefined) return name;
@@ -162,7 +170,10 @@ function typeOf(schema, known, indent, whole = false) {
   throw new Error(`No type for the schema ${JSON.stringify(schema)}`);
 }
 
-/** TypeScript lets an object have the members of several alternatives, so each one excludes the members of the others. */
+/**
+ * TypeScript lets an object have the members of several alternatives, so each one excludes the members of the
+ * others.
+ */
 function bodyType(schema, known) {
   const alternatives = schema.anyOf ?? [schema];
   const members = new Set(alternatives.flatMap(({ properties }) => Object.keys(properties)));

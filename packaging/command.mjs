@@ -1,4 +1,5 @@
-// What the scripts of this folder have in common: programs that must succeed, and the frame around a script of its own.
+// What the scripts of this folder have in common: programs that must succeed, and the frame around a script
+// of its own.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -11,22 +12,25 @@ const EXIT_USAGE = 64;
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs a program in the checkout unless `cwd` says otherwise, and answers with its output. One that fails throws what it said. */
+/**
+ * Runs a program in the checkout unless `cwd` says otherwise, and answers with its output. One that fails
+ * throws what it said.
+ */
 export function run(command, args, { cwd = ROOT, env = {}, stdio = 'pipe' } = {}) {
   const limits = { encoding: 'utf8', timeout: DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };
   const done = spawnSync(command, args, { ...limits, cwd, stdio, env: { ...process.env, ...env } });
   if (done.status === 0) return done.stdout;
-  const said = `${done.stdout ?? ''}${done.stderr ?? ''}`;
+  const output = `${done.stdout ?? ''}${done.stderr ?? ''}`;
   const how = done.error?.message ?? done.signal ?? `status ${done.status}`;
-  throw new Error(`${command} ${args.join(' ')} ended with ${how}\n${said}`.trimEnd());
+  throw new Error(`${command} ${args.join(' ')} ended with ${how}\n${output}`.trimEnd());
 }
 
 /** Thrown by a script whose arguments are wrong. */
 export class WrongUsage extends Error {}
 
 /**
- * Runs a script: `main` gets the options and, where it takes any, the other arguments. What it throws is told in its name, with the usage
- * where that was wrong, and decides the exit status.
+ * Runs a script: `main` gets the options and, where it takes any, the other arguments. What it throws is told
+ * in its name, with the usage where that was wrong, and decides the exit status.
  */
 export async function script(name, { usage = '', options, allowPositionals = false, main }) {
   const report = (text) => console.error(`${name}: ${text}`);

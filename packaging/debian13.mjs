@@ -1,5 +1,6 @@
-// A second Debian for tests: a root of Debian 13, made by debootstrap once per recipe and kept outside the checkout.
-// Nothing writes to it after that: each user mounts an overlay over it. machine.mjs makes a disk of another such root.
+// A second Debian for tests: a root of Debian 13, made by debootstrap once per recipe and kept outside the
+// checkout. Nothing writes to it after that: each user mounts an overlay over it. machine.mjs makes a disk of
+// another such root.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -30,8 +31,9 @@ const PACKAGES = [
 ];
 
 /**
- * Makes the folder $FINISHED with `root`, and `mount`, an empty folder where those who use it mount what is theirs. It gets
- * that name when it is whole. Those of this $NAME that nobody has used for a month go. `finish`, in the shell, has the last word.
+ * Makes the folder $FINISHED with `root`, and `mount`, an empty folder where those who use it mount what is
+ * theirs. It gets that name when it is whole. Those of this $NAME that nobody has used for a month go.
+ * `finish`, in the shell, has the last word.
  */
 const make = (finish) => `
 set -eu
@@ -54,8 +56,8 @@ mv "$FINISHED.making" "$FINISHED"
 `;
 
 /**
- * Runs a command in the root, in namespaces of its own: what it writes is lost, except below $CHECKOUT and $TMPDIR, which lie
- * inside where they lie outside, and its mounts end with its last process.
+ * Runs a command in the root, in namespaces of its own: what it writes is lost, except below $CHECKOUT and
+ * $TMPDIR, which lie inside where they lie outside, and its mounts end with its last process.
  */
 const ENTER = `
 set -eu
@@ -90,9 +92,8 @@ export function mirror() {
 
 /**
  * Where that of this name and recipe is kept, made first where it is missing.
- * @param {{ name: string, debian: 12 | 13, packages: readonly string[], finish?: string }} recipe `finish` may hold no secrets of this
- * machine
- * Other stages run meanwhile, so nothing here may block.
+ * @param {{ name: string, debian: 12 | 13, packages: readonly string[], finish?: string }} recipe `finish`
+ * may hold no secrets of this machine. Other stages run meanwhile, so nothing here may block.
  * @returns {Promise<{ kept: string } | { trouble: string }>}
  */
 export async function keptDebian({ name, debian, packages, finish = '' }) {
@@ -136,7 +137,8 @@ export async function debian13() {
 }
 
 /**
- * The command that runs `command` in Debian 13, in the checkout, and the environment that it needs besides TMPDIR.
+ * The command that runs `command` in Debian 13, in the checkout, and the environment that it needs besides
+ * TMPDIR.
  * @returns {{ command: string[], env: Record<string, string> }}
  */
 export function insideDebian13(kept, checkout, command) {

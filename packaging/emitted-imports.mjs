@@ -1,5 +1,6 @@
-// Checks what emitted files load: every import and require that esbuild has left in them leads to an emitted file, seen from where
-// it stands, or to a module of Node. It reads esbuild's metafile and the folder, and changes nothing.
+// Checks what emitted files load: every import and require that esbuild has left in them leads to an emitted
+// file, seen from where it stands, or to a module of Node. It reads esbuild's metafile and the folder, and
+// changes nothing.
 
 import { existsSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -13,7 +14,10 @@ function resolves(file, path) {
   return isBuiltin(path) || OPTIONAL.includes(path);
 }
 
-/** Throws an error that names every import that leads nowhere. `metafiles` are those of all builds into `outdir`. */
+/**
+ * Throws an error that names every import that leads nowhere. `metafiles` are those of all builds into
+ * `outdir`.
+ */
 export function checkEmittedImports(outdir, metafiles) {
   const outputs = metafiles.flatMap((metafile) => Object.entries(metafile.outputs));
   const broken = outputs.flatMap(([output, { imports }]) => {

@@ -1,5 +1,6 @@
-// Debian packages of any architecture for those who unpack them: fetched through apt with lists and a status of their own, so that nothing
-// is installed, and the machine's own apt knows nothing of it. Text of the shell.
+// Debian packages of any architecture for those who unpack them: fetched through apt with lists and a status
+// of their own, so that nothing is installed, and the machine's own apt knows nothing of it. Text of the
+// shell.
 
 import { mirror } from './debian13.mjs';
 
@@ -9,10 +10,11 @@ const DEFAULT_MIRROR = 'http://deb.debian.org/debian';
 export const fetchEnvironment = () => ({ MIRROR: mirror() || DEFAULT_MIRROR });
 
 /**
- * A function of the shell: `fetch ARCHITECTURE ...` puts packages of Debian 13 (or `$SUITE`) and all that they depend on into
- * `$making/apt/archives`, and removes what an earlier call has put there. It fails where a list or a package cannot be had. `wanted`: the packages, in the shell's words.
+ * A function of the shell: `fetch ARCHITECTURE ...` puts packages of Debian 13 (or `$SUITE`) and all that
+ * they depend on into `$making/apt/archives`, and removes what an earlier call has put there. It fails where
+ * a list or a package cannot be had. `packages`: their names, in the shell's words.
  */
-export const fetchFunction = (wanted) => `fetch() {
+export const fetchFunction = (packages) => `fetch() {
   apt=$making/apt
   rm -rf "$apt"
   mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/etc/preferences.d" "$apt/etc/apt.conf.d"
@@ -25,5 +27,5 @@ Dir::State "$apt"; Dir::State::status "$apt/status"; Dir::Cache "$apt";
 Dir::Etc "$apt/etc"; Dir::Etc::sourcelist "$apt/sources.list"; Dir::Etc::sourceparts "-";
 END
   APT_CONFIG=$apt/conf apt-get -qq update
-  APT_CONFIG=$apt/conf apt-get -qq install -y --download-only ${wanted}
+  APT_CONFIG=$apt/conf apt-get -qq install -y --download-only ${packages}
 }`;

@@ -1,6 +1,7 @@
-// A Node that is fetched: where the Node at hand has no binary of uWebSockets.js, as a further one that is tested, and for the
-// packages that bring their own. Taken from the npm registry, since npm is what every machine with Node has, which checks what
-// it fetches against the registry's digest. Kept in node_modules/.cache. Runs on any Node from 18 on.
+// A Node that is fetched: where the Node at hand has no binary of uWebSockets.js, as a further one that is
+// tested, and for the packages that bring their own. Taken from the npm registry, since npm is what every
+// machine with Node has, which checks what it fetches against the registry's digest. Kept in
+// node_modules/.cache. Runs on any Node from 18 on.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -9,8 +10,9 @@ import { atWork } from './at-work.mjs';
 import { hasNative, thisGlibc } from './natives.mjs';
 
 /**
- * By major version, the preferred one first, and by processor: the registry does not have every version for each, and none for arm. Fixed,
- * so that the same sources give the same package. Newer ones mend what is found in Node: keep up with them.
+ * By major version, the preferred one first, and by processor: the registry does not have every version for
+ * each, and none for arm. Fixed, so that the same sources give the same package. Newer ones mend what is
+ * found in Node: keep up with them.
  */
 export const FETCHED_NODES = new Map([
   [24, { x64: '24.22.3', arm64: '24.22.0' }],
@@ -18,12 +20,15 @@ export const FETCHED_NODES = new Map([
 ]);
 const NPM_DEADLINE_MS = 5 * 60_000;
 
-/** Fills `home` in one step: several may fetch at once, and a fetch that was broken off must not look whole. */
+/**
+ * Fills `home` in one step: several may fetch at once, and a fetch that was broken off must not look whole.
+ */
 function fetchInto(home, name, version, arch) {
   const fresh = `${home}.new-${process.pid}`;
   try {
     mkdirSync(fresh, { recursive: true });
-    // The package of the platform itself: `node` would fetch it with an install script, which npm may not run.
+    // The package of the platform itself: `node` would fetch it with an install script, which npm may not
+    // run.
     const install = [
       'install',
       '--prefix',
@@ -52,7 +57,8 @@ function fetchInto(home, name, version, arch) {
 }
 
 /**
- * The official Node of a major version, for a processor in Node's words, downloaded on first use: its version, binary and licence text.
+ * The official Node of a major version, for a processor in Node's words, downloaded on first use: its
+ * version, binary and licence text.
  * @returns {{ version: string, node: string, licence: string } | { trouble: string }}
  */
 export function fetchedNode(root, major, arch = process.arch) {

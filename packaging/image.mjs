@@ -1,5 +1,6 @@
-// An image in the OCI layout, as one tar: the package that brings its own Node, over the few packages of Debian 13 that it runs on, as one
-// layer. Needs apt and a Debian mirror, but no root, no registry and no container engine. It publishes nothing.
+// An image in the OCI layout, as one tar: the package that brings its own Node, over the few packages of
+// Debian 13 that it runs on, as one layer. Needs apt and a Debian mirror, but no root, no registry and no
+// container engine. It publishes nothing.
 //
 //   node packaging/image.mjs --deb FILE --out FILE.oci.tar
 
@@ -18,8 +19,9 @@ import { fetchEnvironment, fetchFunction } from './fetch-packages.mjs';
 const BASE = ['base-files', 'dash', 'libc-bin', 'libc6', 'libgcc-s1', 'libstdc++6'];
 
 /**
- * Unpacks everything below $making/root, and packs it as $making/layer.tar. Nothing in it is configured, and nobody reads a manual there.
- * The form of usr-merged paths is base-files' own: its links come first, so that no other package makes folders in their place.
+ * Unpacks everything below $making/root, and packs it as $making/layer.tar. Nothing in it is configured, and
+ * nobody reads a manual there. The form of usr-merged paths is base-files' own: its links come first, so that
+ * no other package makes folders in their place.
  */
 const MAKE_LAYER = `
 set -eu
@@ -45,7 +47,10 @@ function blob(layout, mediaType, bytes) {
   return { mediaType, digest, size: bytes.length };
 }
 
-/** The uid is the engine's to choose: the sound server and the bus take only that of the user to whom they belong. */
+/**
+ * The uid is the engine's to choose: the sound server and the bus take only that of the user to whom they
+ * belong.
+ */
 function configuration({ architecture, version, created, layer }) {
   return {
     created,
@@ -114,13 +119,13 @@ function main({ deb, out }) {
   const epochS = buildTimeS(deb);
   const making = mkdtempSync(join(tmpdir(), 'tonearm-image-'));
   try {
-    const given = {
+    const inputs = {
       ARCHITECTURE: architecture,
       BASE: BASE.join(' '),
       DEB: resolve(deb),
       EPOCH_S: String(epochS),
     };
-    run('sh', ['-c', MAKE_LAYER], { env: { ...fetchEnvironment(), ...given, making } });
+    run('sh', ['-c', MAKE_LAYER], { env: { ...fetchEnvironment(), ...inputs, making } });
     const layer = readFileSync(join(making, 'layer.tar'));
     const layout = join(making, 'layout');
     writeLayout(layout, { architecture, version, epochS, layer });

@@ -1,5 +1,6 @@
-// Finds and removes what a test run leaves behind: files, mounts, processes. A run marks all it starts with its own directory, given as
-// TMPDIR, so that only its own leftovers are found, however many runs share the machine.
+// Finds and removes what a test run leaves behind: files, mounts, processes. A run marks all it starts with
+// its own directory, given as TMPDIR, so that only its own leftovers are found, however many runs share the
+// machine.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -40,7 +41,7 @@ function mountsOf(directory) {
     .reverse();
 }
 
-function look(directory) {
+function leftoversIn(directory) {
   return {
     processes: processesOf(directory),
     mounts: mountsOf(directory),
@@ -51,16 +52,16 @@ function look(directory) {
 const isClean = ({ processes, mounts, files }) => processes.length + mounts.length + files.length === 0;
 
 /**
- * Makes a directory for one run. `close` removes it with all leftovers, and returns these, one line each; processes
- * that are still ending get a moment.
+ * Makes a directory for one run. `close` removes it with all leftovers, and returns these, one line each;
+ * processes that are still ending get a moment.
  * @returns {{ directory: string, close: () => Promise<string[]> }}
  */
 export function openRunDirectory() {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-test-'));
   const close = async () => {
     const until = Date.now() + GRACE_MS;
-    while (!isClean(look(directory)) && Date.now() < until) await delay(POLL_MS);
-    const { processes, mounts, files } = look(directory);
+    while (!isClean(leftoversIn(directory)) && Date.now() < until) await delay(POLL_MS);
+    const { processes, mounts, files } = leftoversIn(directory);
     for (const { pid } of processes) {
       if (readProcess(pid, 'environ') !== undefined) process.kill(pid, 'SIGKILL');
     }

@@ -1,9 +1,13 @@
-// The disk of the emulated machine that test/hardware boots: a Debian with its own kernel, a sound server and Bluetooth, without
-// tonearm. It is made once per recipe and kept like the root beside it; whoever boots it writes elsewhere.
+// The disk of the emulated machine that test/hardware boots: a Debian with its own kernel, a sound server and
+// Bluetooth, without tonearm. It is made once per recipe and kept like the root beside it; whoever boots it
+// writes elsewhere.
 
 import { keptDebian } from './debian13.mjs';
 
-/** What a node without a screen has, and what plays the parts of its cards and of a phone. Debian 12 has no Node for tonearm. */
+/**
+ * What a node without a screen has, and what plays the parts of its cards and of a phone. Debian 12 has no
+ * Node for tonearm.
+ */
 const packages = (debian) => [
   ...[
     'linux-image-amd64',
@@ -21,8 +25,8 @@ const packages = (debian) => [
 ];
 
 /**
- * One connection is one command: a line with user and length, the script, and then what it reads. Behind what it prints follow,
- * each after a record separator, its errors and its status.
+ * One connection is one command: a line with user and length, the script, and then what it reads. Behind what
+ * it prints follow, each after a record separator, its errors and its status.
  */
 const DOOR = `#!/bin/sh
 read -r user length
@@ -61,17 +65,19 @@ Address=10.0.2.15/24
 Gateway=10.0.2.2`;
 
 /**
- * Of the loopback card's fifty profiles these are enough: whoever hears of the card reads all of them, and here that takes seconds.
- * Cards name their set of profiles in a rule for udev, and each sound server has a copy of the sets.
+ * Of the loopback card's fifty profiles these are enough: whoever hears of the card reads all of them, and
+ * here that takes seconds. Cards name their set of profiles in a rule for udev, and each sound server has a
+ * copy of the sets.
  */
 const LOOPBACK_RULE =
   'SUBSYSTEM=="sound", KERNEL=="card*", DEVPATH=="*/snd_aloop.*", ENV{ACP_PROFILE_SET}="loopback.conf", ENV{PULSE_PROFILE_SET}="loopback.conf"';
 const LOOPBACK_PROFILES = '^\\[(General|Mapping analog-(stereo|surround-51))\\]';
 
 /**
- * With each of its codecs asked for, a connection takes longer than the 25 s that a client's has (seen); and of a peer that is a headset
- * and a phone as well, WirePlumber makes whichever it thinks of first. Version 0.4, of Debian 12, has no roles for A2DP, and
- * connects by itself to the loudspeaker that a peer offers; the phone would be none.
+ * With each of its codecs asked for, a connection takes longer than the 25 s that a client's has (seen); and
+ * of a peer that is a headset and a phone as well, WirePlumber makes whichever it thinks of first. Version
+ * 0.4, of Debian 12, has no roles for A2DP, and connects by itself to the loudspeaker that a peer offers; the
+ * phone would be none.
  */
 const WIREPLUMBER = {
   12: {
@@ -98,8 +104,9 @@ ExecStart=/usr/libexec/bluetooth/bluetoothd --noplugin=sap,network,input,hog`;
 const file = (path, text) => `cat > "$root${path}" <<'END'\n${text}\nEND`;
 
 /**
- * The user is as Debian makes them, without the group audio. The sound server is PipeWire; PulseAudio waits to be unmasked. The initial
- * file system holds what finds this one disk: with all drivers of Debian an emulated machine unpacks it for several seconds.
+ * The user is as Debian makes them, without the group audio. The sound server is PipeWire; PulseAudio waits
+ * to be unmasked. The initial file system holds what finds this one disk: with all drivers of Debian an
+ * emulated machine unpacks it for several seconds.
  */
 const finish = (wireplumber) => `
 echo tonearm-machine > "$root/etc/hostname"

@@ -1,4 +1,5 @@
-// The licence texts of the npm packages whose code is in the bundles, as one text. A package without a licence text ends the build.
+// The licence texts of the npm packages whose code is in the bundles, as one text. A package without a
+// licence text ends the build.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

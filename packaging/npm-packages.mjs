@@ -14,14 +14,16 @@ function readJson(file) {
 
 /**
  * True when node_modules holds what package-lock.json asks for. npm records what it installed
- * (node_modules/.package-lock.json), so an installation by hand counts too, and one without dev dependencies does not.
+ * (node_modules/.package-lock.json), so an installation by hand counts too, and one without dev dependencies
+ * does not.
  */
 function npmPackagesComplete(root) {
-  const wanted = readJson(join(root, 'package-lock.json'));
+  const locked = readJson(join(root, 'package-lock.json'));
   const installed = readJson(join(root, 'node_modules/.package-lock.json'));
-  if (wanted === undefined || installed === undefined) return false;
-  return Object.entries(wanted.packages).every(([path, { version, integrity, link, optional }]) => {
-    // A folder of the checkout: npm 9.2 copies it, later ones link it, and each writes that down in its own way.
+  if (locked === undefined || installed === undefined) return false;
+  return Object.entries(locked.packages).every(([path, { version, integrity, link, optional }]) => {
+    // A folder of the checkout: npm 9.2 copies it, later ones link it, and each writes that down in its own
+    // way.
     if (link === true || !path.startsWith('node_modules/')) return existsSync(join(root, path));
     const have = installed.packages[path];
     // Optional packages are mostly other platforms' binaries.

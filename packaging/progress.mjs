@@ -15,13 +15,13 @@ function draw() {
 }
 
 /** A line, or several. */
-export function say(text) {
+export function print(text) {
   process.stdout.write(`${IS_TERMINAL ? ERASE_LINE : ''}${text}\n`);
   draw();
 }
 
 /** How far something is; without a text it is done. */
-export function show(name, text) {
+export function showProgress(name, text) {
   if (text === undefined) moving.delete(name);
   else moving.set(name, text);
   draw();

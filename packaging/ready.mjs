@@ -1,5 +1,5 @@
-// Makes a checkout ready for its scripts, and prints the path of the Node to run them on. On any Node from 18 on, with any npm
-// from 9.2 on, and before anything is installed. Remarks go to standard error.
+// Makes a checkout ready for its scripts, and prints the path of the Node to run them on. On any Node from 18
+// on, with any npm from 9.2 on, and before anything is installed. Remarks go to standard error.
 
 import { fileURLToPath } from 'node:url';
 import { fittingNode } from './fetched-node.mjs';

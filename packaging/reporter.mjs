@@ -1,15 +1,19 @@
-// Reporter for node --test: one line of JSON for each test that has ended and for each file, which packaging/test-run.mjs prints for
-// people. Node's own reporters show neither why a test was left out nor how long a file took.
+// Reporter for node --test: one line of JSON for each test that has ended and for each file, which
+// packaging/test-run.mjs prints for people. Node's own reporters show neither why a test was left out nor how
+// long a file took.
 
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 
 /** Only its end is kept of what a file has printed. */
-const KEPT_OUTPUT_CHARS = 8000;
+const OUTPUT_MAX_CHARS = 8000;
 /** A line printed by test/remark.ts. */
 const REMARK = /^# (.*)$/gm;
-/** The reason of a test that was left out by a pattern of names. Node 20 reports it as skipped, later versions do not report it. */
-const NOT_ASKED_FOR = 'test name does not match pattern';
+/**
+ * The reason of a test that was left out by a pattern of names. Node 20 reports it as skipped, later versions
+ * do not report it.
+ */
+const NOT_REQUESTED = 'test name does not match pattern';
 
 /** A file that fails without a failed test has ended by a status or a signal, which is all that is known. */
 const howItEnded = ({ exitCode, signal }) =>
@@ -25,7 +29,7 @@ function errorText(error) {
 /** A file is a test of its own in the place of its first line. */
 const isFile = ({ file, name, nesting, line }) => nesting === 0 && line === 1 && file?.endsWith(name);
 
-const line = (told) => `${JSON.stringify(told)}\n`;
+const line = (record) => `${JSON.stringify(record)}\n`;
 
 /** @param {AsyncIterable<{ type: string, data: Record<string, unknown> }>} events */
 export default async function* report(events) {
@@ -36,13 +40,14 @@ export default async function* report(events) {
     const file = data.file && resolve(data.file);
     if (type === 'test:stdout' || type === 'test:stderr') {
       const text = (printed.get(file) ?? '') + data.message;
-      printed.set(file, text.slice(-KEPT_OUTPUT_CHARS));
+      printed.set(file, text.slice(-OUTPUT_MAX_CHARS));
       for (const [, name] of data.message.matchAll(REMARK)) yield line({ of: 'remark', file, name });
     }
-    // A file ends long before its output and its failure are reported, because these come in the order of files.
+    // A file ends long before its output and its failure are reported, because these come in the order of
+    // files.
     const of = isFile(data) ? 'file' : details?.type === 'suite' ? 'suite' : 'test';
-    const isTold = type === 'test:complete' || (of === 'file' && type === 'test:fail');
-    if (!isTold || skip === NOT_ASKED_FOR) continue;
+    const isReported = type === 'test:complete' || (of === 'file' && type === 'test:fail');
+    if (!isReported || skip === NOT_REQUESTED) continue;
     const isEarly = of === 'file' && type === 'test:complete';
     const { error, duration_ms: ms } = details;
     const isFailure = error !== undefined && !isEarly;

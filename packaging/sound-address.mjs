@@ -1,4 +1,5 @@
-// Where a sound server would be, and whether one answers there. It asks the daemon's own search, and connects; starts nothing.
+// Where a sound server would be, and whether one answers there. It asks the daemon's own search, and
+// connects; starts nothing.
 
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -26,7 +27,10 @@ async function daemonSearch() {
   return import(`data:text/javascript;base64,${Buffer.from(contents).toString('base64')}`);
 }
 
-/** A socket file outlives its server, and socket activation answers without one: only a connection shows whether a server is there. */
+/**
+ * A socket file outlives its server, and socket activation answers without one: only a connection shows
+ * whether a server is there.
+ */
 function answers(path) {
   return new Promise((resolve) => {
     const socket = connect({ path, timeout: CONNECT_DEADLINE_MS });
@@ -41,8 +45,8 @@ function answers(path) {
 }
 
 /**
- * The `path` of a sound server that can be reached; where there is none, `elsewhere` may be a sentence about one that is named and has no
- * socket of this machine.
+ * The `path` of a sound server that can be reached; where there is none, `elsewhere` may be a sentence about
+ * one that is named and has no socket of this machine.
  */
 export async function reachableSoundServer(env = process.env, uid = process.getuid()) {
   const { findServer, readMachineId, homeDirectory } = await daemonSearch();

@@ -1,5 +1,6 @@
-// `npm start -- ARGUMENTS`: builds what is stale, and runs the daemon in the foreground. Where no sound server can be reached, it gives
-// the daemon a private one (sandbox.sh). The installed daemon is dist/main.js alone and does none of this.
+// `npm start -- ARGUMENTS`: builds what is stale, and runs the daemon in the foreground. Where no sound
+// server can be reached, it gives the daemon a private one (sandbox.sh). The installed daemon is dist/main.js
+// alone and does none of this.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +19,10 @@ const MAIN = join(ROOT, 'dist/main.js');
 const CHECK_DEADLINE_MS = 10_000;
 const POLL_MS = 50;
 const SETTLED_DEADLINE_MS = 5000;
-/** npm passes on the Ctrl-C that the terminal has sent to all processes: two signals within this time count as one. */
+/**
+ * npm passes on the Ctrl-C that the terminal has sent to all processes: two signals within this time count as
+ * one.
+ */
 const SAME_SIGNAL_MS = 400;
 /** The daemon stops within 5 s (docs/configuration.md, "Command line"); one that does not is ended. */
 const STOP_DEADLINE_MS = 8000;
@@ -27,7 +31,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress', 'bench', 'trace'];
 
 function buildIfStale() {
-  // Written by build.mjs with the time at which it began to read the sources. Folders count: a deleted file changes its folder.
+  // Written by build.mjs with the time at which it began to read the sources. Folders count: a deleted file
+  // changes its folder.
   const stamp = join(ROOT, 'dist/package.json');
   const sources = ['src', 'package.json', 'package-lock.json', 'packaging/build.mjs'];
   const find = ['find', [...sources, '-newer', stamp, '-print', '-quit'], { cwd: ROOT, encoding: 'utf8' }];
@@ -41,7 +46,10 @@ function buildIfStale() {
   process.exit(1);
 }
 
-/** The settings that the daemon would use; undefined when its configuration is faulty, which the daemon itself reports. */
+/**
+ * The settings that the daemon would use; undefined when its configuration is faulty, which the daemon itself
+ * reports.
+ */
 async function effectiveSettings(args) {
   const check = spawnSync(process.execPath, [MAIN, ...args, '--check-config'], {
     encoding: 'utf8',
@@ -63,9 +71,9 @@ function placeOf({ bind, api }) {
 }
 
 /** The address of the page, and three commands; or where no sound server is, how to get one. */
-function toTry(place, { api: { ui } }, trouble) {
+function toTry(place, { api: { ui } }, remarks) {
   const page = ui?.enabled === false ? `the daemon: ${place}` : `the page: ${place}/ui`;
-  if (trouble !== undefined) return [`start: ${page}`, ...trouble].join('\n');
+  if (remarks !== undefined) return [`start: ${page}`, ...remarks].join('\n');
   const volume = `-X POST -H 'Content-Type: application/json' -d '{"volume":0.4}' ${place}/audio/server/volume`;
   const commands = [`${place}/audio/outputs`, volume, `-N --max-time 10 ${place}/events`];
   return [`start: ${page}`, ...commands.map((command) => `    curl ${command}`)].join('\n');
@@ -104,8 +112,8 @@ async function openSandbox(withBus) {
 }
 
 /**
- * Additional environment and arguments for the daemon where there is no sound server; `trouble` is the last text for people where there is
- * none at all.
+ * Additional environment and arguments for the daemon where there is no sound server; `remarks` is the last
+ * text for people where there is none at all.
  */
 async function soundServer(args, settings) {
   const none = { env: {}, more: [], close: () => undefined };
@@ -119,7 +127,7 @@ async function soundServer(args, settings) {
     const command = `    ${installCommand(missing)}`;
     return {
       ...none,
-      trouble: [needed, command, 'start: stop this with Ctrl-C, install them, and then run npm start again'],
+      remarks: [needed, command, 'start: stop this with Ctrl-C, install them, and then run npm start again'],
     };
   }
   const configured = isConfigured(args);
@@ -137,24 +145,24 @@ async function soundServer(args, settings) {
     return { env, more: configured ? [] : ['--config', config], close };
   } catch (error) {
     const failed = `start: no sound server can be reached, and a private one could not be started: ${error.message}`;
-    return { ...none, trouble: [failed, 'start: once a sound server runs, tonearm finds it by itself'] };
+    return { ...none, remarks: [failed, 'start: once a sound server runs, tonearm finds it by itself'] };
   }
 }
 
 /** Passes signals on to the daemon until it ends; resolves with its exit status. */
 async function end(daemon) {
-  let askedMs = 0;
+  let signalledMs = 0;
   let deadline;
   for (const signal of SIGNALS)
     process.on(signal, () => {
       const nowMs = Date.now();
-      if (askedMs === 0) {
+      if (signalledMs === 0) {
         daemon.kill(signal === 'SIGINT' ? signal : 'SIGTERM');
         deadline = setTimeout(() => daemon.kill('SIGKILL'), STOP_DEADLINE_MS);
-      } else if (signal === 'SIGINT' && nowMs - askedMs > SAME_SIGNAL_MS) {
+      } else if (signal === 'SIGINT' && nowMs - signalledMs > SAME_SIGNAL_MS) {
         daemon.kill('SIGKILL');
       }
-      askedMs ||= nowMs;
+      signalledMs ||= nowMs;
     });
   const [code, signal] = await once(daemon, 'exit');
   clearTimeout(deadline);
@@ -162,7 +170,10 @@ async function end(daemon) {
   return signal === null ? code : 128 + os.signals[signal];
 }
 
-/** True when the daemon answers and no backend is still starting or connecting: the hints then stay below its first log lines. */
+/**
+ * True when the daemon answers and no backend is still starting or connecting: the hints then stay below its
+ * first log lines.
+ */
 const isSettled = async (place) => {
   try {
     const signal = AbortSignal.timeout(SETTLED_DEADLINE_MS);
@@ -174,16 +185,17 @@ const isSettled = async (place) => {
 };
 
 /** Prints what to try once the daemon runs, if it does. */
-async function printHints(daemon, settings, trouble) {
+async function printHints(daemon, settings, remarks) {
   const place = placeOf(settings);
   const isAlive = () => daemon.exitCode === null && daemon.signalCode === null;
   const untilMs = Date.now() + SETTLED_DEADLINE_MS;
   while (isAlive() && Date.now() < untilMs && !(await isSettled(place))) await delay(POLL_MS);
-  if (isAlive()) console.log(toTry(place, settings, trouble));
+  if (isAlive()) console.log(toTry(place, settings, remarks));
 }
 
 function run(args, env) {
-  // It has its own process group: otherwise one Ctrl-C reaches it from the terminal and this process, and the second ends it at once.
+  // It has its own process group: otherwise one Ctrl-C reaches it from the terminal and this process, and the
+  // second ends it at once.
   const node = [process.execPath, NO_INSPECTOR, MAIN, ...args];
   return spawn('setpriv', ['--pdeathsig', 'TERM', '--', ...node], {
     detached: true,
@@ -192,26 +204,26 @@ function run(args, env) {
   });
 }
 
-async function start(given) {
+async function start(ownArgs) {
   // Without a handler Node opens its inspector, also in this process.
   process.on('SIGUSR1', () => undefined);
   buildIfStale();
-  if (given.some((argument) => BRIEF.includes(argument))) return end(run(given, {}));
-  const asRoot = process.getuid() === 0 && !given.includes('--allow-root');
+  if (ownArgs.some((argument) => BRIEF.includes(argument))) return end(run(ownArgs, {}));
+  const asRoot = process.getuid() === 0 && !ownArgs.includes('--allow-root');
   if (asRoot)
     console.log(
       'start: running as root, so --allow-root is added; an installed daemon runs as an ordinary user',
     );
-  const args = asRoot ? [...given, '--allow-root'] : given;
+  const args = asRoot ? [...ownArgs, '--allow-root'] : ownArgs;
   // Until the daemon runs, a signal ends the start and the sandbox.
   const quit = (_signal, number) => process.exit(128 + number);
   for (const signal of SIGNALS) process.on(signal, quit);
   const settings = await effectiveSettings(args);
-  const { env, more, close, trouble } = await soundServer(args, settings);
+  const { env, more, close, remarks } = await soundServer(args, settings);
   for (const signal of SIGNALS) process.off(signal, quit);
   const daemon = run([...args, ...more], env);
   const ended = end(daemon);
-  if (settings !== undefined) printHints(daemon, settings, trouble);
+  if (settings !== undefined) printHints(daemon, settings, remarks);
   const status = await ended;
   await close();
   return status;

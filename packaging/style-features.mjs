@@ -1,5 +1,5 @@
-// The features that a style sheet uses: `@media`, `@media width`, `:hover`, `color`, `color: red`, `min()`, `dvh`. Reads what esbuild has
-// written, so that there are no comments and no nesting.
+// The features that a style sheet uses: `@media`, `@media width`, `:hover`, `color`, `color: red`, `min()`,
+// `dvh`. Reads what esbuild has written, so that there are no comments and no nesting.
 
 /** Properties whose words are names of the style itself. */
 const NAMING =

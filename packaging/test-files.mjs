@@ -1,5 +1,6 @@
-// Which test files there are, of which kind, and which of them are meant by a part of a path, a part of a title, or a change. Paths
-// are those of sources, below test/ and without their ending, such as `gateway/trust`.
+// Which test files there are, of which kind, and which of them are meant by a part of a path, a part of a
+// title, or a change. Paths are those of sources, below test/ and without their ending, such as
+// `gateway/trust`.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +9,10 @@ import { build } from 'esbuild';
 
 const ENDING = '.test.ts';
 
-/** The kinds of tests by what a file needs around it, and how long it takes; the first match wins. Units need nothing but Node. */
+/**
+ * The kinds of tests by what a file needs around it, and how long it takes; the first match wins. Units need
+ * nothing but Node.
+ */
 const KINDS = {
   hardware: /^hardware\//,
   nodes: /^(node\/|packaging\/installed-)/,
@@ -33,7 +37,10 @@ export function testFiles(...kinds) {
 
 export const compiled = (file) => join('build/test', `${file}.test.js`);
 
-/** A file with hooks of its own for all tests, or that changes the process, or that makes threads die, keeps a process for itself. */
+/**
+ * A file with hooks of its own for all tests, or that changes the process, or that makes threads die, keeps a
+ * process for itself.
+ */
 const ALONE = /^(?:before|after)(?:Each)?\(|\bprocess\.(?:on|once|chdir|umask)\b|\bmock\.|\bglobalThis\b/m;
 const needsProcess = (file) =>
   kindOf(file) !== 'unit' ||
@@ -68,12 +75,12 @@ async function imports(files) {
     ...{ outdir: 'build', write: false, metafile: true, logLevel: 'silent' },
   });
   const reached = (file) => {
-    const seen = new Set([join('test', file + ENDING)]);
+    const loaded = new Set([join('test', file + ENDING)]);
     // A set also goes through what is added to it meanwhile.
-    for (const each of seen) {
-      for (const { path, external } of metafile.inputs[each].imports) if (!external) seen.add(path);
+    for (const each of loaded) {
+      for (const { path, external } of metafile.inputs[each].imports) if (!external) loaded.add(path);
     }
-    return seen;
+    return loaded;
   };
   return new Map(files.map((file) => [file, reached(file)]));
 }
@@ -91,8 +98,8 @@ function mayMake(source, name) {
 }
 
 /**
- * Names that are parts of paths choose files; the others are parts of titles, and choose tests in these files or, without any, in
- * all that hold such a title, also in what they import from test/.
+ * Names that are parts of paths choose files; the others are parts of titles, and choose tests in these files
+ * or, without any, in all that hold such a title, also in what they import from test/.
  * @returns {Promise<{ files: string[], titles: string[] }>}
  */
 export async function matching(names) {

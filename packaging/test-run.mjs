@@ -1,5 +1,5 @@
-// Runs test files with node --test: prints each failure as it comes, and answers with the counts. Whatever the tests leave behind
-// is a failure as well, and so is each test that was left out, where none may be.
+// Runs test files with node --test: prints each failure as it comes, and answers with the counts. Whatever
+// the tests leave behind is a failure as well, and so is each test that was left out, where none may be.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,12 +7,12 @@ import { relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { openRunDirectory } from './leftovers.mjs';
-import { say, show } from './progress.mjs';
+import { print, showProgress } from './progress.mjs';
 
 const REPORTER = fileURLToPath(new URL('reporter.mjs', import.meta.url));
-const KEPT_ERRORS_CHARS = 8000;
+const ERRORS_MAX_CHARS = 8000;
 
-const shown = (file) => relative(process.cwd(), file);
+const displayPath = (file) => relative(process.cwd(), file);
 const TEST_FILE = /\.test\.[a-z]+$/;
 const indent = (text) => text.trimEnd().replace(/^/gm, '    ');
 
@@ -39,7 +39,7 @@ class Tally {
   }
 
   add({ of, file, line, name, ms, skip, failed }) {
-    if (of === 'remark') say(`remark - ${name} (${shown(file)}, ${this.place})`);
+    if (of === 'remark') print(`remark - ${name} (${displayPath(file)}, ${this.place})`);
     if (of === 'end') this.files.push({ file: relative('build/test', file), ms });
     // A suite or a file fails because a test in it did, which has been printed already.
     if (failed?.kind === 'subtestsFailed') return;
@@ -50,8 +50,9 @@ class Tally {
   }
 
   /**
-   * Prints one cancelled test of each file that has no other failure. A helper file that test files import may belong to any of them:
-   * from all such files one cancelled test is printed, if the run has no other failure.
+   * Prints one cancelled test of each file that has no other failure. A helper file that test files import
+   * may belong to any of them: from all such files one cancelled test is printed, if the run has no other
+   * failure.
    */
   reportCancelled() {
     const unreported = [];
@@ -62,14 +63,14 @@ class Tally {
       else this.#report(cancelled);
     }
     if (unreported.length > 0)
-      say(`${unreported.length} more did not run because of the failures above, such as: ${unreported[0]}`);
+      print(`${unreported.length} more did not run because of the failures above, such as: ${unreported[0]}`);
   }
 
   #report({ file, line, name, failed }) {
     this.failed += 1;
-    say(`not ok - ${name} (${shown(file)}:${line}, ${this.place})\n${indent(failed.text)}`);
+    print(`not ok - ${name} (${displayPath(file)}:${line}, ${this.place})\n${indent(failed.text)}`);
     if (failed.printed !== undefined && !this.#failing.has(file))
-      say(`  printed by that file:\n${indent(failed.printed)}`);
+      print(`  printed by that file:\n${indent(failed.printed)}`);
     this.#failing.add(file);
   }
 }
@@ -111,23 +112,23 @@ export async function runTests({
   const ended = once(child, 'exit');
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text) => {
-    errors = (errors + text).slice(-KEPT_ERRORS_CHARS);
+    errors = (errors + text).slice(-ERRORS_MAX_CHARS);
   });
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.startsWith('{')) tally.add(JSON.parse(line));
     else errors += `${line}\n`;
-    show(place, `${tally.files.length} of ${files.length} files`);
+    showProgress(place, `${tally.files.length} of ${files.length} files`);
   }
-  show(place);
+  showProgress(place);
   tally.reportCancelled();
   const [status, signal] = await ended;
   if (status !== 0 && tally.failed === 0)
-    say(`${place}: node --test ended with ${signal ?? `status ${status}`}\n${indent(errors)}`);
+    print(`${place}: node --test ended with ${signal ?? `status ${status}`}\n${indent(errors)}`);
   const leftovers = await left.close();
-  for (const line of leftovers) say(`left behind by ${place} - ${line}`);
+  for (const line of leftovers) print(`left behind by ${place} - ${line}`);
   const isComplete = !isWhole || tally.skipped.size === 0;
   if (!isComplete)
-    for (const [reason] of tally.skipped) say(`left out of ${place}, where nothing may be: ${reason}`);
+    for (const [reason] of tally.skipped) print(`left out of ${place}, where nothing may be: ${reason}`);
   tally.isGreen = status === 0 && leftovers.length === 0 && isComplete;
   return tally;
 }

@@ -13,7 +13,7 @@ import { debian13, insideDebian13 } from './debian13.mjs';
 import { FETCHED_NODES, fetchedNode } from './fetched-node.mjs';
 import { machine } from './machine.mjs';
 import { hasNative, thisGlibc } from './natives.mjs';
-import { say, seconds, show } from './progress.mjs';
+import { print, seconds, showProgress } from './progress.mjs';
 import { changed, compiled, kindOf, matching, testFiles, together } from './test-files.mjs';
 import { runTests } from './test-run.mjs';
 
@@ -28,12 +28,13 @@ const OUTPUT_BYTES_MAX = 1 << 24;
 const AT_ONCE = 4;
 const SLOWEST = 15;
 
-const { values: asked, positionals: names } = parseArgs({
+const { values: chosenOptions, positionals: names } = parseArgs({
   options: { all: { type: 'boolean' }, changed: { type: 'boolean' }, debian13: { type: 'boolean' } },
   allowPositionals: true,
 });
-const isWhole = process.env.TONEARM_REQUIRE_ALL === '1' || (asked.all === true && process.env.CI === 'true');
-const isChosen = asked.changed === true || asked.debian13 === true || names.length > 0;
+const isWhole =
+  process.env.TONEARM_REQUIRE_ALL === '1' || (chosenOptions.all === true && process.env.CI === 'true');
+const isChosen = chosenOptions.changed === true || chosenOptions.debian13 === true || names.length > 0;
 
 /** The counts of each run of tests. */
 const tallies = [];
@@ -155,12 +156,12 @@ async function onDebian13(place, files, titles = []) {
   const there = files.filter((file) => !ONE_DEBIAN.test(file));
   const booting = there.filter((file) => kindOf(file) === 'nodes');
   const inside = there.filter((file) => kindOf(file) !== 'nodes');
-  const said = [];
+  const tallied = [];
   if (inside.length > 0 || booting.length === 0)
-    said.push(await counted(place, inside, { titles, ...insideDebian13(kept, ROOT, ['/usr/bin/node']) }));
+    tallied.push(await counted(place, inside, { titles, ...insideDebian13(kept, ROOT, ['/usr/bin/node']) }));
   if (booting.length > 0)
-    said.push(await counted(place, booting, { titles, env: { TONEARM_NODE_ROOT: root } }));
-  return said.join('; booted: ');
+    tallied.push(await counted(place, booting, { titles, env: { TONEARM_NODE_ROOT: root } }));
+  return tallied.join('; booted: ');
 }
 
 /** Lane, name and work of each stage: those of one lane run one after the other, lanes at the same time. */
@@ -198,11 +199,13 @@ const ALL = [
 const LAST = [['machine', 'emulated machine', (place) => onMachine(place, testFiles('hardware'))]];
 /** The stages that were asked for. */
 async function chosen() {
-  if (!isChosen) return asked.all ? ALL : QUICK;
-  const { files, titles } = asked.changed ? { files: await changed(), titles: [] } : await matching(names);
+  if (!isChosen) return chosenOptions.all ? ALL : QUICK;
+  const { files, titles } = chosenOptions.changed
+    ? { files: await changed(), titles: [] }
+    : await matching(names);
   const run = (place) => {
-    if (asked.debian13) return onDebian13(place, files, titles);
-    if (asked.changed && files.length === 0) return 'no unit test imports what differs from main';
+    if (chosenOptions.debian13) return onDebian13(place, files, titles);
+    if (chosenOptions.changed && files.length === 0) return 'no unit test imports what differs from main';
     return onMachine(place, files, titles);
   };
   return [['tests', 'tests', run]];
@@ -211,15 +214,15 @@ async function chosen() {
 /** Resolves with true when the stage went well. */
 async function stage(name, work) {
   const begunMs = Date.now();
-  show(name, '');
+  showProgress(name, '');
   try {
     const remark = await work(name);
-    show(name);
-    say(`ok - ${name} (${seconds(begunMs)})${remark === undefined ? '' : `: ${remark}`}`);
+    showProgress(name);
+    print(`ok - ${name} (${seconds(begunMs)})${remark === undefined ? '' : `: ${remark}`}`);
     return true;
   } catch (error) {
-    show(name);
-    say(`${error.message}\nFAILED - ${name} (${seconds(begunMs)})`);
+    showProgress(name);
+    print(`${error.message}\nFAILED - ${name} (${seconds(begunMs)})`);
     return false;
   }
 }
@@ -242,7 +245,7 @@ function printLeftOut() {
   const all = tallies.flatMap(({ skipped }) => [...skipped]);
   const printReasons = (reasons, what) => {
     const count = sum(reasons.map(([, each]) => each));
-    if (count > 0) say(`left out: ${count} ${count === 1 ? 'test or group' : 'tests and groups'} ${what}`);
+    if (count > 0) print(`left out: ${count} ${count === 1 ? 'test or group' : 'tests and groups'} ${what}`);
   };
   const lacking = all.filter(([reason]) => PROGRAMS.test(reason));
   const programs = lacking.flatMap(([reason]) => reason.replace(PROGRAMS, '').split(', '));
@@ -252,8 +255,8 @@ function printLeftOut() {
   printReasons(root, `that need root: ${rootCommand('npm test')}`);
   for (const each of all.filter((reason) => !lacking.includes(reason) && !root.includes(reason)))
     printReasons([each], `(${each[0]})`);
-  if (!isChosen && !asked.all)
-    say(
+  if (!isChosen && !chosenOptions.all)
+    print(
       'left out: long tests, load, booted nodes, brokers, packages, other Nodes, a second Debian, an emulated machine: npm test -- --all',
     );
 }
@@ -261,26 +264,26 @@ function printLeftOut() {
 function printSlowest() {
   const files = tallies.flatMap((tally) => tally.files.map((file) => ({ ...file, place: tally.place })));
   const slowest = files.sort((one, other) => other.ms - one.ms).slice(0, SLOWEST);
-  say('slowest files:');
+  print('slowest files:');
   for (const { file, ms, place } of slowest)
-    say(`${(ms / 1000).toFixed(1).padStart(8)} s  ${file} (${place})`);
+    print(`${(ms / 1000).toFixed(1).padStart(8)} s  ${file} (${place})`);
 }
 
 async function main() {
   const begunMs = Date.now();
-  const missing = installDebian(FOR[asked.all ? 'all' : 'test']);
+  const missing = installDebian(FOR[chosenOptions.all ? 'all' : 'test']);
   if (isWhole && missing.length > 0) {
-    say(`FAILED - set-up: ${installCommand(missing)}`);
+    print(`FAILED - set-up: ${installCommand(missing)}`);
     return 1;
   }
   const checked = inLanes(CHECKS);
   const built = await inLanes([['build', 'build', tool('packaging/build.mjs')]]);
   const tested = built.length === 0 ? await inLanes(await chosen()) : [];
-  if (built.length === 0 && asked.all && !isChosen) tested.push(...(await inLanes(LAST)));
+  if (built.length === 0 && chosenOptions.all && !isChosen) tested.push(...(await inLanes(LAST)));
   const failed = [...(await checked), ...built, ...tested];
-  if (asked.all) printSlowest();
+  if (chosenOptions.all) printSlowest();
   printLeftOut();
-  say(`${failed.length === 0 ? 'all green' : `FAILED: ${failed.join(', ')}`}, ${seconds(begunMs)}`);
+  print(`${failed.length === 0 ? 'all green' : `FAILED: ${failed.join(', ')}`}, ${seconds(begunMs)}`);
   return failed.length === 0 ? 0 : 1;
 }
 
