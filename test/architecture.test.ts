@@ -96,6 +96,8 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['literals are written out', 'src/gateway/a.ts', 'const [a, b] = [c, d];', /:2: write it out/],
   ['literals are written out', 'src/gateway/a.ts', '[this.a, this.b] = [c, d];', /:2: write it out/],
   ['comments end where code ends', 'test/gateway/a.ts', `/** ${'a '.repeat(60)}*/`, /:2: a comment ends/],
+  ['titles have a subject', 'test/a.test.ts', "test('of a stream');", /:2: a title is a sentence/],
+  ['titles have a subject', 'test/a.test.ts', 'describe(`what a stream is`);', /:2: a title/],
   ['names are words of the field', 'src/cli/a.ts', 'const heldRecords = 1;', /:2: heldRecords/],
   ['names are words of the field', 'src/cli/a.ts', 'class A { readonly #wanted = 1; }', /:2: #wanted/],
 ];
@@ -119,6 +121,7 @@ const FINE: readonly (readonly [RuleName, string, string])[] = [
   ['literals are written out', 'src/gateway/a.ts', 'f(...[...a].map(b), ...c.map(b));'],
   ['names are words of the field', 'src/cli/a.ts', "assert.doesNotMatch('held', /told/);"],
   ['names are words of the field', 'src/cli/a.ts', 'const threshold = upheld;'],
+  ['titles have a subject', 'test/a.test.ts', "test('offers are listed');"],
   ['no state of modules', 'src/gateway/a.ts', 'function f(): void {\n  let count = 0;\n}'],
 ];
 

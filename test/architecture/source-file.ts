@@ -1,5 +1,6 @@
 // A source file as the rules of the architecture see it, by a real parser: code without comments and texts,
-// its imports, its comments, its names, and the literals that are squeezed into others.
+// its imports, its comments, its names, the titles of its tests, and the literals that are squeezed into
+// others.
 
 import { posix } from 'node:path';
 import { type Expression, type ParseResult, parseSync, Visitor } from 'oxc-parser';
@@ -30,6 +31,13 @@ export interface SourceFile {
    * that are taken apart where they are made.
    */
   readonly squeezed: readonly Span[];
+  /** The titles of tests and suites that are written where these are declared. */
+  readonly titles: readonly Title[];
+}
+
+export interface Title {
+  readonly text: string;
+  readonly start: number;
 }
 
 /** An identifier, wherever it stands; a private one without its `#`. */
@@ -45,6 +53,8 @@ export interface Span {
 
 export const lineAt = (text: string, position: number): number => text.slice(0, position).split('\n').length;
 
+const DECLARES_TEST: ReadonlySet<string> = new Set(['test', 'describe']);
+
 /** Throws when the text is no TypeScript. */
 export function sourceFile(path: string, text: string): SourceFile {
   const parsed = parseSync(path, text);
@@ -52,6 +62,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   const blank: Span[] = [...parsed.comments];
   const names: Name[] = [];
   const squeezed: Span[] = [];
+  const titles: Title[] = [];
   const types: (Span & { readonly source: { readonly value: string } })[] = [];
   new Visitor({
     Literal: ({ start, end, value }) => {
@@ -62,6 +73,11 @@ export function sourceFile(path: string, text: string): SourceFile {
     TSImportType: (node) => types.push(node),
     Identifier: ({ name, start }) => names.push({ name, start }),
     PrivateIdentifier: ({ name, start }) => names.push({ name, start }),
+    CallExpression: ({ callee, arguments: [title] }) => {
+      const isTest = callee.type === 'Identifier' && DECLARES_TEST.has(callee.name);
+      if (!isTest || (title?.type !== 'Literal' && title?.type !== 'TemplateLiteral')) return;
+      titles.push({ text: text.slice(title.start + 1, title.end - 1), start: title.start });
+    },
     SpreadElement: (node) => {
       if (isLiteral(node.argument) || isMadeOfLiteral(node.argument)) squeezed.push(node);
     },
@@ -80,6 +96,7 @@ export function sourceFile(path: string, text: string): SourceFile {
     comments: parsed.comments,
     names,
     squeezed,
+    titles,
     imports: [
       ...importsOf(file),
       ...types.map(({ start, source }) =>

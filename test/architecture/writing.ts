@@ -1,5 +1,5 @@
-// The rules of how sources are written: no line is squeezed, comments end where code ends, and names are
-// words of the field.
+// The rules of how sources are written: no line is squeezed, comments end where code ends, names are words of
+// the field, and titles of tests have a subject.
 
 import { lineAt, type SourceFile } from './source-file.js';
 
@@ -14,8 +14,8 @@ const WIDTH_COLUMNS = 110;
  */
 const VAGUE = [
   'told held given shown asked wanted seen heard said say says',
-  'look looks looked does happen happens happened',
-  'utterance utterances distrust scene',
+  'look looks looked does happen happens happened happening',
+  'utterance utterances distrust scene trouble troubles',
 ].flatMap((words) => words.split(' '));
 
 /** Names of Node's and of TypeScript's own. */
@@ -68,8 +68,18 @@ const wordsOfTheField: Check = (files) =>
     });
   });
 
+/** A title that begins so is a riddle without what stands around it. */
+const NO_SUBJECT = /^(?:what|who|whose|whoever|whatever|of|how|so)\b/i;
+
+const titlesHaveSubjects: Check = (files) =>
+  files.flatMap((file) => {
+    const riddles = file.titles.filter(({ text }) => NO_SUBJECT.test(text));
+    return complaints(file, riddles, () => 'a title is a sentence with a subject');
+  });
+
 export const WRITING = {
   'literals are written out': writtenOut,
   'comments end where code ends': commentWidth,
   'names are words of the field': wordsOfTheField,
+  'titles have a subject': titlesHaveSubjects,
 } as const satisfies Record<string, Check>;

@@ -32,7 +32,7 @@ const REMEMBER = `(() => {
 const MOVED = `window.before.filter(([each, was]) => window.where(each) !== was)
   .map(([each, was]) => (each.ariaLabel ?? each.textContent) + ' was at ' + was + ', is at ' + window.where(each))`;
 
-describe('what is loaded late', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
   for (const [what, width, height] of SIZES) {
@@ -83,7 +83,7 @@ describe('what is loaded late', { skip: lacks({ programs: ['chromium'] }) }, () 
     await page.getByRole('dialog', { name: 'Play on' }).waitFor();
   });
 
-  test('what stays away is said, and the rest of the page works', async () => {
+  test('the page names a part that cannot be loaded, and the rest of it works', async () => {
     await page.route('**/ui/sound-tab-*.js', (route) => route.abort());
     node.up();
     await page.goto(node.url);

@@ -80,7 +80,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     assert.deepEqual(await nextCommand(), { do: 'stop', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
-  test('what a player says it can do decides which buttons of one without a track can be used', async () => {
+  test('a player without a track has the buttons that its abilities allow', async () => {
     const none = { metadata: {}, playback_status: 'Stopped', position: undefined };
     const capabilities = { can_play: false, can_pause: true, can_go_next: false, can_go_previous: false };
     const unable = { ...capabilities, can_seek: true, can_control: true };

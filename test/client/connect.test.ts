@@ -106,7 +106,7 @@ describe('the client connects', () => {
 });
 
 describe('the client notifies', () => {
-  test('of all of a snapshot at once, and of nothing while it is incomplete, whatever else has changed, and whoever reads the state', async (t) => {
+  test('the client notifies of a whole snapshot at once, and of nothing while it is incomplete', async (t) => {
     const scripted = await connected(t);
     let answer: (server: unknown) => void = () => undefined;
     scripted.answers.set('/server', () => new Promise((resolve) => (answer = resolve)));
@@ -167,7 +167,7 @@ describe('the client notifies', () => {
     assert.equal(scripted.live.state.connection.status, 'live');
   });
 
-  test('of events as they come', async (t) => {
+  test('the client notifies of each event when it comes', async (t) => {
     const received: string[] = [];
     const scripted = await connected(t, {
       onEvent: ({ type, data }) => received.push(`${type} ${JSON.stringify(data)}`),
@@ -177,7 +177,7 @@ describe('the client notifies', () => {
     assert.deepEqual(received, ['server.info "connected"', 'power.action {"action":"reboot"}']);
   });
 
-  test("of the node's time, by the newest times of its players", async (t) => {
+  test("the client knows the node's time by the newest times of its players", async (t) => {
     const scripted = await connected(t);
     await scripted.tick(10_000);
     assert.equal(scripted.live.nodeTime(), Date.now());
@@ -199,7 +199,7 @@ describe('the client notifies', () => {
     ["the node's clock was set back", 0, -3_600_000],
     ["the node's clock was set forward", 0, 3_600_000],
   ] as const) {
-    test(`of the node's time after ${whose}, at the next event of a player`, async (t) => {
+    test(`the client knows the node's time after ${whose}, at the next event of a player`, async (t) => {
       const scripted = await live(t);
       const sendTime = timed(scripted);
       t.mock.timers.setTime(10_000_000);

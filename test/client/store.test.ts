@@ -64,7 +64,7 @@ describe('an event', () => {
     assert.deepEqual(outputs.get(1), record(1), 'what was handed out is not touched');
   });
 
-  test('of levels replaces all of them, and a removed output takes its level along', () => {
+  test('an event of levels replaces all of them, and a removed output takes its level along', () => {
     const level = (...ids: readonly number[]) => ({ outputs: ids.map((id) => ({ id, peak: [id / 10, 0] })) });
     const store = storeAfter(['audio.level', level(1, 2)], ['audio.level', level(2, 3)]);
     assert.deepEqual(Object.fromEntries(store.state.levels), { 2: [0.2, 0], 3: [0.3, 0] });
@@ -72,7 +72,7 @@ describe('an event', () => {
     assert.deepEqual([...store.state.levels.keys()], [2]);
   });
 
-  test('of levels has the inputs that are measured, and no others', () => {
+  test('an event of levels has the inputs that are measured, and no others', () => {
     const inputs = [{ id: 5, peak: [0.5, 0.25] }];
     const store = storeAfter(['audio.level', { outputs: [], inputs }]);
     assert.deepEqual([...store.state.inputLevels], [[5, [0.5, 0.25]]]);
@@ -80,7 +80,7 @@ describe('an event', () => {
     assert.deepEqual([...store.state.inputLevels], []);
   });
 
-  test('of a player without a tracklist drops its list, and so does the end of the player', () => {
+  test('an event of a player without a tracklist drops its list, and so does the end of the player', () => {
     const updated = (tracklist_supported: boolean) =>
       ({ type: 'player.updated', data: { data: { bus_name, tracklist_supported } } }) as NodeEvent;
     const list = { type: 'player.tracklist.updated', data: { bus_name, tracks: [] } } as unknown as NodeEvent;
@@ -94,14 +94,14 @@ describe('an event', () => {
     assert.deepEqual(counts, [0, 1, 1, 0, 0, 1, 0]);
   });
 
-  test('of a position moves a player that is there, and no other', () => {
+  test('an event of a position moves a player that is there, and no other', () => {
     const moved = [bus_name, 'gone'].map((name) => ({ bus_name: name, position: 2, emitted_at: 0 }));
     const store = storeAfter(['player.added', { data: player(1) }], ['player.position', moved]);
     const there = { bus_name, position: 2, position_updated_at: '1970-01-01T00:00:00.000Z' };
     assert.deepEqual([...store.state.players.values()], [there]);
   });
 
-  test('of an upgrade adds to status, run and progress, whichever comes first', () => {
+  test('an event of an upgrade adds to status, run and progress, in any order', () => {
     const status = { current: '1', latest: '2', upgrade_available: true };
     const line = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
     const store = storeAfter(
@@ -174,7 +174,7 @@ describe('an event', () => {
   ] as const;
   const emptyIn = ({ state }: Store) => SLICES.filter((slice) => state[slice].size === 0);
 
-  test('of a removal removes the record by what identifies it', () => {
+  test('an event of a removal removes the record that it identifies', () => {
     const store = storeAfter(
       ...ALL_KINDS,
       ['audio.removed', [record(1, 'renamed')]],
@@ -208,7 +208,7 @@ describe('an event', () => {
     });
   }
 
-  test('of a later version changes nothing, whatever its name', () => {
+  test('an event of a later version changes nothing, under any name', () => {
     for (const type of ['later.version', 'toString', 'constructor', '__proto__', 'hasOwnProperty']) {
       const store = storeAfter(['audio.output.updated', [record(1)]]);
       const before = store.state;

@@ -106,7 +106,7 @@ function startWith(entry: string) {
   });
 }
 
-describe('of several binaries', () => {
+describe('a choice of several binaries', () => {
   test('one that the C library cannot load is passed over for an older one', (t) => {
     const { status, stderr } = startWith(withBinaries(t, { 'uws-newer': 'unloadable', 'uws-older': 'own' }));
     assert.equal(status, 78, stderr);

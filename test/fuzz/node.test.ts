@@ -33,7 +33,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
     return connection.end().closed();
   }
 
-  test('of requests', async () => {
+  test('the node survives malformed requests', async () => {
     const random = new SeededRandom(SEED);
     const routes = routesOf(await node.survivor.daemon.read('/openapi.json'));
     for (let done = 0; done < CONNECTIONS; done += AT_ONCE) {
@@ -51,7 +51,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
   });
 
   for (const who of ['sound', 'broker'] as const) {
-    test(`of a ${who === 'sound' ? 'sound server' : 'broker'} whose bytes are damaged`, async () => {
+    test(`the node survives a ${who === 'sound' ? 'sound server' : 'broker'} whose bytes are damaged`, async () => {
       const random = new SeededRandom(SEED);
       const liar = node.liars[who];
       const { daemon } = node.survivor;

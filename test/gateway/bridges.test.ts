@@ -64,7 +64,7 @@ describe('a request of a bridge', () => {
     assert.match(reply.body, /pulseaudio\.enabled/);
   });
 
-  test('of a backend that goes is followed by one message: its state and the end of its records', async (context) => {
+  test('the end of a backend is one message: its state and the end of its records', async (context) => {
     const under = GatewayUnderTest.up().within(context);
     const { gateway, batches } = under;
     under.pull('mqtt', true);
@@ -186,7 +186,7 @@ describe('a bridge', () => {
     assert.equal(former.length, 2, 'what was sent for the former thread went to that');
   });
 
-  test('whose thread is new gets all records again, and nothing that waited', () => {
+  test('a bridge with a new thread gets all records again, and nothing that waited', () => {
     const node = slow();
     node.change(line(1), output(1));
     assert.deepEqual(node.requestFeed(true), [UP, SERVED, output(1)]);

@@ -120,7 +120,7 @@ describe('bodies', () => {
     });
   }
 
-  test('of GET are ignored', async () => {
+  test('the bodies of GET are ignored', async () => {
     const head = `GET /server HTTP/1.1\r\n${HOST}Content-Length: 5\r\n\r\n`;
     const one = connection().write(`${head}hello${get('/server')}`);
     const text = await one.until((all) => statuses(all).length === 2);

@@ -33,7 +33,7 @@ function assertProblem(response: HttpAnswer, status: number, code: string): void
   assert.equal(response.headers['retry-after'] !== undefined, status === 503);
 }
 
-describe('what the gateway refuses by itself', () => {
+describe('the gateway refuses by itself', () => {
   const under = GatewayUnderTest.up().within({ after });
   beforeEach(() => {
     under.backends.requests.length = 0;

@@ -103,7 +103,7 @@ describe('Origin', () => {
 
 type Standing = Parameters<typeof originProblem>[2];
 
-describe('who may have an effect', () => {
+describe('a request may have an effect', () => {
   const rows: [method: string, standing: Standing, site: string, allowed: boolean][] = [
     ['POST', 'none', '', true],
     ['POST', 'none', 'same-origin', true],

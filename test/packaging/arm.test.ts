@@ -23,19 +23,19 @@ const ARCHITECTURES = Object.entries({ arm64: 'qemu-aarch64', armhf: 'qemu-arm' 
 
 describe('the packages for ARM', { skip }, () => {
   let machines = '';
-  let trouble = '';
+  let problem = '';
   before(async () => {
     try {
       machines = (await output(process.execPath, MAKER)).trim();
     } catch (error) {
       if (process.env['TONEARM_REQUIRE_ALL'] === '1') throw error;
-      trouble = `cannot be emulated here: ${String(error).split('\n').slice(0, 3).join(' ')}`;
+      problem = `cannot be emulated here: ${String(error).split('\n').slice(0, 3).join(' ')}`;
     }
   });
 
   for (const [architecture, qemu] of ARCHITECTURES) {
     test(`${architecture}: the daemon starts, answers, follows a change, carries out a command, ends`, async (t) => {
-      if (trouble !== '') return t.skip(trouble);
+      if (problem !== '') return t.skip(problem);
       const folder = temporaryFolder(t);
       await buildPackage('--arch', architecture, '--compress', 'none', '--out', folder);
       const tree = await extracted(packageIn(folder, 'tonearm', architecture), folder);

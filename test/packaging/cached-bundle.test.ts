@@ -33,7 +33,7 @@ test('without a folder nothing is kept', () => {
   assert.equal(prints('two', 'a', undefined), 'two');
 });
 
-test('what V8 has compiled is kept, and runs at the next start', () => {
+test('the code that V8 has compiled is kept, and runs at the next start', () => {
   const cache = join(home, 'kept/below');
   assert.equal(prints('one', 'a', cache), 'one');
   assert.deepEqual(readdirSync(cache), ['some-main.code']);

@@ -81,8 +81,8 @@ export class MqttConnection {
   readonly #client: MqttClient;
   readonly #clock: Clock;
   readonly #lookup = new NameLookup();
-  /** Settles each packet that waits for the broker's answer. A trouble also ends the connection. */
-  readonly #waiting = new Set<(answer: Acknowledgement, trouble?: string) => void>();
+  /** Settles each packet that waits for the broker's answer. A problem also ends the connection. */
+  readonly #waiting = new Set<(answer: Acknowledgement, problem?: string) => void>();
   /** The largest packet that the broker accepts, in bytes. */
   #largest = Number.POSITIVE_INFINITY;
   /** Bytes received since the end of the last packet, or a few less. */
@@ -199,10 +199,10 @@ export class MqttConnection {
   #answered(what: string, topics: readonly string[], act: (done: Done) => void): Promise<Acknowledgement> {
     if (this.#isClosed) return Promise.resolve(ENDED);
     return new Promise((resolve) => {
-      const settle = (answer: Acknowledgement, trouble?: string): void => {
+      const settle = (answer: Acknowledgement, problem?: string): void => {
         if (!this.#waiting.delete(settle)) return;
         cancel();
-        if (trouble !== undefined) this.cut(trouble);
+        if (problem !== undefined) this.cut(problem);
         resolve(answer);
       };
       this.#waiting.add(settle);

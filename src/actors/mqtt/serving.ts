@@ -211,7 +211,7 @@ export class Serving {
     const hasEnded = !answer.ok && answer.error.kind === 'ended';
     if (hasEnded || this.#state !== 'open') return;
     const isOurs = isRetained || this.#parts.topics.isBelow(topic);
-    // A response topic that the broker refuses is the trouble of the sender alone.
+    // A response topic that the broker refuses is a problem of the sender alone.
     if (!answer.ok && answer.error.kind === 'refused' && isOurs) this.#refused(topic, answer.error.reason);
     else if (isRetained) this.#stored(message);
     if (isRetained) this.#unacknowledged -= 1;

@@ -119,7 +119,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
       if (watched === undefined) continue;
       const isPublished = known && !this.#isHidden(unit);
       this.#services.changed(watched, isPublished ? serviceRecord(watched, facts, file.state) : undefined);
-      this.#services.fileTrouble(watched, file.trouble);
+      this.#services.noteFileProblem(watched, file.problem);
     }
   }
 

@@ -108,12 +108,12 @@ export class ServicePublisher {
     else this.#publish.put('systemd.services', unit.key, JSON.stringify(record), this.#watched.indexOf(unit));
   }
 
-  /** Logs why the unit's file state is unknown; `trouble` is undefined if it is known. */
-  fileTrouble({ key, scope, name: unit }: WatchedUnit, trouble: string | undefined): void {
-    if (trouble === this.#logged.get(key)) return;
-    this.#logged.set(key, trouble);
-    if (trouble !== undefined)
-      this.#publish.log('warn', 'systemd cannot read the files of a unit', { scope, unit, detail: trouble });
+  /** Logs why the unit's file state is unknown; `problem` is undefined if it is known. */
+  noteFileProblem({ key, scope, name: unit }: WatchedUnit, problem: string | undefined): void {
+    if (problem === this.#logged.get(key)) return;
+    this.#logged.set(key, problem);
+    if (problem !== undefined)
+      this.#publish.log('warn', 'systemd cannot read the files of a unit', { scope, unit, detail: problem });
   }
 
   stop(): void {

@@ -93,7 +93,7 @@ export interface FileReading {
   /** The unit file state; undefined without a unit file, or if unknown. */
   readonly state: string | undefined;
   /** Why the state is unknown; this concerns only this unit. */
-  readonly trouble?: string;
+  readonly problem?: string;
   /** Increases with each request. The reply to an earlier request may arrive after that to a later one. */
   readonly requestNumber: number;
 }
@@ -192,7 +192,7 @@ export class UnitTable {
     const entry = this.#entries.get(name);
     if (entry === undefined || !takeFile(entry, file)) return;
     const { unit } = entry;
-    const isMissing = file.state === undefined && file.trouble === undefined && !entry.needsNoFile;
+    const isMissing = file.state === undefined && file.problem === undefined && !entry.needsNoFile;
     const gone = isMissing && unit.facts.activeState === 'inactive';
     if (gone) entry.unit = { ...unit, facts: { ...unit.facts, loadState: 'not-found' } };
   }

@@ -141,7 +141,7 @@ export class UnitReader {
     if (error.kind !== 'dbus' || isAbsence(error)) return answer;
     // One unit's files may cause any errno: a folder, a link to itself, a line that is too long.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
-    return success({ state: undefined, requestNumber, ...(!isMissing && { trouble: sentence(error) }) });
+    return success({ state: undefined, requestNumber, ...(!isMissing && { problem: sentence(error) }) });
   }
 }
 

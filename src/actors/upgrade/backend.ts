@@ -43,7 +43,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#logs = new UnitLogs(clock);
     const publisher = new UpgradePublisher(settings, publish, clock);
     this.#publisher = publisher;
-    this.#store = new RunStore(stateFile, (problem) => publisher.trouble('state file', problem), clock);
+    this.#store = new RunStore(stateFile, (problem) => publisher.noteProblem('state file', problem), clock);
     const runOwner = {
       changed: publisher.run.bind(publisher),
       save: this.#store.save.bind(this.#store),
@@ -100,7 +100,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
         await this.#keeper.line(content, sinceMs);
       },
       connections: (count: number) => this.#keeper.connections(count),
-      problem: (problem: string | undefined) => this.#publisher.trouble('progress socket', problem),
+      problem: (problem: string | undefined) => this.#publisher.noteProblem('progress socket', problem),
     };
     return new ProgressSocket(path, owner, this.#clock);
   }

@@ -22,7 +22,7 @@ export class UpgradePublisher {
   readonly #publish: Publisher;
   readonly #clock: Clock;
   readonly #timers: Timers<'throttle'>;
-  readonly #troubles = new Map<Part, string>();
+  readonly #problems = new Map<Part, string>();
   /** The texts that clients have, by collection and key. */
   readonly #published = new Map<string, string>();
   #status = NO_STATUS;
@@ -52,7 +52,7 @@ export class UpgradePublisher {
 
   result(result: ResultReading): void {
     if (result.ok) this.#status = result.value;
-    this.trouble('result file', result.ok ? undefined : result.error);
+    this.noteProblem('result file', result.ok ? undefined : result.error);
     this.#publishChanges();
   }
 
@@ -94,11 +94,11 @@ export class UpgradePublisher {
   }
 
   /** Notes a part's problem or its end; only changes are published. */
-  trouble(part: Part, problem: string | undefined): void {
-    if (this.#troubles.get(part) === problem) return;
-    this.#troubles.delete(part);
+  noteProblem(part: Part, problem: string | undefined): void {
+    if (this.#problems.get(part) === problem) return;
+    this.#problems.delete(part);
     if (problem !== undefined) {
-      this.#troubles.set(part, problem);
+      this.#problems.set(part, problem);
       this.#publish.log('warn', `problem with the ${part}`, { problem });
     }
     if (this.#isUp) this.#publish.status('up', this.#detail());
@@ -139,7 +139,7 @@ export class UpgradePublisher {
   #detail(): string | undefined {
     const { resultFile, progressSocket, stateFile } = this.#settings;
     const paths = { 'result file': resultFile, 'progress socket': progressSocket, 'state file': stateFile };
-    const all = [...this.#troubles].map(([part, problem]) => `${part} ${paths[part]}: ${problem}`);
+    const all = [...this.#problems].map(([part, problem]) => `${part} ${paths[part]}: ${problem}`);
     return all.join('; ') || undefined;
   }
 }

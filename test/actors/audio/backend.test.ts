@@ -35,7 +35,7 @@ describe('connecting', DEADLINE, () => {
     assert.deepEqual(publishedOf(recorder), [...puts, 'up']);
   });
 
-  const troubles: readonly (readonly [string, Handler])[] = [
+  const failures: readonly (readonly [string, Handler])[] = [
     ['does not answer the handshake', () => undefined],
     ['does not answer the first request', but({ [COMMAND.getSinks]: () => undefined })],
     [
@@ -51,7 +51,7 @@ describe('connecting', DEADLINE, () => {
     ['announces a huge frame', () => Buffer.from(framed([], { length: 0x7fffffff }))],
     ['hangs up', (_, responder) => void responder.hangUp()],
   ];
-  for (const [what, handler] of troubles) {
+  for (const [what, handler] of failures) {
     test(`tries again when the server ${what}, and does not repeat the reason`, async (t) => {
       const server = await scriptedServer(t, handler);
       const { recorder, backend } = backed(t, server.socketPath, { authMs: 30, requestMs: 30 });

@@ -304,7 +304,7 @@ describe('an output', DEADLINE, () => {
 
   /** A mixer with steps of 3 %. */
   const STEP = 1966;
-  test('whose mixer has coarse steps moves by small deltas all the same, and shows what the mixer does', async (t) => {
+  test('an output whose mixer has coarse steps moves by small deltas, and shows what the mixer does', async (t) => {
     const world = new World();
     const set = (raw: number): void =>
       void world.sinks.set(1, ['kitchen', { volume: [Math.round(raw / STEP) * STEP, 0] }]);

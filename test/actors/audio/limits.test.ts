@@ -71,7 +71,7 @@ describe('a filter', () => {
     );
   });
 
-  test('whose own stream was moved has the limit of where it plays, and its record changes', () => {
+  test('a filter whose own stream was moved has the limit of its new output, and its record changes', () => {
     const state = filled();
     const own = { ownerModule: 101, client: undefined };
     state.putInput(inputInfo(30, 'Echo stream', { ...own, sink: 0 }));

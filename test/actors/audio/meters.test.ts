@@ -105,7 +105,7 @@ describe('a meter', DEADLINE, () => {
     assert.ok(recorder.up);
   });
 
-  test('whose connection is lost has no level, and is opened on another connection', async (t) => {
+  test('a meter without its connection has no level, and is opened on another connection', async (t) => {
     const { server, requested, lastLevel, recorder } = await publishing(t);
     server.responder.hangUp(METERS);
     await until('the level is unknown', () => lastLevel() === UNKNOWN);

@@ -103,7 +103,7 @@ describe('with PulseAudio', {
     assert.equal(await loudness('kitchen'), 100);
   });
 
-  test('what others set above the limit is shown as it is, also after a command for another output', async (t) => {
+  test('a volume that others set above the limit is published as it is, also after a command for another output', async (t) => {
     const { server, recorder, run } = await listen(t, await startPulseAudio({ sinks: SINKS }), {
       living: 0.5,
     });

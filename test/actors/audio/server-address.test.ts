@@ -170,7 +170,7 @@ describe('client.conf', () => {
     });
   }
 
-  test('of PULSE_CLIENTCONFIG replaces the usual one, and PULSE_SERVER comes before both', async (t) => {
+  test('the file of PULSE_CLIENTCONFIG replaces the usual one, and PULSE_SERVER comes before both', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = /a');
     write(join(home, 'other.conf'), 'default-server = /b');

@@ -107,7 +107,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await sent(), []);
   });
 
-  test('where the file holds something else', async (t) => {
+  test('an output gets it where the file holds something else', async (t) => {
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'tonearm'));
     for (const text of ['', '{"cookie":1', '{"cookie":1,"names":5}', '{"cookie":1,"names":[null]}']) {

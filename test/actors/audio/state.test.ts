@@ -50,7 +50,7 @@ describe('a list', () => {
   });
 });
 
-describe('of streams gives a name that its owner leaves to another stream', () => {
+describe('a name that its owner leaves goes to another stream', () => {
   /** The names of clients 1, 2, ... before and after a change, and their published names then. */
   const rows: readonly (readonly [what: string, before: string, after: string, expected: string])[] = [
     ['both streams get their names when they swap them', 'one,two', 'two,one', 'two,one'],
@@ -102,7 +102,7 @@ test('a new connection to another server forgets names and balances', () => {
   assert.equal(state.sinks.get(0)?.balance, undefined);
 });
 
-test('of very many streams the first are known, and a stream that ends makes room', () => {
+test('the first of very many streams are known, and a stream that ends makes room', () => {
   const state = new SoundState();
   for (let index = 0; index < 600; index += 1) state.putInput(inputInfo(index, 'one of many'));
   assert.deepEqual([state.inputs.size, state.inputs.has(511), state.inputs.has(512)], [512, true, false]);

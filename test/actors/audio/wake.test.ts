@@ -85,7 +85,7 @@ async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timin
 }
 
 describe('a sleeping output', DEADLINE, () => {
-  test('whose monitor cannot be captured accepts the command all the same', async (t) => {
+  test('a sleeping output whose monitor cannot be captured accepts the command all the same', async (t) => {
     const { backend, server, captures } = await sleeping(t, ({ tag }, { error }) => error(tag, 1));
     assert.deepEqual(await backend.handle(MUTE), OK);
     assert.equal(captures(), 1);

@@ -48,7 +48,7 @@ test('an output that may only be silent has a sensor instead of a slider', () =>
   assert.equal(components['output_dac_mute']?.['platform'], 'switch');
 });
 
-test('of two things of one name the later one has its id in keys, names and options', () => {
+test('the later of two things with one name has its id in keys, names and options', () => {
   const twins = [7, 8].map((id) =>
     put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall' })),
   );

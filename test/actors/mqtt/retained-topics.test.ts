@@ -22,7 +22,7 @@ const differing = ({ topics }: AnnouncedNode) => {
   return publications.map(({ topic, text }) => `${topic.slice(T.length + 1)}=${text.slice(0, 10)}`);
 };
 
-test('what was in flight when a connection ended is published on the next one, and leftovers are emptied', () => {
+test('topics in flight at the end of a connection are published on the next one, and leftovers are emptied', () => {
   const node = published();
   const retained = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
   node.topics.begin(new Map(retained.map((below) => [`${T}/${below}`, 'online'])));

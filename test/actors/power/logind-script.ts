@@ -12,7 +12,7 @@ import {
 } from '../bus/scripted-bus.js';
 
 /** An error's name and text; no answer at all; or the end of the bus. */
-export type Trouble =
+export type Failure =
   | { readonly error: string; readonly text?: string }
   | { readonly silent: true }
   | { readonly gone: true };
@@ -20,11 +20,11 @@ export type Trouble =
 export type LockRow = readonly [what: string, who: string, why: string, mode: string];
 
 export interface LogindScript {
-  readonly can?: string | Trouble;
-  readonly locks?: readonly LockRow[] | Trouble;
+  readonly can?: string | Failure;
+  readonly locks?: readonly LockRow[] | Failure;
   /** The unit that systemd begins to start before any answer to the order. */
   readonly begins?: string;
-  readonly order?: 'accepted' | Trouble;
+  readonly order?: 'accepted' | Failure;
 }
 
 /** The unique name of logind and systemd on this bus. */
@@ -33,21 +33,21 @@ const ORDER = /\0(Reboot|PowerOff)\0/;
 const USER_ID = 1000;
 const PROCESS_ID = 42;
 
-function isTrouble(value: unknown): value is Trouble {
+function isFailure(value: unknown): value is Failure {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function answerBytes({ serial, text: call }: ReceivedCall, script: LogindScript): Buffer | Trouble {
+function answerBytes({ serial, text: call }: ReceivedCall, script: LogindScript): Buffer | Failure {
   if (call.includes('AddMatch')) return reply(serial);
   if (call.includes('GetNameOwner')) return reply(serial, 's', OWNER);
   const { can = 'yes', locks = [], order = 'accepted' } = script;
-  if (/CanReboot|CanPowerOff/.test(call)) return isTrouble(can) ? can : reply(serial, 's', can);
+  if (/CanReboot|CanPowerOff/.test(call)) return isFailure(can) ? can : reply(serial, 's', can);
   if (call.includes('ListInhibitors')) {
-    if (isTrouble(locks)) return locks;
+    if (isFailure(locks)) return locks;
     const entries = locks.map((lock) => [...lock, USER_ID, PROCESS_ID]);
     return reply(serial, 'a(ssssuu)', entries);
   }
-  return isTrouble(order) ? order : reply(serial);
+  return isFailure(order) ? order : reply(serial);
 }
 
 /** logind sends the first signal to everybody, whoever has ordered the shutdown, and systemd the second. */

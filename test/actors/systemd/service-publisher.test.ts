@@ -109,8 +109,8 @@ test('the reason why unit files cannot be read is logged once, until it changes 
   const logged: string[] = [];
   const { services } = setUp(UNITS, (line) => logged.push(line));
   const folder = 'Is a directory';
-  for (const trouble of [undefined, folder, folder, 'Invalid argument', undefined, folder])
-    services.fileTrouble(U, trouble);
+  for (const problem of [undefined, folder, folder, 'Invalid argument', undefined, folder])
+    services.noteFileProblem(U, problem);
   assert.deepEqual(logged, [`user u ${folder}`, 'user u Invalid argument', `user u ${folder}`]);
 });
 

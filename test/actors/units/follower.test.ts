@@ -87,7 +87,7 @@ test('a reload without an end ends after 30 s', async (t) => {
   assert.deepEqual([taken(), state(), clock.timers], [['x.service'], 'active', 0]);
 });
 
-test('what was read before the next reload began is not published', async (t) => {
+test('a reading from before the next reload is not published', async (t) => {
   const { manager, taken, pass } = await up(t);
   for (const begins of [true, false]) manager.reloading(begins);
   const open = manager.hold();

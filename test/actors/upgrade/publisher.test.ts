@@ -64,10 +64,10 @@ test('only what has changed is published, and all of it again after the bus was 
   made.run(RUNNING);
   made.result({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
   assert.deepEqual(taken(), []);
-  made.trouble('result file', 'it is empty');
-  made.trouble('result file', 'it is empty');
+  made.noteProblem('result file', 'it is empty');
+  made.noteProblem('result file', 'it is empty');
   assert.equal(taken().length, 1);
-  made.trouble('result file', undefined);
+  made.noteProblem('result file', undefined);
   made.down('gone');
   taken();
   made.up(RUNNING);

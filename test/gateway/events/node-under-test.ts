@@ -42,9 +42,9 @@ export class NodeUnderTest {
     return consumer;
   }
 
-  publish(happenings: readonly (readonly Change[])[]): void {
+  publish(batches: readonly (readonly Change[])[]): void {
     const date = this.clock.date();
-    this.hub.publish(this.journal.apply(happenings.flat(), date), date);
+    this.hub.publish(this.journal.apply(batches.flat(), date), date);
   }
 
   level(peak: number): void {

@@ -87,7 +87,7 @@ test('a removal that the journal has dropped before a slow consumer read it is k
   assert.deepEqual(consumer.model.state(), node.world.truth());
 });
 
-test('what happens while the last portion waits to be written follows it', () => {
+test('an event that comes while the last portion waits to be written follows it', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('', 0);
   node.progress(1, { pad: LONG });

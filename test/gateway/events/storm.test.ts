@@ -97,7 +97,7 @@ function namedRecords(
   });
 }
 
-function happening(world: NodeWorld, weather: Weather): readonly Change[] {
+function anyChange(world: NodeWorld, weather: Weather): readonly Change[] {
   const { random } = weather;
   const kind = random.below(11);
   if (kind === 0) return world.action('power.action', someText(weather));
@@ -128,7 +128,7 @@ function recordChange(world: NodeWorld, weather: Weather): readonly Change[] {
 function publishBatch(node: NodeUnderTest, weather: Weather): void {
   const { random, burst, burstSize, flood } = weather;
   const size = 1 + random.below(random.chance(burst) ? burstSize : 5);
-  node.publish(Array.from({ length: size }, () => happening(node.world, weather)));
+  node.publish(Array.from({ length: size }, () => anyChange(node.world, weather)));
   if (!random.chance(flood)) return;
   // Records that readers know go first, so that these removals are forgotten.
   for (const collection of ['audio.clients', 'audio.outputs'] as const)

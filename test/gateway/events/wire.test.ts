@@ -17,7 +17,7 @@ test('an event is id, type, data and a blank line', () => {
   assert.equal(event, 'id: b-7\nevent: power.action\ndata: {"action":"reboot"}\n\n');
 });
 
-test('of server.info only love has an id, that of the newest event', () => {
+test('love alone among the server.info events has an id, that of the newest event', () => {
   assert.equal(love('b', 7), 'id: b-7\nevent: server.info\ndata: "love"\n\n');
   assert.equal(BYE, 'event: server.info\ndata: "bye"\n\n');
 });

@@ -60,7 +60,7 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal(await node().userShell(verify), '');
   });
 
-  test('what V8 has compiled is kept for the next start', async () => {
+  test('the code that V8 has compiled is kept for the next start', async () => {
     const keeps = 'test -e ~/.cache/tonearm/main.code -a -e ~/.cache/tonearm/actors-audio-backend.code';
     await until('it is kept', async () => (await node().user('sh', '-c', keeps)).status === 0);
   });
