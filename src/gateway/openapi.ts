@@ -197,9 +197,9 @@ function query(name: string, description: string, schema: TSchema = TEXT): JsonO
 }
 
 /**
- * Returns the components, in which a component inside another one is a reference. An optional object is a
- * copy of its component with the same text: generators of clients would give both one name, and leave one
- * out.
+ * Returns the components. A component that is part of another one becomes a reference to it. An optional
+ * object is a copy of its component with the same JSON, and becomes a reference, too: generators of clients
+ * would make two types of one name, and leave one out.
  */
 function schemaComponents(): JsonObject {
   const all: [string, TSchema][] = Object.entries(COMPONENTS);

@@ -1,4 +1,4 @@
-// The health of one child, as `/health` and the log have it: what is news, and for whom.
+// The health of one child, for `/health` and the log: decides which report clients get, and which is logged.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
@@ -50,7 +50,7 @@ export class ChildHealth {
     const since = isSameState ? before.since : this.#context.clock.date();
     const reason = detail === undefined ? {} : { detail };
     this.#last = { state, since, restarts, ...reason };
-    // Another reason for being away is news as well; what an actor says while it is up, it logs itself.
+    // Another reason for being away is logged as well. While an actor is up, it logs its own details.
     if (!isSameState || (state !== 'up' && detail !== undefined && detail !== before.detail)) {
       const fields = { ...reason, ...(stack !== undefined && { stack }) };
       const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVELS[state];

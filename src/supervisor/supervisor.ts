@@ -70,7 +70,7 @@ export class Supervisor implements Backends {
   start(listener: ChildListener): void {
     this.#listener = listener;
     this.startMissing();
-    // The first child has taken the preloaded thread, or nobody will.
+    // By now the first child has taken the preloaded thread, or no child will.
     void this.#options.threads.endPreloaded();
   }
 

@@ -23,12 +23,10 @@ const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 /**
  * A guard against leaks, not a budget: an idle actor's isolate takes about 8 MB (measured) and a record a few
  * kB, so 64 MB is never needed, and a leak ends one thread instead of a node of 512 MB. V8 counts only its
- * own heap without Buffers (300 MB of them were seen under a limit of 32 MB), so every actor bounds its own
- * buffers.
- *
- * Without a limit V8 lets a busy thread's young generation grow to 32 MB and does not shrink it at rest: that
- * was half of the memory left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 chooses itself under
- * the unit's MemoryMax=; a storm and a change cost as much CPU with it as with 16 MB (measured).
+ * own heap without Buffers (300 MB of them were measured under a limit of 32 MB), so every actor bounds its
+ * own buffers. Without a limit V8 lets a busy thread's young generation grow to 32 MB and does not shrink it
+ * at rest: that was half of the memory left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 chooses
+ * itself under the unit's MemoryMax=; a storm and a change cost as much CPU with it as with 16 MB (measured).
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 

@@ -33,7 +33,8 @@ const EACH: Partial<Readonly<Record<Collection, (key: string, name: string) => s
 };
 
 /**
- * Collections in which several records may have one name, by the parameter that names a record in a request.
+ * Collections in which several records may have one name, keyed by the parameter that names a record in a
+ * request.
  */
 const SHARED_NAMES = {
   output: 'audio.outputs',
@@ -43,7 +44,7 @@ const SHARED_NAMES = {
 
 export type NamedThing = keyof typeof SHARED_NAMES;
 
-/** A record under its name in topics and entities, which no other one has. */
+/** A record and its name in topics and entities. No other record has that name. */
 export interface NamedRecord<T> {
   readonly name: string;
   readonly record: T;
@@ -90,7 +91,7 @@ const OWNERS: ReadonlyMap<string, Backend> = new Map([
 /** Topics whose text the bridge polls, because no backend publishes it as a record. */
 export type PolledTopic = 'server' | 'power';
 
-/** A longer text of the upgrade lacks `extra`, which no entity shows. */
+/** If the text of the upgrade is longer, it is published without `extra`, which no entity displays. */
 const UPGRADE_MAX_BYTES = 64 * 1024;
 
 interface Row {
@@ -100,7 +101,7 @@ interface Row {
   /** Its name in topics and entities. */
   readonly name: string;
   readonly topic: string | undefined;
-  /** Differs when an entity of this record differs; '' for a record that has no entities. */
+  /** Changes when an entity of this record changes; '' for a record that has no entities. */
   readonly entityFingerprint: string;
 }
 
@@ -112,7 +113,7 @@ export class Branch {
   readonly #health = new Map<ChildName, BackendHealth>();
   served: ServedRecord | undefined;
 
-  /** Differs when entities may have come, gone or been renamed. It does not depend on their state. */
+  /** Changes when entities may have come, gone or been renamed. It does not depend on their state. */
   get entityFingerprint(): string {
     const fingerprints = [...this.#rows.values()].flatMap((rows) =>
       [...rows.values()].map(({ entityFingerprint }) => entityFingerprint),

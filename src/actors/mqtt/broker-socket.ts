@@ -7,9 +7,9 @@ import type { NameLookup } from '../name-lookup.js';
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
 
 /**
- * The addresses of a name are tried one after the other, and Node gives each but the last 250 ms, which a
- * broker far away does not keep. The kernel repeats a lost first packet after a second. Four dead addresses
- * leave time for a fifth within the deadline of a connection.
+ * The time for each address of a name but the last one: they are tried one after the other. Node's own 250 ms
+ * are too short for a broker far away, and the kernel repeats a lost first packet only after a second. Four
+ * dead addresses leave time for a fifth within the deadline of a connection.
  */
 const ATTEMPT_MS = 2_000;
 

@@ -39,11 +39,11 @@ const END_DEADLINE_MS = 200;
 const IN_FLIGHT_MAX = 16;
 
 /**
- * More than any state of a node. It is announced to the broker, which is left when it sends more without the
- * end of a packet.
+ * More than any state of a node has. The broker learns this bound, and the connection ends when the broker
+ * sends more without the end of a packet.
  */
 const PACKET_BYTES_MAX = 1 << 20;
-/** Node reads at most so much at a time, which may hold the ends of other packets. */
+/** Node reads at most so much at a time, and one reading may contain the ends of other packets. */
 const SOCKET_PART_BYTES = 1 << 16;
 /** Upper bound of a packet's size without topic and text: lengths, and the packet's identifier. */
 const PACKET_HEAD_BYTES_MAX = 64;

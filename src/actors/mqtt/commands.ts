@@ -190,7 +190,7 @@ function isNamedThing(parameter: string): parameter is NamedThing {
   return parameter === 'output' || parameter === 'input' || parameter === 'card';
 }
 
-/** Without a way it supersedes nothing: the request will be refused, or it toggles. */
+/** Without `way` the request supersedes nothing: it will be refused, or it toggles. */
 function queuedRequest(
   { topic }: MatchedTopic,
   way: NamedOperation | undefined,

@@ -51,7 +51,7 @@ export class DeviceTopic {
     return this.#owner;
   }
 
-  /** Those of the message that the broker retains; empty while it is another node's. */
+  /** The entities of the message that the broker retains; empty while that is another node's message. */
   get entities(): Entities {
     return this.#retained.entities;
   }
@@ -78,7 +78,10 @@ export class DeviceTopic {
     this.#builtFrom = undefined;
   }
 
-  /** '' if there is to be none; undefined while it is unknown, or if another node owns the device. */
+  /**
+   * The message to publish: '' removes the present one, and undefined changes nothing, while the text is
+   * unknown or another node owns the device.
+   */
   desiredText(): string | undefined {
     if (this.#owner !== undefined) return undefined;
     if (!this.#settings.homeAssistant) return '';

@@ -29,7 +29,7 @@ export function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
 }
 
-/** A sensor shows this as unknown; an empty text it would not accept. */
+/** A sensor displays this as unknown; it would not accept an empty text. */
 export const UNKNOWN = 'None';
 
 export function onlineIf(expression: string): string {
@@ -37,8 +37,8 @@ export function onlineIf(expression: string): string {
 }
 
 /**
- * A choice of one of these names: `field` of the state has the present one, and `member` of the command
- * another one.
+ * A choice of one of these names: `field` of the state has the present name, and `member` of the command
+ * carries the new one.
  */
 export function select(
   { control }: DisplayedNode,

@@ -44,7 +44,7 @@ export function slugOf(name: string, simple = SIMPLE): string {
   return `${slug.slice(0, SLUG_CHARS_MAX)}_${hash}`;
 }
 
-/** Texts for people by name: each thing's label, with `more` where several are called the same. */
+/** Texts for people by name: each thing's label, with `more` behind it where several have the same label. */
 export function labelsOf(
   rows: readonly (readonly [name: string, label: string, more: string])[],
 ): ReadonlyMap<string, string> {
@@ -56,7 +56,7 @@ export function labelsOf(
   return new Map(
     labelled.map(({ name, label, more }) => {
       let text = isAlone(label) ? label : `${label} (${more})`;
-      // Another thing may itself be called so.
+      // This text may be the label of another thing.
       while (used.has(text)) text = `${text} (${more})`;
       used.add(text);
       return [name, text];

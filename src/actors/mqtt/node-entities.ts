@@ -53,10 +53,10 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
 }
 
 /**
- * Home Assistant offers an update where it takes the latest version for newer than the installed one:
- * AwesomeVersion says so, which it has in templates too. The node's own verdict decides: without an update
- * the latest version is shown as the installed one, and with one that Home Assistant would not offer, the
- * text is made one that it cannot compare, which it takes for newer.
+ * Home Assistant offers an update if AwesomeVersion, which templates have too, takes the latest version for
+ * newer than the installed one. Here the node's own verdict decides. Without an update, the latest version is
+ * displayed as the installed one. If there is an update that Home Assistant would not offer, its text becomes
+ * one that AwesomeVersion cannot compare, and takes for newer.
  */
 const UPDATE_TEXTS = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',

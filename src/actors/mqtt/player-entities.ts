@@ -76,7 +76,8 @@ function playerSettings(node: DisplayedNode, name: string, stem: string, identit
   const state = `${node.topic}/${own}`;
   const cover = {
     url_topic: state,
-    // It is fetched anew after each message of the topic, so it needs no mark of the track.
+    // Home Assistant fetches the cover anew after each message of the topic, so the address needs no mark of
+    // the track.
     url_template: `${node.url}/players/${encodeURIComponent(name)}/cover`,
   };
   const icons = ['mdi:volume-high', 'mdi:volume-mute'] as const;

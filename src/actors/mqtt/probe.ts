@@ -115,8 +115,8 @@ class Probe {
     const question = await this.#connection.publish(who, this.#topics.identifier, false);
     if (!question.ok && question.error.kind === 'ended') return ENDED;
     const isQuestionBack = question.ok && (await this.#within(answers.marker));
-    // The access list may hide the question. Brokers that keep the order send all retained messages before
-    // their reply to this.
+    // The broker's access list may withhold the question. Brokers that keep the order send all retained
+    // messages before their reply to this.
     if (!isQuestionBack) {
       const reply = await this.#connection.unsubscribe(filters);
       if (!reply.ok && reply.error.kind === 'ended') return ENDED;

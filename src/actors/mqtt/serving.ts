@@ -165,7 +165,7 @@ export class Serving {
     const { topics } = this.#parts;
     const [refused] = topics.refused;
     if (refused !== undefined && topics.isBranchEmpty) {
-      // Nothing at all may be written here.
+      // The access list allows no topic of the branch.
       this.#connection.cut(`the broker refuses ${refused.topic}: ${refused.reason}`);
       return;
     }
@@ -226,7 +226,7 @@ export class Serving {
     if (message.topic === topics.device) this.#hasChanged = true;
   }
 
-  /** `/health` names it at the end of the next round, also if it belongs to none. */
+  /** `/health` names the topic at the end of the next round, even if the topic belongs to no round. */
   #refused(topic: string, reason: string): void {
     this.#parts.topics.refuse(topic, reason);
     this.changed();

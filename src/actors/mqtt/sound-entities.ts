@@ -110,7 +110,7 @@ function loudEntities(node: DisplayedNode, thing: LoudThing): readonly Draft[] {
 /** Home Assistant keeps each change of an attribute, and leaves out attributes above 16 KiB. */
 const ATTRIBUTE_STREAMS_MAX = 16;
 
-/** The streams that play: where each one does, and which machine sends it. */
+/** The streams that play, each with its output and the machine that sends it. */
 const STREAM_ATTRIBUTES = [
   '{% set found = namespace(streams=[]) %}',
   `{% for one in (value_json if value_json is defined else [])[:${ATTRIBUTE_STREAMS_MAX}] %}`,
@@ -148,11 +148,11 @@ function defaultOutput(node: DisplayedNode): readonly Draft[] {
   ];
 }
 
-/** The minutes that are left as they were at the last change: nothing announces each of them. */
+/** The minutes that were left at the last change. No message announces each minute that passes. */
 const MINUTES_LEFT =
   '(((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0) if value_json.active else 0)';
 
-/** Without control a time. */
+/** The sleep; without control only the time of its end. */
 function sleepEntities({ topic, control, branch }: DisplayedNode): readonly Draft[] {
   if (serverOf(branch) === undefined) return [];
   const state_topic = `${topic}/audio/sleep`;

@@ -1,5 +1,5 @@
 // The progress socket: never replaces a living one, is open to its owner alone, comes back when it was lost,
-// and passes lines on at a bounded rate. It does not read the lines. Bad bytes end nothing but their own
+// and passes lines on at a bounded rate. It does not interpret the lines. Bad bytes spoil only their own
 // line.
 
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ export interface SocketOwner {
    */
   line(line: ProgressLine, sinceMs: number): Promise<void>;
   connections(count: number): void;
-  /** Why nobody can connect; undefined if clients can. */
+  /** Called with the reason why nobody can connect, or with undefined if clients can. */
   problem(problem: string | undefined): void;
 }
 
@@ -70,7 +70,9 @@ export class ProgressSocket {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Listens again if the socket is not at its path any more, or the path may be free at last. */
+  /**
+   * Listens again if the socket is not at its path any more, or if the path was taken and may be free now.
+   */
   #checkPath(): void {
     // Checked only after a running attempt, because the socket seems lost while its path is being taken.
     this.#listening = this.#listening.then(() => {

@@ -9,7 +9,7 @@ import { SharedWork } from '../turns.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
-/** A detector that writes in place is given this time to finish. */
+/** A detector that writes in place has this time to finish. */
 const SETTLE_MS = 40;
 
 /** The status as JSON text, or why there is none. */
@@ -45,7 +45,7 @@ export class ResultFile {
 
   async #readOnce(): Promise<void> {
     const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
-    // A reading that takes longer is still waited for.
+    // If the reading takes longer, that is published, and the reading goes on.
     if ((await inTime(this.#clock, reading)) === LATE) this.#deliver(failed(LATE.error.problem));
     const file = await reading;
     this.#deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
@@ -66,8 +66,8 @@ const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
 const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 
 /**
- * The same JSON, each number as a string that begins with `#`, each text or key with `$`: so JSON.parse keeps
- * spelling and order.
+ * The same JSON, in which each number is a string that begins with `#`, and each text or key begins with `$`.
+ * JSON.parse keeps their spelling and order.
  */
 function markTokens(json: string): string {
   return json.replace(TOKEN, (token) => (token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`));

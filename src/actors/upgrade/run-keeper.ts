@@ -65,8 +65,8 @@ export class RunKeeper {
   }
 
   /**
-   * The unit was read on a new connection to systemd; or there is none, so that a run of systemd is not
-   * followed any more.
+   * Takes the facts of the unit after a new connection to systemd. Without a unit these are empty, and a run
+   * of systemd is not followed any more.
    */
   read(facts: RunFacts, now: Circumstances, wasStopped = false): void {
     const { boot, manager, unit } = this.#circumstances;
@@ -105,14 +105,17 @@ export class RunKeeper {
       sinceMs < this.#systemdEndedMs || atMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
     if (beginsSocketRun(this.#run, content, isLeftover())) {
       // The unit's own script may send lines before the signal that it has been started. Without the bus, the
-      // known facts must do.
+      // facts that are known already must be enough.
       const facts = await this.#owner.askUnit();
       if (facts !== undefined && isAtWork(facts)) this.feed({ kind: 'unit', facts });
     }
     this.feed({ kind: 'line', content, leftover: isLeftover() });
   }
 
-  /** systemd sends its reply after its signals: by then a unit that will be restarted shows that. */
+  /**
+   * Reads a doubtful unit. systemd sends its reply after its signals, so the reply shows whether it restarts
+   * the unit.
+   */
   async #confirm(): Promise<void> {
     const facts = await this.#owner.askUnit();
     if (!this.#run.doubtful || this.#stopped) return;

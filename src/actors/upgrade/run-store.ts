@@ -13,7 +13,8 @@ import { publishedRun, type RunRecord } from './run.js';
  */
 const WRITE_MAX_MS = 1_000;
 /**
- * A failed write is tried again: a disk is not full for ever, and its text would be believed after a restart.
+ * A failed write is tried again: a disk is not full for ever, and after a restart the daemon would believe
+ * the old text.
  */
 const AGAIN_MS = 10_000;
 /** A state file has some hundred bytes; a larger one was not written by this program. */
@@ -61,7 +62,7 @@ export class RunStore {
     return saved;
   }
 
-  /** Never rejects. A text may never be written if a newer one follows soon. */
+  /** Never rejects. If a newer text follows soon, the older one may never be written. */
   save(saved: SavedRun): void {
     this.#text = savedText(saved);
     this.#beginWrite();
@@ -74,7 +75,7 @@ export class RunStore {
     if (this.#writing !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#writing);
   }
 
-  /** Like `settled`, and no write is tried again. */
+  /** Like `settled`; afterwards no failed write is tried again. */
   async stop(): Promise<void> {
     await this.settled();
     this.#timers.cancelAll();
@@ -106,7 +107,7 @@ const ORIGINS = ['systemd', 'socket'] as const;
 
 /** Undefined if the text does not hold a run. Unknown fields, of another version, are ignored. */
 export function parseSaved(text: string): SavedRun | undefined {
-  // One that was cut off or overwritten has none: the caller reports it.
+  // A text that was cut off or overwritten has no fields. The caller reports this.
   const fields = jsonObject(text) ?? {};
   const textOf = (name: string): string | undefined => {
     const value = fields[name];

@@ -34,7 +34,9 @@ export interface RunRecord {
 export interface Run extends RunRecord {
   readonly percent?: number;
   readonly step?: string;
-  /** Runs that have begun since the daemon's start: shows whether one began during a call. */
+  /**
+   * The number of runs that have begun since the daemon's start. It shows whether one began during a call.
+   */
   readonly count: number;
   /** For a systemd run: the result of its start job if that is not `done`. The run has failed then. */
   readonly badJob?: string | undefined;
@@ -63,8 +65,9 @@ export type RunInput =
   /** A signal brought the unit's properties. */
   | { readonly kind: 'unit'; readonly facts: RunFacts }
   /**
-   * The unit was read, as signals may have been missed. `sameManager`: under that of the run's beginning,
-   * which no run outlives. `wasStopped`: by systemd's journal somebody stopped the run.
+   * The unit was read, as signals may have been missed. `sameManager`: the manager is that of the run's
+   * beginning; no run outlives its manager. `wasStopped`: somebody stopped the run, as systemd's journal
+   * shows.
    */
   | {
       readonly kind: 'read';
@@ -212,7 +215,8 @@ function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, now
   const now: Run = { ...run, facts, job: facts.job, doubtful: false };
   const mayTakeInvocation = sameManager && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? whileRunning(now, nowMs) : now;
-  // While the unit works, its run goes on with its old start time, if that may still be the run's invocation.
+  // While the unit works, its run goes on with its old start time, if the unit's invocation may be that of
+  // the run.
   const isSame = sameManager && (next.invocation === undefined || next.invocation === facts.invocation);
   if (isAtWork(facts)) return isSame ? next : begunByUnit(next, nowMs);
   if (facts.job !== '' && sameManager) return next;

@@ -28,8 +28,8 @@ export interface UpgradeContext {
 }
 
 /**
- * The time from the call; a job that is still queued then was accepted. Together with writing the state file
- * this stays within a command's 10 s.
+ * Counted from the call. A job that is still queued after this time counts as accepted. Together with writing
+ * the state file this stays within a command's 10 s.
  */
 const START_MAX_MS = 8_000;
 

@@ -23,9 +23,7 @@ export interface Entry {
 /** Limit for text from a file in a message. */
 const MAX_QUOTED_CHARS = 60;
 
-/**
- * A key in another section is less likely meant than a key of the same section with one more typing error.
- */
+/** Added to the distance of a key in another section: people mistype a key more often than its section. */
 const OTHER_SECTION_PENALTY = 1;
 
 /** Name and password in a URL (RFC 3986, section 3.2.1), which must not get into the journal. */
@@ -80,8 +78,8 @@ export class Findings {
   }
 
   /**
-   * Warns of a key that is none of `known`, of which there must be one. `path` has its names as the table
-   * calls them.
+   * Warns of a key that is not in `known`, which must not be empty. `path` has the names as the table spells
+   * them.
    */
   unknownKey({ keyAt, key }: Entry, path: readonly string[], known: readonly string[]): void {
     this.warning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, known)}`);

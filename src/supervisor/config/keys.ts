@@ -26,7 +26,7 @@ export interface Environment {
 }
 
 /**
- * One key with a value of type `T`. `D` is the type of its default: `T`, or with `undefined` if it has none.
+ * One key with a value of type `T`. `D` is the type of its default: `T`, or `T | undefined` if it has none.
  */
 export interface KeyRow<T, D = T> {
   readonly byDefault: (environment: Environment) => D;

@@ -14,7 +14,7 @@ export const listen: ValueReader<Readonly<Record<string, string>>> = (entry, rea
   const named: readonly (readonly [string, Entry])[] = entry.content instanceof Map ? [...entry.content] : [];
   for (const [name, { key, keyAt }] of named) {
     const checked = deviceName(name);
-    if ('wrong' in checked) findings.problem(keyAt, key, `is not the name of an input: ${checked.wrong}`);
+    if (!checked.ok) findings.problem(keyAt, key, `is not the name of an input: ${checked.error}`);
   }
   const [, beyond] = named[LISTENS_MAX] ?? [];
   if (beyond !== undefined)

@@ -95,9 +95,9 @@ export function checkedText(what: string, check: TextCheck, secret?: 'secret'): 
     if (typeof content !== 'string' && secret === undefined) return reportExpected(what, entry, reading);
     const text = String(content);
     const verdict = check(text, reading.home);
-    if ('value' in verdict) return verdict.value;
+    if (verdict.ok) return verdict.value;
     const fault = secret === undefined ? `${quoted(text)} is not ${what}` : `must be ${what}`;
-    reading.findings.problem(at, key, `${fault}: ${verdict.wrong}`);
+    reading.findings.problem(at, key, `${fault}: ${verdict.error}`);
     return undefined;
   };
 }

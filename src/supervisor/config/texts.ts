@@ -2,18 +2,22 @@
 // up.
 
 import { isIP } from 'node:net';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 
 /** The converted text, or the reason why it is not valid. */
-type CheckResult = { readonly value: string } | { readonly wrong: string };
+type CheckResult = Result<string, string>;
 
 /** `home` replaces a leading `~`; '' if there is none. */
 export type TextCheck = (text: string, home: string) => CheckResult;
 
-/** A text to which none of the rules applies; the first that does is what is wrong. */
+/**
+ * Accepts a text that matches none of the rules. The first rule that it matches is the reason for the
+ * refusal.
+ */
 function unless(...rules: readonly (readonly [wrong: string, rule: RegExp | ((text: string) => boolean)])[]) {
   return (text: string): CheckResult => {
     const found = rules.find(([, rule]) => (rule instanceof RegExp ? rule.test(text) : rule(text)));
-    return found === undefined ? { value: text } : { wrong: found[0] };
+    return found === undefined ? success(text) : failed(found[0]);
   };
 }
 
@@ -45,30 +49,30 @@ const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0
 /** `all`, an IP address, or the name of an interface. */
 export function bindTarget(text: string): CheckResult {
   // `isIP` is not called for a plain name, because its first call costs 4 ms of CPU (gateway/bind.ts).
-  return /[.:]/.test(text) && isIP(text) !== 0 ? { value: text } : interfaceName(text);
+  return /[.:]/.test(text) && isIP(text) !== 0 ? success(text) : interfaceName(text);
 }
 
 /** `*`, or an origin as browsers send it: lower case, without the scheme's default port. */
 export function corsOrigin(text: string): CheckResult {
-  if (text === '*') return { value: text };
+  if (text === '*') return success(text);
   const parts = ORIGIN.exec(text);
-  if (parts === null) return { wrong: 'write scheme://host or scheme://host:port, without a path, or *' };
+  if (parts === null) return failed('write scheme://host or scheme://host:port, without a path, or *');
   const [, scheme = '', host = '', port] = parts;
   if (port !== undefined && (Number(port) < 1 || Number(port) > 65535))
-    return { wrong: 'the port must be 1 to 65535' };
+    return failed('the port must be 1 to 65535');
   const isIpv6 = host.startsWith('[');
-  if (!isIpv6 && (!HOST.test(host) || host.length > MAX_HOST_CHARS)) return { wrong: hostFault(host) };
-  if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return { wrong: 'it holds no valid IPv6 address' };
+  if (!isIpv6 && (!HOST.test(host) || host.length > MAX_HOST_CHARS)) return failed(hostFault(host));
+  if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
   // The URL standard normalizes the host, and knows a default port, only for http and https.
-  if (!/^https?$/i.test(scheme)) return { value: text.toLowerCase() };
-  return URL.canParse(text) ? { value: new URL(text).origin } : { wrong: 'its host is not a valid address' };
+  if (!/^https?$/i.test(scheme)) return success(text.toLowerCase());
+  return URL.canParse(text) ? success(new URL(text).origin) : failed('its host is not a valid address');
 }
 
 /** A host name in lower case without the trailing dot: the form that `Host` headers are compared with. */
 export function hostName(text: string): CheckResult {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
-  if (!HOST.test(name) || name.length > MAX_HOST_CHARS) return { wrong: hostFault(name) };
-  return { value: name.toLowerCase() };
+  if (!HOST.test(name) || name.length > MAX_HOST_CHARS) return failed(hostFault(name));
+  return success(name.toLowerCase());
 }
 
 function hostFault(host: string): string {
@@ -83,7 +87,7 @@ export const adapterName = unless(['it must be hci and a number, such as hci0', 
 export function bluetoothAddress(text: string): CheckResult {
   const address = text.toUpperCase();
   const isOne = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/.test(address);
-  return isOne ? { value: address } : { wrong: 'write it as AA:BB:CC:DD:EE:FF' };
+  return isOne ? success(address) : failed('write it as AA:BB:CC:DD:EE:FF');
 }
 
 /** The D-Bus specification's limit. */
@@ -103,20 +107,19 @@ export const SERVICE_NAME_BYTES_MAX = 63;
 export function serviceName(text: string): CheckResult {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0 || bytes > SERVICE_NAME_BYTES_MAX)
-    return { wrong: `it has ${bytes} bytes, 1 to ${SERVICE_NAME_BYTES_MAX} are allowed` };
-  return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
+    return failed(`it has ${bytes} bytes, 1 to ${SERVICE_NAME_BYTES_MAX} are allowed`);
+  return /\p{Cc}/u.test(text) ? failed('it holds a control character') : success(text);
 }
 
 const LABEL_CHARS_MAX = 64;
 export function outputLabel(text: string): CheckResult {
   const count = [...text].length;
   const bounds = `1 to ${LABEL_CHARS_MAX} are allowed, and at least one is no blank`;
-  if (text.trim() === '' || count > LABEL_CHARS_MAX)
-    return { wrong: `it has ${count} characters, ${bounds}` };
-  return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
+  if (text.trim() === '' || count > LABEL_CHARS_MAX) return failed(`it has ${count} characters, ${bounds}`);
+  return /\p{Cc}/u.test(text) ? failed('it holds a control character') : success(text);
 }
 
-/** It stands in a list of the sound server's, which has no way to quote. */
+/** The name stands in a list of the sound server, in which nothing can be quoted. */
 export const outputName = unless(
   ['a name has 1 to 127 characters', /^(?!.{1,127}$)/su],
   ['a name has no blank, comma, quote or backslash', /[\s\p{Cc},"'\\]/u],
@@ -124,7 +127,7 @@ export const outputName = unless(
   ['it is a group itself; name its outputs', /^tonearm\./],
 );
 
-/** It stands in a module's argument, where the two sound servers read quotes differently. */
+/** The name stands in a module's argument, where the two sound servers read quotes differently. */
 export const deviceName = unless(
   ['a name has 1 to 127 characters', /^(?!.{1,127}$)/su],
   ['a name has no blank, quote or backslash', /[\s\p{Cc}"'\\]/u],
@@ -157,7 +160,7 @@ const addressOfNode = unless(
 /** A node of the house, as its origin. */
 export function nodeUrl(text: string): CheckResult {
   const checked = addressOfNode(text);
-  return 'value' in checked ? { value: new URL(text).origin } : checked;
+  return checked.ok ? success(new URL(text).origin) : checked;
 }
 
 const pathOf = ({ pathname, search, hash }: URL): string => pathname.slice(1) + search + hash;
@@ -208,15 +211,15 @@ export const socketPath = pathUpTo(MAX_SOCKET_PATH_BYTES);
 function pathUpTo(maxBytes: number): TextCheck {
   return (text, home) => {
     const inHome = text.startsWith('~/');
-    if (inHome && !home.startsWith('/')) return { wrong: 'there is no home directory to replace ~ with' };
+    if (inHome && !home.startsWith('/')) return failed('there is no home directory to replace ~ with');
     const path = inHome ? home.replace(/\/+$/, '') + text.slice(1) : text;
-    if (!path.startsWith('/')) return { wrong: 'it must begin with / or ~/' };
-    if (path.includes('\0')) return { wrong: 'it holds a zero character' };
-    if (path.endsWith('/')) return { wrong: 'it is the path of a directory, not of a file' };
+    if (!path.startsWith('/')) return failed('it must begin with / or ~/');
+    if (path.includes('\0')) return failed('it holds a zero character');
+    if (path.endsWith('/')) return failed('it is the path of a directory, not of a file');
     const bytes = Buffer.byteLength(path);
     return bytes > maxBytes
-      ? { wrong: `it has ${bytes} bytes, at most ${maxBytes} are allowed` }
-      : { value: path };
+      ? failed(`it has ${bytes} bytes, at most ${maxBytes} are allowed`)
+      : success(path);
   };
 }
 

@@ -86,7 +86,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Ent
     // Probably a pattern was meant.
     const noAnchor = `the alias ${quoted(`*${stray?.source}`)} has no anchor before it`;
     if (stray !== undefined) return wrong(stray.range?.[0] ?? 0, noAnchor);
-    // Only for the package's own limit of what aliases may make.
+    // Called only because it enforces the package's limit for the growth by aliases.
     document.toJS();
     const root = entryOf(document.contents, document, '', at);
     const content = root.content ?? new Map();
