@@ -36,8 +36,12 @@ export async function writeDeclarations(root, outdir) {
 function compile(root, outDir) {
   const project = join(outDir, 'tsconfig.json');
   const compilerOptions = {
-    ...{ noEmit: false, declaration: true, emitDeclarationOnly: true },
-    ...{ rootDir: join(root, 'src'), outDir, typeRoots: [join(root, 'node_modules/@types')] },
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rootDir: join(root, 'src'),
+    outDir,
+    typeRoots: [join(root, 'node_modules/@types')],
   };
   const settings = {
     extends: join(root, 'tsconfig.json'),

@@ -9,19 +9,29 @@ import { keptDebian } from './debian13.mjs';
  * Node for tonearm.
  */
 const packages = (debian) => [
-  ...[
-    'linux-image-amd64',
-    'systemd',
-    'systemd-sysv',
-    'libpam-systemd',
-    'dbus',
-    'dbus-user-session',
-    'polkitd',
-  ],
+  'linux-image-amd64',
+  'systemd',
+  'systemd-sysv',
+  'libpam-systemd',
+  'dbus',
+  'dbus-user-session',
+  'polkitd',
   ...(debian === 12 ? [] : ['nodejs']),
-  ...['iproute2', 'kmod', 'procps', 'rfkill', 'udev'],
-  ...['pipewire', 'pipewire-pulse', 'wireplumber', 'pulseaudio', 'pulseaudio-utils', 'alsa-utils'],
-  ...['bluez', 'bluez-test-tools', 'libspa-0.2-bluetooth', 'python3-dbus'],
+  'iproute2',
+  'kmod',
+  'procps',
+  'rfkill',
+  'udev',
+  'pipewire',
+  'pipewire-pulse',
+  'wireplumber',
+  'pulseaudio',
+  'pulseaudio-utils',
+  'alsa-utils',
+  'bluez',
+  'bluez-test-tools',
+  'libspa-0.2-bluetooth',
+  'python3-dbus',
 ];
 
 /**

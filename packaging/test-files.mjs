@@ -71,8 +71,15 @@ export function together(files) {
 async function imports(files) {
   const { metafile } = await build({
     entryPoints: files.map((file) => join('test', file + ENDING)),
-    ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', packages: 'external' },
-    ...{ outdir: 'build', write: false, metafile: true, logLevel: 'silent' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    outdir: 'build',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
   });
   const reached = (file) => {
     const loaded = new Set([join('test', file + ENDING)]);

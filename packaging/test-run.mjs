@@ -101,8 +101,11 @@ export async function runTests({
   const tally = new Tally(place);
   const [program, ...before] = command;
   const options = [
-    ...['--test', `--test-concurrency=${atOnce}`, `--test-timeout=${deadlineMs}`],
-    ...[`--test-reporter=${REPORTER}`, '--enable-source-maps'],
+    '--test',
+    `--test-concurrency=${atOnce}`,
+    `--test-timeout=${deadlineMs}`,
+    `--test-reporter=${REPORTER}`,
+    '--enable-source-maps',
     ...titles.map((title) => `--test-name-pattern=${literally(title)}`),
   ];
   const child = spawn(program, [...before, ...options, ...files], {
