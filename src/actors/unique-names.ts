@@ -2,8 +2,8 @@
 // "Names of clients"). Pure.
 
 /**
- * The names in use. A thing whose wanted name is taken becomes `NAME #ID`, and stays so for life; until then
- * it follows its wanted name.
+ * The names in use. A thing whose desired name is taken becomes `NAME #ID`, and stays so for life; until then
+ * it follows its desired name.
  */
 export class UniqueNames {
   readonly #byId = new Map<number, { readonly name: string; readonly numbered: boolean }>();

@@ -1,5 +1,5 @@
 // `tonearm progress`: writes one line of upgrade progress to the daemon's socket, for shell scripts. A
-// failure is only reported, because an upgrade must not fail when its progress cannot be shown.
+// failure is only reported, because an upgrade must not fail when its progress cannot be displayed.
 
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';

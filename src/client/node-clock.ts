@@ -14,7 +14,7 @@ export class NodeClock {
   hasCaughtUp = false;
   /**
    * Milliseconds by which this device's clock is ahead of the node's, plus the delay of an event: the
-   * smallest difference seen.
+   * smallest difference so far.
    */
   #aheadMs = Number.POSITIVE_INFINITY;
 

@@ -159,7 +159,7 @@ export class Journal {
     for (const entry of this.#entries.values()) if (entry.sequence > sequence) yield entry;
   }
 
-  /** True if nothing after a sequence number was dropped from the wanted collections. */
+  /** True if nothing after a sequence number was dropped from the requested collections. */
   reaches(sequence: number, isRelevant: (collection: Collection) => boolean): boolean {
     for (const [collection, forgotten] of this.#forgotten)
       if (forgotten > sequence && isRelevant(collection)) return false;

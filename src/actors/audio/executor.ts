@@ -39,7 +39,7 @@ export interface Performer {
   readonly state: SoundState;
   /** `changes` is not read meanwhile; after a success the caller calls `readAgain`. */
   send(setting: Setting, changes: ReadRequest, deadlineMs: number): Promise<Result<unknown>>;
-  /** Resolves when a read that began after this call has ended, or when none will happen any more. */
+  /** Resolves when a read that began after this call has ended, or when there will be none any more. */
   readAgain(read: ReadRequest): Promise<void>;
   /** See `Waker.isWaking`; `Executor.proceed` is called when waking ends. */
   readonly isWaking: Waker['isWaking'];

@@ -136,7 +136,7 @@ export function isSame(a: Peaks, b: Peaks): boolean {
   return a.every((peak, channel) => peak === b[channel]);
 }
 
-/** The loudest peaks since the last sent level; but silence is shown at once, not one level later. */
+/** The loudest peaks since the last sent level; but silence is sent at once, not one level later. */
 export function loudestPeaks(before: Peaks, newest: Peaks): Peaks {
   if (newest.every((peak) => peak === 0)) return newest;
   return before.map((peak, channel) => Math.max(peak, newest[channel] ?? 0));

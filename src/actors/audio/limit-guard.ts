@@ -38,7 +38,7 @@ export class LimitGuard {
   readonly #state: SoundState;
   readonly #now: () => number;
   #watched: Watched[] = [];
-  /** Outputs that were there at the last look; undefined before the first one. */
+  /** Outputs that were there at the last check; undefined before the first one. */
   #known: ReadonlySet<number> | undefined;
   /** Outputs that are being set back. */
   readonly #pending = new Set<number>();

@@ -1,4 +1,4 @@
-// Reports in `/health` and in the log that the sound server has seen no sound card for a while, and why. It
+// Reports in `/health` and in the log that the sound server has had no sound card for a while, and why. It
 // checks whether this user may open the kernel's devices, and opens none.
 
 import { access, constants, readdir } from 'node:fs/promises';

@@ -43,7 +43,7 @@ export class SoundState {
    * coarser steps.
    */
   readonly #requested = new Map<number, { readonly raw: number; readonly reported: number }>();
-  /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
+  /** Sinks that have been awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
   #changed = new ChangedRecords();
@@ -209,7 +209,8 @@ export class SoundState {
   }
 
   /**
-   * True if the sink has not been seen awake in this life of the server and no attempt to wake it has failed.
+   * True if the sink was never known to be awake in this life of the server and no attempt to wake it has
+   * failed.
    */
   mayWake(index: number): boolean {
     return this.#sinks.has(index) && !this.#awake.has(index);

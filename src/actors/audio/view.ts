@@ -138,7 +138,7 @@ export function outputRecord(
     active_port: optional(info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: wish.label === undefined ? props : withoutNick(props),
-    // Silence has no balance of its own, so the remembered one is shown.
+    // Silence has no balance of its own, so the remembered one is published.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: optional(card),

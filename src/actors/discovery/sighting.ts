@@ -68,7 +68,7 @@ export function nodeOf(sightings: readonly Sighting[], own: string | undefined):
   const [first] = sightings;
   if (first === undefined) return undefined;
   const { name, host, port, path, api, version } = first;
-  // Two hosts on two networks may have one name; the first is shown.
+  // Two hosts on two networks may have one name; the first is published.
   const same = sightings.filter((each) => each.host === host && each.port === port);
   const addresses = new Set(same.flatMap(({ address }) => address ?? []));
   return {

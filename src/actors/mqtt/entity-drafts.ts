@@ -88,7 +88,7 @@ export function volumeEntity({ topic, control }: DisplayedNode, thing: LoudThing
   return [`${key}_volume`, isSettable ? 'number' : 'sensor', `${label} volume`, fields];
 }
 
-/** A switch of the command's member `member`; without control it is only shown. */
+/** A switch of the command's member `member`; without control it is only displayed. */
 export function onOff(
   { control }: DisplayedNode,
   [key, name, state_topic]: readonly [key: string, name: string, state: string],

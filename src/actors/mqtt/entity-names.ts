@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { printable } from '../../printable.js';
 import { capped } from '../text.js';
 
-/** A longer name is cut where it is shown. */
+/** A longer name is cut where it is displayed. */
 const NAME_CHARS_MAX = 100;
 const SLUG_CHARS_MAX = 64;
 const HASH_CHARS = 8;

@@ -1,4 +1,4 @@
-// Decides which bus names are of players that do not exist for anybody (docs/players.md, "What is shown").
+// Decides which bus names belong to players that do not exist for anybody (docs/players.md, "What is shown").
 // Pure.
 
 import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';

@@ -109,7 +109,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     });
   }
 
-  /** A disabled action is not asked for: it is unavailable whatever logind would answer. */
+  /** logind is not asked about a disabled action: it is unavailable, whatever logind would answer. */
   async #status(): Promise<Answer> {
     const ask = async (action: PowerAction) =>
       this.#settings.capabilities[action] ? this.#logind.call(ACTIONS[action].question, []) : NO;

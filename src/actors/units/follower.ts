@@ -206,7 +206,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     return this.#reader.units(aliases.map(({ name }) => name));
   }
 
-  /** Reads everything again, replacing changes that only seemed to happen during the reload. */
+  /** Reads everything again, replacing changes that were none, but came from the reload. */
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
     const awaited = this.waits.awaited();

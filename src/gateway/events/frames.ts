@@ -33,7 +33,7 @@ export interface EventKind {
   readonly listed: boolean;
 }
 
-/** The kinds that a stream wants. Each kind is one object, so a look-up compares no texts. */
+/** The kinds that a stream has requested. Each kind is one object, so a look-up compares no texts. */
 export type Filter = ReadonlySet<EventKind>;
 
 export const LEVEL_KIND: EventKind = { type: LEVEL_EVENT, of: LEVEL_BACKEND, listed: false };
@@ -127,7 +127,7 @@ export function hello(chance: number, unknown: readonly string[] = []): string {
   return `${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`;
 }
 
-/** Sent after silence. Its id also advances clients with a narrow filter while only other events happen. */
+/** Sent after silence. Its id also advances clients with a narrow filter while only other events come. */
 export function love(bootId: string, newest: number): string {
   return frame('server.info', '"love"', `${bootId}-${newest}`);
 }

@@ -147,7 +147,10 @@ const COLLECTIONS = {
    * gone go with it.
    */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
-  /** Keyed by address: a device that a scan has found or seen changed, as it is in `bluetooth.devices`. */
+  /**
+   * Keyed by address: a device that a scan has found, or that has changed during one, as it is in
+   * `bluetooth.devices`.
+   */
   'bluetooth.discovered': { backend: 'bluetooth', updated: 'bluetooth.discovered', keeps: 'passing' },
   /** The record of `bluetooth` once more, for the end of something that a client waits for. */
   'bluetooth.outcome': { backend: 'bluetooth', updated: 'bluetooth.updated', keeps: 'passing' },

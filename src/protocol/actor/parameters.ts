@@ -56,7 +56,7 @@ type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infe
 /** `/services/{scope}/{unit}` makes `{ scope: 'user' | 'system', unit: string }`. */
 export type ParamsOf<P extends string> = { readonly [N in NamesIn<P> & ParameterName]: ValueOf<N> };
 
-/** The query of a log: how many of the newest lines are wanted. */
+/** The query of a log: how many of the newest lines are requested. */
 export const LOG_LINES = { minimum: 1, maximum: 200, byDefault: 20 } as const;
 
 /** Decoded values, by their names in the path. */

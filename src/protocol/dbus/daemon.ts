@@ -64,7 +64,7 @@ const CHECKS = {
   x: isInteger,
   // A bigint if a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
-  // A whole number looks like an integer; NaN and infinity cannot be shown.
+  // A whole number looks like an integer; JSON has neither NaN nor infinity.
   d: Number.isFinite,
   'a{sv}': (value: unknown): boolean =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),

@@ -116,7 +116,7 @@ const PLAYBACK_STREAM = {
   sink: byIndex,
   maxLength: index,
   corked: bool,
-  /** The server's wanted fill level, its level for starting, and its smallest request for data, in bytes. */
+  /** The server's desired fill level, its level for starting, and its smallest request for data, in bytes. */
   targetLength: index,
   prebuffering: index,
   minimumRequest: index,
@@ -195,7 +195,7 @@ export const REQUESTS = {
 export const FROM_SERVER = {
   ERROR: 0,
   REPLY: 2,
-  /** The server has ended a record stream: its source has gone, or somebody wanted it to. */
+  /** The server has ended a record stream: its source has gone, or somebody requested that. */
   RECORD_STREAM_KILLED: 65,
   SUBSCRIBE_EVENT: 66,
 } as const;

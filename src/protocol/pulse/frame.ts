@@ -53,7 +53,7 @@ function readHeader(view: DataView, at: number): FrameHeader {
 }
 
 export class Framer {
-  /** An unfinished frame: header and payload so far, in the first `#held` bytes. */
+  /** An unfinished frame: header and payload so far, in the first `#staged` bytes. */
   #staging: Uint8Array = NOTHING;
   #staged = 0;
   #header: FrameHeader | undefined;

@@ -11,7 +11,7 @@ const TWO_TO_32 = 0x1_0000_0000;
 const TEXT_FRAME_BYTES = 2;
 /** Before a property's bytes: tag and length as u32, then tag and length of the bytes. */
 const PROP_HEADER_BYTES = 10;
-/** Bound for a format's properties, which nobody is shown. Those of PCM have 50 bytes. */
+/** Bound for a format's properties, which are not published. Those of PCM have 50 bytes. */
 const FORMAT_PROPS_MAX_BYTES = 512;
 
 /** The kinds of value, each with its type. */

@@ -134,7 +134,9 @@ export const deviceName = unless(
   ['a name does not begin with @', /^@/],
 );
 
-/** A broker's address: scheme, host, optional port. No credentials, because they would be shown with it. */
+/**
+ * A broker's address: scheme, host, optional port. No credentials, because they would be displayed with it.
+ */
 export const brokerUrl = unless(
   ['it does not begin with mqtt:// or mqtts://', /^(?!mqtts?:\/\/)/i],
   ['it has no host', (text) => !URL.canParse(text) || new URL(text).hostname === ''],

@@ -1,6 +1,6 @@
 // Decodes both sides of one connection: takes frames, returns messages with names. It knows which request a
-// reply answers and the version in use. It never throws: values that are not in the table are shown by their
-// types. Its only change to a frame is that it declines shared memory.
+// reply answers and the version in use. It never throws: values that are not in the table are printed by
+// their types. Its only change to a frame is that it declines shared memory.
 
 import { Chunk, HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
@@ -16,7 +16,7 @@ export interface DecodedMessage {
   /** The command's name, or its number if it has none; `?` without a number. */
   readonly command: string | number;
   readonly tag: number | undefined;
-  /** For a reply or an error: the command that it answers, if that was seen. */
+  /** For a reply or an error: the command that it answers, if the trace has that. */
   readonly answers: string | number | undefined;
   readonly fields: Readonly<Record<string, Value>>;
   /** Values behind those that have a name, in wire order. */
@@ -57,9 +57,12 @@ const COOKIE_BYTES_AT = COOKIE_AT + 5;
  */
 const SHARED_MEMORY = { shm: 0x80, memfd: 0x40 };
 
-/** Requests without a reply; beyond this the oldest are forgotten, and their replies shown without names. */
+/**
+ * Requests without a reply; beyond this the oldest are forgotten, and their replies are printed without
+ * names.
+ */
 const PENDING_MAX = 4096;
-/** Values without a name that are shown of one message, the first. */
+/** How many values without a name are printed of one message: the first ones. */
 const UNNAMED_MAX = 64;
 
 const codeOf = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
@@ -148,7 +151,7 @@ function decline(frame: Buffer): readonly string[] {
   return offered.map(([name]) => name);
 }
 
-/** Any value of an unexpected AUTH may be the cookie, so it is not shown. */
+/** Any value of an unexpected AUTH may be the cookie, so it is not printed. */
 function withoutSecrets(auth: DecodedMessage): DecodedMessage {
   const { fields, unnamed, problem } = auth;
   const { version, cookie } = fields;

@@ -55,7 +55,7 @@ const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
     const { format, ...others } = fields.sampleSpec.read(reader);
     return { format: SAMPLE_FORMATS[format] ?? format, ...others };
   },
-  /** They may be a secret: only their number is shown. */
+  /** They may be a secret: only their number is printed. */
   bytes: (reader) => {
     const rest = reader.rest();
     const length = rest.length < 5 ? 0 : rest.readUInt32BE(1);
