@@ -38,7 +38,7 @@ describe('a path that is no small file is refused', DEADLINE, () => {
     });
   }
 
-  test('a path below a file', async (t) => {
+  test('a path below a file counts as missing', async (t) => {
     const path = place(t);
     writeFileSync(path, '');
     assert.deepEqual(await readSmallFile(join(path, 'x'), MAX_BYTES), refused('it does not exist', true));

@@ -69,7 +69,7 @@ const wordsOfTheField: Check = (files) =>
   });
 
 /** A title that begins so is a riddle without what stands around it. */
-const NO_SUBJECT = /^(?:what|who|whose|whoever|whatever|of|how|so)\b/i;
+const NO_SUBJECT = /^(?:what|who|whose|whoever|whatever|of|how|so|that|and|not)\b/i;
 
 const titlesHaveSubjects: Check = (files) =>
   files.flatMap((file) => {

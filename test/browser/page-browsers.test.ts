@@ -99,7 +99,7 @@ describe('the check of the bundles', () => {
 describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
-  describe('that has only what all of them have', () => {
+  describe('the page in a browser that has only what all of them have', () => {
     const errors: string[] = [];
     beforeEach(async () => {
       errors.length = 0;

@@ -33,7 +33,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
       .join();
   const verbsAre = (expected: string): Promise<unknown> => until(expected, () => verbs() === expected);
 
-  test('that hangs as it starts can be stopped at once, and its start is then no failure', async () => {
+  test('a unit on the page that hangs as it starts can be stopped at once, and its start is then no failure', async () => {
     await open(DEAD);
     const start = node.backends.hold();
     await button('Start').click();
@@ -55,7 +55,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     return { ok: true as const, value: { text: JSON.stringify(entries) } };
   };
 
-  test('that has failed shows its log on request, and requests nothing before', async () => {
+  test('a unit on the page that has failed shows its log on request, and requests nothing before', async () => {
     await open(FAILED);
     await stateIs('Failed');
     assert.deepEqual(commands(), []);
@@ -86,7 +86,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     }
   });
 
-  test('that somebody else starts can be stopped, one that stops has no button, and a restart is confirmed', async () => {
+  test('a unit on the page that somebody else starts can be stopped, one that stops has no button, and a restart is confirmed', async () => {
     await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
     await stateIs('Starting');
     assert.equal(await button('Stop').isEnabled(), true);
@@ -102,7 +102,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await stateIs('Running');
   });
 
-  test('that could not start is named, with the reason, until it runs or the failure is old', async () => {
+  test('a unit on the page that could not start is named, with the reason, until it runs or the failure is old', async () => {
     await page.clock.install();
     await open(DEAD);
     const detail = 'The job ended failed: Main process exited, code=exited, status=1/FAILURE';

@@ -252,7 +252,7 @@ describe('the connection is lost', () => {
     });
   }
 
-  test('and is made again with its last id, but anew after invalid events', async (t) => {
+  test('a lost connection is made again with its last id, but anew after invalid events', async (t) => {
     const scripted = await live(t);
     await scripted.event('b-1', 'audio.output.updated', [record(1)]);
     await scripted.event('b-2', 'server.info', 'love');
@@ -268,7 +268,7 @@ describe('the connection is lost', () => {
     assert.equal(scripted.stream().lastEventId, undefined);
   });
 
-  test('and is tried again later each time, up to a bound, with random delays', async (t) => {
+  test('a lost connection is tried again later each time, up to a bound, with random delays', async (t) => {
     const scripted = await connected(t);
     const random = t.mock.method(Math, 'random', () => 0.5);
     await hello(scripted.stream());
@@ -289,7 +289,7 @@ describe('the connection is lost', () => {
     assert.equal(scripted.streams.length, 3, 'a stream that has begun forgets the failures');
   });
 
-  test('and is tried again at most twice a second, whatever the node requests', async (t) => {
+  test('a lost connection is tried again at most twice a second, whatever the node requests', async (t) => {
     const scripted = await connected(t);
     t.mock.method(Math, 'random', () => 0.999);
     for (let attempts = 1; attempts < 4; attempts += 1) {
@@ -307,7 +307,7 @@ describe('the connection is lost', () => {
     ['holds a control character', 'b-\u0007'],
     ["is larger than a request's head", 'b'.repeat(20_000)],
   ] as const) {
-    test(`and is made again with a snapshot where its id ${what}`, async (t) => {
+    test(`a lost connection is made again with a snapshot where its id ${what}`, async (t) => {
       const scripted = await live(t);
       await scripted.event(id, 'audio.output.updated', [record(1)]);
       await scripted.stream().end();
@@ -351,7 +351,7 @@ describe('a browser', () => {
     return { page, document };
   }
 
-  test('that is offline loses the connection at once, and reconnects as soon as it is online', async (t) => {
+  test('a browser that is offline loses the connection at once, and reconnects as soon as it is online', async (t) => {
     const { page } = browser(t);
     const scripted = await live(t);
     page.dispatchEvent(new Event('offline'));
@@ -362,7 +362,7 @@ describe('a browser', () => {
     assert.equal(scripted.streams.length, 2);
   });
 
-  test('that was asleep drops its connection and reconnects at once', async (t) => {
+  test('a browser that was asleep drops its connection and reconnects at once', async (t) => {
     const { document } = browser(t);
     const scripted = await live(t);
     document.visibilityState = 'hidden';
@@ -425,7 +425,7 @@ describe('levels', () => {
     assert.equal(scripted.live.state.connection.status, 'live');
   });
 
-  test('that are switched in the middle of a snapshot show no part of it', async (t) => {
+  test('levels that are switched in the middle of a snapshot show no part of it', async (t) => {
     const scripted = await live(t);
     await scripted.event('b-1', 'audio.output.updated', [record(1), record(2)]);
     await scripted.event('', 'backend.updated', mark('audio'));

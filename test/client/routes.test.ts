@@ -60,13 +60,13 @@ describe('each function of the client', () => {
     assert.deepEqual(sent, []);
   });
 
-  test('that reads a log requests the wanted number of lines', async () => {
+  test('a function that reads a log requests the given number of lines', async () => {
     const { node, sent } = noting();
     await node.unitLog('user', 'mpd.service', { lines: 5 });
     assert.equal(sent.map(({ path }) => path).join(), '/services/user/mpd.service/log?lines=5');
   });
 
-  test('that mutes toggles without a body', async () => {
+  test('a function that mutes toggles without a body', async () => {
     const { node, sent } = noting();
     await node.muteServer();
     await node.muteOutput('living');

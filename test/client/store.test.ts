@@ -41,7 +41,7 @@ describe('an event', () => {
     assert.equal(store.state.defaultOutput, undefined);
   });
 
-  test('that begins a scan forgets what the last one found', () => {
+  test('an event that begins a scan forgets what the last one found', () => {
     const first = storeAfter(
       ['bluetooth.updated', { scanning: true }],
       ['bluetooth.discovered', { address: 'a', rssi: -60 }],
@@ -54,7 +54,7 @@ describe('an event', () => {
     assert.deepEqual(first.state.bluetooth, { scanning: true });
   });
 
-  test('that changes a record keeps its place, and leaves unchanged records the same objects', () => {
+  test('an event that changes a record keeps its place, and leaves unchanged records the same objects', () => {
     const store = storeAfter(['audio.output.updated', [record(1), record(2)]]);
     const { outputs, clients } = store.state;
     store.apply({ type: 'audio.output.updated', data: [record(1, 'x')] } as unknown as NodeEvent);
@@ -125,7 +125,7 @@ describe('an event', () => {
     assert.deepEqual(store.state.upgrade, { ...status, run: { state: 'idle' }, check, ...can });
   });
 
-  test('that marks a snapshot has no detail', () => {
+  test('an event that marks a snapshot has no detail', () => {
     const { state } = storeAfter(
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
       ['backend.updated', { backend: 'power', state: 'connecting', detail: 'no bus' }],
@@ -134,7 +134,7 @@ describe('an event', () => {
     assert.deepEqual(Object.fromEntries(state.backends), expected);
   });
 
-  test('that begins a snapshot forgets also disabled backends, and nothing of the snapshot itself', () => {
+  test('an event that begins a snapshot forgets also disabled backends, and nothing of the snapshot itself', () => {
     const { state } = storeAfter(
       ['server.info', 'connected'],
       ['backend.updated', { backend: 'systemd', state: 'up', detail: 'snapshot' }],
@@ -202,7 +202,7 @@ describe('an event', () => {
     ['discovery', ['nodes']],
     ['power', []],
   ] as const) {
-    test(`that marks a snapshot of ${backend} in the midst of a stream forgets the records of that backend`, () => {
+    test(`an event that marks a snapshot of ${backend} in the midst of a stream forgets the records of that backend`, () => {
       const mark = ['backend.updated', { backend, state: 'up', detail: 'snapshot' }] as const;
       assert.deepEqual(emptyIn(storeAfter(...ALL_KINDS, mark)), forgotten);
     });

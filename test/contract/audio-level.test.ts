@@ -49,7 +49,7 @@ onEachSoundServer('the level of an output', (node) => {
     return playing;
   }
 
-  test('that plays nothing has level 0, and is not woken', async (t) => {
+  test('an output that plays nothing has level 0, and is not woken', async (t) => {
     const { sound } = node();
     const states = async () => (await sound.pactl('list', 'short', 'sinks')).match(/\S+$/gm);
     await until('the outputs sleep', async () => !(await states())?.includes('RUNNING'));
@@ -92,7 +92,7 @@ onEachSoundServer('the level of an output', (node) => {
     assert.ok(stream.events.every(({ type, lastEventId }) => type !== 'audio.level' || lastEventId === ''));
   });
 
-  test('of an input is measured only while others capture it, and without keeping it awake', async (t) => {
+  test('the level of an input is measured only while others capture it, and without keeping it awake', async (t) => {
     const { sound, daemon } = node();
     await sound.addInput('turntable', 'living');
     t.after(() => sound.removeInput('turntable').catch(() => undefined));

@@ -87,7 +87,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await untilRead('the default', () => sound.pactl('get-default-sink'), /kitchen/);
   });
 
-  test('that is killed is offline by its will; topics of what vanished meanwhile are removed on its return', async () => {
+  test('a daemon that is killed is offline by its will; topics of what vanished meanwhile are removed on its return', async () => {
     await sound.addSink('cellar');
     await spy.holds(`${OUTPUTS}/cellar`);
     daemon.signal('SIGKILL');
@@ -98,7 +98,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await spy.empty(`${OUTPUTS}/cellar`);
   });
 
-  test('that ends publishes offline itself', async () => {
+  test('a daemon that ends publishes offline itself', async () => {
     daemon.signal('SIGTERM');
     await spy.holds(`${T}/status`, (text) => text === 'offline');
     assert.ok(!broker.log().includes('Sending PUBLISH from tonearm'), 'it has taken leave');

@@ -147,7 +147,7 @@ test('a daemon without any address of api.bind waits, logs the missing entries, 
   assert.deepEqual(await once(child, 'exit'), [0, null], log());
 });
 
-test('a port in use: exit 69, one line that names it and its program, and no second listener', async () => {
+test('a port in use ends the start with status 69 and one line that names the port and its program', async () => {
   for (const other of [await Daemon.start({ config: NO_BACKENDS }), await listener()]) {
     const config = file(`taken-${other.port}.yaml`, `api: {port: ${other.port}}\n${NO_BACKENDS}`);
     const result = run('--allow-root', '--config', config);

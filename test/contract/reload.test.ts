@@ -67,7 +67,7 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
     assert.equal(await since(), before);
   });
 
-  test('the settings that the gateway reads at each request', async () => {
+  test('a reload changes the settings that the gateway reads at each request', async () => {
     const before = await since();
     const api =
       ', hosts: [music.example.org], control: false, ui: {enabled: false, volumeStep: 3}, cors: {origins: ["http://app.lan"]}';

@@ -127,7 +127,7 @@ describe('bodies', () => {
     assert.deepEqual(statuses(text), ['200', '200']);
   });
 
-  test('that end half-way reach no backend', async () => {
+  test('bodies that end half-way reach no backend', async () => {
     const one = connection().write(`${mute(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted"`);
     await under.fetch({ path: '/server' });
     one.destroy();
@@ -178,7 +178,7 @@ describe('clients that go away', () => {
     });
   }
 
-  test('in the middle of the head', async () => {
+  test('a peer may go in the middle of the head', async () => {
     connection().write('GET /audio HTTP/1.1\r\nHo').destroy();
     await under.fetch({ path: '/server' });
   });
@@ -201,7 +201,7 @@ describe('an idle connection', () => {
     });
   }
 
-  test('that is closed with its answer does not say so', async () => {
+  test('a connection that is closed with its answer does not say so', async () => {
     const one = connection().write(mute(`${JSON_TYPE}Content-Length: 999999999999\r\n`));
     assert.doesNotMatch(await one.closed(), /Keep-Alive/);
   });

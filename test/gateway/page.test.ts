@@ -157,7 +157,7 @@ describe('a refused name', () => {
     assert.match(text, new RegExp(`<a href="http://localhost:${under.port}/audio">`));
   });
 
-  test('that is markup is shown as text', async () => {
+  test('a refused name that is markup is shown as text', async () => {
     const { text } = await ask('<script>alert("1")</script>', FIREFOX, `/'"><img>`);
     assert.doesNotMatch(text, /<script|<img|"1"|'/);
   });

@@ -65,7 +65,7 @@ describe('a gateway', () => {
     under.backends.requests.length = 0;
   }
 
-  test('that gets requests again and again', (t) =>
+  test('requests to a gateway leave nothing behind', (t) =>
     staysFlat(t, {
       full: 100_000,
       part: 12_000,
@@ -86,7 +86,7 @@ describe('a gateway', () => {
     stream.destroy();
   }
 
-  test('that gets streams again and again', (t) => {
+  test('streams of a gateway leave nothing behind', (t) => {
     // Now the buffer of events for clients that reconnect is full.
     for (let events = 0; events < 2000; events += 1) change();
     return staysFlat(t, {

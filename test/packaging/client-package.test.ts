@@ -145,7 +145,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     await compiling.catch((error: { stdout: string }) => assert.fail(error.stdout));
   }
 
-  test('and the daemon are installed alone: neither has dependencies, and npm warns of nothing', () => {
+  test('the packed client and the daemon are installed alone: neither has dependencies, and npm warns of nothing', () => {
     assert.match(npmOutput, /^added 2 packages/m);
     assert.doesNotMatch(npmOutput, /EBADENGINE|deprecated|vulnerab/);
     const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));

@@ -219,7 +219,7 @@ describe('npm start looks for a sound server where the daemon does', () => {
     });
   }
 
-  test('and names an address that is no Unix socket', async (t) => {
+  test('npm start names an address that is no Unix socket', async (t) => {
     const elsewhere = 'PULSE_SERVER is tcp:hifi: tonearm speaks to a Unix socket only';
     assert.deepEqual(await found(temporaryFolder(t), { PULSE_SERVER: 'tcp:hifi' }), { elsewhere });
   });

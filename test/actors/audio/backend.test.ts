@@ -138,7 +138,7 @@ describe('a lost server', DEADLINE, () => {
     assert.ok(recorder.published.includes(lost), recorder.published.join());
   });
 
-  test('that names no default output to anybody is replaced ever more seldom', async (t) => {
+  test('a server that names no default output to anybody is replaced ever more seldom', async (t) => {
     const nameless = but({ [COMMAND.getServerInfo]: NAMELESS });
     const { server } = await connected(t, nameless, { reconcileMs: 20, stableMs: 0 });
     await until('four connections', () => server.count(COMMAND.auth) >= 4);
@@ -158,7 +158,7 @@ describe('events', DEADLINE, () => {
     assert.equal(recorder.up, true);
   });
 
-  test('that were lost are made up for by reading everything again', async (t) => {
+  test('events that were lost are made up for by reading everything again', async (t) => {
     const { server, recorder } = await connected(t, undefined, { reconcileMs: 20 });
     recorder.published.length = 0;
     await until('some readings', () => server.count(COMMAND.getSinks) > 3);
@@ -187,7 +187,7 @@ describe('commands', DEADLINE, () => {
   }
 
   for (const what of ['the stream that they changed goes', 'the connection ends']) {
-    test(`that were accepted are answered with success when ${what} before it is read again`, async (t) => {
+    test(`commands that were accepted are answered with success when ${what} before it is read again`, async (t) => {
       const silent = but({ [COMMAND.getInput]: () => undefined });
       const { backend, server } = await connected(t, silent, { requestMs: 60_000 });
       server.responder.send(event('inputChange', 5));

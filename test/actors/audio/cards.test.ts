@@ -201,7 +201,7 @@ describe('a card', DEADLINE, () => {
     assert.notEqual(recorder.output('surround'), undefined);
   });
 
-  test('that never gets there is answered in the end, shown as it is, and followed again', async (t) => {
+  test('a card that never reaches the profile is answered in the end, published as it is, and followed again', async (t) => {
     const { backend, recorder, server, world } = await node(t, {}, { switchMs: 30 });
     world.onProfile = () => {
       world.sinks.delete(0);
@@ -270,7 +270,7 @@ describe('a card', DEADLINE, () => {
 });
 
 describe('an output', DEADLINE, () => {
-  test('that is unplugged goes in one change with what played to it; commands do not find it', async (t) => {
+  test('an output that is unplugged goes in one change with what played to it; commands do not find it', async (t) => {
     const { backend, recorder, server, world } = await node(t);
     world.sinks.delete(0);
     // Its index is given away at once.

@@ -75,7 +75,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       }
     });
 
-    test('that is not there, or has no ports, is refused', async (t) => {
+    test('an input that is not there, or has no ports, is refused', async (t) => {
       const { refused } = await begun(t);
       assert.equal(await refused({ do: 'mute', target: { kind: 'input', ref: 'none' } }), 'no-such-input');
       assert.equal(await refused({ do: 'default', input: 'living.monitor' }), 'no-such-input');

@@ -84,7 +84,7 @@ describe('a fragment', () => {
     });
   }
 
-  test('and the one behind it become the louder channels of both, or silence', () => {
+  test('a fragment and the one behind it become the louder channels of both, or silence', () => {
     assert.deepEqual(loudestPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
     assert.deepEqual(loudestPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
     assert.deepEqual(loudestPeaks([0.5, 0.1], [0, 0]), [0, 0]);

@@ -59,7 +59,7 @@ describe('a filter', () => {
     );
   });
 
-  test('that names itself or a ring as its master is followed to an end', () => {
+  test('a filter that names itself or a ring as its master is followed to an end', () => {
     const state = filled();
     state.putSink(filter(6, 'a', 'b'));
     state.putSink(filter(7, 'b', 'a'));
@@ -101,7 +101,7 @@ describe('a command for a stream', () => {
     assert.deepEqual(volumeOf({ do: 'volume', target: stream('Talk'), volume: 1 }), FULL);
   });
 
-  test('that moves passthrough to an output with a limit is refused', () => {
+  test('a command that moves passthrough to an output with a limit is refused', () => {
     const state = filled();
     state.putInput(inputInfo(23, 'Film', { sink: 4, hasVolume: false }));
     const to = (output: string) => planCommand(state, { do: 'move', client: 'Film', output });

@@ -79,7 +79,7 @@ describe('a meter', DEADLINE, () => {
     assert.ok(Math.min(...seconds) >= 1000, `${seconds}`);
   });
 
-  test('that others end has no level, and is opened again', async (t) => {
+  test('a meter that others end has no level, and is opened again', async (t) => {
     const { server, requested, lastLevel } = await publishing(t);
     server.responder.send(packet(COMMAND.recordStreamKilled, NONE, u32(4)), METERS);
     await until('the level is unknown', () => lastLevel() === UNKNOWN);
@@ -88,7 +88,7 @@ describe('a meter', DEADLINE, () => {
     await until('the level is known again', () => lastLevel() === living(0.125, 0.125));
   });
 
-  test('that the server refuses is tried again, after a pause', async (t) => {
+  test('a meter that the server refuses is tried again, after a pause', async (t) => {
     let refused = 3;
     const refusing: Handler = (request, responder) => {
       refused -= 1;
@@ -124,7 +124,7 @@ describe('a meter', DEADLINE, () => {
     assert.ok(recorder.up);
   });
 
-  test('that is granted too late is ended', async (t) => {
+  test('a meter that is granted too late is ended', async (t) => {
     let corked = false;
     let answer = (): void => undefined;
     const two = but({

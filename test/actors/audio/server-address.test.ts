@@ -157,7 +157,7 @@ describe('client.conf', () => {
   ];
 
   for (const [what, files, expected] of rows) {
-    test(`that ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
+    test(`client.conf that ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
       const home = temporaryFolder(t);
       for (const [name, text] of Object.entries(files)) write(join(home, name), text);
       const env = { HOME: home, XDG_RUNTIME_DIR: home };
@@ -181,7 +181,7 @@ describe('client.conf', () => {
     assert.deepEqual(server, success({ paths: ['/c'] }));
   });
 
-  test('that names a server on the network is reported with its file', async (t) => {
+  test('client.conf that names a server on the network is reported with its file', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = tcp:hifi:4713');
     const elsewhere = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${ONLY}`;

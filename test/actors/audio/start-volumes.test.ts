@@ -76,7 +76,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await later.sent(), [set(3)], 'the sound server is a new one');
   });
 
-  test('not again after a restart of the service', async (t) => {
+  test('an output gets no start volume again after a restart of the service', async (t) => {
     const folder = temporaryFolder(t);
     for (const expected of [[set(3)], []]) {
       const { state, sent } = service(folder).connect(1);
@@ -99,7 +99,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await again.sent(), [set(3)]);
   });
 
-  test('not where it has gone before, or another output has its index', async (t) => {
+  test('an output gets no start volume where it has gone before, or another output has its index', async (t) => {
     const { state, sent } = service(temporaryFolder(t)).connect(1);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await sent(0), []);
