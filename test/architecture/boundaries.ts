@@ -131,7 +131,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   piscina: { in: ['src/supervisor/'], files: 1 },
   pino: { in: ['src/supervisor/log.ts'] },
   yaml: { in: ['src/supervisor/config/yaml.ts'] },
-  'dbus-next': { in: ['src/actors/bus/connection.ts'] },
+  'dbus-next': { in: ['src/actors/bus/connection.ts', 'src/actors/bus/values.ts'] },
   preact: { in: ['src/page/'] },
   mqtt: { in: ['src/actors/mqtt/broker.ts'] },
   // Loaded lazily in the gateway: its values weigh megabytes.

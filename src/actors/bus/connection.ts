@@ -1,16 +1,17 @@
-// One connection to a message bus, from connect to loss: the only file that uses dbus-next. dbus-next 0.10.2
-// has no deadlines, does not report a dead bus, leaves calls pending for ever, and throws where nobody can
-// catch. Hence the use of its private fields; the version is pinned, and the fields are checked before use.
+// One connection to a message bus, from connect to loss; besides values.ts the only file that uses dbus-next.
+// dbus-next 0.10.2 has no deadlines, does not report a dead bus, leaves calls pending for ever, and throws
+// where nobody can catch. Hence the use of its private fields; the version is pinned, and the fields are
+// checked before use.
 
 import { Socket } from 'node:net';
-import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
+import { DBusError, Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';
 import { errorText } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
-import { withoutPrototype } from '../text.js';
+import type { Signal } from '../../protocol/dbus/method.js';
 import { type BusResult, CLOSED, refusedHere } from './fault.js';
 import { SignalPortions } from './signal-portions.js';
 import { boundMessages, guardStream, pauseReading } from './stream-guard.js';
+import { asArgument, plainValue } from './values.js';
 
 /** Unanswered calls on one connection. The bus itself allows more; an actor never needs them. */
 const PENDING_MAX_CALLS = 256;
@@ -239,15 +240,6 @@ function toSignal({ sender, path, interface: iface, member, signature, body }: M
   return { sender: sender ?? '', path, interface: iface, member, signature, values: body.map(plainValue) };
 }
 
-function asArgument(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Uint8Array)
-    return value;
-  if (!('variant' in value))
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, asArgument(inner)]));
-  const { variant, value: inner } = value as VariantValue;
-  return new Variant(variant, inner);
-}
-
 function answerOf(reply: Message | null): BusResult<BusReply> {
   if (reply === null) return refusedHere('no reply');
   return { ok: true, value: { signature: reply.signature, values: reply.body.map(plainValue) } };
@@ -256,38 +248,4 @@ function answerOf(reply: Message | null): BusResult<BusReply> {
 function failureOf(error: unknown): BusResult<never> {
   if (!(error instanceof DBusError)) return refusedHere(errorText(error));
   return { ok: false, error: { kind: 'dbus', name: error.type, text: String(error.text) } };
-}
-
-/**
- * Decodes a value without Variant and Buffer: a variant becomes its value, `ay` a Uint8Array of its own, a
- * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact:
- * JSON.stringify refuses those, so they cannot slip out unnoticed. The bus bounds the depth to 64 levels.
- */
-function plainValue(value: unknown): unknown {
-  if (typeof value === 'bigint') {
-    const number = Number(value);
-    return Number.isSafeInteger(number) ? number : value;
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(plainValue);
-  // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer; see
-  // `entriesOf`.
-  if (isVariant(value)) return plainValue(value.value);
-  // A copy: a slice would keep the whole message alive.
-  if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);
-  return withoutPrototype(entriesOf(value).map(([key, inner]) => [key, plainValue(inner)]));
-}
-
-function isVariant(value: object): value is Variant {
-  return Object.getPrototypeOf(value) === Variant.prototype;
-}
-
-/**
- * dbus-next assigns the keys of a dictionary, and so makes the value of a key `__proto__` the prototype. A
- * value that is no object is lost.
- */
-function entriesOf(dictionary: object): [string, unknown][] {
-  const prototype: unknown = Object.getPrototypeOf(dictionary);
-  const entries = Object.entries(dictionary);
-  return prototype === Object.prototype ? entries : [...entries, ['__proto__', prototype]];
 }

@@ -1,0 +1,50 @@
+// The values of messages between our form and that of dbus-next: arguments of calls, and what replies and
+// signals carry. It knows no connection.
+
+import { Variant } from 'dbus-next';
+import type { VariantValue } from '../../protocol/dbus/method.js';
+import { withoutPrototype } from '../text.js';
+
+/** The argument of a call as dbus-next takes it, with its variants. */
+export function asArgument(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Uint8Array)
+    return value;
+  if (!('variant' in value))
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, asArgument(inner)]));
+  const { variant, value: inner } = value as VariantValue;
+  return new Variant(variant, inner);
+}
+
+/**
+ * Decodes a value without Variant and Buffer: a variant becomes its value, `ay` a Uint8Array of its own, a
+ * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact:
+ * JSON.stringify refuses those, so they cannot slip out unnoticed. The bus bounds the depth to 64 levels.
+ */
+export function plainValue(value: unknown): unknown {
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(plainValue);
+  // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer; see
+  // `entriesOf`.
+  if (isVariant(value)) return plainValue(value.value);
+  // A copy: a slice would keep the whole message alive.
+  if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);
+  return withoutPrototype(entriesOf(value).map(([key, inner]) => [key, plainValue(inner)]));
+}
+
+function isVariant(value: object): value is Variant {
+  return Object.getPrototypeOf(value) === Variant.prototype;
+}
+
+/**
+ * dbus-next assigns the keys of a dictionary, and so makes the value of a key `__proto__` the prototype. A
+ * value that is no object is lost.
+ */
+function entriesOf(dictionary: object): [string, unknown][] {
+  const prototype: unknown = Object.getPrototypeOf(dictionary);
+  const entries = Object.entries(dictionary);
+  return prototype === Object.prototype ? entries : [...entries, ['__proto__', prototype]];
+}
