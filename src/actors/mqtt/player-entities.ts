@@ -15,9 +15,23 @@ import {
 import { displayName, slugOf } from './entity-names.js';
 import { playerName, topicLevel } from './topics.js';
 
-const PLAYER_ATTRIBUTES = ['title', 'artist', 'album']
-  .map((name) => `'${name}': (value_json.metadata | default({}))['xesam:${name}'] | default('')`)
-  .join(', ');
+const METADATA = '(value_json.metadata | default({}))';
+
+/** Microseconds as seconds; none where the player does not report them. */
+const secondsOf = (value: string): string => `${value} / 1000000 if ${value} is defined else none`;
+
+/**
+ * The position is that of `position_updated_at`, from which a card reckons on: the topic is published when
+ * something else than time has moved it.
+ */
+const PLAYER_ATTRIBUTES = [
+  `'title': ${METADATA}['xesam:title'] | default('')`,
+  `'artist': ${METADATA}['xesam:artist'] | default('')`,
+  `'album': ${METADATA}['xesam:album'] | default('')`,
+  `'duration': ${secondsOf(`${METADATA}['mpris:length']`)}`,
+  `'position': ${secondsOf('value_json.position')}`,
+  "'position_updated_at': value_json.position_updated_at | default('')",
+].join(', ');
 
 const PLAYER_BUTTONS = [
   ['play_pause', 'play/pause', 'mdi:play-pause'],
@@ -29,7 +43,7 @@ const PLAYER_BUTTONS = [
 /** A player may have no volume. */
 const PLAYER_PERCENT = '((value_json.volume | default(0)) * 100) | round';
 
-const HAS_COVER = "(value_json.metadata | default({}))['mpris:artUrl'] | default('')";
+const HAS_COVER = `${METADATA}['mpris:artUrl'] | default('')`;
 
 /** The suffix of a player that may run several times; its number differs at each start. */
 const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;

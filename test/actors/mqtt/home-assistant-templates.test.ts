@@ -57,6 +57,24 @@ test('the default output has the title and the sending machine among its attribu
   assert.deepEqual(none, []);
 });
 
+test('a player has its track and its position among its attributes', () => {
+  const { components } = new AnnouncedNode({}, [
+    ...WHOLE_NODE,
+    health('players', 'up'),
+    put('players', PLAYER.bus_name, PLAYER),
+  ]).message();
+  const at = { position: 61_500_000, position_updated_at: '2026-01-02T03:04:05.678Z' };
+  const metadata = { 'xesam:title': 'It is "new"', 'mpris:length': 180_000_000 };
+  const bare = { ...PLAYER, position: undefined, metadata: undefined };
+  const states = [{ ...PLAYER, ...at, metadata }, bare];
+  const [full, empty] = rendered(components['player_mpv_state']?.['json_attributes_template'], states);
+  const { position_updated_at } = at;
+  const track = { title: 'It is "new"', artist: '', album: '' };
+  assert.deepEqual(JSON.parse(full ?? ''), { ...track, duration: 180, position: 61.5, position_updated_at });
+  const { duration, position } = JSON.parse(empty ?? '');
+  assert.deepEqual([duration, position], [null, null]);
+});
+
 const DEVICE = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
 
 test('a value that a player or a device lacks makes its entity unavailable, and no error', () => {
