@@ -8,7 +8,7 @@ import { until } from '../until.js';
 import { output, service, stream, upgrade } from './node-with-page.js';
 import { commandsAre, node, openPage, PHONE, page, pageForEach } from './pages.js';
 
-describe('what needs a person', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the header line for what needs a person', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
   const failed = service('shairport-sync.service', {
