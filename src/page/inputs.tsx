@@ -1,10 +1,13 @@
-// The inputs: volume, mute, and the output at which each is heard. A node without inputs has no such section.
+// The inputs: volume, mute, the default, and the output at which each is heard; behind a button its socket
+// and its balance. A node without inputs has no such section.
 
 import type { InputRecord, NodeState } from '../client/client.js';
 import { Choice, Toggle } from './controls.js';
 import { translate } from './language.js';
 import { useNode } from './node.js';
-import { Cards, Field, ForeignLine, memoized } from './parts.js';
+import { Balance, SocketChoice } from './output-more.js';
+import { Cards, Field, ForeignLine, memoized, useUnfold } from './parts.js';
+import { UseButton } from './use-button.js';
 import { VolumeSlider } from './volume-slider.js';
 
 export function Inputs({ inputs, outputs }: NodeState) {
@@ -23,9 +26,14 @@ type InputProps = Readonly<{ input: InputRecord; outputs: NodeState['outputs'] }
 const InputCard = memoized(({ input, outputs }: InputProps) => {
   const node = useNode();
   const { id, description: name, muted, volume } = input;
+  const { isOpen, unfold } = useUnfold(name);
   return (
     <li class="card" data-input={input.name}>
-      <ForeignLine class="strong">{name}</ForeignLine>
+      <div class="row">
+        <ForeignLine class="strong grow">{name}</ForeignLine>
+        <UseButton name={name} isUsed={input.default} send={() => node.setDefaultInput(id)} />
+        {unfold}
+      </div>
       <div class="row">
         <Toggle
           label={translate('muteOf', { name })}
@@ -44,6 +52,12 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
         />
       </div>
       <ListenChoice input={input} outputs={outputs} />
+      {isOpen ? (
+        <>
+          <SocketChoice device={input} name={name} send={(port) => node.setInputPort(id, { port })} />
+          <Balance device={input} name={name} send={(balance) => node.setInputBalance(id, { balance })} />
+        </>
+      ) : null}
     </li>
   );
 });

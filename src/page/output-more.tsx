@@ -1,6 +1,7 @@
-// The seldom used settings of an output: its socket, its balance, and the profile of its card.
+// The seldom used settings of an output: its socket, its balance, and the profile of its card. An input has
+// the first two.
 
-import type { CardRecord, OutputRecord } from '../client/client.js';
+import type { CardRecord, InputRecord, OutputRecord } from '../client/client.js';
 import { Choice } from './controls.js';
 import { formatPercent, translate } from './language.js';
 import { useNode } from './node.js';
@@ -48,19 +49,35 @@ type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined
 
 export function OutputMore({ output, card }: OutputProps) {
   const node = useNode();
-  const { id, label: name, ports = [], active_port, balance, driver } = output;
+  const { id, label: name } = output;
   return (
     <>
-      {ports.length === 0 || active_port === undefined ? null : (
-        <PlugChoice
-          what="port"
-          name={name}
-          value={active_port}
-          all={ports}
-          send={(port) => node.setOutputPort(id, { port })}
-        />
-      )}
+      <SocketChoice device={output} name={name} send={(port) => node.setOutputPort(id, { port })} />
       {card !== undefined && card.profiles.length > 1 ? <ProfileChoice card={card} /> : null}
+      <Balance device={output} name={name} send={(balance) => node.setOutputBalance(id, { balance })} />
+    </>
+  );
+}
+
+interface DeviceProps<T> {
+  readonly device: OutputRecord | InputRecord;
+  /** The name that people know. */
+  readonly name: string;
+  readonly send: (value: T) => Promise<unknown>;
+}
+
+/** Nothing where there are no sockets to choose from. */
+export function SocketChoice({ device, name, send }: DeviceProps<string>) {
+  const { ports = [], active_port } = device;
+  if (ports.length === 0 || active_port === undefined) return null;
+  return <PlugChoice what="port" name={name} value={active_port} all={ports} send={send} />;
+}
+
+/** With a line of what else is known. */
+export function Balance({ device, name, send }: DeviceProps<number>) {
+  const { muted, state, driver, balance } = device;
+  return (
+    <>
       <Field name={translate('balance')}>
         <Slider
           class="grow middle"
@@ -69,11 +86,11 @@ export function OutputMore({ output, card }: OutputProps) {
           min={-1}
           step={0.05}
           text={balanceText}
-          send={(desired) => node.setOutputBalance(id, { balance: desired })}
+          send={send}
         />
       </Field>
       <p class="quiet wrap">
-        {translate(output.muted ? 'muted' : STATES[output.state])} · <bdi>{output.name}</bdi>
+        {translate(muted ? 'muted' : STATES[state])} · <bdi>{device.name}</bdi>
         {driver === undefined ? '' : ' · '}
         <bdi>{driver}</bdi>
       </p>

@@ -2,16 +2,14 @@
 // seldom set. A card without an output has its profile.
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
-import { useControl } from './controls.js';
-import { Icon } from './icons.js';
 import { translate } from './language.js';
 import { Late, Part } from './late.js';
 import { hasNoSoundCard, OutputMute, OutputSlider } from './main-volume.js';
-import { Changing } from './may-change.js';
 import { LevelOf, Meter } from './meter.js';
 import { useNode } from './node.js';
 import { iconOf } from './output-form.js';
 import { Empty, ForeignLine, Missing, memoized, Rows, useUnfold } from './parts.js';
+import { UseButton } from './use-button.js';
 
 const MORE = new Part(async () => (await import('./sound-tab.js')).OutputMore);
 const PROFILE = new Part(async () => (await import('./sound-tab.js')).ProfileChoice);
@@ -46,6 +44,7 @@ export function Outputs(state: NodeState) {
 type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
 
 const OutputRow = memoized(({ output, card }: OutputProps) => {
+  const node = useNode();
   const { id, label: name } = output;
   const { isOpen, unfold } = useUnfold(name);
   return (
@@ -58,7 +57,11 @@ const OutputRow = memoized(({ output, card }: OutputProps) => {
             <Meter output={id} />
           </OutputSlider>
         </div>
-        <UseButton output={output} />
+        <UseButton
+          name={name}
+          isUsed={output.default}
+          send={() => node.setDefaultOutput(id, { move: true })}
+        />
         {unfold}
       </div>
       <LevelOf output={id} name={name} />
@@ -66,26 +69,3 @@ const OutputRow = memoized(({ output, card }: OutputProps) => {
     </li>
   );
 });
-
-function UseButton({ output }: { readonly output: OutputRecord }) {
-  const node = useNode();
-  const label = translate('useOf', { name: output.label });
-  const { displayed, set } = useControl(
-    output.default,
-    () => node.setDefaultOutput(output.id, { move: true }),
-    () => translate('didNotWork', { what: label }),
-  );
-  // One button for both states, so that it keeps the focus.
-  return (
-    <Changing still={displayed ? <Icon name="tick" /> : null}>
-      <button
-        type="button"
-        class="icon-button use"
-        aria-label={label}
-        title={label}
-        aria-pressed={displayed}
-        onClick={() => displayed || set(true)}
-      />
-    </Changing>
-  );
-}

@@ -49,4 +49,22 @@ describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, (
     await choice.selectOption('Nowhere');
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
   });
+
+  test('makes an input the default, and sets its socket and its balance behind a button', async () => {
+    const ports = [
+      { name: 'line', description: 'Line in', available: 'yes' },
+      { name: 'phono', description: 'Phono', available: 'unknown' },
+    ];
+    node.change(input({ default: false, active_port: 'line', ports }));
+    const use = page.getByRole('button', { name: 'Use Turntable' });
+    await use.click();
+    assert.deepEqual(await nextCommand(), { do: 'default', input: '40' });
+    node.change(input({ active_port: 'line', ports }));
+    await use.and(page.locator('[aria-pressed=true]')).waitFor();
+    await page.getByRole('button', { name: 'More of Turntable' }).click();
+    await page.getByRole('combobox', { name: 'Socket of Turntable' }).selectOption('Phono');
+    assert.deepEqual(await nextCommand(), { do: 'port', input: '40', port: 'phono' });
+    await page.getByRole('slider', { name: 'Balance of Turntable' }).press('End');
+    assert.deepEqual(await nextCommand(), { do: 'balance', input: '40', balance: 1 });
+  });
 });
