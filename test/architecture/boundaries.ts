@@ -19,6 +19,7 @@ const SHARED = [
   'src/host/process-facts.ts',
   'src/version.ts',
   'src/printable.ts',
+  'src/edit-distance.ts',
   'src/host/user-directories.ts',
   'src/host/own-addresses.ts',
 ];
@@ -109,6 +110,14 @@ export const BOUNDARIES: readonly Boundary[] = [
     of: 'src/cli/trace/',
     may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/pulse/', 'src/actors/audio/server-address.ts'],
     builtins: 'child_process fs net os path stream/promises util',
+  },
+  // Read by the build, which puts what comes of it in its place.
+  { of: 'src/cli/ctl/commands.ts', may: ['src/protocol/actor/'], builtins: '' },
+  // A client of a node, and a program of its own: `tonearm ctl`. The configuration says where the node is.
+  {
+    of: 'src/cli/ctl/',
+    may: [...SHARED, 'src/client/', 'src/cli/*.ts', 'src/gateway/bind.ts', 'src/supervisor/config/load.ts'],
+    builtins: 'net os',
   },
   { of: 'src/cli/', may: [...SHARED, 'src/gateway/bind.ts'], builtins: 'child_process fs net os util' },
   {

@@ -1,5 +1,6 @@
 // Decides the meaning of payloads without JSON: a word, or the plain value of one setting. Pure.
 
+import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { boundedJson } from './topics.js';
 
 /** Without the blanks around it; it may be written as a JSON text. */
@@ -15,26 +16,15 @@ interface PlainValue {
   readonly bodyOf: (word: string) => Readonly<Record<string, unknown>> | undefined;
 }
 
-const MUTES: ReadonlyMap<string, Readonly<Record<string, unknown>>> = new Map([
-  ['ON', { muted: true }],
-  ['OFF', { muted: false }],
-  // Without a member the operation toggles.
-  ['toggle', {}],
-]);
-
-/** By the level that ends the topic. */
+/** By the level that ends the topic. The operation refuses a text that is no number, so it is passed on. */
 export const PLAIN_BODIES: Readonly<Record<string, PlainValue>> = {
-  volume: { words: [], bodyOf: (word) => ({ volume: volumeIn(word) }) },
-  mute: { words: [...MUTES.keys()], bodyOf: (word) => MUTES.get(word) },
+  volume: { words: [], bodyOf: (word) => ({ volume: numberIn(word) ?? word }) },
+  mute: { words: [...SWITCH_WORDS.keys(), TOGGLE_WORD], bodyOf: muteIn },
 };
 
-/**
- * From 0 to 1, or in percent with `%` behind it. The operation refuses a text that is no number, so such a
- * text is passed on.
- */
-function volumeIn(word: string): unknown {
-  const isPercent = word.endsWith('%');
-  const number = boundedJson(isPercent ? word.slice(0, -1) : word);
-  if (typeof number !== 'number') return word;
-  return isPercent ? number / 100 : number;
+function muteIn(word: string): ReturnType<PlainValue['bodyOf']> {
+  // Without a member the operation toggles.
+  if (word === TOGGLE_WORD) return {};
+  const muted = SWITCH_WORDS.get(word);
+  return muted === undefined ? undefined : { muted };
 }

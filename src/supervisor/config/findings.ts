@@ -1,6 +1,7 @@
 // Values of the configuration with their places in the files, problems and warnings about them, and the known
 // key that is nearest to an unknown one. Pure; prints nothing.
 
+import { editDistance } from '../../edit-distance.js';
 import { printable } from '../../printable.js';
 
 /** A place in a file; line and column count from 1, the column in UTF-16 units. */
@@ -103,22 +104,6 @@ export class Findings {
 
 function finding(at: Location, key: string, text: string): Finding {
   return { at, line: printable(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`) };
-}
-
-/** Case-insensitive number of edits between two words (Levenshtein). */
-function editDistance(one: string, other: string): number {
-  const [a, b] = [one, other].map((word) => [...word.toLowerCase()]);
-  const far = Number.POSITIVE_INFINITY;
-  let last = [...(b ?? []), ''].map((_, column) => column);
-  for (const [row, letter] of (a ?? []).entries()) {
-    const current = [row + 1];
-    for (const [column, opposite] of (b ?? []).entries()) {
-      const replaced = (last[column] ?? far) + (letter === opposite ? 0 : 1);
-      current.push(Math.min(replaced, (last[column + 1] ?? far) + 1, (current[column] ?? far) + 1));
-    }
-    last = current;
-  }
-  return last.at(-1) ?? 0;
 }
 
 /**
