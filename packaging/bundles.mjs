@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { computedModules } from './computed-modules.mjs';
 import { NATIVES, NODE_OF_MODULES } from './natives.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -129,7 +130,7 @@ async function bundle(outdir, folder, entries, late) {
     banner: { js: BANNER },
     external: ['@napi-rs/nice', '*.node'],
     alias: { yaml: YAML },
-    plugins: [nativeUws, lateParts(folder, late), replaced],
+    plugins: [nativeUws, lateParts(folder, late), computedModules, replaced],
   });
   return metafile;
 }

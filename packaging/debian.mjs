@@ -24,6 +24,7 @@ const PACKAGES = {
   'dbus-user-session': '/usr/lib/systemd/user/dbus.socket',
   debootstrap: '/usr/sbin/debootstrap',
   e2fsprogs: '/usr/sbin/mkfs.ext4',
+  fish: '/usr/bin/fish',
   gpg: '/usr/bin/gpg',
   'gpg-agent': '/usr/bin/gpg-agent',
   haproxy: '/usr/sbin/haproxy',
@@ -58,6 +59,7 @@ const PACKAGES = {
   'vlc-plugin-base': '/usr/share/doc/vlc-plugin-base/copyright',
   wireplumber: '/usr/bin/wireplumber',
   wrk: '/usr/bin/wrk',
+  zsh: '/usr/bin/zsh',
 };
 
 /** A machine whose sound server is PipeWire keeps it, and the tests use it. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
 import { rollup } from 'rollup';
 import { TARGETS } from './browsers.mjs';
-import { clientPathsSource, isClientPaths } from './client-paths.mjs';
+import { computedSource, isComputed } from './computed-modules.mjs';
 
 const fileOf = (name) => fileURLToPath(import.meta.resolve(name));
 
@@ -22,7 +22,7 @@ function resolveId(id, importer) {
 const typescript = {
   name: 'typescript',
   resolveId,
-  load: (path) => (isClientPaths(path) ? clientPathsSource(path) : null),
+  load: (path) => (isComputed(path) ? computedSource(path) : null),
   async transform(source, path) {
     if (!/\.tsx?$/.test(path)) return null;
     const loader = path.endsWith('x') ? 'tsx' : 'ts';

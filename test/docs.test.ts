@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { EXIT } from '../src/cli/ctl/statuses.js';
 import { tonearm } from '../src/client/client.js';
 import { PROBLEMS } from '../src/gateway/problem.js';
 import { ROUTES } from '../src/gateway/routes.js';
@@ -117,6 +118,17 @@ test('the problems and their statuses in docs are those of the source', () => {
   const listed = rows.map(([code, status]) => `${codeIn(code)}: ${status}`);
   const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${code}: ${status}`);
   assert.deepEqual(listed.toSorted(), known.toSorted());
+});
+
+test('the exit statuses of tonearm ctl in docs and manual are those of the source', () => {
+  const known = Object.values(EXIT).map(String);
+  const listed = rowsIn(below('docs/ctl.md', 'Exit statuses', false), 2).map(([status]) => status);
+  assert.deepEqual(listed, known);
+  const manual = readFileSync(join(ROOT, 'packaging/man/tonearm-ctl.1'), 'utf8');
+  assert.deepEqual(
+    [...manual.matchAll(/^\.B (\d+)$/gm)].map(([, status]) => status),
+    known,
+  );
 });
 
 /** Each has a table, whose heading is its name in words. */

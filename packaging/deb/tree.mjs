@@ -4,6 +4,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { run } from '../command.mjs';
 import { nativeFiles } from '../natives.mjs';
 import { NO_INSPECTOR } from '../no-inspector.mjs';
 import { section } from '../notices.mjs';
@@ -102,8 +103,9 @@ function layOutInstaller({ dist, form, ownNode, architecture, source, put }) {
   put(NOTICES, rights(dist, ownNode, '.'));
 }
 
-/** Manuals and documents. */
-function layOutDocuments({ root, form, source, put, filled }) {
+/** Completions, manuals and documents. */
+function layOutDocuments({ root, dist, form, source, put, filled }) {
+  for (const [shell, path] of Object.entries(completionPaths(form))) put(path, completion(dist, shell));
   for (const page of readdirSync(join(root, 'packaging/man')).sort()) {
     const path = `share/man/man${page.at(-1)}/${page}`;
     const text = filled(source(join('packaging/man', page)));
@@ -128,6 +130,20 @@ function documents(root) {
   );
   const pictures = ['packaging/home-assistant.png', 'packaging/home-assistant-dashboard.png'];
   return [...files, 'bench/FIGURES.md', 'bench/RESULTS.md', 'packaging/compose.yaml', ...pictures].sort();
+}
+
+/** Where each shell looks for the completions of `tonearm`. What is no package of Debian's has another folder of zsh. */
+function completionPaths(form) {
+  return {
+    bash: 'share/bash-completion/completions/tonearm',
+    zsh: `share/zsh/${form.isPortable ? 'site-functions' : 'vendor-completions'}/_tonearm`,
+    fish: 'share/fish/vendor_completions.d/tonearm.fish',
+  };
+}
+
+/** The program writes its own. */
+function completion(dist, shell) {
+  return run(process.execPath, [join(dist, 'main.js'), 'ctl', 'completion', shell]);
 }
 
 /** The bundles, and of the native files those of this architecture alone. */

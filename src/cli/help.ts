@@ -3,6 +3,7 @@
 
 export const HELP = `Usage: tonearm [--config PATH] [--allow-root]
        tonearm [--config PATH] --check-config
+       tonearm ctl OPERATION ...
        tonearm progress ...
        tonearm bench [--seconds N] [--json]
        tonearm trace [--raw FILE] [--data] [--json] [-- COMMAND...]
@@ -19,6 +20,7 @@ Controls one networked audio node over HTTP and server-sent events.
   --version        print the version
   --help           print this text
 
+  ctl ...          ask a node, or let it do something, for scripts and terminals
   progress ...     write one line of upgrade progress, for shell scripts
   bench ...        measure what this machine and its sound server can carry
   trace ...        show the messages between programs and the sound server

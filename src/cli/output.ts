@@ -3,10 +3,10 @@
 import { errorText } from '../printable.js';
 
 /**
- * Sets the exit status `whenLost` if the text cannot be written, such as to a full disk. A closed pipe is no
- * error.
+ * Sets the exit status `whenLost` if the content cannot be written, such as to a full disk. A closed pipe is
+ * no error.
  */
-export function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: number): void {
+export function writeOut(stream: NodeJS.WriteStream, content: string | Uint8Array, whenLost: number): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     process.exitCode = whenLost;
@@ -14,7 +14,7 @@ export function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: num
     // If stderr goes to the same disk, this is lost too.
     if (stream === process.stdout) writeOut(process.stderr, `tonearm: cannot write: ${why}\n`, whenLost);
   });
-  stream.write(text);
+  stream.write(content);
 }
 
 /** One line for each message. */

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -62,6 +63,14 @@ function checksConfig(output: RegExp): LatePart {
   };
 }
 
+/** `tonearm ctl` finds the daemon by the configuration of its user. */
+const printsOfThisNode: LatePart = (form, t) => {
+  const { directory } = form.daemon;
+  mkdirSync(join(directory, '.config/tonearm'), { recursive: true });
+  copyFileSync(join(directory, 'config.yaml'), join(directory, '.config/tonearm/config.yaml'));
+  return prints(/^api_sw: tonearm$/m, 'ctl', 'server')(form, t);
+};
+
 type LatePart = (form: RunningForm, t: TestContext) => Promise<void>;
 
 /** By the module's path below `src/`, without ending. */
@@ -69,6 +78,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
   'supervisor/config/yaml': checksConfig(/^players:\n {2}enabled: true\n {2}fetchCovers: true$/m),
   'cli/served': checksConfig(/^# open http:\/\/localhost:\d+\//m),
   'cli/invoking-user': checksConfig(/^players:$/m),
+  'supervisor/config/load': printsOfThisNode,
   'cli/progress': prints(/^Usage: tonearm progress /, 'progress', '--help'),
   'cli/bench/bench': prints(/^Usage: tonearm bench /, 'bench', '--help'),
   'cli/trace/trace': prints(/^Usage: tonearm trace /, 'trace', '--help'),

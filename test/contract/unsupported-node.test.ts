@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { EXIT } from '../../src/cli/ctl/statuses.js';
 import { VERSION } from '../packaging/built-package.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { ENTRY } from './daemon.js';
@@ -68,6 +69,14 @@ describe('on a machine for which there is no binary', () => {
       assert.match(help.stdout, HELP);
     });
   }
+
+  test('tonearm ctl needs no binary', (t) => {
+    const [, script] = MACHINES[0] ?? assert.fail();
+    const help = run(t, script, 'ctl', '--help');
+    assert.deepEqual([help.status, help.stderr], [0, '']);
+    const { status, stderr } = run(t, script, 'ctl', '--node', '127.0.0.1:9', 'server');
+    assert.deepEqual([status, /cannot be reached/.test(stderr)], [EXIT.unreachable, true], stderr);
+  });
 
   test('the bench ends with the same line and status', (t) => {
     const [, script] = MACHINES[0] ?? assert.fail();

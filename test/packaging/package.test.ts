@@ -60,7 +60,10 @@ const EXPECTED = Object.entries({
   'lib/tonearm/page': 'index.html index.html.br index.html.gz',
   sbin: 'tonearm-setup',
   'share/doc/tonearm': 'changelog.Debian.gz copyright examples/config.yaml page.png third-party-notices.gz',
-  'share/man': 'man1/tonearm.1.gz man8/tonearm-setup.8.gz',
+  'share/bash-completion/completions': 'tonearm',
+  'share/fish/vendor_completions.d': 'tonearm.fish',
+  'share/man': 'man1/tonearm-ctl.1.gz man1/tonearm.1.gz man8/tonearm-setup.8.gz',
+  'share/zsh/vendor-completions': '_tonearm',
   'share/tonearm': 'config.example.yaml polkit/tonearm.rules.in',
 }).flatMap(([folder, names]) => names.split(' ').map((name) => `usr/${folder}/${name}`));
 

@@ -15,7 +15,7 @@ import { buildTarball, flagsOf, output, run, VERSION } from './built-package.js'
 const MACHINES = { x64: 62, arm64: 183 } as const;
 
 const EXPECTED =
-  'LICENSE bin/tonearm install.sh lib/systemd/user/tonearm.service lib/tonearm/main.js lib/tonearm/node sbin/tonearm-setup share/doc/tonearm/docs/install.md share/man/man1/tonearm.1 share/man/man8/tonearm-setup.8 share/tonearm/config.example.yaml share/tonearm/polkit/tonearm.rules.in third-party-notices.txt';
+  'LICENSE bin/tonearm install.sh lib/systemd/user/tonearm.service lib/tonearm/main.js lib/tonearm/node sbin/tonearm-setup share/doc/tonearm/docs/install.md share/bash-completion/completions/tonearm share/fish/vendor_completions.d/tonearm.fish share/man/man1/tonearm-ctl.1 share/man/man1/tonearm.1 share/man/man8/tonearm-setup.8 share/tonearm/config.example.yaml share/tonearm/polkit/tonearm.rules.in share/zsh/site-functions/_tonearm third-party-notices.txt';
 
 const nameOf = (node: string): string => `tonearm-${VERSION}-linux-${node}`;
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');

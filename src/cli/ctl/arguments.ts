@@ -1,0 +1,116 @@
+// The command line of `tonearm ctl`. Pure. A word may begin with one dash, because `-5%` is a value.
+
+import { editDistance } from '../../edit-distance.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
+import { type WrongUsage, wrongUsage } from '../arguments.js';
+import { COMMANDS, type Command } from './commands.js';
+import { SHELLS, type Shell } from './completions.js';
+import { commandHelp, ctlHelp } from './help.js';
+import { eventTypes } from './watch.js';
+import { type Call, readWords } from './words.js';
+
+export interface Options {
+  readonly node?: string | undefined;
+  readonly json: boolean;
+}
+
+export type CtlRequest =
+  | { readonly do: 'print'; readonly text: string }
+  | { readonly do: 'version' }
+  | { readonly do: 'completion'; readonly shell: Shell }
+  | { readonly do: 'watch'; readonly options: Options; readonly types: readonly string[] }
+  | {
+      readonly do: 'call';
+      readonly options: Options;
+      readonly name: string;
+      readonly command: Command;
+      readonly call: Call;
+    }
+  | WrongUsage;
+
+interface Line {
+  readonly words: readonly string[];
+  readonly node: string | undefined;
+  readonly flags: ReadonlySet<string>;
+}
+
+const FLAGS = ['--json', '--help', '--version'];
+const NODE = '--node';
+const SUGGESTIONS_MAX = 4;
+
+/** `args` are the arguments after the word `ctl`. */
+export function parseCtl(args: readonly string[]): CtlRequest {
+  const line = readLine(args);
+  if (!line.ok) return wrong(line.error);
+  const { words, node, flags } = line.value;
+  const [name, ...rest] = words;
+  if (flags.has('--version')) return { do: 'version' };
+  if (flags.has('--help')) return helpFor(name);
+  if (name === undefined) return wrong('an operation is missing');
+  const options = { node, json: flags.has('--json') };
+  if (name === 'watch') return watchRequest(rest, options);
+  if (name === 'completion') return completionRequest(rest);
+  const command = commandNamed(name);
+  if (!command.ok) return wrong(command.error);
+  const call = readWords(command.value, rest);
+  if (!call.ok) return wrong(`${name}: ${call.error}`, name);
+  return { do: 'call', options, name, command: command.value, call: call.value };
+}
+
+function readLine(args: readonly string[]): Result<Line, string> {
+  const words: string[] = [];
+  const flags = new Set<string>();
+  let node: string | undefined;
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at] ?? '';
+    const isNode = arg === NODE || arg.startsWith(`${NODE}=`);
+    if (arg === '--') return success({ words: [...words, ...args.slice(at + 1)], node, flags });
+    if (isNode && node !== undefined) return failed(`${NODE} is there twice`);
+    if (arg === NODE) at += 1;
+    if (isNode) node = arg === NODE ? args[at] : arg.slice(NODE.length + 1);
+    else if (FLAGS.includes(arg)) flags.add(arg);
+    else if (arg.startsWith('--')) return failed(`unknown option ${JSON.stringify(arg)}`);
+    else words.push(arg);
+    if (isNode && !node) return failed(`${NODE} needs a value`);
+  }
+  return success({ words, node, flags });
+}
+
+function helpFor(name: string | undefined): CtlRequest {
+  const command = name === undefined ? undefined : COMMANDS[name];
+  if (name === undefined || command === undefined) return { do: 'print', text: ctlHelp() };
+  return { do: 'print', text: commandHelp(name, command) };
+}
+
+function watchRequest(words: readonly string[], options: Options): CtlRequest {
+  const types = eventTypes(words);
+  return types.ok
+    ? { do: 'watch', options, types: types.value }
+    : wrong(`watch: there is no event ${JSON.stringify(types.error)}`);
+}
+
+function completionRequest([shell, ...others]: readonly string[]): CtlRequest {
+  const found = SHELLS.find((each) => each === shell);
+  if (found === undefined || others.length > 0) return wrong(`completion: it takes ${SHELLS.join(', ')}`);
+  return { do: 'completion', shell: found };
+}
+
+function commandNamed(name: string): Result<Command, string> {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command !== undefined) return success(command);
+  return failed(`there is no operation ${JSON.stringify(name)}; near it: ${near(name).join(', ')}`);
+}
+
+/** Those that contain the word, else those that differ least. */
+function near(word: string): readonly string[] {
+  const names = [...Object.keys(COMMANDS), 'watch', 'completion'];
+  const containing = names.filter((name) => name.includes(word));
+  const ranked = names.map((name) => ({ name, distance: editDistance(name, word) }));
+  ranked.sort((one, other) => one.distance - other.distance);
+  const found = containing.length > 0 ? containing : ranked.map(({ name }) => name);
+  return found.slice(0, SUGGESTIONS_MAX);
+}
+
+function wrong(reason: string, name?: string): WrongUsage {
+  return wrongUsage(name === undefined ? 'tonearm ctl' : `tonearm ctl ${name}`, reason);
+}

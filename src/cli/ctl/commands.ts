@@ -1,0 +1,126 @@
+// The commands of `tonearm ctl`: a name, words and fields for each row of the table of operations. The build
+// replaces this file with the result, so that the program loads neither that table nor the schemas.
+
+import type { Backend } from '../../protocol/actor/backends.js';
+import { EVENTS } from '../../protocol/actor/collections.js';
+import {
+  OPERATION_NAMES,
+  OPERATIONS,
+  type Operation,
+  type OperationName,
+} from '../../protocol/actor/operations.js';
+import { allowedValues, documentedPath, LOG_LINES, parametersOf } from '../../protocol/actor/parameters.js';
+import { BODIES, type ComponentName } from '../../protocol/actor/schemas.js';
+
+/** A member of the body, or of the query of a log. */
+export interface Field {
+  readonly name: string;
+  readonly type: 'number' | 'integer' | 'boolean' | 'string';
+  /** All allowed values, if they are a closed list. */
+  readonly values?: readonly string[] | undefined;
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+  readonly description?: string | undefined;
+}
+
+export interface Parameter {
+  readonly name: string;
+  /** All allowed values; undefined if it is a name. */
+  readonly values?: readonly string[] | undefined;
+}
+
+export interface Command {
+  readonly operation: OperationName;
+  readonly section: string;
+  readonly summary: string;
+  /** `POST /players/pause`, with parameters in braces. */
+  readonly route: string;
+  readonly parameters: readonly Parameter[];
+  /** In the order in which words fill them. */
+  readonly fields: readonly Field[];
+  /** One field of each of these lists must be there. */
+  readonly required: readonly (readonly string[])[];
+  /** True if it turns over what it sets when there is no field. */
+  readonly toggles: boolean;
+  /** The schema of the answer; undefined for bytes, and for an operation that only changes something. */
+  readonly answer?: ComponentName | undefined;
+}
+
+/** The parts of a JSON Schema that bodies have. */
+interface BodySchema {
+  readonly type?: string;
+  readonly anyOf?: readonly BodySchema[];
+  readonly enum?: readonly string[];
+  readonly properties?: Readonly<Record<string, BodySchema>>;
+  readonly required?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly description?: string;
+}
+
+const SECTIONS: Readonly<Record<Backend, string>> = {
+  audio: 'Sound',
+  systemd: 'Units',
+  power: 'Power',
+  upgrade: 'Upgrades',
+  players: 'Players',
+  bluetooth: 'Bluetooth',
+};
+const NODE_SECTION = 'The node';
+
+const LINES: Field = {
+  name: 'lines',
+  type: 'integer',
+  minimum: LOG_LINES.minimum,
+  maximum: LOG_LINES.maximum,
+  description: `the newest; ${LOG_LINES.byDefault} by default`,
+};
+
+/** `setOutputVolume` is `output-volume`, and `listenToInput` is `listen-to-input`. */
+function commandName(operation: OperationName): string {
+  const words = operation.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return words.replace(/^set-/, '');
+}
+
+function fieldOf([name, schema]: readonly [string, BodySchema]): Field {
+  // An id or a name is written as it is; the node takes both as a text.
+  const type = schema.anyOf === undefined ? (schema.type ?? 'string') : 'string';
+  const { minimum, maximum, description } = schema;
+  return { name, type: type as Field['type'], values: schema.enum, minimum, maximum, description };
+}
+
+/** A body is an object, or one of several. */
+function bodyOf(operation: Operation): Pick<Command, 'fields' | 'required'> {
+  if (operation.method === 'GET') return { fields: operation.kind === 'log' ? [LINES] : [], required: [] };
+  if (operation.body === undefined) return { fields: [], required: [] };
+  const schema = BODIES[operation.body] as BodySchema;
+  const variants = schema.anyOf ?? [schema];
+  const fields = variants.flatMap(({ properties = {} }) => Object.entries(properties).map(fieldOf));
+  const required = variants.map((variant) => variant.required ?? []);
+  const isChoice = variants.length > 1;
+  return { fields, required: isChoice ? [required.flat()] : required.flat().map((name) => [name]) };
+}
+
+function commandOf(operation: OperationName): Command {
+  const row: Operation = OPERATIONS[operation];
+  const backend: string = 'backend' in row ? row.backend : '';
+  const sections: Readonly<Record<string, string>> = SECTIONS;
+  const isChange = row.method === 'POST';
+  return {
+    operation,
+    section: sections[backend] ?? NODE_SECTION,
+    summary: row.summary,
+    route: `${row.method} ${documentedPath(row.path)}`,
+    parameters: parametersOf(row.path).map((name) => ({ name, values: allowedValues(name) })),
+    ...bodyOf(row),
+    toggles: isChange && row.body === 'mute',
+    answer: isChange ? undefined : row.schema,
+  };
+}
+
+/** By name, in the order of the table. */
+export const COMMANDS: Readonly<Record<string, Command>> = Object.fromEntries(
+  OPERATION_NAMES.map((operation) => [commandName(operation), commandOf(operation)]),
+);
+
+export const EVENT_TYPES: readonly string[] = Object.keys(EVENTS);

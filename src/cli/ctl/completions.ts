@@ -1,0 +1,213 @@
+// The completions of `tonearm` for bash, zsh and fish, written from the table of operations. They know no
+// names of the node: nothing is asked while somebody types. Pure.
+
+import { COMMANDS, type Command, EVENT_TYPES } from './commands.js';
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+export type Shell = (typeof SHELLS)[number];
+
+/** The first words of `tonearm`. */
+const PROGRAM: readonly (readonly [word: string, summary: string])[] = [
+  ['ctl', 'Asks a node, or lets it do something'],
+  ['progress', 'Writes one line of upgrade progress'],
+  ['bench', 'Measures what this machine can carry'],
+  ['trace', 'Shows the messages of the sound server'],
+  ['--check-config', 'Prints the configuration, or its problems'],
+  ['--config', 'Reads this file'],
+  ['--help', 'Prints the help'],
+  ['--version', 'Prints the version'],
+];
+const OPTIONS = ['--node', '--json', '--help'];
+const SWITCHES = ['on', 'off'];
+/** Also says that a mute takes it. */
+const TOGGLE = 'toggle';
+
+interface Completed {
+  readonly name: string;
+  readonly summary: string;
+  /** They may stand behind it. One that ends in `=` waits for its value. */
+  readonly words: readonly string[];
+}
+
+export function completions(shell: Shell): string {
+  const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
+  return scripts[shell](completedOperations());
+}
+
+function completedOperations(): readonly Completed[] {
+  const operations = Object.entries(COMMANDS).map(([name, command]) => ({
+    name,
+    summary: command.summary,
+    words: wordsAfter(command),
+  }));
+  const watch = { name: 'watch', summary: 'Prints events as they come', words: EVENT_TYPES };
+  const completion = { name: 'completion', summary: 'Prints the completions for a shell', words: SHELLS };
+  return [...operations, watch, completion];
+}
+
+function wordsAfter({ parameters, fields, toggles }: Command): readonly string[] {
+  const named = fields.map(({ name }) => `${name}=`);
+  const listed = [...parameters, ...fields].flatMap(({ values = [] }) => values);
+  const hasSwitch = fields.some(({ type }) => type === 'boolean');
+  return [...listed, ...(hasSwitch ? SWITCHES : []), ...(toggles ? [TOGGLE] : []), ...named];
+}
+
+/** One word of a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+const origin = (shell: Shell): string => `# Made by \`tonearm ctl completion ${shell}\`.`;
+
+function bashScript(operations: readonly Completed[]): string {
+  const programWords = PROGRAM.map(([word]) => word).join(' ');
+  const names = [...operations.map(({ name }) => name), ...OPTIONS].join(' ');
+  const cases = operations
+    .filter(({ words }) => words.length > 0)
+    .map(({ name, words }) => `    ${name}) words='${words.join(' ')}' ;;\n`);
+  return `${origin('bash')}
+_tonearm() {
+  local current=\${COMP_WORDS[COMP_CWORD]} operation='' words='' at
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W '${programWords}' -- "$current"))
+    return
+  fi
+  if [ "\${COMP_WORDS[1]}" != ctl ]; then
+    compopt -o default
+    return
+  fi
+  for ((at = 2; at < COMP_CWORD; at++)); do
+    case \${COMP_WORDS[at]} in
+      --node)
+        at=$((at + 1))
+        [ "\${COMP_WORDS[at]}" != = ] || at=$((at + 1))
+        [ "$at" -lt "$COMP_CWORD" ] || return
+        ;;
+      -*) ;;
+      *)
+        operation=\${COMP_WORDS[at]}
+        break
+        ;;
+    esac
+  done
+  case $operation in
+    '') words='${names}' ;;
+${cases.join('')}  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  [[ \${COMPREPLY-} != *= ]] || compopt -o nospace
+}
+complete -F _tonearm tonearm
+`;
+}
+
+function zshScript(operations: readonly Completed[]): string {
+  const described = (word: string, summary: string): string =>
+    quoted(`${word.replaceAll(':', '\\:')}:${summary.replaceAll(':', '\\:')}`);
+  const programWords = PROGRAM.map(([word, summary]) => described(word, summary));
+  const names = operations.map(({ name, summary }) => described(name, summary));
+  const cases = operations
+    .filter(({ words }) => words.length > 0)
+    .map(({ name, words }) => {
+      const whole = words.filter((word) => !word.endsWith('='));
+      const open = words.filter((word) => word.endsWith('='));
+      const added = [
+        ...(whole.length > 0 ? [`compadd -- ${whole.join(' ')}`] : []),
+        ...(open.length > 0 ? [`compadd -S '' -- ${open.join(' ')}`] : []),
+      ];
+      return `    ${name}) ${added.join('; ')} ;;\n`;
+    });
+  return `#compdef tonearm
+${origin('zsh')}
+_tonearm() {
+  local operation='' at
+  local -a found
+  if (( CURRENT == 2 )); then
+    found=(${programWords.join(' ')})
+    _describe -t commands command found
+    return
+  fi
+  if [[ $words[2] != ctl ]]; then
+    _files
+    return
+  fi
+  for (( at = 3; at < CURRENT; at++ )); do
+    case $words[at] in
+      --node)
+        (( at += 1 ))
+        (( at < CURRENT )) || return
+        ;;
+      -*) ;;
+      *)
+        operation=$words[at]
+        break
+        ;;
+    esac
+  done
+  case $operation in
+    '')
+      found=(${names.join('\n        ')})
+      _describe -t operations operation found
+      compadd -- ${OPTIONS.join(' ')}
+      ;;
+${cases.join('')}  esac
+}
+# It is loaded by its name, or read by the shell.
+if [ "$funcstack[1]" = _tonearm ]; then
+  _tonearm "$@"
+else
+  compdef _tonearm tonearm
+fi
+`;
+}
+
+function fishScript(operations: readonly Completed[]): string {
+  const programLines = PROGRAM.map(
+    ([word, summary]) => `complete -c tonearm -n __tonearm_is_first -a ${word} -d ${fishQuoted(summary)}\n`,
+  );
+  const names = operations.map(
+    ({ name, summary }) => `complete -c tonearm -n '__tonearm_ctl ""' -a ${name} -d ${fishQuoted(summary)}\n`,
+  );
+  const words = operations
+    .filter((each) => each.words.length > 0)
+    .map((each) => `complete -c tonearm -n '__tonearm_ctl ${each.name}' -a '${each.words.join(' ')}'\n`);
+  return `${origin('fish')}
+function __tonearm_is_first
+    test (count (commandline -opc)) = 1
+end
+function __tonearm_is_ctl
+    set -l words (commandline -opc)
+    test (count $words) -gt 1; and test $words[2] = ctl
+end
+# True if this operation is on the command line; "" stands for none.
+function __tonearm_ctl
+    __tonearm_is_ctl; or return 1
+    set -l words (commandline -opc)
+    set -e words[1 2]
+    set -l operation ''
+    set -l is_value 0
+    for word in $words
+        if test $is_value = 1
+            set is_value 0
+            continue
+        end
+        switch $word
+            case --node
+                set is_value 1
+            case '-*'
+            case '*'
+                set operation $word
+                break
+        end
+    end
+    test $is_value = 0; and test "$operation" = "$argv[1]"
+end
+complete -c tonearm -n '__tonearm_is_first; or __tonearm_is_ctl' -f
+complete -c tonearm -n '__tonearm_ctl ""' -a '${OPTIONS.join(' ')}'
+${programLines.join('')}${names.join('')}${words.join('')}`;
+}
+
+function fishQuoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}

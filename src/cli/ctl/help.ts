@@ -1,0 +1,85 @@
+// The texts of `tonearm ctl --help` and `tonearm ctl OPERATION --help`, from the table of operations. Pure.
+
+import { COMMANDS, type Command, type Field } from './commands.js';
+import { EXIT, type ExitName, MEANINGS } from './statuses.js';
+import { placeholder } from './words.js';
+
+const HEAD = `Usage: tonearm ctl [--node NODE] [--json] OPERATION [WORD...]
+       tonearm ctl [--node NODE] [--json] watch [TYPE...]
+       tonearm ctl OPERATION --help
+       tonearm ctl completion bash|zsh|fish
+
+Asks a node, or lets it do something. The words behind an operation are what its
+path names, then its fields: each in its turn, or as FIELD=VALUE.
+
+  --node NODE  a host, a host with its port, or a URL, each of which may begin
+               with USER:PASSWORD@; by default $TONEARM_NODE, else the node on
+               this machine, where its configuration says
+  --json       print the answer as JSON
+  --help       print this text, or what an operation takes
+  --version    print the version
+
+  watch        print each event of the types, or of all, as one line, until it
+               is ended; "audio" stands for all types that begin with "audio."
+  completion   print the completions for a shell
+
+Outputs, inputs, cards, clients, players, units and Bluetooth devices may be
+called by what people call them, in small or large letters. A volume is 0.4 or
+40%, +5% or -5%; a switch is on or off, and a mute also toggle; a time is in
+microseconds, or with ms, s or m behind it.
+`;
+
+/** The summary of a longer line stands below it. */
+const SIGNATURE_WIDTH = 34;
+
+export function ctlHelp(): string {
+  const sections = [...new Set(Object.values(COMMANDS).map(({ section }) => section))];
+  const lists = sections.map((section) => {
+    const own = Object.entries(COMMANDS).filter(([, command]) => command.section === section);
+    return `\n${section}:\n${own.map(([name, command]) => listed(name, command)).join('')}`;
+  });
+  return HEAD + lists.join('') + statuses();
+}
+
+function listed(name: string, command: Command): string {
+  const signature = signatureOf(name, command);
+  const gap = signature.length > SIGNATURE_WIDTH ? `\n${' '.repeat(SIGNATURE_WIDTH + 2)}` : '';
+  return `  ${signature.padEnd(SIGNATURE_WIDTH)}${gap}  ${command.summary}\n`;
+}
+
+/** `output-volume OUTPUT VOLUME|DELTA`. */
+function signatureOf(name: string, { parameters, fields, required }: Command): string {
+  const optional = fields.filter((field) => !required.flat().includes(field.name));
+  return [
+    name,
+    ...parameters.map((parameter) => placeholder(parameter.name)),
+    ...required.map((names) => names.map(placeholder).join('|')),
+    ...optional.map((field) => `[${placeholder(field.name)}]`),
+  ].join(' ');
+}
+
+function statuses(): string {
+  const names = Object.keys(EXIT) as ExitName[];
+  return `\nExit status:\n${names.map((name) => `  ${String(EXIT[name]).padEnd(4)}${MEANINGS[name]}\n`).join('')}`;
+}
+
+export function commandHelp(name: string, command: Command): string {
+  const { parameters, fields, toggles, summary, route } = command;
+  const words: readonly (readonly [string, string])[] = [
+    ...parameters.map((each) => [each.name, each.values?.join(' or ') ?? 'a name'] as const),
+    ...fields.map((field) => [field.name, fieldText(field, toggles)] as const),
+  ];
+  const width = Math.max(...words.map(([word]) => placeholder(word).length));
+  const lines = words.map(([word, text]) => `  ${placeholder(word).padEnd(width)}  ${text}\n`).join('');
+  return `Usage: tonearm ctl ${signatureOf(name, command)}\n\n${summary} (${route}).\n${lines && '\n'}${lines}`;
+}
+
+function fieldText(field: Field, toggles: boolean): string {
+  const { name, type, values, minimum, maximum, description } = field;
+  const switchWords = toggles ? 'on, off or toggle' : 'on or off';
+  const kinds = { boolean: switchWords, string: 'a text', number: 'a number', integer: 'a whole number' };
+  const range = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`];
+  const isBounded = Math.abs(minimum ?? 0) < Number.MAX_SAFE_INTEGER;
+  const kind = [values?.join(', ') ?? kinds[type], ...(isBounded ? range : [])].filter(Boolean).join(' ');
+  return [kind, description, `as a named word: ${name}=`].filter(Boolean).join('; ');
+}

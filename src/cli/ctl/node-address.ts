@@ -1,0 +1,70 @@
+// Which node is asked: the one of `--node` or $TONEARM_NODE, else the one on this machine, where its
+// configuration says (docs/ctl.md, "Which node").
+
+import { isIP } from 'node:net';
+import { hostname, networkInterfaces } from 'node:os';
+import { resolveBind } from '../../gateway/bind.js';
+import { homeDirectory } from '../../host/user-directories.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
+
+export interface NodeAddress {
+  /** For `tonearm` of the client. */
+  readonly base: string;
+  /** The password of a proxy in front of the node. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The default of `api.port`. */
+const USUAL_PORT = 8018;
+const EVERY_ADDRESS = ['::', '0.0.0.0'];
+const LOOPBACK = '127.0.0.1';
+
+/** A host, a host with its port, or a URL; each may begin with user and password. */
+export function addressOf(text: string): Result<NodeAddress, string> {
+  const isUrl = /^https?:\/\//i.test(text);
+  const host = isIP(text) === 6 ? `[${text}]` : text;
+  const url = urlIn(isUrl ? text : `http://${host}`);
+  const isHost = url?.pathname === '/';
+  if (url === undefined || url.search !== '' || url.hash !== '' || (!isUrl && !isHost))
+    return failed(`${JSON.stringify(text)} is no address such as kitchen.local, kitchen.local:8018 or a URL`);
+  if (!isUrl && !/:\d+$/.test(host)) url.port = String(USUAL_PORT);
+  const { username, password } = url;
+  url.username = '';
+  url.password = '';
+  const secret = Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString('base64');
+  return success({ base: url.href, headers: username === '' ? {} : { Authorization: `Basic ${secret}` } });
+}
+
+function urlIn(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/** A `%` that escapes nothing is part of a password. */
+function unescaped(text: string): string {
+  return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escaped) =>
+    Buffer.from(escaped.replaceAll('%', ''), 'hex').toString(),
+  );
+}
+
+/** The error is the problems of the configuration, one line each. */
+export async function addressHere(): Promise<Result<NodeAddress, readonly string[]>> {
+  // Root, as whom sudo runs this, has no tonearm.
+  const { actAsInvokingUser } = await import('../invoking-user.js');
+  actAsInvokingUser();
+  const { loadSettings } = await import('../../supervisor/config/load.js');
+  const { env } = process;
+  const uid = process.getuid?.() ?? 0;
+  const loaded = await loadSettings({ env, home: homeDirectory(), hostname: hostname(), uid });
+  if (!loaded.ok) return failed(loaded.error.problems);
+  const { bind, api } = loaded.value.settings;
+  return success({ base: `http://${hostHere(bind)}:${api.port}`, headers: {} });
+}
+
+/** Loopback where it is served, because `api.control: local` allows changes from there. */
+function hostHere(bind: readonly string[]): string {
+  const served = resolveBind(bind, networkInterfaces()).present.map(({ address }) => address);
+  if (served.some((address) => EVERY_ADDRESS.includes(address) || address === LOOPBACK)) return LOOPBACK;
+  // A URL has no place for the zone of a link-local address.
+  const usable = served.find((address) => !address.includes('%')) ?? LOOPBACK;
+  return usable.includes(':') ? `[${usable}]` : usable;
+}

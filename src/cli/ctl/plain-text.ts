@@ -1,0 +1,100 @@
+// Answers as people read them in a terminal: a list is a table, and a record has a line for each member.
+// Programs take `--json`. Pure.
+
+import { printable } from '../../printable.js';
+import type {
+  CardRecord,
+  ClientRecord,
+  DeviceRecord,
+  InputRecord,
+  LogEntryRecord,
+  NodeRecord,
+  OutputRecord,
+  PlayerRecord,
+  ServiceRecord,
+} from '../../protocol/actor/schemas.js';
+
+type Member = Readonly<Record<string, unknown>>;
+
+const OUTPUT: readonly (keyof OutputRecord)[] = ['name', 'label', 'volume', 'muted', 'default', 'state'];
+const INPUT: readonly (keyof InputRecord)[] = ['name', 'description', 'volume', 'muted', 'default'];
+const CARD: readonly (keyof CardRecord)[] = ['name', 'description', 'active_profile'];
+const CLIENT: readonly (keyof ClientRecord)[] = ['id', 'name', 'app', 'volume', 'muted', 'output'];
+const SERVICE: readonly (keyof ServiceRecord)[] = ['scope', 'name', 'active_state', 'sub_state', 'enabled'];
+const PLAYER: readonly (keyof PlayerRecord)[] = ['bus_name', 'identity', 'playback_status', 'volume'];
+const NODE: readonly (keyof NodeRecord)[] = ['name', 'host', 'port', 'version', 'self'];
+const DEVICE: readonly (keyof DeviceRecord)[] = ['address', 'name', 'paired', 'connected', 'battery'];
+const ENTRY: readonly (keyof LogEntryRecord)[] = ['time', 'priority', 'message'];
+
+/**
+ * By operation, and by member of a record. Lists without a row have the columns of their first record that
+ * are single values.
+ */
+const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  outputs: OUTPUT,
+  inputs: INPUT,
+  cards: CARD,
+  clients: CLIENT,
+  services: SERVICE,
+  players: PLAYER,
+  nodes: NODE,
+  bluetoothDevices: DEVICE,
+  known_devices: DEVICE,
+  unitLog: ENTRY,
+  upgradeLog: ENTRY,
+};
+
+/** Members that are printed in percent. */
+const PERCENT = ['volume', 'volume_limit', 'volume_step'];
+const GAP = '  ';
+
+/** The lines of the answer to `name`, an operation. */
+export function plainLines(name: string, answer: unknown): readonly string[] {
+  if (Array.isArray(answer)) return tableLines(name, answer as readonly Member[]);
+  return isMember(answer) ? memberLines(answer, '') : [cell(name, answer)];
+}
+
+function tableLines(name: string, records: readonly Member[]): readonly string[] {
+  const [first = {}] = records;
+  const columns = COLUMNS[name] ?? Object.keys(first).filter((key) => typeof first[key] !== 'object');
+  const rows = records.map((record) => columns.map((column) => cell(column, record[column])));
+  const table = [columns, ...rows];
+  const widths = columns.map((_, at) => Math.max(...table.map((row) => width(row[at] ?? ''))));
+  return table.map((row) =>
+    row
+      .map((text, at) => padded(text, widths[at] ?? 0))
+      .join(GAP)
+      .trimEnd(),
+  );
+}
+
+/** A member of a member has both names, with a dot between them. A list of records is a table. */
+function memberLines(record: Member, path: string): readonly string[] {
+  return Object.entries(record).flatMap(([key, value]) => {
+    const name = `${path}${key}`;
+    if (isMember(value)) return memberLines(value, `${name}.`);
+    if (!Array.isArray(value) || !value.some(isMember)) return [`${printable(name)}: ${cell(key, value)}`];
+    return [`${printable(name)}:`, ...tableLines(key, value).map((line) => GAP + line)];
+  });
+}
+
+function isMember(value: unknown): value is Member {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function cell(name: string, value: unknown): string {
+  if (value === undefined || value === null) return '-';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number' && PERCENT.includes(name)) return `${Math.round(value * 100)}%`;
+  if (Array.isArray(value)) return value.map((each) => cell(name, each)).join(', ');
+  return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+function padded(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - width(text)));
+}
+
+/** In characters, as far as those of a terminal are one column wide. */
+function width(text: string): number {
+  return [...text].length;
+}

@@ -1,0 +1,148 @@
+// `tonearm ctl`: a program of its own, which main.js starts before it loads anything of the daemon. It asks a
+// node by the client, prints the answer, and knows its exit status.
+
+import { ProblemError } from '../../client/problem.js';
+import { type Tonearm, tonearm } from '../../client/routes.js';
+import { errorText, printable } from '../../printable.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
+import { VERSION } from '../../version.js';
+import { lines, writeOut } from '../output.js';
+import { type CtlRequest, type Options, parseCtl } from './arguments.js';
+import { askNode } from './ask.js';
+import type { Command } from './commands.js';
+import { completions } from './completions.js';
+import { resolveNames } from './names.js';
+import { addressHere, addressOf, type NodeAddress } from './node-address.js';
+import { plainLines } from './plain-text.js';
+import { EXIT, type ExitName, exitFor } from './statuses.js';
+import { watch } from './watch.js';
+
+type CallRequest = Extract<CtlRequest, { do: 'call' }>;
+type WatchRequest = Extract<CtlRequest, { do: 'watch' }>;
+
+interface Ending {
+  readonly exit: ExitName;
+  readonly messages: readonly string[];
+}
+
+function run(request: CtlRequest): ExitName | Promise<ExitName> {
+  switch (request.do) {
+    case 'print':
+      return printOut(request.text);
+    case 'version':
+      return printOut(`${VERSION}\n`);
+    case 'completion':
+      return printOut(completions(request.shell));
+    case 'wrong':
+      return fail({ exit: 'usage', messages: [request.message] });
+    case 'watch':
+      return watchNode(request);
+    case 'call':
+      return callNode(request);
+  }
+}
+
+async function nodeFor(options: Options): Promise<Result<Tonearm, Ending>> {
+  const name = options.node ?? process.env['TONEARM_NODE'] ?? '';
+  if (name === '') {
+    const here = await addressHere();
+    return here.ok ? success(nodeAt(here.value)) : failed({ exit: 'badConfig', messages: here.error });
+  }
+  const address = addressOf(name);
+  return address.ok ? success(nodeAt(address.value)) : failed({ exit: 'usage', messages: [address.error] });
+}
+
+function nodeAt({ base, headers }: NodeAddress): Tonearm {
+  return tonearm(base, { headers });
+}
+
+async function callNode({ name, command, call, options }: CallRequest): Promise<ExitName> {
+  const found = await nodeFor(options);
+  if (!found.ok) return fail(found.error);
+  const node = found.value;
+  let notes: readonly string[] = [];
+  try {
+    const named = await resolveNames(node, call);
+    if (!named.ok) return fail({ exit: 'conflict', messages: [`${name}: ${named.error}`] });
+    notes = named.value.notes;
+    const { params, body } = named.value.call;
+    const answer = await askNode(node, command.operation, [...Object.values(params), body]);
+    return await printAnswer(command, answer, options.json);
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    const exit = exitFor(error);
+    const texts = [`${name}: ${problemText(error, node)}`, ...(exit === 'notFound' ? notes : [])];
+    return fail({ exit, messages: [texts.join('; ')] });
+  }
+}
+
+/** An operation that only changes something prints nothing. */
+async function printAnswer(
+  { operation, route, answer: schema }: Command,
+  answer: unknown,
+  json: boolean,
+): Promise<ExitName> {
+  if (answer instanceof Blob) return printBytes(Buffer.from(await answer.arrayBuffer()));
+  if (route.startsWith('POST')) return 'ok';
+  if (json || schema === 'OpenApi') return printOut(`${JSON.stringify(answer)}\n`);
+  return printOut(lines(plainLines(operation, answer)));
+}
+
+function printBytes(bytes: Buffer): ExitName {
+  if (process.stdout.isTTY)
+    return fail({
+      exit: 'usage',
+      messages: ['these are bytes, which no terminal shows; write them to a file'],
+    });
+  return printOut(bytes);
+}
+
+async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
+  const found = await nodeFor(options);
+  if (!found.ok) return fail(found.error);
+  const node = found.value;
+  const { stdout } = process;
+  const over = new AbortController();
+  let exit: ExitName = 'ok';
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') exit = fail({ exit: 'cannotWrite', messages: [errorText(error)] });
+    over.abort();
+  });
+  const problem = await watch(node.transport, {
+    types,
+    json: options.json,
+    write: (line) => void stdout.write(`${line}\n`),
+    remark: (text) => void process.stderr.write(`tonearm: ctl: watch: ${text}\n`),
+    textOf: (lost) => problemText(lost, node),
+    over: over.signal,
+  });
+  if (problem === undefined) return exit;
+  return fail({ exit: exitFor(problem), messages: [`watch: ${problemText(problem, node)}`] });
+}
+
+/** With the node's address, where the answer is not the node's. */
+function problemText(error: ProblemError, { transport }: Tonearm): string {
+  const { code, problem, cause } = error;
+  if (code !== 'unreachable' && code !== 'not-the-service') return printable(error.message);
+  // The error of `fetch` says only that it has failed; its cause says why.
+  const why = cause instanceof Error ? errorText(cause.cause ?? cause) : problem.detail;
+  return printable(`${problem.title}, ${transport.base}${why && `: ${why}`}`);
+}
+
+function printOut(content: string | Uint8Array): ExitName {
+  writeOut(process.stdout, content, EXIT.cannotWrite);
+  return 'ok';
+}
+
+function fail({ exit, messages }: Ending): ExitName {
+  writeOut(process.stderr, lines(messages.map((message) => `tonearm: ctl: ${message}`)), EXIT[exit]);
+  return exit;
+}
+
+// Node would start its inspector, which lets any local user run code as this user.
+process.on('SIGUSR1', () => undefined);
+
+// The first words are Node, main.js and `ctl`. No top-level await, because the bundle is CommonJS.
+Promise.resolve(run(parseCtl(process.argv.slice(3)))).then((exit) => {
+  process.exitCode ??= EXIT[exit];
+});

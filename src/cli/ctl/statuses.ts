@@ -1,0 +1,66 @@
+// Which exit status a failure has. It follows from the HTTP status, which the table of faults has for each
+// kind of refusal, so no operation has statuses of its own (docs/ctl.md, "Exit statuses").
+
+import type { ProblemError } from '../../client/problem.js';
+import type { FaultRow } from '../../protocol/actor/faults.js';
+
+/** From sysexits(3), like those of the daemon. */
+export const EXIT = {
+  ok: 0,
+  usage: 64,
+  badValue: 65,
+  notFound: 66,
+  unreachable: 68,
+  unavailable: 69,
+  failed: 70,
+  cannotWrite: 74,
+  conflict: 75,
+  notTonearm: 76,
+  forbidden: 77,
+  badConfig: 78,
+} as const;
+
+export type ExitName = keyof typeof EXIT;
+
+/** For `--help`; the manual and docs/ctl.md have the same in more words. */
+export const MEANINGS: Readonly<Record<ExitName, string>> = {
+  ok: 'it is done',
+  usage: 'the command line is wrong',
+  badValue: 'the node does not accept the value',
+  notFound: 'there is no such thing',
+  unreachable: 'the node cannot be reached, or does not answer',
+  unavailable: 'the part of the node that does this is away or not enabled',
+  failed: 'that part refused it, or failed',
+  cannotWrite: 'the output cannot be written',
+  conflict: 'not as things are now, or several things have that name',
+  notTonearm: 'the answer does not come from tonearm',
+  forbidden: 'it is forbidden',
+  badConfig: 'the configuration of this machine is wrong',
+};
+
+/** By the statuses of faults, and by those of a proxy that asks for a password. */
+const BY_STATUS: Readonly<Record<FaultRow['status'] | 401 | 407, ExitName>> = {
+  400: 'badValue',
+  401: 'forbidden',
+  403: 'forbidden',
+  404: 'notFound',
+  407: 'forbidden',
+  409: 'conflict',
+  502: 'failed',
+  503: 'unavailable',
+  504: 'unavailable',
+};
+
+const PASSWORD_STATUSES: readonly number[] = [401, 403, 407];
+
+/** The node has no such route, because the backend is not enabled or the node is older. */
+const NO_ROUTE = 'not-found';
+
+export function exitFor({ code, status }: ProblemError): ExitName {
+  if (status === 0) return code === 'not-the-service' ? 'notTonearm' : 'unreachable';
+  // Another program answers with a status that means something else there, but for a password.
+  if (code === 'not-the-service' && !PASSWORD_STATUSES.includes(status)) return 'notTonearm';
+  if (code === NO_ROUTE) return 'unavailable';
+  const known: Readonly<Record<number, ExitName>> = BY_STATUS;
+  return known[status] ?? 'failed';
+}

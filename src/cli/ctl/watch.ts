@@ -1,0 +1,98 @@
+// `tonearm ctl watch`: one line for each event of the stream, which is opened again whenever it is lost.
+
+import type { ProblemError } from '../../client/problem.js';
+import { ReconnectingStream } from '../../client/stream.js';
+import type { Transport } from '../../client/transport.js';
+import { printable } from '../../printable.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
+import { EVENT_TYPES } from './commands.js';
+
+/** The meters cost the node CPU time, so they are sent only to those who name them. */
+const LEVELS = 'audio.level';
+/** The node sends it after each silence, too. */
+const GREETING = 'server.info';
+
+export interface WatchRequest {
+  /** Empty for all but the levels and the greeting. */
+  readonly types: readonly string[];
+  readonly json: boolean;
+  readonly write: (line: string) => void;
+  /** A loss, and the return from it. */
+  readonly remark: (text: string) => void;
+  /** A problem for people. */
+  readonly textOf: (problem: ProblemError) => string;
+  /** Aborts when nobody reads any more. */
+  readonly over: AbortSignal;
+}
+
+/** `audio` stands for all events that begin so; commas are blanks. The error names the word. */
+export function eventTypes(words: readonly string[]): Result<readonly string[], string> {
+  const names = words.flatMap((word) => word.split(',')).filter((word) => word !== '');
+  const found = names.map((name) => ({ name, types: EVENT_TYPES.filter((type) => isOf(type, name)) }));
+  const unknown = found.find(({ types }) => types.length === 0);
+  if (unknown !== undefined) return failed(unknown.name);
+  return success([...new Set(found.flatMap(({ types }) => types))]);
+}
+
+function isOf(type: string, name: string): boolean {
+  return type === name || (type !== LEVELS && type.startsWith(`${name}.`));
+}
+
+/** Resolves when nobody reads any more, or with the problem if the first attempt fails. */
+export function watch(transport: Transport, request: WatchRequest): Promise<ProblemError | undefined> {
+  return new Promise((resolve) => new Watch(transport, request, resolve));
+}
+
+class Watch {
+  readonly #request: WatchRequest;
+  readonly #stream: ReconnectingStream;
+  readonly #end: (problem: ProblemError | undefined) => void;
+  #wasOpen = false;
+  #isLost = false;
+
+  constructor(transport: Transport, request: WatchRequest, end: (problem: ProblemError | undefined) => void) {
+    this.#request = request;
+    this.#end = end;
+    this.#stream = new ReconnectingStream({
+      transport,
+      query: () => new URLSearchParams(request.types.length > 0 ? { types: request.types.join() } : {}),
+      onEvent: ({ type, data }) => this.#print(type, data),
+      onRead: () => this.#opened(),
+      onLost: (problem) => this.#lost(problem),
+    });
+    request.over.addEventListener('abort', () => this.#close(undefined));
+    if (request.over.aborted) this.#close(undefined);
+  }
+
+  /** The node also sends its greeting, and the marks of a snapshot, to those who name other types. */
+  #print(type: string, data: string): void {
+    const { types, json, write } = this.#request;
+    const isChosen = types.length === 0 ? type !== GREETING : types.includes(type);
+    if (isChosen) write(lineOf(type, data, json));
+  }
+
+  #opened(): void {
+    if (this.#isLost) this.#request.remark('the node is there again');
+    this.#wasOpen = true;
+    this.#isLost = false;
+  }
+
+  #lost(problem: ProblemError): void {
+    // A wrong name or a refusal does not pass, and whoever has just typed it must see it.
+    if (!this.#wasOpen) {
+      this.#close(problem);
+      return;
+    }
+    if (!this.#isLost) this.#request.remark(`${this.#request.textOf(problem)}; trying again`);
+    this.#isLost = true;
+  }
+
+  #close(problem: ProblemError | undefined): void {
+    this.#stream.close();
+    this.#end(problem);
+  }
+}
+
+function lineOf(type: string, data: string, json: boolean): string {
+  return json ? `{"type":${JSON.stringify(type)},"data":${data}}` : `${type} ${printable(data)}`;
+}

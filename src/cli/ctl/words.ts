@@ -1,0 +1,115 @@
+// Reads the words behind a command: first the parameters of its path, then fields, each in its turn or as
+// `field=value`. Only forms are checked here; the node knows what is allowed. Pure.
+
+import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
+import type { Command, Field } from './commands.js';
+
+export interface Call {
+  readonly params: Readonly<Record<string, string>>;
+  /** Undefined if there is no field. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+}
+
+const NAMED = /^(\w+)=(.*)$/s;
+const SIGNED = /^[+-]/;
+
+/** Units of time for fields in microseconds. */
+const MICROSECONDS: ReadonlyMap<string, number> = new Map([
+  ['ms', 1_000],
+  ['s', 1_000_000],
+  ['m', 60_000_000],
+]);
+const TIME = /^(.*?)(ms|s|m)$/;
+
+/** The error names the field and what is wrong with it. */
+export function readWords(command: Command, words: readonly string[]): Result<Call, string> {
+  const { parameters } = command;
+  const missing = parameters[words.length];
+  if (missing !== undefined) return failed(`${placeholder(missing.name)} is missing`);
+  const params: Record<string, string> = {};
+  for (const [at, { name, values }] of parameters.entries()) {
+    const word = words[at] ?? '';
+    if (values?.includes(word) === false)
+      return failed(`${placeholder(name)}: ${quoted(word)} is not one of ${values.join(', ')}`);
+    params[name] = word;
+  }
+  const fields = readFields(command, words.slice(parameters.length));
+  return fields.ok ? success({ params, body: fields.value }) : fields;
+}
+
+/** `OUTPUT`, as texts for people name a parameter or a field. */
+export function placeholder(name: string): string {
+  return name.toUpperCase();
+}
+
+function readFields(command: Command, words: readonly string[]): Result<Call['body'], string> {
+  if (command.toggles && words.length === 1 && words[0]?.toLowerCase() === TOGGLE_WORD)
+    return success(undefined);
+  const body: Record<string, unknown> = {};
+  for (const word of words) {
+    const named = fieldIn(command, word, body);
+    if (!named.ok) return named;
+    const { field, text } = named.value;
+    const value = valueIn(field, text);
+    if (!value.ok) return failed(`${field.name}: ${value.error}`);
+    body[field.name] = value.value;
+  }
+  const lacking = command.required.find((names) => !names.some((name) => Object.hasOwn(body, name)));
+  if (lacking !== undefined) return failed(`${lacking.join(' or ')} is missing`);
+  return success(words.length === 0 ? undefined : body);
+}
+
+interface NamedText {
+  readonly field: Field;
+  readonly text: string;
+}
+
+/** The field that a word is for, and its value. */
+function fieldIn(command: Command, word: string, taken: object): Result<NamedText, string> {
+  const [, name = '', value = ''] = NAMED.exec(word) ?? [];
+  const named = command.fields.find((field) => field.name === name);
+  if (named !== undefined && Object.hasOwn(taken, name)) return failed(`${name} is there twice`);
+  if (named !== undefined) return success({ field: named, text: value });
+  const next = command.fields.find((field) => isFree(command, field.name, taken) && mayBe(field, word));
+  if (next !== undefined && (name === '' || next.type === 'string'))
+    return success({ field: next, text: word });
+  const names = command.fields.map((field) => field.name);
+  const known = names.length === 0 ? 'no fields' : `the fields ${names.join(', ')}`;
+  return failed(`${quoted(word)} is too much: it takes ${known}`);
+}
+
+/** False if there is a value for the field, or for another one that excludes it. */
+function isFree({ required }: Command, name: string, taken: object): boolean {
+  const names = required.find((each) => each.includes(name)) ?? [name];
+  return !names.some((each) => Object.hasOwn(taken, each));
+}
+
+/** A sign means a change, which only a number takes that may be negative: `+5%` is a `delta`. */
+function mayBe({ type, minimum = Number.NEGATIVE_INFINITY }: Field, word: string): boolean {
+  return type === 'string' || minimum < 0 || !SIGNED.test(word);
+}
+
+function valueIn(field: Field, text: string): Result<unknown, string> {
+  if (field.type === 'boolean') return switchIn(text);
+  if (field.type !== 'string') return number(field, text);
+  const { values } = field;
+  if (values === undefined) return success(text);
+  const value = values.find((each) => each.toLowerCase() === text.toLowerCase());
+  return value === undefined ? failed(`${quoted(text)} is not one of ${values.join(', ')}`) : success(value);
+}
+
+function switchIn(text: string): Result<boolean, string> {
+  const value = SWITCH_WORDS.get(text.toUpperCase()) ?? { true: true, false: false }[text];
+  return value === undefined ? failed(`${quoted(text)} is neither on nor off`) : success(value);
+}
+
+function number({ description = '' }: Field, text: string): Result<number, string> {
+  const [, digits = text, unit = ''] = description.startsWith('microseconds') ? (TIME.exec(text) ?? []) : [];
+  const value = numberIn(digits.replace(/^\+/, ''));
+  if (value === undefined) return failed(`${quoted(text)} is no number`);
+  const factor = MICROSECONDS.get(unit);
+  return success(factor === undefined ? value : Math.round(value * factor));
+}
+
+const quoted = (text: string): string => JSON.stringify(text);

@@ -1,0 +1,164 @@
+// Every operation is a command of `tonearm ctl` whose words become the request that the table asks for, and a
+// wrong line is refused with the operation, the field and the problem.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Check } from 'typebox/value';
+import { parseCtl } from '../../../src/cli/ctl/arguments.js';
+import { COMMANDS, type Command, type Field } from '../../../src/cli/ctl/commands.js';
+import { exitFor } from '../../../src/cli/ctl/statuses.js';
+import { ProblemError } from '../../../src/client/problem.js';
+import { PROBLEMS } from '../../../src/gateway/problem.js';
+import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
+import { BODIES } from '../../../src/protocol/actor/schemas.js';
+
+/** The parsed call of a line; '' separates its words. */
+function callOf(line: string) {
+  const request = parseCtl(line.split(' '));
+  if (request.do !== 'call') return assert.fail(`${line}: ${JSON.stringify(request)}`);
+  return request;
+}
+
+/** A word that the schema of the field accepts. */
+function wordFor({ type, values, minimum = 0, name }: Field): string {
+  if (values !== undefined) return values[0] ?? '';
+  if (type === 'boolean') return 'on';
+  if (name === 'address') return 'AA:BB:CC:DD:EE:FF';
+  if (name === 'track_id') return '/track/1';
+  return type === 'string' ? 'some-text' : String(Math.max(minimum, 0));
+}
+
+/** Only the required words, or all that do not exclude each other. */
+function lineFor(name: string, { parameters, fields, required }: Command, whole: boolean): string {
+  const params = parameters.map(({ values = ['thing'] }) => values[0] ?? '');
+  const first = required.map((names) => fields.find((field) => field.name === names[0]));
+  const optional = fields.filter((field) => !required.flat().includes(field.name));
+  const words = [...first, ...(whole ? optional : [])].flatMap((field) => field ?? []).map(wordFor);
+  return [name, ...params, ...words].join(' ');
+}
+
+test('every operation has one command, whose name is nobody else’s', () => {
+  const operations = Object.values(COMMANDS).map(({ operation }) => operation);
+  assert.deepEqual(operations, OPERATION_NAMES);
+  assert.deepEqual(
+    ['watch', 'completion'].filter((name) => Object.hasOwn(COMMANDS, name)),
+    [],
+  );
+});
+
+for (const [name, command] of Object.entries(COMMANDS)) {
+  for (const whole of [false, true]) {
+    const line = lineFor(name, command, whole);
+    test(`tonearm ctl ${line}${whole ? ', with all fields' : ''}`, () => {
+      const { command: found, call } = callOf(line);
+      const row = OPERATIONS[found.operation];
+      assert.equal(found, command);
+      assert.deepEqual(
+        Object.keys(call.params),
+        [...row.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter),
+      );
+      if (row.method === 'GET' || row.body === undefined) return;
+      if (call.body === undefined) assert.equal(row.isRequired, false, 'a body may be absent');
+      else assert.ok(Check(BODIES[row.body], call.body), JSON.stringify(call.body));
+    });
+  }
+}
+
+const BODIES_OF: readonly (readonly [line: string, body: unknown])[] = [
+  ['output-volume kitchen 40%', { volume: 0.4 }],
+  ['output-volume kitchen 0.4', { volume: 0.4 }],
+  ['output-volume kitchen +5%', { delta: 0.05 }],
+  ['output-volume kitchen -5%', { delta: -0.05 }],
+  ['output-volume kitchen delta=0.1', { delta: 0.1 }],
+  ['output-volume -- kitchen -5%', { delta: -0.05 }],
+  ['output-balance kitchen -0.2', { balance: -0.2 }],
+  ['mute-output kitchen', undefined],
+  ['mute-output kitchen toggle', undefined],
+  ['mute-output kitchen Off', { muted: false }],
+  ['mute-output kitchen muted=true', { muted: true }],
+  ['default-output kitchen on', { move: true }],
+  ['start-sleep 30 fade=10', { minutes: 30, fade: 10 }],
+  ['start-sleep fade=10 30', { minutes: 30, fade: 10 }],
+  ['seek mpv -10s', { offset: -10_000_000 }],
+  ['seek mpv +1.5s', { offset: 1_500_000 }],
+  ['seek mpv 250ms', { offset: 250_000 }],
+  ['position mpv 2m', { position: 120_000_000 }],
+  ['position mpv 5', { position: 5 }],
+  ['loop mpv playlist', { loop: 'Playlist' }],
+  [
+    'add-track mpv http://a.example/?b=c set_as_current=on',
+    { uri: 'http://a.example/?b=c', set_as_current: true },
+  ],
+  ['unit-log user mpd.service 5', { lines: 5 }],
+];
+
+for (const [line, body] of BODIES_OF)
+  test(`tonearm ctl ${line} sends ${JSON.stringify(body)}`, () =>
+    assert.deepEqual(callOf(line).call.body, body));
+
+const REFUSED: readonly (readonly [line: string, message: RegExp])[] = [
+  ['', /an operation is missing; see tonearm ctl --help/],
+  ['output-volum kitchen 1', /there is no operation "output-volum"; near it: output-volume/],
+  ['volume 1', /near it: server-volume, output-volume, client-volume, input-volume/],
+  ['toString', /there is no operation "toString"/],
+  ['output-volume', /output-volume: OUTPUT is missing; see tonearm ctl output-volume --help/],
+  ['output-volume kitchen', /output-volume: volume or delta is missing/],
+  ['output-volume kitchen loud', /output-volume: volume: "loud" is no number/],
+  ['output-volume kitchen 1 2', /"2" is too much/],
+  ['output-volume kitchen loudness=1', /"loudness=1" is too much: it takes the fields volume, delta/],
+  ['output-volume kitchen volume=1 volume=1', /volume is there twice/],
+  ['player-volume mpv +5%', /"\+5%" is too much/],
+  ['mute-output kitchen perhaps', /muted: "perhaps" is neither on nor off/],
+  ['loop mpv Album', /loop: "Album" is not one of None, Track, Playlist/],
+  ['start-unit root mpd.service', /SCOPE: "root" is not one of user, system/],
+  ['outputs kitchen', /"kitchen" is too much: it takes no fields/],
+  ['outputs --loud', /unknown option "--loud"/],
+  ['outputs --node', /--node needs a value/],
+  ['outputs --node= ', /--node needs a value/],
+  ['outputs --node a --node b', /--node is there twice/],
+  ['watch audio.volume', /watch: there is no event "audio.volume"/],
+  ['completion', /completion: it takes bash, zsh, fish/],
+];
+
+for (const [line, message] of REFUSED)
+  test(`tonearm ctl ${line} is wrong usage`, () => {
+    const request = parseCtl(line.split(' ').filter((word) => word !== ''));
+    assert.equal(request.do, 'wrong');
+    assert.match(request.do === 'wrong' ? request.message : '', message);
+  });
+
+test('events are chosen by name or by what their names begin with', () => {
+  const typesOf = (line: string): unknown => {
+    const request = parseCtl(line.split(' '));
+    return request.do === 'watch' ? request.types : request;
+  };
+  assert.deepEqual(typesOf('watch'), []);
+  assert.deepEqual(typesOf('watch audio.sleep,power.action player.added'), [
+    'audio.sleep',
+    'power.action',
+    'player.added',
+  ]);
+  assert.deepEqual(typesOf('watch audio.output'), ['audio.output.updated', 'audio.output.removed']);
+  assert.ok(!(typesOf('watch audio') as readonly string[]).includes('audio.level'));
+  assert.deepEqual(typesOf('watch audio.level'), ['audio.level']);
+});
+
+test('every problem of the node has an exit status of its kind', () => {
+  const kinds = Object.entries(PROBLEMS).map(([code, { status, title }]) => {
+    const type = `urn:tonearm:problem:${code}`;
+    return [code, exitFor(new ProblemError({ type, title, status, detail: '' }))];
+  });
+  const exits = Object.fromEntries(kinds) as Readonly<Record<string, string>>;
+  for (const [code, exit] of [
+    ['no-such-output', 'notFound'],
+    ['bad-body', 'badValue'],
+    ['read-only', 'forbidden'],
+    ['not-able', 'forbidden'],
+    ['no-volume', 'conflict'],
+    ['unavailable', 'unavailable'],
+    ['timeout', 'unavailable'],
+    ['refused', 'failed'],
+    ['gateway-failed', 'failed'],
+  ])
+    assert.equal(exits[code ?? ''], exit, code);
+});

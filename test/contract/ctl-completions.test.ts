@@ -1,0 +1,110 @@
+// The completions that `tonearm ctl completion` writes, in real shells: somebody types a beginning and Tab.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { COMMANDS } from '../../src/cli/ctl/commands.js';
+import { SHELLS, type Shell } from '../../src/cli/ctl/completions.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { lacks } from '../tools/requirements.js';
+import { textOf } from '../tools/spawned.js';
+import { until } from '../until.js';
+import { ENTRY } from './daemon.js';
+
+const folder = temporaryFolder({ after });
+const ENV = { PATH: process.env['PATH'] ?? '', HOME: folder, TERM: 'dumb', LC_ALL: 'C.UTF-8' };
+const PROMPT = 'ready> ';
+
+/** Takes the place of the program, and prints the line that the shell made. */
+const PRINT = 'tonearm() { echo "[$*]"; }';
+
+function fileFor(shell: Shell): string {
+  const file = join(folder, shell);
+  writeFileSync(file, execFileSync(process.execPath, [ENTRY, 'ctl', 'completion', shell]));
+  return file;
+}
+
+/** A line as somebody types it; the shell makes of it the line that is printed. */
+const TYPED: readonly (readonly [keys: string, line: string])[] = [
+  ['tonearm c\t', '[ctl]'],
+  ['tonearm ctl output-vol\t', '[ctl output-volume]'],
+  ['tonearm ctl --node kitchen output-vol\t', '[ctl --node kitchen output-volume]'],
+  ['tonearm ctl output-volume kitchen del\t5', '[ctl output-volume kitchen delta=5]'],
+  ['tonearm ctl mute-output kitchen to\t', '[ctl mute-output kitchen toggle]'],
+  ['tonearm ctl start-unit us\t', '[ctl start-unit user]'],
+  ['tonearm ctl watch player.tr\t', '[ctl watch player.tracklist.updated]'],
+];
+
+/** A shell on a terminal, whose first lines are `start`. */
+async function typesIn(start: readonly string[], command: string): Promise<void> {
+  // script(1) gives it a terminal.
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: ENV });
+  const text = textOf(terminal.stdout, terminal.stderr);
+  const ready = (count: number): Promise<unknown> =>
+    until('the shell waits for a line', () => text().split(PROMPT).length > count);
+  try {
+    terminal.stdin.write(`${start.join('\n')}\n`);
+    await ready(1);
+    for (const [at, [keys, line]] of TYPED.entries()) {
+      await ready(at + 1);
+      terminal.stdin.write(`${keys}\n`);
+      await until(`${JSON.stringify(keys)} becomes ${line}`, () => {
+        if (!text().includes(`\n${line}\r\n`)) throw new Error(JSON.stringify(text().slice(-400)));
+        return true;
+      });
+    }
+  } finally {
+    terminal.kill('SIGKILL');
+  }
+}
+
+const PROGRAMS: Readonly<Record<Shell, readonly string[]>> = {
+  bash: ['bash', 'script'],
+  zsh: ['zsh', 'script'],
+  fish: ['fish'],
+};
+
+for (const shell of SHELLS)
+  test(`the completions for ${shell} name every operation`, () => {
+    const text = execFileSync(process.execPath, [ENTRY, 'ctl', 'completion', shell], { encoding: 'utf8' });
+    for (const name of Object.keys(COMMANDS)) assert.ok(text.includes(name), name);
+  });
+
+test('bash completes what is typed', { skip: lacks({ programs: PROGRAMS.bash }) }, () => {
+  const start = [`source ${fileFor('bash')}`, PRINT, `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`];
+  return typesIn(start, 'bash --norc --noprofile -i');
+});
+
+test('zsh completes what is typed', { skip: lacks({ programs: PROGRAMS.zsh }) }, () => {
+  const start = [
+    'autoload -Uz compinit; compinit -u -D',
+    `source ${fileFor('zsh')}`,
+    PRINT,
+    `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`,
+  ];
+  return typesIn(start, 'zsh -f -i');
+});
+
+test('fish completes what is typed', { skip: lacks({ programs: PROGRAMS.fish }) }, () => {
+  const file = fileFor('fish');
+  for (const [keys, line] of TYPED) {
+    const typed = keys.slice(0, keys.indexOf('\t'));
+    const commands = [`source ${file}`, `complete -C ${JSON.stringify(typed)}`];
+    const found = execFileSync('fish', ['--no-config', '-c', commands.join('\n')], {
+      env: ENV,
+      encoding: 'utf8',
+    });
+    const words = found
+      .trimEnd()
+      .split('\n')
+      .map((each) => each.replace(/\t.*/, ''));
+    const last = line
+      .slice(1, -1)
+      .split(' ')
+      .at(-1)
+      ?.replace(/(?<==).*/, '');
+    assert.deepEqual(words, [last], typed);
+  }
+});

@@ -1,0 +1,240 @@
+// `tonearm ctl` against the built daemon: what it changes and prints, its exit statuses, the stream over a
+// restart, and where it looks for the node (docs/ctl.md).
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, describe, type TestContext, test } from 'node:test';
+import { EXIT, type ExitName } from '../../src/cli/ctl/statuses.js';
+import type { OutputRecord } from '../../src/protocol/actor/schemas.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { freePort } from '../tools/free-port.js';
+import { lacks } from '../tools/requirements.js';
+import { spawned } from '../tools/spawned.js';
+import { until } from '../until.js';
+import { AUDIO_ONLY, audioForAll, hasValues } from './audio-node.js';
+import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
+
+const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+const COMMAND_MAX_MS = 60_000;
+const home = temporaryFolder({ after });
+const ENV = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
+
+interface Printed {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function ctl(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Printed> {
+  const options = { env: { ...ENV, ...env }, timeout: COMMAND_MAX_MS };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [ENTRY, 'ctl', ...args], options, (error, out, err) => {
+      const status = error === null ? 0 : Number(error.code);
+      resolve({ status, out, err });
+    });
+  });
+}
+
+/** Runs one line against the daemon, which must succeed. */
+async function prints({ port }: { readonly port: number }, line: string): Promise<string> {
+  const { status, out, err } = await ctl(['--node', `localhost:${port}`, ...line.split(' ')]);
+  assert.deepEqual([status, err], [0, ''], line);
+  return out;
+}
+
+async function listening(t: TestContext, listener: RequestListener): Promise<number> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+describe('tonearm ctl on a node with sound', { skip }, () => {
+  const config = `${AUDIO_ONLY}pulseaudio: {outputs: {kitchen: {label: "Küche"}}}\n`;
+  const node = audioForAll({ config });
+  const kitchen = async (): Promise<OutputRecord | undefined> => {
+    const outputs = await node.daemon.read<readonly OutputRecord[]>('/audio/outputs');
+    return outputs.find(({ name }) => name === 'kitchen');
+  };
+  const changes = async (line: string, values: Partial<OutputRecord>): Promise<void> => {
+    assert.equal(await prints(node.daemon, line), '', 'what only changes something prints nothing');
+    await until(line, async () => hasValues((await kitchen()) ?? {}, values));
+  };
+
+  test('it sets a volume by name, by label in other letters and by id, and shifts it', async () => {
+    await changes('output-volume kitchen 40%', { volume: 0.4 });
+    await changes('output-volume KÜCHE +5%', { volume: 0.45 });
+    await changes('output-volume küche -5%', { volume: 0.4 });
+    await changes(`output-volume ${(await kitchen())?.id} volume=0.3`, { volume: 0.3 });
+  });
+
+  test('it mutes, unmutes and toggles', async () => {
+    await changes('mute-output küche on', { muted: true });
+    await changes('mute-output küche toggle', { muted: false });
+    await changes('mute-output küche', { muted: true });
+    await changes('mute-output küche off', { muted: false });
+  });
+
+  test('it prints the outputs as a table, and as the JSON of the node', async () => {
+    await changes('output-volume kitchen 25%', { volume: 0.25 });
+    const rows = (await prints(node.daemon, 'outputs')).trimEnd().split('\n');
+    assert.match(rows[0] ?? '', /^name +label +volume +muted +default/);
+    assert.match(rows.find((row) => row.startsWith('kitchen')) ?? '', /^kitchen +Küche +25% +no +no/);
+    const json = JSON.parse(await prints(node.daemon, 'outputs --json'));
+    assert.deepEqual(json, await node.daemon.read('/audio/outputs'));
+  });
+
+  test('every reading operation that this node answers prints lines and JSON', async () => {
+    for (const name of 'server health audio audio-server inputs cards clients sleep network'.split(' ')) {
+      assert.notEqual(await prints(node.daemon, name), '', name);
+      JSON.parse(await prints(node.daemon, `${name} --json`));
+    }
+    assert.match(JSON.parse(await prints(node.daemon, 'openapi')).openapi, /^3\.1/);
+    assert.match(await prints(node.daemon, 'server'), /^api_sw: tonearm$/m);
+    assert.match(await prints(node.daemon, 'health'), /^backends\.audio\.state: up$/m);
+  });
+
+  const refusals: readonly (readonly [line: string, exit: ExitName, message: RegExp])[] = [
+    ['output-volum kitchen 1', 'usage', /near it: output-volume/],
+    ['output-volume kitchen 120%', 'badValue', /^tonearm: ctl: output-volume: .*volume/],
+    ['output-volume attic 1', 'notFound', /There is no output "attic"; there is .*kitchen \(Küche\)/],
+    ['player-volume mpv 1', 'unavailable', /^tonearm: ctl: player-volume: /],
+    ['listen-to-input living.monitor nowhere', 'notFound', /^tonearm: ctl: listen-to-input: /],
+    ['output-port kitchen none', 'conflict', /^tonearm: ctl: output-port: /],
+  ];
+  for (const [line, exit, message] of refusals)
+    test(`tonearm ctl ${line} ends with the status of its kind: ${exit}`, async () => {
+      const { port } = node.daemon;
+      const { status, out, err } = await ctl(['--node', `127.0.0.1:${port}`, ...line.split(' ')]);
+      assert.deepEqual([status, out], [EXIT[exit], ''], err);
+      assert.match(err, message);
+      assert.equal(err.split('\n').length, 2, 'it is one line');
+    });
+
+  test('a word that fits several things is refused with these', async () => {
+    const streams = [
+      await node.sound.play({ app: 'One', name: 'song' }),
+      await node.sound.play({ app: 'Two', name: 'Song' }),
+    ];
+    await until(
+      'both are clients',
+      async () => (await prints(node.daemon, 'clients')).match(/song/gi)?.length === 2,
+    );
+    const { status, err } = await ctl(['--node', `127.0.0.1:${node.daemon.port}`, 'mute-client', 'SONG']);
+    assert.equal(status, EXIT.conflict, err);
+    assert.match(err, /client: "SONG" may be \d+ \([Ss]ong\), \d+ \([Ss]ong\)/);
+    for (const stream of streams) await stream.stop();
+  });
+
+  test('it watches over a restart of the daemon, and an interrupt ends it', async (t) => {
+    const { port } = node.daemon;
+    const line = [process.execPath, ENTRY, 'ctl', '--node', `localhost:${port}`, 'watch', 'audio.output'];
+    const plain = spawned(t, ENV, line);
+    const json = spawned(t, ENV, [...line, '--json']);
+    const sees = (volume: string): Promise<unknown> =>
+      until(`${volume} is there`, () => plain.out().includes(volume) && json.out().includes(volume));
+    await sees('"name":"kitchen"');
+    await changes('output-volume kitchen 61%', { volume: 0.61 });
+    await sees('"volume":0.61');
+    await node.daemon.restart();
+    await until('the return is reported', () => /the node is there again/.test(plain.err()));
+    await node.daemon.backend('audio', 'up');
+    await changes('output-volume kitchen 62%', { volume: 0.62 });
+    await sees('"volume":0.62');
+    assert.match(
+      plain.err(),
+      /^tonearm: ctl: watch: .*; trying again\ntonearm: ctl: watch: the node is there again\n$/,
+    );
+    assert.match(plain.out(), /^audio\.output\.updated \[\{/);
+    for (const each of json.out().trimEnd().split('\n'))
+      assert.equal(JSON.parse(each).type, 'audio.output.updated');
+    for (const { child } of [plain, json]) child.kill('SIGINT');
+    await Promise.all([plain.ended, json.ended]);
+    assert.equal(plain.child.signalCode, 'SIGINT');
+  });
+
+  test('a watch ends when its reader has closed the pipe', async (t) => {
+    const command = `"$0" "$1" ctl --node localhost:${node.daemon.port} watch audio.output | head -n 1; echo "\${PIPESTATUS[0]}"`;
+    const { out, ended } = spawned(t, ENV, ['bash', '-c', command, process.execPath, ENTRY]);
+    await until('the first event is there', () => out().startsWith('audio.output.updated'));
+    // The pipe is closed, which only a further event shows.
+    await until('it has ended', async () => {
+      await prints(node.daemon, 'mute-output kitchen');
+      return /\n0\n$/.test(out());
+    });
+    await ended;
+  });
+});
+
+test('the node on this machine is found by its configuration, also without a server for the port', async (t) => {
+  const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
+  const config = join(home, '.config/tonearm');
+  mkdirSync(config, { recursive: true });
+  writeFileSync(join(config, 'config.yaml'), `api: {port: ${daemon.port}}\n`);
+  const found = await ctl(['server']);
+  assert.match(found.out, /^api_sw: tonearm$/m, found.err);
+  writeFileSync(join(config, 'config.yaml'), `api: {port: ${await freePort()}}\n`);
+  const away = await ctl(['server']);
+  assert.equal(away.status, EXIT.unreachable);
+  assert.match(
+    away.err,
+    /^tonearm: ctl: server: The node cannot be reached, http:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED/,
+  );
+  assert.equal((await ctl(['watch'])).status, EXIT.unreachable, 'a watch that never began ends');
+  const named = await ctl(['server'], { TONEARM_NODE: `http://localhost:${daemon.port}/` });
+  assert.match(named.out, /^api_sw: tonearm$/m, named.err);
+  writeFileSync(join(config, 'config.yaml'), 'api: {port: many}\n');
+  const wrong = await ctl(['server']);
+  assert.equal(wrong.status, EXIT.badConfig);
+  assert.match(wrong.err, /config\.yaml:1:13: api\.port: /);
+});
+
+test('where nothing may be changed, it says so, and reads', async (t) => {
+  const daemon = await Daemon.start({ config: NO_BACKENDS, api: 'control: false' }, t);
+  const node = `localhost:${daemon.port}`;
+  const { status, err } = await ctl(['--node', node, 'power-off']);
+  assert.equal(status, EXIT.forbidden, err);
+  assert.match(err, /^tonearm: ctl: power-off: /);
+  assert.match((await ctl(['--node', node, 'server'])).out, /^control: no$/m);
+});
+
+test('a proxy gets the password of the address', async (t) => {
+  const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
+  const expected = `Basic ${Buffer.from('pi:a%b@c').toString('base64')}`;
+  const port = await listening(t, ({ headers, url = '' }, reply) => {
+    if (headers.authorization !== expected) reply.writeHead(401).end('who are you?');
+    else
+      request({ port: daemon.port, path: url.replace('/node', '') }, (answer) => {
+        reply.writeHead(answer.statusCode ?? 0, answer.headers);
+        answer.pipe(reply);
+      }).end();
+  });
+  const through = await ctl(['--node', `http://pi:a%25b%40c@localhost:${port}/node/`, 'server']);
+  assert.match(through.out, /^api_sw: tonearm$/m, through.err);
+  const asHost = await ctl(['--node', `pi:a%b%40c@localhost:${port}`, 'server']);
+  assert.match(asHost.out, /^api_sw: tonearm$/m, asHost.err);
+  const refused = await ctl(['--node', `http://localhost:${port}/node`, 'server']);
+  assert.equal(refused.status, EXIT.forbidden, refused.err);
+  assert.doesNotMatch(through.out + refused.err, /a%b@c/);
+});
+
+test('an answer of another program has a status of its own', async (t) => {
+  const port = await listening(t, (_, reply) => reply.end('<p>hello</p>'));
+  const { status, err } = await ctl(['--node', `localhost:${port}`, 'server']);
+  assert.equal(status, EXIT.notTonearm, err);
+});
+
+test('tonearm ctl needs no node for help, version and wrong usage', async () => {
+  const help = await ctl(['--help']);
+  assert.equal(help.status, 0);
+  assert.match(help.out, /^ {2}output-volume OUTPUT VOLUME\|DELTA +Sets or shifts the volume of an output$/m);
+  const one = await ctl(['start-sleep', '--help']);
+  assert.match(one.out, /^Usage: tonearm ctl start-sleep MINUTES \[FADE\]$/m);
+  assert.match((await ctl(['--version'])).out, /^\d+\.\d+\.\d+\n$/);
+  assert.equal((await ctl([])).status, EXIT.usage);
+  assert.equal((await ctl(['--node', 'http://', 'server'])).status, EXIT.usage);
+});
