@@ -24,6 +24,7 @@ const PACKAGES = {
   'dbus-user-session': '/usr/lib/systemd/user/dbus.socket',
   debootstrap: '/usr/sbin/debootstrap',
   e2fsprogs: '/usr/sbin/mkfs.ext4',
+  'firefox-esr': '/usr/bin/firefox-esr',
   fish: '/usr/bin/fish',
   gpg: '/usr/bin/gpg',
   'gpg-agent': '/usr/bin/gpg-agent',
@@ -57,8 +58,10 @@ const PACKAGES = {
   'systemd-container': '/usr/bin/systemd-nspawn',
   'vlc-bin': '/usr/bin/vlc',
   'vlc-plugin-base': '/usr/share/doc/vlc-plugin-base/copyright',
+  'webkit2gtk-driver': '/usr/bin/WebKitWebDriver',
   wireplumber: '/usr/bin/wireplumber',
   wrk: '/usr/bin/wrk',
+  xvfb: '/usr/bin/Xvfb',
   zsh: '/usr/bin/zsh',
 };
 

@@ -19,6 +19,7 @@ const KINDS = {
   packages: /^(packaging\/|tools\/fresh-checkout)/,
   brokers: /^(actors\/mqtt\/(bridge|outages|tls)|contract\/(mqtt|proxies|secrets|driven\/broker))/,
   seldom: /^browser\/page-(away|seldom-states)/,
+  engines: /^browser\/.*-engines/,
   page: /^browser\//,
   load: /^(leaks\/|contract\/(bench|stream-crowd)|crash\/deaths|gateway\/events\/(storm|slow))/,
   long: /^(bench\/|tools\/(runner|start)|contract\/(access|addresses|example-backend|real-|silent-|trace))/,

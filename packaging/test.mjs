@@ -114,9 +114,9 @@ const onNode24 = onNode(24, () => [
 ]);
 
 /**
- * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC, Mopidy, MPD, aiohttp and Prometheus;
- * packages, tarballs, images and an apt repository are made on one of them, and installed on both; npm 9.2 is requested by name; npm, ARM and
- * malformed bytes are what they are, and the emulated machine has that Debian anyway.
+ * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same Firefox, WebKit, VLC, Mopidy, MPD, aiohttp
+ * and Prometheus; packages, tarballs, images and an apt repository are made on one of them, and installed on both; npm 9.2 is
+ * requested by name; npm, ARM and malformed bytes are what they are, and the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
   /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|package|tarball))/;
@@ -191,6 +191,7 @@ const ALL = [
   ['daemon', 'Debian 13', (place) => onDebian13(place, onBothDebians())],
   ['daemon', 'unit tests on Node 22', onNode22],
   ['page', 'seldom states of the page', tests(2, 'seldom')],
+  ['page', 'the page in Firefox and WebKit', tests(2, 'engines')],
   ['page', 'packages', tests(2, 'packages')],
   ['page', 'unit tests on Node 24', onNode24],
   ['machine', 'disk of the emulated machine', machineDisk],

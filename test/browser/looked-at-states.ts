@@ -13,7 +13,8 @@ import { lacks } from '../tools/requirements.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { NodeWithPage } from './node-with-page.js';
 
-const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
+/** The folder for pictures, or an empty text. */
+export const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
 const WIDTHS = PICTURES === '' ? ([320, 1440] as const) : ([360, 768, 1440] as const);
 const SCHEMES = ['light', 'dark'] as const;
 const PICTURE_HEIGHT_MAX = 2600;
@@ -33,8 +34,13 @@ export const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa',
 /** The only rule whose result can differ in the second colour scheme. */
 const AXE_COLOURS = ['color-contrast'];
 
+/** A page of playwright, or one that is driven by WebDriver. */
+interface Scripted {
+  evaluate(expression: string): Promise<unknown>;
+}
+
 export async function findings(
-  page: Page,
+  page: Scripted,
   runOnly: readonly string[],
   within = 'html',
 ): Promise<readonly string[]> {
@@ -59,7 +65,7 @@ async function savePicture(page: Page, name: string): Promise<void> {
 }
 
 /** Elements that stick out at the side, have more text than room, or are too small for a thumb. */
-export function misfits(page: Page): Promise<readonly string[]> {
+export function misfits(page: Scripted): Promise<readonly string[]> {
   return page.evaluate(`(() => {
     const visible = [...document.querySelectorAll('body *')].filter((each) => each.checkVisibility());
     const sticking = visible.filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5 && getComputedStyle(each).position !== 'fixed' && !each.closest('.clip'));

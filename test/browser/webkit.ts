@@ -1,7 +1,6 @@
-// A real WebKit for tests (WebKitGTK's MiniBrowser on a virtual screen), driven by WebDriver (W3C), which
-// playwright does not speak.
+// A real WebKit for tests (WebKitGTK's MiniBrowser on a virtual screen), driven by WebDriver (W3C) over HTTP.
 
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
@@ -9,10 +8,17 @@ import { freePort } from '../tools/free-port.js';
 import { send } from '../tools/http.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
+import { type Browser, CAPABILITIES, COMMANDS } from './webdriver.js';
 
-/** Package webkit2gtk-driver, and the library's own browser. */
+/** Package libwebkit2gtk-4.1-0, the library's own browser. */
 const BROWSER = '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser';
 const SCREEN = '1920x1200x24';
+/** A command may wait until a page has loaded. */
+const COMMAND_DEADLINE_MS = 60_000;
+
+/** Lets the window be as narrow as a phone: the browser's own buttons need more. */
+const STYLE = `* { padding: 0; margin: 0; min-width: 0; border-width: 0; font-size: 1px; }
+  image { -gtk-icon-transform: scale(0.1); }`;
 
 export const lacksWebKit = (): string | false =>
   lacks({ programs: ['WebKitWebDriver', 'Xvfb'], packages: { 'libwebkit2gtk-4.1-0': BROWSER } });
@@ -28,8 +34,10 @@ async function startScreen(folder: string) {
   return { screen, display: `:${number}` };
 }
 
-export async function openWebKit() {
+export async function openWebKit({ isDark = false } = {}): Promise<Browser> {
   const folder = temporaryFolder();
+  mkdirSync(join(folder, '.config/gtk-3.0'), { recursive: true });
+  writeFileSync(join(folder, '.config/gtk-3.0/gtk.css'), STYLE);
   const { screen, display } = await startScreen(folder);
   const port = await freePort();
   const driver = startProgram('WebKitWebDriver', [`--port=${port}`], {
@@ -47,28 +55,23 @@ export async function openWebKit() {
   });
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
     const text = body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-    const answer = await send(port, { method, path, ...text });
+    const answer = await send(port, { method, path, deadlineMs: COMMAND_DEADLINE_MS, ...text });
     const { value } = JSON.parse(answer.text) as { value: unknown };
     if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(value)}`);
     return value;
   };
   await until('the driver answers', () => call('GET', '/status').catch(() => undefined));
-  const options = { binary: BROWSER, args: ['--automation'] };
+  const options = { binary: BROWSER, args: ['--automation', ...(isDark ? ['--dark-mode'] : [])] };
   const { sessionId } = (await call('POST', '/session', {
-    capabilities: { alwaysMatch: { 'webkitgtk:browserOptions': options } },
+    capabilities: { alwaysMatch: { ...CAPABILITIES, 'webkitgtk:browserOptions': options } },
   })) as { sessionId: string };
   const session = `/session/${sessionId}`;
   return {
-    goto: (url: string) => call('POST', `${session}/url`, { url }),
-    back: () => call('POST', `${session}/back`, {}),
-    setSize: (width: number, height: number) => call('POST', `${session}/window/rect`, { width, height }),
-    /** `script` is a function's body. */
-    evaluate: <T>(script: string): Promise<T> =>
-      call('POST', `${session}/execute/sync`, { script, args: [] }) as Promise<T>,
-    /** A PNG. */
-    screenshot: async (): Promise<Buffer> =>
-      Buffer.from(String(await call('GET', `${session}/screenshot`)), 'base64'),
-    close: async (): Promise<void> => {
+    send: (command, parameters = {}) => {
+      const [, method, path] = COMMANDS[command];
+      return call(method, session + path, method === 'POST' ? parameters : undefined);
+    },
+    close: async () => {
       await call('DELETE', session).catch(() => undefined);
       await driver.end();
       await screen.end();

@@ -1,0 +1,233 @@
+// Tests in Firefox and WebKit what people do with the page on a phone, at a desk and on a wall. The other
+// files of this folder test everything in Chromium; this one has what an engine may do in another way.
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import axe from 'axe-core';
+import { until } from '../until.js';
+import { ENGINES, openEngine } from './engines.js';
+import { AXE_TAGS, findings, misfits, PICTURES } from './looked-at-states.js';
+import { NodeWithPage, output, PAIRED_PHONE, player } from './node-with-page.js';
+import { DESK, PHONE } from './pages.js';
+import { startProxy } from './severable-proxy.js';
+import type { Role, WebDriverPage } from './webdriver.js';
+
+type Tab = 'Music' | 'Sound' | 'Node';
+
+/** A control, and the command of its press; none where it only opens something. */
+type Row = readonly [tab: Tab, role: Role, name: string, command?: object];
+
+const MPD = 'org.mpris.MediaPlayer2.mpd';
+const LIVING_ROOM = { kind: 'output', ref: '0' };
+const KITCHEN = { kind: 'output', ref: '1' };
+const START = { do: 'start', scope: 'user', unit: 'shairport-sync.service' };
+
+const VOLUME = 'Volume on Living room';
+const LOUD = output(0, { default: true, state: 'running', volume: 0.7 });
+
+/** Keeps every text of the header since the page came back. */
+const WATCH = `(() => {
+  window.texts = [];
+  const note = () => window.texts.push(document.querySelector('header').textContent);
+  new MutationObserver(note).observe(document.querySelector('header'), { subtree: true, childList: true, characterData: true });
+  addEventListener('pageshow', ({ persisted }) => { window.texts = []; window.isBack = persisted; note(); });
+})()`;
+
+/** The brightness of the page's ground, 0..765. */
+const GROUND = String.raw`getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((sum, each) => sum + Number(each), 0)`;
+
+/** Waits for all parts, also those behind another tab of a phone's page. */
+const isWhole = (page: WebDriverPage) =>
+  until('the page is whole', () => page.evaluate("document.querySelector('#system .button') !== null"));
+
+/** Axe finds nothing. `name` is that of the picture. */
+async function isClean(page: WebDriverPage, name: string): Promise<void> {
+  if (PICTURES !== '') writeFileSync(join(PICTURES, `${name}.png`), await page.screenshot());
+  await page.run(axe.source);
+  assert.deepEqual(await findings(page, AXE_TAGS), []);
+}
+
+const CONTROLS: readonly Row[] = [
+  ['Music', 'button', 'Pause', { do: 'pause', player: MPD }],
+  ['Music', 'button', 'Next', { do: 'next', player: MPD }],
+  ['Music', 'button', 'Shuffle', { do: 'shuffle', player: MPD, shuffle: true }],
+  ['Music', 'button', 'Repeat: off', { do: 'loop', player: MPD, loop: 'Playlist' }],
+  ['Music', 'button', 'Louder', { do: 'delta', target: LIVING_ROOM, delta: 0.05 }],
+  ['Music', 'button', 'Mute the sound on Living room', { do: 'mute', target: LIVING_ROOM, muted: true }],
+  ['Music', 'button', 'Sleep'],
+  ['Music', 'answer', '30 min', { do: 'sleep', minutes: 30 }],
+  ['Music', 'answer', 'Close'],
+  ['Sound', 'button', 'Mute Kitchen', { do: 'mute', target: KITCHEN, muted: false }],
+  ['Sound', 'button', 'Use Kitchen', { do: 'default', output: '1', move: true }],
+  ['Sound', 'switch', 'Bluetooth', { do: 'power_down' }],
+  ['Sound', 'button', 'Disconnect My phone', { do: 'disconnect', address: PAIRED_PHONE.address }],
+  ['Node', 'button', 'Start AirPlay receiver', START],
+  ['Node', 'button', 'Switch off'],
+  ['Node', 'answer', 'Switch off', { do: 'poweroff' }],
+];
+
+for (const engine of ENGINES)
+  describe(`the page in ${engine.name}`, { skip: engine.lacks() }, () => {
+    let page: WebDriverPage;
+    let close: () => Promise<void>;
+    let node: NodeWithPage;
+    before(async () => {
+      ({ page, close } = await openEngine(engine));
+    });
+    after(() => close());
+    beforeEach(() => {
+      node = new NodeWithPage().up();
+    });
+    afterEach(async () => {
+      await page.goto('about:blank');
+      await node.close();
+    });
+
+    const open = async ({ viewport }: typeof PHONE | typeof DESK, query = ''): Promise<void> => {
+      await page.setSize(viewport.width, viewport.height);
+      await page.goto(node.url + query);
+      await page.sees('Nocturne in E-flat major');
+      if (query === '') await isWhole(page);
+    };
+    const commands = () =>
+      node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
+    const commandIs = (expected: object) =>
+      until(JSON.stringify(expected), () => {
+        assert.deepEqual(commands(), [expected]);
+        return true;
+      });
+    /** The last of the volumes that the page has sent. */
+    const volumeIs = (volume: number) =>
+      until(`the volume is ${volume}`, () => {
+        assert.deepEqual(commands().at(-1), { do: 'volume', target: LIVING_ROOM, volume });
+        return true;
+      });
+    const hasVolume = (text: string) =>
+      until(`the volume is shown as ${text}`, async () => (await page.valueOf(VOLUME)) === text);
+
+    for (const means of ['touch', 'keys', 'pointer'] as const)
+      test(`each control acts by ${means}`, async () => {
+        await open(PHONE);
+        let openTab: Tab = 'Music';
+        for (const [tab, role, name, command] of CONTROLS) {
+          if (tab !== openTab) await page.press(means, 'button', tab);
+          openTab = tab;
+          node.backends.requests.length = 0;
+          await page.press(means, role, name);
+          if (command !== undefined) await commandIs(command);
+        }
+      });
+
+    test('a slider follows a finger, a mouse and keys', async () => {
+      await open(PHONE);
+      const start = await page.spotOf('slider', VOLUME, 0.42);
+      await page.drag('touch', start, await page.spotOf('slider', VOLUME, 0.22));
+      await volumeIs(0.22);
+      const click = await page.spotOf('slider', VOLUME, 0.8);
+      await page.drag('pointer', click, click);
+      await volumeIs(0.8);
+      await page.focus('slider', VOLUME);
+      await page.key('Home');
+      await volumeIs(0);
+      await page.key('ArrowRight');
+      await volumeIs(0.05);
+    });
+
+    test('a list takes keys', async () => {
+      await open(PHONE);
+      await page.focus('choice', 'Output of Doorbell');
+      await page.key('ArrowDown');
+      await commandIs({ do: 'move', client: '11', output: 'output-1' });
+    });
+
+    test('the page shows what another client does', async () => {
+      await open(PHONE);
+      node.change(
+        LOUD,
+        player('mpd', { playback_status: 'Paused', metadata: { 'xesam:title': 'Gymnopédie' } }),
+      );
+      await page.sees('Gymnopédie');
+      await page.waitFor('button', 'Play');
+      await hasVolume('70%');
+    });
+
+    test('a page whose node goes away tells so, and is live when the node is back', async (t) => {
+      let proxy = await startProxy(node.port);
+      t.after(() => proxy.close());
+      await page.setSize(DESK.viewport.width, DESK.viewport.height);
+      await page.goto(`http://127.0.0.1:${proxy.port}/ui`);
+      await page.waitFor('button', 'Mute Kitchen');
+      await proxy.close();
+      await page.sees('Connection lost');
+      await page.waitFor('button', 'Try now');
+      await until('no control can be used', async () => !(await page.has('button', 'Mute Kitchen')));
+      node.change(LOUD);
+      proxy = await startProxy(node.port, proxy.port);
+      await page.sees('Connected');
+      await page.press('pointer', 'button', 'Mute Kitchen');
+      await hasVolume('70%');
+    });
+
+    test('a page that nobody sees measures no levels, and is up to date when somebody does', async () => {
+      const isMeasured = (isWatched: boolean) =>
+        until(`measured: ${isWatched}`, () => node.backends.watched.at(-1) === isWatched);
+      await open(DESK);
+      await isMeasured(true);
+      await page.hide();
+      await isMeasured(false);
+      node.change(LOUD);
+      await page.setSize(DESK.viewport.width, DESK.viewport.height);
+      await isMeasured(true);
+      await hasVolume('70%');
+    });
+
+    test('a page that Back brings back shows the new volume, and reports no loss', async (t) => {
+      const other = new NodeWithPage().up();
+      t.after(() => other.close());
+      await open(PHONE);
+      await page.evaluate(WATCH);
+      await page.goto(other.url);
+      await page.sees('Nocturne in E-flat major');
+      node.change(LOUD);
+      await page.back();
+      await hasVolume('70%');
+      assert.equal(await page.evaluate('window.isBack ?? false'), engine.keepsPages);
+      const texts = await page.evaluate<string[]>('window.texts ?? []');
+      assert.ok(!texts.join().includes('lost'), texts.join());
+    });
+
+    test('the wall shows what plays on one screen, and has its buttons', async () => {
+      await open(DESK, '?view=now');
+      await page.sees('Living room');
+      await isClean(page, `${engine.name}-wall`);
+      assert.equal(await page.evaluate('document.documentElement.scrollHeight > innerHeight'), false);
+      await page.press('touch', 'button', 'Pause');
+      await commandIs({ do: 'pause', player: MPD });
+    });
+
+    test('the page has no finding of axe, and nothing sticks out, on a phone and at a desk', async () => {
+      await open(PHONE);
+      for (const tab of ['Music', 'Sound', 'Node'] as const) {
+        await page.press('pointer', 'button', tab);
+        await isClean(page, `${engine.name}-360-${tab}`);
+        assert.deepEqual(await misfits(page), []);
+      }
+      await open(DESK);
+      await isClean(page, `${engine.name}-1280`);
+      assert.deepEqual(await misfits(page), []);
+    });
+
+    test('the page is dark where the system is, and has no finding of axe', async (t) => {
+      const dark = await openEngine(engine, true);
+      t.after(() => dark.close());
+      await open(DESK);
+      await dark.page.setSize(DESK.viewport.width, DESK.viewport.height);
+      await dark.page.goto(node.url);
+      await isWhole(dark.page);
+      const [dim, bright] = await Promise.all([dark.page, page].map((each) => each.evaluate<number>(GROUND)));
+      assert.ok(Number(dim) < 150 && Number(bright) > 600, `${dim} and ${bright}`);
+      await isClean(dark.page, `${engine.name}-dark`);
+    });
+  });
