@@ -50,6 +50,7 @@ const PACKAGES = {
   prometheus: '/usr/bin/prometheus',
   pulseaudio: '/usr/bin/pulseaudio',
   'pulseaudio-utils': '/usr/bin/pactl',
+  rpm: '/usr/bin/rpmbuild',
   'python3-aiohttp': '/usr/lib/python3/dist-packages/aiohttp/__init__.py',
   'python3-awesomeversion': '/usr/lib/python3/dist-packages/awesomeversion/__init__.py',
   'python3-jinja2': '/usr/lib/python3/dist-packages/jinja2/__init__.py',

@@ -30,6 +30,7 @@ package.json must have that version, and CHANGELOG.md a dated heading for it.
                    OpenPGP key, which must have no passphrase
   --out DIR        the folder to make; release/VERSION unless given
   --no-image       make no OCI images, which need a Debian mirror
+  --no-rpm         make no RPM packages, which need rpmbuild
   --compress HOW   compression of the packages: xz (the default), gzip or none
   --trial          do not check the tree, package.json and CHANGELOG.md
   --help           print this text
@@ -39,6 +40,7 @@ const OPTIONS = {
   key: { type: 'string' },
   out: { type: 'string' },
   'no-image': { type: 'boolean', default: false },
+  'no-rpm': { type: 'boolean', default: false },
   compress: { type: 'string', default: 'xz' },
   trial: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
@@ -77,10 +79,12 @@ function debianPackages(version, { compress }, out) {
   }
 }
 
-/** With its own Node, for whatever has systemd. */
-function tarballs(version, { compress }, out) {
+/** With their own Node: tarballs for whatever has systemd, and RPM packages. */
+function withoutApt(version, { compress, 'no-rpm': hasNoRpm }, out) {
   const speed = compress === 'none' ? ['--fast'] : [];
-  part('tarball.mjs', '--arch', 'all', '--out', out, '--version', version, ...speed);
+  const args = ['--arch', 'all', '--out', out, '--version', version, ...speed];
+  part('tarball.mjs', ...args);
+  if (!hasNoRpm) part('rpm.mjs', ...args);
 }
 
 /** Both npm packages, laid out apart from the checkout's own builds. Unlike those, a published one runs on every architecture. */
@@ -135,8 +139,8 @@ function main(options, [version, ...more], report) {
   mkdirSync(out);
   report('building the Debian packages');
   debianPackages(version, options, out);
-  report('building the tarballs');
-  tarballs(version, options, out);
+  report('building the tarballs and RPM packages');
+  withoutApt(version, options, out);
   report('building the npm packages');
   npmPackages(out);
   if (!options['no-image']) {

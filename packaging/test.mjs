@@ -115,11 +115,11 @@ const onNode24 = onNode(24, () => [
 
 /**
  * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same Firefox, WebKit, VLC, Mopidy, MPD, aiohttp
- * and Prometheus; packages, tarballs, images and an apt repository are made on one of them, and installed on both; npm 9.2 is
- * requested by name; npm, ARM and malformed bytes are what they are, and the emulated machine has that Debian anyway.
+ * and Prometheus; packages, tarballs, RPM packages, images and an apt repository are made on one of them;
+ * npm 9.2 is requested by name; npm, ARM and malformed bytes are what they are, and the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
-  /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|package|tarball))/;
+  /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|installed-rpm|package|tarball))/;
 
 /** Only these unit tests depend on the Debian; all others need nothing but Node, and run on three versions of it. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;

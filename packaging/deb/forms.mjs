@@ -1,5 +1,5 @@
 // The forms of what is installed. Of the Debian package one runs on the system's Node, and for each Debian there is one that brings its own;
-// otherwise they are the same, and each takes the other's place. Two more are for machines without apt. A table.
+// otherwise they are the same, and each takes the other's place. The others are for machines without apt. A table.
 
 import { ARCHITECTURES } from './architectures.mjs';
 
@@ -58,6 +58,17 @@ export const FORMS = {
   },
 };
 
+/** The form of the RPM package, for Fedora and its kind: one for old C libraries and for new ones. */
+export const RPM = {
+  name: 'tonearm',
+  architectures: WITH_NODE.architectures,
+  isRpm: true,
+  node: WITH_NODE.node,
+  ownNode: 22,
+  natives: { 'uWebSockets.js': [22], 'uws-pack': [22] },
+  glibc: '2.28',
+};
+
 /**
  * The forms of the folder that `install.sh` installs on any Linux with systemd: that of a release brings its own Node, the newest one with a
  * binary for old C libraries and for new ones; that of a checkout runs on the system's. Their texts keep @PREFIX@: only there it is known.
@@ -69,9 +80,9 @@ export const PORTABLE = {
     architectures: WITH_NODE.architectures,
     isPortable: true,
     node: WITH_NODE.node,
-    ownNode: 22,
-    natives: { 'uWebSockets.js': [22], 'uws-pack': [22] },
-    glibc: '2.28',
+    ownNode: RPM.ownNode,
+    natives: RPM.natives,
+    glibc: RPM.glibc,
   },
   plain: {
     name: 'tonearm',

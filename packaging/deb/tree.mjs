@@ -71,6 +71,7 @@ export function layOut(plan) {
   put('share/tonearm/polkit/tonearm.rules.in', source('packaging/polkit/tonearm.rules.in'));
   layOutDocuments(place);
   if (form.isPortable) layOutInstaller(place);
+  else if (form.isRpm) layOutRights(place, 'share/licenses/tonearm');
   else layOutForDebian(place);
   for (const entry of readdirSync(into, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) chmodSync(join(entry.parentPath ?? entry.path, entry.name), 0o755);
@@ -92,15 +93,21 @@ function layOutForDebian({ root, dist, under, form, ownNode, source, put, filled
 }
 
 /** At the top of the folder: what installs it, and the rights. */
-function layOutInstaller({ dist, form, ownNode, architecture, source, put }) {
+function layOutInstaller(place) {
+  const { form, ownNode, architecture, source, put } = place;
   const machine = ownNode === undefined ? '' : ARCHITECTURES[architecture].machine;
   const installer = source('packaging/portable/install.sh')
     .replace('@USER_MANAGERS@', source('packaging/deb/user-managers.sh').trimEnd())
     .replace('@MACHINE@', machine)
     .replace('@GLIBC@', form.glibc);
   put('install.sh', installer, 0o755);
-  put('LICENSE', source('LICENSE'));
-  put(NOTICES, rights(dist, ownNode, '.'));
+  layOutRights(place, '.');
+}
+
+/** For machines without Debian's places for rights. */
+function layOutRights({ dist, form, ownNode, source, put }, folder) {
+  put(join(folder, 'LICENSE'), source('LICENSE'));
+  put(join(folder, NOTICES), rights(dist, ownNode, form.isPortable ? '.' : prefixOf(form)));
 }
 
 /** Completions, manuals and documents. */

@@ -39,6 +39,9 @@ export const buildPackage = (...args: readonly string[]): Promise<string> =>
 export const buildTarball = (...args: readonly string[]): Promise<string> =>
   built(process.execPath, join(ROOT, 'packaging/tarball.mjs'), ...args);
 
+export const buildRpm = (...args: readonly string[]): Promise<string> =>
+  built(process.execPath, join(ROOT, 'packaging/rpm.mjs'), ...args);
+
 /** Makes `folder`, with all of a release but images and apt repository, whatever state the checkout is in. */
 export const buildRelease = (folder: string, ...args: readonly string[]): Promise<string> => {
   const trial = ['--trial', '--no-image', '--out', folder, ...args];

@@ -29,7 +29,7 @@ import { makeKey } from './signing-key.js';
 
 // build/test/packaging/package.test.js -> the project's root
 const REPOSITORY_MAKER = fileURLToPath(new URL('../../../packaging/apt-repository.mjs', import.meta.url));
-const skip = lacks({ programs: ['dpkg-deb', 'npm'] });
+const skip = lacks({ programs: ['dpkg-deb', 'npm', 'rpmbuild'] });
 
 const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
   ['amd64', 'x64'],
@@ -131,6 +131,8 @@ describe('the packages', { skip }, () => {
       `${WITH_NODE}_${VERSION}-1~deb12_arm64.deb`,
       `tonearm-${VERSION}-linux-x64.tar.gz`,
       `tonearm-${VERSION}-linux-arm64.tar.gz`,
+      `tonearm-${VERSION}-1.x86_64.rpm`,
+      `tonearm-${VERSION}-1.aarch64.rpm`,
       `tonearm-${VERSION}.tgz`,
       `tonearm-client-${VERSION}.tgz`,
     ];

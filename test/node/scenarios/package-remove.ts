@@ -121,7 +121,7 @@ export function removeScenarios(node: () => Node): void {
     assert.match(output, /config\.yaml was changed since it was written: it is kept/);
     assert.equal(await node().property('ActiveState'), 'inactive');
     await node().apt('purge', 'tonearm');
-    // logind keeps what lies there for ten seconds after the last service of a user, also of one who was removed.
+    // logind keeps a runtime directory for ten seconds after the user's last service, also of a removed user.
     const isAlone = async () => (await node().shell('ls /run/user')) === `${node().uid}\n`;
     await until("logind has removed the others' runtime directories", isAlone);
     assert.equal(await node().shell(LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);

@@ -1,0 +1,97 @@
+// Builds the RPM package, reads it with rpm, and has rpm install, upgrade and remove it on a real node. That
+// node is a Debian: rpm puts the files and runs the scripts, but dependencies are not looked at.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { BootedNode, CONFIG, whyNoNode } from '../node/node.js';
+import { LEFT } from '../node/scenarios/package-remove.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { buildRpm, output } from './built-package.js';
+
+const ON_NODE = '/opt/rpm';
+const MACHINE = process.arch === 'x64' ? 'x86_64' : 'aarch64';
+const FILES =
+  '/usr/bin/tonearm /usr/lib/systemd/user/tonearm.service /usr/lib/tonearm/main.js /usr/lib/tonearm/node /usr/sbin/tonearm-setup /usr/share/licenses/tonearm/LICENSE /usr/share/licenses/tonearm/third-party-notices.txt /usr/share/tonearm/config.example.yaml';
+
+const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
+
+describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
+  const booted = new BootedNode();
+  const { node } = booted;
+  const folder = temporaryFolder({ after });
+  const fileOf = (version: string): string => join(folder, `tonearm-${version}-1.${MACHINE}.rpm`);
+  /** Resolves with the output of rpm, which must succeed; a Debian's installs nothing without this option. */
+  const rpm = (...args: readonly string[]): Promise<string> =>
+    node().shell(`rpm --force-debian --nodeps ${args.join(' ')} 2>&1`);
+
+  before(async () => {
+    const built = (async () => {
+      for (const version of ['0.1.0', '0.2.0'])
+        await buildRpm('--fast', '--version', version, '--out', folder);
+    })();
+    await Promise.all([booted.boot(), built]);
+    await node().install(folder, ON_NODE);
+  });
+  after(() => booted.close());
+
+  test('it holds what it should, for its machine, and says what it needs', async () => {
+    const list = (await output('rpm', '-qpl', fileOf('0.1.0'))).split('\n');
+    assert.deepEqual(
+      FILES.split(' ').filter((file) => !list.includes(file)),
+      [],
+    );
+    assert.deepEqual(
+      list.filter((file) => file.includes('/upgrade/tonearm')),
+      [],
+    );
+    const needs = await output('rpm', '-qp', '--requires', fileOf('0.1.0'));
+    assert.match(needs, /^glibc >= 2\.28$/m);
+    assert.match(needs, /^systemd$/m);
+    const owners = await output(
+      'rpm',
+      '-qp',
+      '--qf',
+      '[%{FILEUSERNAME}:%{FILEGROUPNAME}\\n]',
+      fileOf('0.1.0'),
+    );
+    assert.deepEqual([...new Set(owners.trim().split('\n'))], ['root:root']);
+    assert.equal(await output('rpm', '-qp', '--qf', '%{ARCH}', fileOf('0.1.0')), MACHINE);
+  });
+
+  test('the same sources and time give the same bytes', async (t) => {
+    const again = temporaryFolder(t);
+    await buildRpm('--fast', '--version', '0.1.0', '--out', again);
+    assert.equal(digest(join(again, `tonearm-0.1.0-1.${MACHINE}.rpm`)), digest(fileOf('0.1.0')));
+  });
+
+  test('rpm installs it, tonearm-setup sets it up, and it answers', async () => {
+    assert.match(await rpm('--install', `${ON_NODE}/tonearm-0.1.0-1.*.rpm`), /now run: tonearm-setup --user/);
+    await node().setUpPi();
+    assert.equal(await node().property('FragmentPath'), '/usr/lib/systemd/user/tonearm.service');
+    const exe = await node().shell(`readlink /proc/${await node().property('MainPID')}/exe`);
+    assert.equal(exe, '/usr/lib/tonearm/node\n');
+    assert.equal((await node().ask('GET', '/server')).status, 200);
+    assert.equal((await node().ask('POST', '/audio/server/mute')).status, 202);
+    const refused = await node().setUp('--user', 'pi', '--with-upgrade');
+    assert.equal(refused.status, 64);
+  });
+
+  test('an upgrade restarts the service, and keeps its set-up', async () => {
+    const pid = await node().property('MainPID');
+    const settings = await node().shell(`find ${CONFIG} -type f | xargs cat`);
+    await rpm('--upgrade', `${ON_NODE}/tonearm-0.2.0-1.*.rpm`);
+    assert.equal(await node().property('ActiveState'), 'active');
+    assert.notEqual(await node().property('MainPID'), pid);
+    assert.equal(await node().shell(`find ${CONFIG} -type f | xargs cat`), settings);
+    assert.equal((await node().ask('GET', '/server')).status, 200);
+  });
+
+  test('its removal leaves nothing', async () => {
+    await rpm('--erase', 'tonearm');
+    assert.equal(await node().property('ActiveState'), 'inactive');
+    assert.equal(await node().shell(LEFT), '');
+  });
+});
