@@ -35,6 +35,7 @@ const PACKAGES = [
   'mosquitto',
   'mosquitto-clients',
   'curl',
+  'fish',
   'hostname',
   'iproute2',
   'lintian',
@@ -42,6 +43,7 @@ const PACKAGES = [
   'perl',
   'procps',
   'sudo',
+  'zsh',
 ];
 
 /**
