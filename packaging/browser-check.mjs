@@ -1,5 +1,6 @@
-// Checks that the bundles for browsers use nothing that one of BROWSERS lacks: esbuild lowers syntax, not functions. Each global, member and
-// CSS feature in a bundle that the platform has needs a row in browser-features.json. No row, no build: what is unknown counts as missing.
+// Checks that the bundles for browsers use nothing that one of BROWSERS lacks: esbuild lowers syntax, not
+// functions. Each global, member and CSS feature in a bundle that the platform has needs a row in
+// browser-features.json. No row, no build: what is unknown counts as missing.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -112,7 +113,10 @@ function checkFeatures(bundle, features) {
 export const checkScript = (bundle, text) => checkFeatures(bundle, featuresOfScript(text));
 export const checkStyle = (bundle, text) => checkFeatures(bundle, featuresOfStyle(text));
 
-/** `fetch`, `Object.hasOwn`, and `.at` for a member of something else: of these only names that the platform has. */
+/**
+ * `fetch`, `Object.hasOwn`, and `.at` for a member of something else: of these only names that the platform
+ * has.
+ */
 export function featuresOfScript(text) {
   const { program, errors } = parseSync('bundle.js', text);
   if (errors.length > 0) throw new Error(errors[0].message);
@@ -192,7 +196,10 @@ function references(program) {
 
 let platform;
 
-/** All members that the compiler's libraries declare. It compiles no other, so every other name is the bundle's own. */
+/**
+ * All members that the compiler's libraries declare. It compiles no other, so every other name is the
+ * bundle's own.
+ */
 function platformNames() {
   platform ??= readPlatformNames();
   return platform;

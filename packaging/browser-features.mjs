@@ -1,11 +1,12 @@
-// Writes packaging/browser-features.json anew: the versions of Chromium, Firefox and Safari that have each feature which the bundles use,
-// from the data of MDN, which are no dependency of the project:
+// Writes packaging/browser-features.json anew: the versions of Chromium, Firefox and Safari that have each
+// feature which the bundles use, from the data of MDN, which are no dependency of the project:
 //
 //   npm install --no-save --prefix DIR @mdn/browser-compat-data
 //   node packaging/browser-features.mjs DIR/node_modules/@mdn/browser-compat-data/data.json
 //
-// Of several members of one name the oldest counts: the compiler knows only the language of 2022 for the page (src/page/tsconfig.json), and
-// what is new of the platform has other names. A feature that MDN does not know is as old as what it is part of; what is neither is `?`.
+// Of several members of one name the oldest counts: the compiler knows only the language of 2022 for the page
+// (src/page/tsconfig.json), and what is new of the platform has other names. A feature that MDN does not know
+// is as old as what it is part of; what is neither is `?`.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -77,10 +77,10 @@ mv "$FINISHED.making" "$FINISHED"
  */
 const ENTER = `
 set -eu
-mount -t tmpfs -o mode=755 tonearm-debian13 "$KEPT/mount"
-cd "$KEPT/mount"
+mount -t tmpfs -o mode=755 tonearm-debian13 "$HOME_OF_ROOT/mount"
+cd "$HOME_OF_ROOT/mount"
 mkdir upper work root
-mount -t overlay tonearm-debian13 -o "lowerdir=$KEPT/root,upperdir=upper,workdir=work" root
+mount -t overlay tonearm-debian13 -o "lowerdir=$HOME_OF_ROOT/root,upperdir=upper,workdir=work" root
 cd root
 mount --rbind /dev dev
 mount --rbind /sys sys
@@ -99,33 +99,33 @@ const OWN_MOUNTS = ['unshare', '--mount', '--propagation', 'private'];
 /** The mirror of this machine's own Debian; empty where there is none: debootstrap has a default. */
 export function mirror() {
   const filter = ['Origin: Debian', 'Label: Debian', 'Identifier: Packages'];
-  const asked = spawnSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', ...filter], {
+  const targets = spawnSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', ...filter], {
     encoding: 'utf8',
     timeout: MIRROR_DEADLINE_MS,
   });
-  return asked.stdout?.split('\n').find((line) => /^https?:/.test(line)) ?? '';
+  return targets.stdout?.split('\n').find((line) => /^https?:/.test(line)) ?? '';
 }
 
 /**
- * Where that of this name and recipe is kept, made first where it is missing.
+ * The folder of the Debian with this name and recipe, which is made first where it is missing.
  * @param {{ name: string, debian: 12 | 13, packages: readonly string[], finish?: string }} recipe `finish`
  * may hold no secrets of this machine. Other stages run meanwhile, so nothing here may block.
- * @returns {Promise<{ kept: string } | { trouble: string }>}
+ * @returns {Promise<{ home: string } | { problem: string }>}
  */
-export async function keptDebian({ name, debian, packages, finish = '' }) {
-  if (process.getuid() !== 0) return { trouble: `tests on Debian ${debian} need root` };
+export async function cachedDebian({ name, debian, packages, finish = '' }) {
+  if (process.getuid() !== 0) return { problem: `tests on Debian ${debian} need root` };
   const suite = SUITES[debian];
   const script = make(finish);
-  const wanted = packages.join(' ');
-  const recipe = createHash('sha256').update(`${script}${suite}${wanted}`).digest('hex').slice(0, 8);
-  const kept = join(CACHE, `${name}-${recipe}`);
-  if (!existsSync(kept)) {
-    console.log(`setup: making ${kept} of Debian ${debian}; this is done once`);
+  const packageNames = packages.join(' ');
+  const recipe = createHash('sha256').update(`${script}${suite}${packageNames}`).digest('hex').slice(0, 8);
+  const home = join(CACHE, `${name}-${recipe}`);
+  if (!existsSync(home)) {
+    console.log(`setup: making ${home} of Debian ${debian}; this is done once`);
     mkdirSync(CACHE, { recursive: true });
     const lock = ['flock', '--no-fork', `${CACHE}/lock`];
     const namespaces = [...OWN_MOUNTS, '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
     const [command, ...args] = [...lock, ...namespaces, 'sh', '-c', script];
-    const env = { CACHE, NAME: name, FINISHED: kept, SUITE: suite, PACKAGES: wanted, MIRROR: mirror() };
+    const env = { CACHE, NAME: name, FINISHED: home, SUITE: suite, PACKAGES: packageNames, MIRROR: mirror() };
     const making = promisify(execFile)(command, args, {
       env: { ...process.env, ...env },
       maxBuffer: 64 << 20,
@@ -139,17 +139,17 @@ export async function keptDebian({ name, debian, packages, finish = '' }) {
       ({ stdout, stderr, message }) => `${stdout}${stderr}`.trim() || message,
     );
     if (failed !== undefined)
-      return { trouble: `Debian ${debian} could not be made: ${failed.split('\n').slice(-15).join('\n')}` };
+      return { problem: `Debian ${debian} could not be made: ${failed.split('\n').slice(-15).join('\n')}` };
   }
   // In use: a month from now it may go.
-  utimesSync(kept, new Date(), new Date());
-  return { kept };
+  utimesSync(home, new Date(), new Date());
+  return { home };
 }
 
-/** @returns {Promise<{ kept: string, root: string } | { trouble: string }>} */
+/** @returns {Promise<{ home: string, root: string } | { problem: string }>} */
 export async function debian13() {
-  const { kept, trouble } = await keptDebian({ name: 'debian13', debian: 13, packages: PACKAGES });
-  return trouble === undefined ? { kept, root: join(kept, 'root') } : { trouble };
+  const { home, problem } = await cachedDebian({ name: 'debian13', debian: 13, packages: PACKAGES });
+  return problem === undefined ? { home, root: join(home, 'root') } : { problem };
 }
 
 /**
@@ -157,9 +157,9 @@ export async function debian13() {
  * TMPDIR.
  * @returns {{ command: string[], env: Record<string, string> }}
  */
-export function insideDebian13(kept, checkout, command) {
+export function insideDebian13(home, checkout, command) {
   return {
     command: [...OWN_MOUNTS, 'sh', '-c', ENTER, 'enter', ...command],
-    env: { KEPT: kept, CHECKOUT: checkout },
+    env: { HOME_OF_ROOT: home, CHECKOUT: checkout },
   };
 }

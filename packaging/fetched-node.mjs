@@ -59,22 +59,22 @@ function fetchInto(home, name, version, arch) {
 /**
  * The official Node of a major version, for a processor in Node's words, downloaded on first use: its
  * version, binary and licence text.
- * @returns {{ version: string, node: string, licence: string } | { trouble: string }}
+ * @returns {{ version: string, node: string, licence: string } | { problem: string }}
  */
 export function fetchedNode(root, major, arch = process.arch) {
   const version = FETCHED_NODES.get(major)[arch];
-  if (version === undefined) return { trouble: `there is no Node ${major} for ${arch} to fetch` };
+  if (version === undefined) return { problem: `there is no Node ${major} for ${arch} to fetch` };
   const name = `node-linux-${arch}`;
   const home = join(root, `node_modules/.cache/node-${version}-${arch}`);
   const folder = join(home, 'node_modules', name);
   const node = join(folder, 'bin/node');
   const fetch = () => fetchInto(home, name, version, arch);
   const long = `this is done once, and takes up to ${NPM_DEADLINE_MS / 60_000} minutes`;
-  const trouble = existsSync(home) ? undefined : atWork('setup', `fetching Node ${version}`, long, fetch);
-  if (trouble !== undefined) return { trouble };
+  const problem = existsSync(home) ? undefined : atWork('setup', `fetching Node ${version}`, long, fetch);
+  if (problem !== undefined) return { problem };
   if (arch === process.arch) {
     const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
-    if (stdout?.trim() !== `v${version}`) return { trouble: `${node} does not run` };
+    if (stdout?.trim() !== `v${version}`) return { problem: `${node} does not run` };
   }
   return { version, node, licence: join(folder, 'LICENSE') };
 }
@@ -92,13 +92,13 @@ export function majorToFetch() {
 
 /**
  * The Node to continue with: this one, or where it does not fit, a fetched one, which it reports in one line.
- * @returns {{ node: string } | { trouble: string }}
+ * @returns {{ node: string } | { problem: string }}
  */
 export function fittingNode(root) {
   if (thisNodeFits()) return { node: process.execPath };
   const here = `Node ${process.version} (${process.arch}, glibc ${thisGlibc() ?? 'none'})`;
   const major = majorToFetch();
-  if (major === undefined) return { trouble: `uWebSockets.js has no binary for ${here}` };
+  if (major === undefined) return { problem: `uWebSockets.js has no binary for ${here}` };
   console.error(
     `setup: uWebSockets.js has no binary for ${here}, so this continues with Node ${FETCHED_NODES.get(major)[process.arch]} ` +
       'in node_modules/.cache',

@@ -1,5 +1,6 @@
-// What is packed, laid out: builds tonearm once, lays its files out for each architecture in a folder that is removed afterwards, and
-// refuses files that may never be shipped. Debian packages and tarballs are made of it.
+// What is packed, laid out: builds tonearm once, lays its files out for each architecture in a folder that is
+// removed afterwards, and refuses files that may never be shipped. Debian packages and tarballs are made of
+// it.
 
 import { spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -15,8 +16,8 @@ export const ownVersion = () => JSON.parse(readFileSync(join(ROOT, 'package.json
 
 /** Seconds: SOURCE_DATE_EPOCH, else the time of the commit, else that of package.json. */
 export function buildTimeS() {
-  const given = process.env.SOURCE_DATE_EPOCH;
-  if (given !== undefined && given !== '') return Number(given);
+  const fixed = process.env.SOURCE_DATE_EPOCH;
+  if (fixed !== undefined && fixed !== '') return Number(fixed);
   const commit = spawnSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' });
   if (commit.status === 0 && commit.stdout.trim() !== '') return Number(commit.stdout);
   return Math.floor(statSync(join(ROOT, 'package.json')).mtimeMs / 1000);
@@ -46,7 +47,7 @@ function foreign(tree, architecture) {
 }
 
 /** The architectures that --arch asks for: one, this machine's own, or all that the form has. */
-export function wanted(arch, { architectures }) {
+export function architecturesFor(arch, { architectures }) {
   if (arch === 'all') return architectures;
   const one = arch ?? ownArchitecture();
   if (architectures.includes(one)) return [one];
@@ -56,8 +57,8 @@ export function wanted(arch, { architectures }) {
 function ownNodeOf(form, architecture, report) {
   if (form.ownNode === undefined) return undefined;
   report(`using Node ${form.ownNode} for ${architecture}, which is fetched once`);
-  const { trouble, ...files } = fetchedNode(ROOT, form.ownNode, ARCHITECTURES[architecture].node);
-  if (trouble !== undefined) throw new Error(trouble);
+  const { problem, ...files } = fetchedNode(ROOT, form.ownNode, ARCHITECTURES[architecture].node);
+  if (problem !== undefined) throw new Error(problem);
   return files;
 }
 

@@ -2,7 +2,7 @@
 // Bluetooth, without tonearm. It is made once per recipe and kept like the root beside it; whoever boots it
 // writes elsewhere.
 
-import { keptDebian } from './debian13.mjs';
+import { cachedDebian } from './debian13.mjs';
 
 /**
  * What a node without a screen has, and what plays the parts of its cards and of a phone. Debian 12 has no
@@ -153,10 +153,10 @@ rm -rf "$root" "$FINISHED.making/mount"
 /**
  * The folder with `kernel`, `initrd` and `disk`.
  * @param {12 | 13} debian
- * @returns {Promise<{ kept: string } | { trouble: string }>}
+ * @returns {Promise<{ home: string } | { problem: string }>}
  */
 export async function machine(debian) {
-  if (process.arch !== 'x64') return { trouble: 'the emulated machine can be made and run on amd64 only' };
+  if (process.arch !== 'x64') return { problem: 'the emulated machine can be made and run on amd64 only' };
   const recipe = { packages: packages(debian), finish: finish(WIREPLUMBER[debian]) };
-  return keptDebian({ name: `machine${debian}`, debian, ...recipe });
+  return cachedDebian({ name: `machine${debian}`, debian, ...recipe });
 }

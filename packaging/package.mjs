@@ -1,5 +1,5 @@
-// `npm run package`: builds the Debian packages. Needs dpkg-deb, no root and no network (--with-node fetches Node once). The same sources
-// and SOURCE_DATE_EPOCH give the same bytes.
+// `npm run package`: builds the Debian packages. Needs dpkg-deb, no root and no network (--with-node fetches
+// Node once). The same sources and SOURCE_DATE_EPOCH give the same bytes.
 
 import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { ROOT, run, script, WrongUsage } from './command.mjs';
 import { controlText, debianChangelog, maintainerScripts, md5sums } from './deb/control.mjs';
 import { FORMS } from './deb/forms.mjs';
-import { buildTimeS, laidOut, ownVersion, regularFilesBelow, wanted } from './laid-out.mjs';
+import { architecturesFor, buildTimeS, laidOut, ownVersion, regularFilesBelow } from './laid-out.mjs';
 import { hasNative, thisGlibc } from './natives.mjs';
 
 const KIB = 1024;
@@ -80,7 +80,10 @@ function pack({ tree, form, architecture, version, epochS, out, compress, report
   console.log(`${file}: ${mb} MiB, ${(sizeKiB / KIB).toFixed(1)} MiB installed, ${regular.length} files`);
 }
 
-/** With several architectures each has its own folder: `apt install ./tonearm_*.deb` takes all that it finds in one. */
+/**
+ * With several architectures each has its own folder: `apt install ./tonearm_*.deb` takes all that it finds
+ * in one.
+ */
 function folderOf(architecture, { arch, out }) {
   const folder = arch === 'all' ? resolve(out, architecture) : resolve(out);
   mkdirSync(folder, { recursive: true });
@@ -104,7 +107,7 @@ function main(values, _, report) {
   const form = formOf(values);
   const plainVersion = values.version ?? `${ownVersion()}-1`;
   const version = `${plainVersion}${form.versionSuffix}`;
-  const architectures = wanted(values.arch, form);
+  const architectures = architecturesFor(values.arch, form);
   laidOut({ form, architectures, version, epochS, report }, (architecture, tree) => {
     const out = folderOf(architecture, values);
     pack({ form, architecture, version, epochS, tree, out, compress: values.compress, report });

@@ -1,5 +1,6 @@
-// The files of the page, made of src/page: a script, parts of it that are loaded when they are needed, such as languages, one style, a
-// manifest and icons, each named by a hash of its content, and the document that names them; each beside its compressed forms, so that the daemon compresses nothing.
+// The files of the page, made of src/page: a script, parts of it that are loaded when they are needed, such
+// as languages, one style, a manifest and icons, each named by a hash of its content, and the document that
+// names them; each beside its compressed forms, so that the daemon compresses nothing.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -56,7 +57,10 @@ export async function buildPage(source, into) {
   };
   const text = (name) => readFileSync(join(source, name), 'utf8');
   const names = new Map();
-  /** The text with the places `@NAME@` filled by the addresses of what has been put, from where `folder` leads to it. */
+  /**
+   * The text with the places `@NAME@` filled by the addresses of what has been put, from where `folder` leads
+   * to it.
+   */
   const filled = (content, folder) =>
     content.replace(/@([\w.-]+)@/g, (_all, name) => `${folder}${names.get(name)}`);
   const add = (name, bytes) => {

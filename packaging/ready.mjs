@@ -8,11 +8,11 @@ import { installNpmPackages } from './npm-packages.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 // First, since npm ci empties node_modules, where the other Node is kept.
-const npmTrouble = installNpmPackages(ROOT);
-const found = npmTrouble === undefined ? fittingNode(ROOT) : { trouble: npmTrouble };
-if (found.trouble === undefined) {
+const npmProblem = installNpmPackages(ROOT);
+const found = npmProblem === undefined ? fittingNode(ROOT) : { problem: npmProblem };
+if (found.problem === undefined) {
   process.stdout.write(found.node);
 } else {
-  console.error(`setup: ${found.trouble}`);
+  console.error(`setup: ${found.problem}`);
   process.exitCode = 1;
 }

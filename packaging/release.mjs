@@ -1,5 +1,6 @@
-// `npm run release -- VERSION`: makes a folder with all that a version is published as: Debian packages, tarballs, npm packages, images,
-// their checksums, and the tree of an apt repository. It publishes nothing. Each part is built by the program that builds it alone.
+// `npm run release -- VERSION`: makes a folder with all that a version is published as: Debian packages,
+// tarballs, npm packages, images, their checksums, and the tree of an apt repository. It publishes nothing.
+// Each part is built by the program that builds it alone.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -87,11 +88,15 @@ function withoutApt(version, { compress, 'no-rpm': hasNoRpm }, out) {
   if (!hasNoRpm) part('rpm.mjs', ...args);
 }
 
-/** Both npm packages, laid out apart from the checkout's own builds. Unlike those, a published one runs on every architecture. */
+/**
+ * Both npm packages, laid out apart from the checkout's own builds. Unlike those, a published one runs on
+ * every architecture.
+ */
 function npmPackages(out) {
   const stage = mkdtempSync(join(tmpdir(), 'tonearm-npm-'));
   try {
-    const [dist, client] = [join(stage, 'dist'), join(stage, 'dist-client')];
+    const dist = join(stage, 'dist');
+    const client = join(stage, 'dist-client');
     part('build.mjs', '--dist-only', '--dist-dir', dist, '--client-dir', client);
     for (const { file, place } of Object.values(ARCHITECTURES).flatMap(({ node }) => nativeFiles(ROOT, node)))
       cpSync(file, join(dist, place));

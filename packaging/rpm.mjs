@@ -1,5 +1,6 @@
-// `npm run rpm`: builds an RPM package with its own Node, for Fedora and its kind. Needs rpmbuild (Debian: apt install rpm), no root and no
-// network (Node is fetched once). The same sources and SOURCE_DATE_EPOCH give the same bytes.
+// `npm run rpm`: builds an RPM package with its own Node, for Fedora and its kind. Needs rpmbuild (Debian:
+// apt install rpm), no root and no network (Node is fetched once). The same sources and SOURCE_DATE_EPOCH
+// give the same bytes.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -7,7 +8,7 @@ import { ROOT, run, script } from './command.mjs';
 import { ARCHITECTURES } from './deb/architectures.mjs';
 import { maintainerScripts } from './deb/control.mjs';
 import { RPM } from './deb/forms.mjs';
-import { buildTimeS, laidOut, ownVersion, regularFilesBelow, wanted } from './laid-out.mjs';
+import { architecturesFor, buildTimeS, laidOut, ownVersion, regularFilesBelow } from './laid-out.mjs';
 
 const MIB = 1 << 20;
 
@@ -116,7 +117,7 @@ function main({ arch, out, version = ownVersion(), fast }, _, report) {
   const epochS = buildTimeS();
   const folder = resolve(out);
   mkdirSync(folder, { recursive: true });
-  const architectures = wanted(arch, RPM);
+  const architectures = architecturesFor(arch, RPM);
   laidOut({ form: RPM, architectures, version, epochS, report }, (architecture, tree) =>
     pack(architecture, tree, { version, epochS, out: folder, fast, report }),
   );

@@ -1,13 +1,13 @@
-// `npm run tarball`: builds the folder that install.sh installs on any Linux with systemd: as a tarball with its own Node, or with --tree
-// as it is, for the system's. Needs GNU tar and gzip, no root and no network (Node is fetched once). The same sources and
-// SOURCE_DATE_EPOCH give the same bytes.
+// `npm run tarball`: builds the folder that install.sh installs on any Linux with systemd: as a tarball with
+// its own Node, or with --tree as it is, for the system's. Needs GNU tar and gzip, no root and no network
+// (Node is fetched once). The same sources and SOURCE_DATE_EPOCH give the same bytes.
 
 import { cpSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ROOT, run, script, WrongUsage } from './command.mjs';
 import { ARCHITECTURES, ownArchitecture } from './deb/architectures.mjs';
 import { PORTABLE } from './deb/forms.mjs';
-import { buildTimeS, laidOut, ownVersion, wanted } from './laid-out.mjs';
+import { architecturesFor, buildTimeS, laidOut, ownVersion } from './laid-out.mjs';
 
 const MIB = 1 << 20;
 
@@ -52,7 +52,7 @@ function main({ arch, out, version = ownVersion(), fast, tree }, _, report) {
   const epochS = buildTimeS();
   if (tree !== undefined) {
     if (arch !== undefined) throw new WrongUsage('--tree is for this machine: it takes no --arch');
-    const architectures = wanted(ownArchitecture(), PORTABLE.plain);
+    const architectures = architecturesFor(ownArchitecture(), PORTABLE.plain);
     return laidOut(
       { form: PORTABLE.plain, architectures, version, epochS, report },
       (_architecture, folder) => cpSync(folder, resolve(tree), { recursive: true }),
@@ -61,7 +61,7 @@ function main({ arch, out, version = ownVersion(), fast, tree }, _, report) {
   const form = PORTABLE.withNode;
   mkdirSync(resolve(out), { recursive: true });
   return laidOut(
-    { form, architectures: wanted(arch, form), version, epochS, report },
+    { form, architectures: architecturesFor(arch, form), version, epochS, report },
     (architecture, folder) => {
       const name = `tonearm-${version}-linux-${ARCHITECTURES[architecture].node}`;
       pack(folder, { name, epochS, out: resolve(out), fast, report });

@@ -1,8 +1,10 @@
-// `npm test`: what can be seen within minutes; `-- --all`: everything; `-- NAME...`: the tests of files and titles that contain a NAME;
-// `-- --changed`: the unit tests that import what differs from main. `--debian13` runs them there instead of here.
+// `npm test`: what can be seen within minutes; `-- --all`: everything; `-- NAME...`: the tests of files and
+// titles that contain a NAME; `-- --changed`: the unit tests that import what differs from main. `--debian13`
+// runs them there instead of here.
 //
-// A test that cannot run here is left out, and named at the end with the command that brings it. With --all and CI=true, or with
-// TONEARM_REQUIRE_ALL=1, that is a failure. A test that fails has failed: nothing is run twice.
+// A test that cannot run here is left out, and named at the end with the command that brings it. With --all
+// and CI=true, or with TONEARM_REQUIRE_ALL=1, that is a failure. A test that fails has failed: nothing is run
+// twice.
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -20,7 +22,10 @@ import { runTests } from './test-run.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(ROOT);
 
-/** All faults, and leaks in full, take twelve minutes on a quiet machine; on a busy one any file takes ten times what it did. */
+/**
+ * All faults, and leaks in full, take twelve minutes on a quiet machine; on a busy one any file takes ten
+ * times what it did.
+ */
 const FILE_DEADLINE_MS = 24 * 60_000;
 const COMMAND_DEADLINE_MS = 10 * 60_000;
 const OUTPUT_BYTES_MAX = 1 << 24;
@@ -79,9 +84,9 @@ const tests = (atOnce, kind) => (place) => counted(place, testFiles(kind), { atO
 const units = (place) => counted(place, testFiles('unit'), { atOnce: 3, areTogether: true });
 
 /** A stage is left out where something is in its way, but where nothing may be it has failed. */
-function leftOut(trouble) {
-  if (isWhole) throw new Error(trouble);
-  return `left out: ${trouble}`;
+function leftOut(problem) {
+  if (isWhole) throw new Error(problem);
+  return `left out: ${problem}`;
 }
 
 /** The answers in these come from other programs, and are the same for every Node. */
@@ -91,20 +96,23 @@ const unitsOfNode = () => testFiles('unit').filter((file) => !OTHER_PROGRAMS.tes
 /** Another Node keeps memory, and ends threads, in another way. */
 const NODE_LOAD = /^(leaks\/|crash\/)/;
 
-/** How a fetched Node runs: here, or where its binary of uWebSockets.js needs a newer C library than this machine's, on Debian 13. */
+/**
+ * How a fetched Node runs: here, or where its binary of uWebSockets.js needs a newer C library than this
+ * machine's, on Debian 13.
+ */
 async function fetchedRun(major) {
-  const { node, trouble } = fetchedNode(ROOT, major);
-  if (trouble !== undefined) return { trouble };
+  const { node, problem } = fetchedNode(ROOT, major);
+  if (problem !== undefined) return { problem };
   if (hasNative(major, process.arch, thisGlibc())) return { run: { command: [node] } };
   const debian = await debian13();
-  if (debian.trouble !== undefined) return { trouble: debian.trouble };
-  return { run: insideDebian13(debian.kept, ROOT, [node]) };
+  if (debian.problem !== undefined) return { problem: debian.problem };
+  return { run: insideDebian13(debian.home, ROOT, [node]) };
 }
 
 const onNode = (major, files) => async (place) => {
   if (process.versions.node === FETCHED_NODES.get(major)[process.arch]) return 'all stages ran on it';
-  const { run, trouble } = await fetchedRun(major);
-  if (trouble !== undefined) return leftOut(trouble);
+  const { run, problem } = await fetchedRun(major);
+  if (problem !== undefined) return leftOut(problem);
   return counted(place, files(), { ...run, atOnce: 2, areTogether: true });
 };
 const onNode22 = onNode(22, unitsOfNode);
@@ -114,14 +122,18 @@ const onNode24 = onNode(24, () => [
 ]);
 
 /**
- * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same Firefox, WebKit, VLC, Mopidy, MPD, aiohttp
- * and Prometheus; packages, tarballs, RPM packages, images and an apt repository are made on one of them;
- * npm 9.2 is requested by name; npm, ARM and malformed bytes are what they are, and the emulated machine has that Debian anyway.
+ * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same Firefox, WebKit,
+ * VLC, Mopidy, MPD, aiohttp and Prometheus; packages, tarballs, RPM packages, images and an apt repository
+ * are made on one of them; npm 9.2 is requested by name; npm, ARM and malformed bytes are what they are, and
+ * the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
   /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|installed-rpm|package|tarball))/;
 
-/** Only these unit tests depend on the Debian; all others need nothing but Node, and run on three versions of it. */
+/**
+ * Only these unit tests depend on the Debian; all others need nothing but Node, and run on three versions of
+ * it.
+ */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
 const onBothDebians = () => [
   ...testFiles('unit', 'load').filter((file) => DEBIAN_UNITS.test(file)),
@@ -129,8 +141,8 @@ const onBothDebians = () => [
 ];
 
 /**
- * What the tests of the emulated machine need in their environment. Without the programs, or root, no disk is made, and the tests
- * themselves say what is missing.
+ * What the tests of the emulated machine need in their environment. Without the programs, or root, no disk is
+ * made, and the tests themselves say what is missing.
  */
 function machineFor(files) {
   const canMake = process.getuid() === 0 && notInstalled(FOR.machine).length === 0;
@@ -138,27 +150,29 @@ function machineFor(files) {
 }
 
 async function onMachine(place, files, titles = []) {
-  const { trouble, kept } = await machineFor(files);
-  if (trouble !== undefined) return leftOut(trouble);
-  return counted(place, files, { titles, env: kept === undefined ? {} : { TONEARM_MACHINE: kept } });
+  const { problem, home } = await machineFor(files);
+  if (problem !== undefined) return leftOut(problem);
+  return counted(place, files, { titles, env: home === undefined ? {} : { TONEARM_MACHINE: home } });
 }
 
 /** Made while others run; it is asked for once more when they have ended. */
 async function machineDisk() {
-  const { trouble, kept } = await machineFor(testFiles('hardware'));
-  return trouble === undefined ? kept : leftOut(trouble);
+  const { problem, home } = await machineFor(testFiles('hardware'));
+  return problem === undefined ? home : leftOut(problem);
 }
 
-/** With that Debian's own Node and servers, but for what boots a node: that is done from here, over its root. */
+/**
+ * With that Debian's own Node and servers, but for what boots a node: that is done from here, over its root.
+ */
 async function onDebian13(place, files, titles = []) {
-  const { trouble, kept, root } = await debian13();
-  if (trouble !== undefined) return leftOut(trouble);
+  const { problem, home, root } = await debian13();
+  if (problem !== undefined) return leftOut(problem);
   const there = files.filter((file) => !ONE_DEBIAN.test(file));
   const booting = there.filter((file) => kindOf(file) === 'nodes');
   const inside = there.filter((file) => kindOf(file) !== 'nodes');
   const tallied = [];
   if (inside.length > 0 || booting.length === 0)
-    tallied.push(await counted(place, inside, { titles, ...insideDebian13(kept, ROOT, ['/usr/bin/node']) }));
+    tallied.push(await counted(place, inside, { titles, ...insideDebian13(home, ROOT, ['/usr/bin/node']) }));
   if (booting.length > 0)
     tallied.push(await counted(place, booting, { titles, env: { TONEARM_NODE_ROOT: root } }));
   return tallied.join('; booted: ');
@@ -196,7 +210,10 @@ const ALL = [
   ['page', 'unit tests on Node 24', onNode24],
   ['machine', 'disk of the emulated machine', machineDisk],
 ];
-/** It is emulated on both cores, and Bluetooth's deadlines do not wait for it: it runs when everything else has ended. */
+/**
+ * It is emulated on both cores, and Bluetooth's deadlines do not wait for it: it runs when everything else
+ * has ended.
+ */
 const LAST = [['machine', 'emulated machine', (place) => onMachine(place, testFiles('hardware'))]];
 /** The stages that were asked for. */
 async function chosen() {

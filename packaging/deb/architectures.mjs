@@ -1,4 +1,5 @@
-// Debian's architectures that tonearm is built for: what Node calls them, ELF's number, and what `uname -m` prints. A table.
+// Debian's architectures that tonearm is built for: what Node calls them, ELF's number, and what `uname -m`
+// prints. A table.
 
 export const ARCHITECTURES = {
   amd64: { node: 'x64', machine: 'x86_64', elfMachine: 62 },

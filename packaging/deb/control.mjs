@@ -1,4 +1,5 @@
-// Texts that the Debian package needs for dpkg: control file, changelog, maintainer scripts, checksums. Writes nothing.
+// Texts that the Debian package needs for dpkg: control file, changelog, maintainer scripts, checksums.
+// Writes nothing.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,7 +10,10 @@ const MAINTAINER = 'The tonearm authors <tonearm@tonearm.invalid>';
 const DEPENDS = ['systemd', 'dbus-user-session'];
 /** polkitd decides whether the node may be restarted: 16 MB with all its dependencies. */
 const RECOMMENDS = ['polkitd'];
-/** A node has a sound server already; recommended, one brings half a gigabyte of codecs and drivers of screens. */
+/**
+ * A node has a sound server already; recommended, one brings half a gigabyte of codecs and drivers of
+ * screens.
+ */
 const SUGGESTS = ['pipewire-pulse | pulseaudio', 'avahi-daemon', 'sudo'];
 
 /** Debian's name of the architecture promises ARMv7; Raspberry Pi OS gives that name to ARMv6, too. */

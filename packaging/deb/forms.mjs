@@ -1,5 +1,6 @@
-// The forms of what is installed. Of the Debian package one runs on the system's Node, and for each Debian there is one that brings its own;
-// otherwise they are the same, and each takes the other's place. The others are for machines without apt. A table.
+// The forms of what is installed. Of the Debian package one runs on the system's Node, and for each Debian
+// there is one that brings its own; otherwise they are the same, and each takes the other's place. The others
+// are for machines without apt. A table.
 
 import { ARCHITECTURES } from './architectures.mjs';
 
@@ -14,16 +15,22 @@ const WITH_NODE = {
   lintianOverrides: 'packaging/deb/lintian-overrides',
   relations: ['Provides: tonearm (= @VERSION@)', 'Conflicts: tonearm', 'Replaces: tonearm'],
 };
-/** The libraries that Node is linked with, besides the C library; the newest symbol that it needs from libstdc++ is GLIBCXX_3.4.21. */
+/**
+ * The libraries that Node is linked with, besides the C library; the newest symbol that it needs from
+ * libstdc++ is GLIBCXX_3.4.21.
+ */
 const NODE_LIBRARIES = ['libgcc-s1', 'libstdc++6 (>= 5)'];
 
 /**
- * `node`: the Node that the start script calls, @PREFIX@ as in every text. `nodejs`: which of the system's. `ownNode`: the major version of the Node in it. `natives`: the
- * binaries in it, as major versions of Node by the package that has them. `relations`: to the other forms; @VERSION@ is the package's.
- * `versionSuffix`: what tells versions of one name apart; apt takes ~ for older than nothing, so a node that changes to the next Debian gets
- * that Debian's package. `lintianOverrides`: intended findings of lintian, with reasons. `suites`: those of the apt repository that have it, each with
- * its architectures. `tonearm` is a name of all forms, and where apt finds one that is called so, it takes no other: so the suites of Debians
- * have that one only where there is none with its own Node, whose start takes half of the processor (bench/FIGURES.md, "The start").
+ * `node`: the Node that the start script calls, @PREFIX@ as in every text. `nodejs`: which of the system's.
+ * `ownNode`: the major version of the Node in it. `natives`: the binaries in it, as major versions of Node by
+ * the package that has them. `relations`: to the other forms; @VERSION@ is the package's. `versionSuffix`:
+ * what tells versions of one name apart; apt takes ~ for older than nothing, so a node that changes to the
+ * next Debian gets that Debian's package. `lintianOverrides`: intended findings of lintian, with reasons.
+ * `suites`: those of the apt repository that have it, each with its architectures. `tonearm` is a name of all
+ * forms, and where apt finds one that is called so, it takes no other: so the suites of Debians have that one
+ * only where there is none with its own Node, whose start takes half of the processor (bench/FIGURES.md, "The
+ * start").
  */
 export const FORMS = {
   plain: {
@@ -70,9 +77,9 @@ export const RPM = {
 };
 
 /**
- * The forms of the folder that `install.sh` installs on any Linux with systemd: that of a release brings its own Node, the newest one with a
- * binary for old C libraries and for new ones; that of a checkout runs on the system's. Their texts keep @PREFIX@: only there it is known.
- * `glibc`: the oldest C library that loads them.
+ * The forms of the folder that `install.sh` installs on any Linux with systemd: that of a release brings its
+ * own Node, the newest one with a binary for old C libraries and for new ones; that of a checkout runs on the
+ * system's. Their texts keep @PREFIX@: only there it is known. `glibc`: the oldest C library that loads them.
  */
 export const PORTABLE = {
   withNode: {

@@ -1,5 +1,6 @@
-// The files of an installed tonearm, laid out under a folder: as they will lie under `/` for the Debian package, or as the folder that
-// holds install.sh and is installed by it. Modes do not depend on the builder's umask. Builds nothing: it is given the bundles.
+// The files of an installed tonearm, laid out under a folder: as they will lie under `/` for the Debian
+// package, or as the folder that holds install.sh and is installed by it. Modes do not depend on the
+// builder's umask. Builds nothing: it is given the bundles.
 
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -11,12 +12,13 @@ import { section } from '../notices.mjs';
 import { ARCHITECTURES } from './architectures.mjs';
 
 /**
- * None of V8's. One alone, whichever it is, makes Node refuse the code that it has ready for itself: a third more CPU until the first
- * answer, and for each call of `tonearm` by a script. What --max-semi-space-size=1 and --max-old-space-size=128 were for comes
- * from MemoryMax= of the unit, by which Node sizes the heap (a semi-space of 1 MB, an old generation of 256): 73 MB at rest and 96 under a
- * storm with either, 75 and 105 with neither, as on a kernel without memory cgroups and with 4 GB or more (Rss, x64, Node 20; threads have
- * that semi-space by themselves since). One malloc
- * arena saves 4 MB. --optimize-for-size makes V8 a third slower; --single-threaded-gc and --v8-pool-size=1 saved nothing.
+ * None of V8's. One alone, whichever it is, makes Node refuse the code that it has ready for itself: a third
+ * more CPU until the first answer, and for each call of `tonearm` by a script. What --max-semi-space-size=1
+ * and --max-old-space-size=128 were for comes from MemoryMax= of the unit, by which Node sizes the heap (a
+ * semi-space of 1 MB, an old generation of 256): 73 MB at rest and 96 under a storm with either, 75 and 105
+ * with neither, as on a kernel without memory cgroups and with 4 GB or more (Rss, x64, Node 20; threads have
+ * that semi-space by themselves since). One malloc arena saves 4 MB. --optimize-for-size makes V8 a third
+ * slower; --single-threaded-gc and --v8-pool-size=1 saved nothing.
  */
 const NODE_FLAGS = [NO_INSPECTOR];
 
@@ -33,9 +35,11 @@ const zipped = (text) => gzipSync(text, { level: 9 });
 const prefixOf = (form) => (form.isPortable ? '@PREFIX@' : '/usr');
 
 /**
- * @param {{ root: string, dist: string, into: string, form: object, ownNode?: { version: string, node: string, licence: string },
+ * @param {{ root: string, dist: string, into: string, form: object, ownNode?: { version: string, node:
+ * string, licence: string },
  *   architecture: string, version: string, epochS: number }} plan
- *   `dist` holds the bundles, `into` is filled, `form` is a row of forms.mjs, `ownNode` are the files of the Node that is
+ * `dist` holds the bundles, `into` is filled, `form` is a row of forms.mjs, `ownNode` are the files of the
+ * Node that is
  *   shipped along, `epochS` is the build's time in seconds.
  */
 export function layOut(plan) {
@@ -78,7 +82,10 @@ export function layOut(plan) {
   }
 }
 
-/** What nobody but Debian has: the example of upgrades, which apt does, and the rights where its policy wants them. */
+/**
+ * What nobody but Debian has: the example of upgrades, which apt does, and the rights where its policy wants
+ * them.
+ */
 function layOutForDebian({ root, dist, under, form, ownNode, source, put, filled }) {
   const prefix = prefixOf(form);
   for (const file of readdirSync(join(root, 'packaging/upgrade')).sort()) {
@@ -127,7 +134,10 @@ function layOutDocuments({ root, dist, form, source, put, filled }) {
   put(`${doc}/changelog.gz`, zipped(source('CHANGELOG.md')));
 }
 
-/** The documents for users and what they lead to, at the same paths as in the checkout, so that links between them hold. */
+/**
+ * The documents for users and what they lead to, at the same paths as in the checkout, so that links between
+ * them hold.
+ */
 function documents(root) {
   const files = ['docs', 'examples'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
