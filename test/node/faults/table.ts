@@ -198,8 +198,8 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
 }
 
 /**
- * In the order in which they are done. `wanted`: empty: one of each part; `all`: every row, some two at once;
- * else parts of names, with commas.
+ * The faults in the order in which they are done. `selection`: empty: one of each part; `all`: every row,
+ * some two at once; else parts of names, with commas.
  */
 export function series(random: SeededRandom, soundUnits: readonly string[], selection: string): Fault[] {
   const rows = faults(soundUnits);

@@ -70,7 +70,7 @@ const ABSENT = { exists: false, running: false, enabled: false };
 const BEHIND = { detail: /exit-code/, isBehind: true };
 const DONE = /done.*exit-code/;
 
-/** `asked`: the verb and the unit; `start x` starts x.service. */
+/** `request`: the verb and the unit; `start x` starts x.service. */
 function row(
   what: string,
   request: string,
