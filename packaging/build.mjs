@@ -1,9 +1,10 @@
-// Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles that are shipped, the
-// files of the page and the rights of all that is in them; `dist-client/` is the npm package `tonearm-client`.
-// One bundle for the main thread and one per actor: separate isolates share no code, and unbundled packages cost 30 MB
-// and 190 ms at start. Nothing here installs anything.
+// Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles
+// that are shipped, the files of the page and the rights of all that is in them; `dist-client/` is the npm
+// package `tonearm-client`. One bundle for the main thread and one per actor: separate isolates share no
+// code, and unbundled packages cost 30 MB and 190 ms at start. Nothing here installs anything.
 //
-//   node packaging/build.mjs [--tests-only | --dist-only] [--tests-dir DIR] [--dist-dir DIR] [--client-dir DIR]
+//   node packaging/build.mjs [--tests-only | --dist-only]
+//     [--tests-dir DIR] [--dist-dir DIR] [--client-dir DIR]
 //
 // With --client-dir the client is built whatever else is.
 
@@ -82,9 +83,9 @@ function sources(...folders) {
 }
 
 /**
- * Builds beside the folder and swaps it in whole: no output of deleted sources stays, a failed build leaves the last good
- * one, and whoever reads the folder meanwhile never sees it half written. Its package.json, `manifest`, lists the modules that it
- * holds and carries the time at which reading the sources began.
+ * Builds beside the folder and swaps it in whole: no output of deleted sources stays, a failed build leaves
+ * the last good one, and whoever reads the folder meanwhile never sees it half written. Its package.json,
+ * `manifest`, lists the modules that it holds and carries the time at which reading the sources began.
  */
 async function replaceFolder(outdir, manifest, fill) {
   const begun = new Date();
@@ -115,7 +116,8 @@ async function buildModules(outdir) {
     sourcemap: 'inline',
   });
   await buildNativeUws(join(outdir, 'node_modules/uWebSockets.js'));
-  // As the shipped actors are: where `require` also loads ES modules, Node 20 aborts when a thread is ended as it loads one (measured).
+  // As the shipped actors are: where `require` also loads ES modules, Node 20 aborts when a thread is ended
+  // as it loads one (measured).
   const fixtures = join(outdir, 'test/crash/fixtures');
   const named = sources('test/crash/fixtures').map((file) => [basename(file, '.ts'), file]);
   const { metafiles } = await bundleWithLateParts(fixtures, Object.fromEntries(named));
@@ -123,7 +125,10 @@ async function buildModules(outdir) {
   writeFileSync(join(fixtures, 'package.json'), '{ "type": "commonjs" }\n');
 }
 
-/** Modules that are not bundled find this before the package itself: its own entry knows nothing of an older C library. */
+/**
+ * Modules that are not bundled find this before the package itself: its own entry knows nothing of an older C
+ * library.
+ */
 async function buildNativeUws(outdir) {
   await build({
     entryPoints: { index: NATIVE_UWS },
@@ -145,7 +150,9 @@ function ownNatives() {
   return files;
 }
 
-/** The program's substitute where Node is too old to read it. It is made for Nodes that nobody has any more. */
+/**
+ * The program's substitute where Node is too old to read it. It is made for Nodes that nobody has any more.
+ */
 async function buildForOldNodes(outdir) {
   await build({
     entryPoints: [join(ROOT, 'src/cli/old-node.ts')],
@@ -159,16 +166,16 @@ async function buildForOldNodes(outdir) {
 }
 
 /**
- * At the head of main.js. The bundles are read by Nodes from 18 on. `tonearm ctl` is a program of its own: a script that calls it often does
- * without what the daemon loads, a seventh of its CPU time (measured).
+ * At the head of main.js. The bundles are read by Nodes from 18 on. `tonearm ctl` is a program of its own: a
+ * script that calls it often does without what the daemon loads, a seventh of its CPU time (measured).
  */
 const GATES = `if (parseInt(process.versions.node, 10) < 18) return require('./old-node.js');
 if (process.argv[2] === 'ctl') return require('./cli/ctl/program.js');
 `;
 
 /**
- * Puts cached-bundle.cjs in the place of each bundle, as one function in `NAME.bundle.js`. What only commands load stays as it is: they end
- * before there is anything to keep.
+ * Puts cached-bundle.cjs in the place of each bundle, as one function in `NAME.bundle.js`. What only commands
+ * load stays as it is: they end before there is anything to keep.
  */
 function cacheCode(outdir, names) {
   const template = readFileSync(join(ROOT, 'packaging/cached-bundle.cjs'), 'utf8');

@@ -1,5 +1,5 @@
-// Makes the bundles of the daemon with esbuild: what packages load is replaced where it is not used, and what the sources load late becomes a
-// bundle of its own.
+// Makes the bundles of the daemon with esbuild: what packages load is replaced where it is not used, and what
+// the sources load late becomes a bundle of its own.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +11,10 @@ import { NATIVES, NODE_OF_MODULES } from './natives.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
-/** ES modules, which become one scope: they load in two thirds of the CPU time that the package's files for Node take (measured). */
+/**
+ * ES modules, which become one scope: they load in two thirds of the CPU time that the package's files for
+ * Node take (measured).
+ */
 const YAML = join(dirname(require.resolve('yaml/package.json')), 'browser/dist/index.js');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
@@ -36,13 +39,16 @@ const nativeUws = {
   },
 };
 
-/** The name of a source's bundle: its path below `src/` without ending, where the bundle lies below the output folder, too. */
+/**
+ * The name of a source's bundle: its path below `src/` without ending, where the bundle lies below the output
+ * folder, too.
+ */
 export const bundleName = (file) => relative(join(ROOT, 'src'), file).replace(/\.[jt]s$/, '');
 
 /**
- * What is loaded late becomes a file of its own: a bundle is compiled whole when it is loaded, and main.js is 250 kB without the schemas
- * and the YAML reader instead of 740 kB, which is a third of its time to listen (measured). A bundle that lies in `folder` loads it by a
- * path from there. `found` gets the names.
+ * What is loaded late becomes a file of its own: a bundle is compiled whole when it is loaded, and main.js is
+ * 250 kB without the schemas and the YAML reader instead of 740 kB, which is a third of its time to listen
+ * (measured). A bundle that lies in `folder` loads it by a path from there. `found` gets the names.
  */
 function lateParts(folder, found) {
   const src = join(ROOT, 'src');
@@ -60,7 +66,10 @@ function lateParts(folder, found) {
   };
 }
 
-/** The part of node:assert that piscina, dbus-next and mqtt call. To load the whole costs a thread 4 ms of CPU (measured). */
+/**
+ * The part of node:assert that piscina, dbus-next and mqtt call. To load the whole costs a thread 4 ms of CPU
+ * (measured).
+ */
 const ASSERT = `const assert = (is, text) => { if (!is) throw new Error(text ?? 'assertion failed'); };
 module.exports = Object.assign(assert, {
   ok: assert,
@@ -69,10 +78,12 @@ module.exports = Object.assign(assert, {
 });`;
 
 /**
- * Modules that packages load, each with its replacement. dbus-next loads introspection's XML (the constructor of a bus makes a Builder),
- * big integers for Node before 10.8, cryptography for cookies and addresses of the kinds unixexec and X11, none of which is used; more
- * than half of each bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's
- * own streams; three quarters of its bundle. pino loads its own files and threads for lines, where the daemon gives it what writes them.
+ * Modules that packages load, each with its replacement. dbus-next loads introspection's XML (the constructor
+ * of a bus makes a Builder), big integers for Node before 10.8, cryptography for cookies and addresses of the
+ * kinds unixexec and X11, none of which is used; more than half of each bundle, in each of three threads.
+ * mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's own streams; three
+ * quarters of its bundle. pino loads its own files and threads for lines, where the daemon gives it what
+ * writes them.
  */
 const REPLACED = {
   assert: ASSERT,
@@ -105,15 +116,18 @@ const replaced = {
 };
 
 /**
- * The beginning of each bundle. As globals, Node's Buffer and performance are getters, which the JIT compiler cannot optimize: as local
- * names they make a change of volume cost a hundredth less (by profile).
+ * The beginning of each bundle. As globals, Node's Buffer and performance are getters, which the JIT compiler
+ * cannot optimize: as local names they make a change of volume cost a hundredth less (by profile).
  */
 const BANNER = [
   'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
   'const { Buffer } = require("node:buffer"), { performance } = require("node:perf_hooks");',
 ].join('');
 
-/** Bundles entries that lie in one folder. Resolves with esbuild's metafile; `late` gets the names of what they load late. */
+/**
+ * Bundles entries that lie in one folder. Resolves with esbuild's metafile; `late` gets the names of what
+ * they load late.
+ */
 async function bundle(outdir, folder, entries, late) {
   const { metafile } = await build({
     ...SHARED,
@@ -135,7 +149,10 @@ async function bundle(outdir, folder, entries, late) {
   return metafile;
 }
 
-/** Bundles these sources by name, and all that they load late, at once or in turn. Resolves with names and metafiles of all bundles. */
+/**
+ * Bundles these sources by name, and all that they load late, at once or in turn. Resolves with names and
+ * metafiles of all bundles.
+ */
 export async function bundleWithLateParts(outdir, sourceOf) {
   const metafiles = [];
   const names = new Set(Object.keys(sourceOf));

@@ -1,5 +1,5 @@
-// Replaces modules that only compute a table by their result, as literals: what they compute it from, the table of operations and the schemas,
-// is larger than the bundle that needs the result.
+// Replaces modules that only compute a table by their result, as literals: what they compute it from, the
+// table of operations and the schemas, is larger than the bundle that needs the result.
 
 import { build } from 'esbuild';
 

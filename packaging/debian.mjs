@@ -11,7 +11,9 @@ const APT = ['apt-get', '-qq', '-o', 'DPkg::Lock::Timeout=120'];
 /** Nothing of what a person has may go for it: `pulseaudio` would take the place of a desktop's PipeWire. */
 const INSTALL = ['install', '-y', '--no-install-recommends', '--no-remove'];
 
-/** Each with a file that it alone brings. Files are looked at, not dpkg: a tool built by hand serves as well. */
+/**
+ * Each with a file that it alone brings. Files are looked at, not dpkg: a tool built by hand serves as well.
+ */
 const PACKAGES = {
   'apt-utils': '/usr/bin/apt-ftparchive',
   'avahi-daemon': '/usr/sbin/avahi-daemon',
@@ -120,14 +122,17 @@ const ALSO = { busctl: 'systemd', pacat: 'pulseaudio-utils', paplay: 'pulseaudio
 export const packageOf = (program) =>
   Object.keys(PACKAGES).find((name) => basename(PACKAGES[name]) === program) ?? ALSO[program] ?? program;
 
-/** How to become root without asking anybody: nothing to prefix, `sudo -n`, or undefined when there is no way. */
+/**
+ * How to become root without asking anybody: nothing to prefix, `sudo -n`, or undefined when there is no way.
+ */
 function rootPrefix() {
   if (process.getuid() === 0) return [];
   return spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0 ? ['sudo', '-n'] : undefined;
 }
 
 /**
- * Installs what is missing of `names`, where it may without asking anybody; each thing that it does is a line.
+ * Installs what is missing of `names`, where it may without asking anybody; each thing that it does is a
+ * line.
  * @returns {string[]} those that are still missing
  */
 export function installDebian(names) {
@@ -144,7 +149,8 @@ export function installDebian(names) {
     `installing Debian packages: ${missing.join(' ')}`,
     'this may take some minutes',
     () => {
-      // A stale or half-reachable list of packages may still hold what is needed: only the installation decides.
+      // A stale or half-reachable list of packages may still hold what is needed: only the installation
+      // decides.
       apt('update');
       return apt(...INSTALL, ...missing);
     },

@@ -1,5 +1,6 @@
-// The script of the page, and its parts: what is imported late is a file of its own, and everything that the script has anyway stays in
-// the script. esbuild would cut what they share into many small files, which compress badly; Rollup does not.
+// The script of the page, and its parts: what is imported late is a file of its own, and everything that the
+// script has anyway stays in the script. esbuild would cut what they share into many small files, which
+// compress badly; Rollup does not.
 
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -48,7 +49,8 @@ function onwarn({ message }) {
 
 /**
  * @param {string} entry a TypeScript file
- * @returns its script first, then the parts, each with a name that has a hash of its content; and the paths of all that is in them
+ * @returns its script first, then the parts, each with a name that has a hash of its content; and the paths
+ * of all that is in them
  */
 export async function bundledScript(entry) {
   const bundle = await rollup({ input: entry, plugins: [typescript], onwarn });

@@ -9,18 +9,22 @@ import { fileURLToPath } from 'node:url';
 import { BOUNDARIES, EDGES, PACKAGES } from './architecture/boundaries.js';
 import { RULES, type RuleName } from './architecture/rules.js';
 import { type SourceFile, sourceFile } from './architecture/source-file.js';
+import { WRITING } from './architecture/writing.js';
 
 // build/test/architecture.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-function readSources(folder: string): readonly SourceFile[] {
+function readSources(folder: string, ending: RegExp): readonly SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .filter((entry) => entry.isFile() && ending.test(entry.name))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .map((file) => sourceFile(relative(ROOT, file).split(sep).join('/'), readFileSync(file, 'utf8')));
 }
 
-const FILES = ['src', 'test', 'bench'].flatMap(readSources);
+const FILES = ['src', 'test', 'bench'].flatMap((folder) => readSources(folder, /\.tsx?$/));
+
+/** Programs, for which the boundaries of the sources do not hold. */
+const PROGRAMS = readSources('packaging', /\.mjs$/);
 
 const ruleNames = Object.keys(RULES).filter((name): name is RuleName => Object.hasOwn(RULES, name));
 
@@ -29,7 +33,12 @@ describe('the sources', () => {
     test(`keep the rule: ${name}`, () => assert.deepEqual(RULES[name](FILES), []));
   }
 
+  for (const [name, rule] of Object.entries(WRITING)) {
+    test(`the programs of packaging keep the rule: ${name}`, () => assert.deepEqual(rule(PROGRAMS), []));
+  }
+
   test('were found', () => {
+    assert.ok(PROGRAMS.some(({ path }) => path === 'packaging/test.mjs'));
     assert.ok(FILES.some(({ path }) => path === 'src/main.ts'));
     assert.ok(FILES.some(({ path, imports }) => path.startsWith('src/gateway/') && imports.length > 3));
   });

@@ -149,7 +149,10 @@ function documents(root) {
   return [...files, 'bench/FIGURES.md', 'bench/RESULTS.md', 'packaging/compose.yaml', ...pictures].sort();
 }
 
-/** Where each shell looks for the completions of `tonearm`. What is no package of Debian's has another folder of zsh. */
+/**
+ * Where each shell looks for the completions of `tonearm`. What is no package of Debian's has another folder
+ * of zsh.
+ */
 function completionPaths(form) {
   return {
     bash: 'share/bash-completion/completions/tonearm',
