@@ -156,7 +156,7 @@ function documents(root) {
 function completionPaths(form) {
   return {
     bash: 'share/bash-completion/completions/tonearm',
-    zsh: `share/zsh/${form.isPortable ? 'site-functions' : 'vendor-completions'}/_tonearm`,
+    zsh: `share/zsh/${form.isPortable || form.isRpm ? 'site-functions' : 'vendor-completions'}/_tonearm`,
     fish: 'share/fish/vendor_completions.d/tonearm.fish',
   };
 }

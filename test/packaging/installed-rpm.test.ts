@@ -14,7 +14,7 @@ import { buildRpm, output } from './built-package.js';
 const ON_NODE = '/opt/rpm';
 const MACHINE = process.arch === 'x64' ? 'x86_64' : 'aarch64';
 const FILES =
-  '/usr/bin/tonearm /usr/lib/systemd/user/tonearm.service /usr/lib/tonearm/main.js /usr/lib/tonearm/node /usr/sbin/tonearm-setup /usr/share/licenses/tonearm/LICENSE /usr/share/licenses/tonearm/third-party-notices.txt /usr/share/tonearm/config.example.yaml';
+  '/usr/bin/tonearm /usr/lib/systemd/user/tonearm.service /usr/lib/tonearm/main.js /usr/lib/tonearm/node /usr/sbin/tonearm-setup /usr/share/licenses/tonearm/LICENSE /usr/share/licenses/tonearm/third-party-notices.txt /usr/share/tonearm/config.example.yaml /usr/share/zsh/site-functions/_tonearm';
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
