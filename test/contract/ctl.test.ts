@@ -95,7 +95,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     }
     assert.match(JSON.parse(await prints(node.daemon, 'openapi')).openapi, /^3\.1/);
     assert.match(await prints(node.daemon, 'server'), /^api_sw: tonearm$/m);
-    assert.match(await prints(node.daemon, 'health'), /^backends\.audio\.state: up$/m);
+    assert.match(await prints(node.daemon, 'health'), /^waiting: -\nbackends\.audio\.state: up$/m);
   });
 
   const refusals: readonly (readonly [line: string, exit: ExitName, message: RegExp])[] = [

@@ -47,6 +47,7 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
 /** Members that are printed in percent. */
 const PERCENT = ['volume', 'volume_limit', 'volume_step'];
 const GAP = '  ';
+const NOTHING = '-';
 
 /** The lines of the answer to `name`, an operation. */
 export function plainLines(name: string, answer: unknown): readonly string[] {
@@ -83,10 +84,10 @@ function isMember(value: unknown): value is Member {
 }
 
 function cell(name: string, value: unknown): string {
-  if (value === undefined || value === null) return '-';
+  if (value === undefined || value === null) return NOTHING;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number' && PERCENT.includes(name)) return `${Math.round(value * 100)}%`;
-  if (Array.isArray(value)) return value.map((each) => cell(name, each)).join(', ');
+  if (Array.isArray(value)) return value.map((each) => cell(name, each)).join(', ') || NOTHING;
   return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
