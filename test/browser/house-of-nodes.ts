@@ -8,7 +8,7 @@ import { drop, put } from '../gateway/scripted-backends.js';
 import { ip } from '../tools/own-network.js';
 import { NodeWithPage, output, player } from './node-with-page.js';
 
-const addressOf = (room: number): string => `10.9.0.${room + 1}`;
+export const addressOf = (room: number): string => `10.9.0.${room + 1}`;
 
 /** Gives the machine the addresses of so many rooms. Call it once. */
 export function makeHouse(rooms: number): void {

@@ -148,7 +148,17 @@ export class Daemon {
 
   /** Ends the daemon with `signal`, and starts it again with the same configuration and port. */
   async restart(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    await this.#program.end(signal);
+    await this.end(signal);
+    await this.resume();
+  }
+
+  /** Resolves when the process has ended. */
+  end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    return this.#program.end(signal);
+  }
+
+  /** Starts the daemon that has ended, with its configuration and port. */
+  async resume(): Promise<void> {
     this.#program = this.#launch();
     await this.#answers();
   }

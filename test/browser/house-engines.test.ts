@@ -1,0 +1,84 @@
+// The house on one page in Firefox and WebKit: three built daemons, each with a PulseAudio and an address of
+// its own, which know each other by their configuration; one goes away and comes back.
+
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { AUDIO_ONLY, type Audio, startAudio } from '../contract/audio-node.js';
+import type { Daemon, Ending } from '../contract/daemon.js';
+import { startPulseAudio } from '../sound/servers.js';
+import { inOwnNetwork } from '../tools/own-network.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { ENGINES, openEngine } from './engines.js';
+import { addressOf, makeHouse } from './house-of-nodes.js';
+import { PHONE } from './pages.js';
+
+/** Each daemon has one output, which is called as the room. */
+const ROOMS = ['Living room', 'Kitchen', 'Attic'] as const;
+
+type House = Readonly<Record<(typeof ROOMS)[number], Daemon>>;
+
+async function startHouse(t: Ending): Promise<House> {
+  const start = async (room: number): Promise<Daemon> => {
+    const sinks = [{ name: 'speakers', description: String(ROOMS[room]) }];
+    const config = `bind: [lo, ${addressOf(room)}]\n${AUDIO_ONLY}`;
+    const { daemon } = await startAudio(t, { startSound: () => startPulseAudio({ sinks }), config });
+    return daemon;
+  };
+  const daemons = await Promise.all(ROOMS.map((_, room) => start(room)));
+  const urls = daemons.map(({ port }, room) => `http://${addressOf(room)}:${port}`);
+  // A port is known only when its daemon runs.
+  for (const [room, { directory }] of daemons.entries()) {
+    const others = urls.filter((url) => url !== urls[room]);
+    const discovery = `discovery: {enabled: true, nodes: ${JSON.stringify(others)}}\n`;
+    appendFileSync(join(directory, 'config.yaml'), discovery);
+  }
+  await Promise.all(daemons.map((daemon) => daemon.restart()));
+  const [living, kitchen, attic] = daemons as [Daemon, Daemon, Daemon];
+  return { 'Living room': living, Kitchen: kitchen, Attic: attic };
+}
+
+inOwnNetwork(import.meta.url, () => {
+  describe('the house of three daemons', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, () => {
+    let house: House;
+    const ends: (() => Promise<void>)[] = [];
+    before(async () => {
+      makeHouse(ROOMS.length);
+      house = await startHouse({ after: (end) => ends.push(end) });
+    });
+    after(() => Promise.all(ends.map((end) => end())));
+
+    const isMuted = async (daemon: Daemon, muted: boolean): Promise<unknown> =>
+      until(`muted: ${muted}`, async () => {
+        const { outputs } = await daemon.read<Audio>('/audio');
+        return outputs.every((output) => output.muted === muted);
+      });
+
+    for (const engine of ENGINES)
+      test(`shows and controls each room in ${engine.name}, also one that was away`, {
+        skip: engine.lacks(),
+      }, async (t) => {
+        const { page, close } = await openEngine(engine);
+        t.after(close);
+        await page.setSize(PHONE.viewport.width, PHONE.viewport.height);
+        await page.goto(`http://${addressOf(0)}:${house['Living room'].port}/ui?view=house`);
+        for (const room of ROOMS) await page.waitFor('slider', `Volume of ${room}`);
+        await page.press('touch', 'button', 'Mute Kitchen');
+        await isMuted(house.Kitchen, true);
+        await isMuted(house.Attic, false);
+        await house.Attic.end();
+        await page.sees('Not there right now');
+        await until('no control can be used', async () => !(await page.has('button', 'Mute Attic')));
+        await page.press('pointer', 'button', 'Mute Living room');
+        await isMuted(house['Living room'], true);
+        await house.Attic.resume();
+        await page.press('keys', 'button', 'Mute Attic');
+        await isMuted(house.Attic, true);
+        for (const room of ROOMS) {
+          await page.press('pointer', 'button', `Mute ${room}`);
+          await isMuted(house[room], false);
+        }
+      });
+  });
+});
