@@ -22,15 +22,16 @@ interface Recipients {
  */
 export class Intake implements BackendListener {
   readonly #to: Recipients;
-  /** Publishes the health of every enabled child, from `documents`. */
+
+  /** The constructor publishes the health of every enabled child, as `documents` has it. */
   constructor(to: Recipients) {
     this.#to = to;
     this.#publishHealth();
   }
 
   /**
-   * Forgets the children that were stopped, with their records; those of them that are enabled, and new ones,
-   * are `connecting`.
+   * Forgets the stopped children, with their records. Those that stay enabled are `connecting` again, and so
+   * are new ones.
    */
   follow(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
     const { documents, journal, feeds } = this.#to;

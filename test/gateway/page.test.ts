@@ -9,21 +9,21 @@ import { send } from '../tools/http.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { drop, put } from './scripted-backends.js';
 
-const policyOf = async (under: GatewayUnderTest): Promise<string> =>
-  String((await under.fetch({ path: '/ui' })).headers['content-security-policy']);
+const policyOf = async (gateway: GatewayUnderTest): Promise<string> =>
+  String((await gateway.fetch({ path: '/ui' })).headers['content-security-policy']);
 
 describe('the page', () => {
-  const under = GatewayUnderTest.up().within({ after });
+  const gateway = GatewayUnderTest.up().within({ after });
 
   for (const path of ['/ui', '//ui', '/%75i']) {
-    test(`GET ${path} is the document, which is fetched each time and answered 304`, async () => {
-      const first = await under.fetch({ path });
+    test(`GET ${path} is the document; a browser asks each time, and gets 304 if it is unchanged`, async () => {
+      const first = await gateway.fetch({ path });
       assert.equal(first.status, 200);
       assert.equal(first.text, '<!doctype html>');
       assert.equal(first.headers['content-type'], 'text/html; charset=utf-8');
       assert.equal(first.headers['cache-control'], 'no-cache');
       const etag = first.headers.etag ?? '';
-      const again = await under.fetch({ path, headers: { 'If-None-Match': etag } });
+      const again = await gateway.fetch({ path, headers: { 'If-None-Match': etag } });
       assert.equal(again.status, 304);
       assert.equal(again.headers.etag, etag);
     });
@@ -33,7 +33,7 @@ describe('the page', () => {
   const at = (path: string) => ['', '/kitchen'].map((base) => [base, path] as const);
   for (const [base, path] of [...at('/'), ...at('/ui/')]) {
     test(`GET ${path}, seen by a browser as ${base}${path}, leads to ${base}/ui for good`, async () => {
-      const { status, headers } = await under.fetch({ path });
+      const { status, headers } = await gateway.fetch({ path });
       assert.equal(status, 308);
       const { pathname } = new URL(headers.location ?? '', `http://node${base}${path}`);
       assert.equal(pathname.replace(/\/+/g, '/'), `${base}/ui`);
@@ -47,7 +47,7 @@ describe('the page', () => {
     ['/?', 'ui'],
   ] as const) {
     test(`GET ${path} leads to ${location}, with its query`, async () => {
-      const { status, headers } = await under.fetch({ path });
+      const { status, headers } = await gateway.fetch({ path });
       assert.deepEqual([status, headers.location], [308, location]);
     });
   }
@@ -61,7 +61,7 @@ describe('the page', () => {
   ];
   for (const [accepted, coding, text] of encodings) {
     test(`a file for a client that takes ${JSON.stringify(accepted)}: ${coding ?? 'as it is'}`, async () => {
-      const file = await under.fetch({ path: '/ui/app-1.js', headers: { 'Accept-Encoding': accepted } });
+      const file = await gateway.fetch({ path: '/ui/app-1.js', headers: { 'Accept-Encoding': accepted } });
       assert.equal(file.status, 200);
       assert.equal(file.text, text);
       assert.equal(file.headers['content-encoding'], coding);
@@ -74,12 +74,12 @@ describe('the page', () => {
 
   for (const path of ['/ui/index.html', '/ui/none.js', '/ui/..%2Fapp-1.js', '/ui/a/b', '/ui/app-1.js.gz']) {
     test(`GET ${path} is 404`, async () => {
-      assert.equal((await under.fetch({ path })).status, 404);
+      assert.equal((await gateway.fetch({ path })).status, 404);
     });
   }
 
   test('the policy of the page loads nothing from elsewhere, and runs no text as a script', async () => {
-    const policy = await policyOf(under);
+    const policy = await policyOf(gateway);
     assert.match(policy, /default-src 'none';.*script-src 'self';.*require-trusted-types-for 'script'/);
     assert.doesNotMatch(policy, /unsafe-|\*|https?:|data:/);
   });
@@ -87,22 +87,22 @@ describe('the page', () => {
 
 test('the policy names the nodes whose pages are trusted, anew for each document', async (context) => {
   const settings = { ...SETTINGS, discovery: { ...SETTINGS.discovery, enabled: true } };
-  const under = GatewayUnderTest.up(settings).within(context);
-  const tagOf = async () => (await under.fetch({ path: '/ui' })).headers['etag'] ?? '';
-  const before = await tagOf();
+  const gateway = GatewayUnderTest.up(settings).within(context);
+  const tagOf = async () => (await gateway.fetch({ path: '/ui' })).headers['etag'] ?? '';
+  const oldTag = await tagOf();
   const attic = put('nodes.origins', 'http://10.9.0.7:8018', 'attic');
-  under.gateway.listener.changes([attic]);
-  const after = await tagOf();
+  gateway.gateway.listener.changes([attic]);
+  const newTag = await tagOf();
   assert.match(
-    await policyOf(under),
+    await policyOf(gateway),
     /img-src 'self' http:\/\/10\.9\.0\.7:8018; connect-src 'self' http:\/\/10\.9\.0\.7:8018;/,
   );
-  assert.match(await policyOf(under), /script-src 'self'; style-src 'self'; manifest-src 'self';/);
+  assert.match(await policyOf(gateway), /script-src 'self'; style-src 'self'; manifest-src 'self';/);
   const cached = async (tag: string) =>
-    (await under.fetch({ path: '/ui', headers: { 'If-None-Match': tag } })).status;
-  assert.deepEqual([await cached(before), await cached(after)], [200, 304]);
-  under.gateway.listener.changes([drop('nodes.origins', attic.key)]);
-  assert.doesNotMatch(await policyOf(under), /10\.9\.0\.7/);
+    (await gateway.fetch({ path: '/ui', headers: { 'If-None-Match': tag } })).status;
+  assert.deepEqual([await cached(oldTag), await cached(newTag)], [200, 304]);
+  gateway.gateway.listener.changes([drop('nodes.origins', attic.key)]);
+  assert.doesNotMatch(await policyOf(gateway), /10\.9\.0\.7/);
 });
 
 describe('the sites that may frame the page', () => {
@@ -114,8 +114,8 @@ describe('the sites that may frame the page', () => {
   for (const [origins, ancestors] of rows) {
     test(`with api.cors.origins ${JSON.stringify(origins)}: ${ancestors}`, async (context) => {
       const settings = { ...SETTINGS, api: { ...SETTINGS.api, cors: { origins } } };
-      const under = GatewayUnderTest.up(settings).within(context);
-      assert.ok((await policyOf(under)).endsWith(`frame-ancestors ${ancestors}`));
+      const gateway = GatewayUnderTest.up(settings).within(context);
+      assert.ok((await policyOf(gateway)).endsWith(`frame-ancestors ${ancestors}`));
     });
   }
 });
@@ -133,8 +133,8 @@ describe('a client that prefers a page', () => {
     ['*/*', false, 'curl, fetch'],
     ['application/json, text/plain, */*', false, 'axios'],
     ['text/event-stream', false, 'EventSource'],
-    ['text/html;q=0.5, application/json', false, 'JSON rather'],
-    ['text/html, application/problem+json', false, 'both alike'],
+    ['text/html;q=0.5, application/json', false, 'prefers JSON'],
+    ['text/html, application/problem+json', false, 'both equal'],
     ['text/html;q=0, */*', false, 'anything but a page'],
     ['text/html;q=rubbish', false, 'a weight that is no number'],
   ];
@@ -143,10 +143,10 @@ describe('a client that prefers a page', () => {
 });
 
 describe('a refused name', () => {
-  const under = GatewayUnderTest.up().within({ after });
+  const gateway = GatewayUnderTest.up().within({ after });
   // The page is for people; the OpenAPI document does not describe it.
   const ask = (host: string, accept: string, path = '/ui') =>
-    send(under.port, { path, headers: { Host: host, Accept: accept } });
+    send(gateway.port, { path, headers: { Host: host, Accept: accept } });
 
   test('gives a browser 403 with one sentence, and an address that works', async () => {
     const { status, headers, text } = await ask('music.example.org', FIREFOX, '/audio?x=1');
@@ -154,12 +154,14 @@ describe('a refused name', () => {
     assert.equal(headers['content-type'], 'text/html; charset=utf-8');
     assert.match(String(headers['content-security-policy']), /^default-src 'none';/);
     assert.match(text, /not called <b>music\.example\.org<\/b>.*api\.hosts/);
-    assert.match(text, new RegExp(`<a href="http://localhost:${under.port}/audio">`));
+    assert.match(text, new RegExp(`<a href="http://localhost:${gateway.port}/audio">`));
   });
 
-  test('a refused name that is markup is shown as text', async () => {
+  test('is shown as text where it is markup', async () => {
     const { text } = await ask('<script>alert("1")</script>', FIREFOX, `/'"><img>`);
-    assert.doesNotMatch(text, /<script|<img|"1"|'/);
+    assert.doesNotMatch(text, /<script|<img/);
+    assert.doesNotMatch(text, /"1"/);
+    assert.doesNotMatch(text, /'/);
   });
 
   test('gives a program a problem document', async () => {

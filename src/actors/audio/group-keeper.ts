@@ -1,6 +1,6 @@
 // Keeps the groups of the configuration in the sound server, over one connection: reads the modules whenever
-// outputs have come or gone, and carries out what group-modules.ts decides. It ends with nothing undone: the
-// groups stay while the daemon is away, and are found again.
+// outputs have come or gone, and carries out what group-modules.ts decides. It removes nothing when it ends:
+// the groups stay while the daemon is away, and are found again.
 
 import type { Clock } from '../../host/clock.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
@@ -31,13 +31,14 @@ interface GroupContext {
 export class GroupKeeper {
   readonly #context: GroupContext;
   readonly #pace: KeepPace;
+  readonly #keep = new SharedWork(() => this.#keepGroups());
 
   constructor(context: GroupContext) {
     this.#context = context;
     this.#pace = new KeepPace(context.clock, () => void this.#keep.run());
   }
 
-  /** To be called when outputs have come or gone, and at first. */
+  /** To be called at the start, and when outputs have come or gone; the work begins after a pause. */
   follow(): void {
     this.#pace.follow();
   }
@@ -47,28 +48,33 @@ export class GroupKeeper {
     this.#pace.end();
   }
 
-  readonly #keep = new SharedWork(async () => {
-    const observed = await this.#observe();
-    if (observed === undefined) return;
+  async #keepGroups(): Promise<void> {
     const { groups, remark } = this.#context;
+    const observed = await this.#observe();
+    if (this.#pace.hasEnded) return;
+    if (observed === undefined) {
+      remark('The groups are not looked after: the sound server does not list its modules');
+      return this.#pace.tryAgain();
+    }
     const streams = new Map(Object.keys(groups).map((group) => [group, this.#streamsOn(group)]));
     const failures: string[] = [];
     for (const step of groupSteps(groups, observed)) {
       const failed = await this.#take(step);
+      // Streams may have left their group when its old module was unloaded.
       if (step.do === 'make') await this.#moveBack(step.group, streams.get(step.group) ?? []);
       if (this.#pace.hasEnded) return;
       if (failed !== undefined) failures.push(failed);
     }
     remark([...groupRemarks(groups, observed), ...failures].join('; ') || undefined);
     if (failures.length > 0) this.#pace.tryAgain();
-  });
+  }
 
-  /** Undefined where the connection has ended, or the server does not list its modules. */
+  /** Undefined where the server does not list its modules, or the connection has ended. */
   async #observe(): Promise<ObservedSound | undefined> {
     const { ask, state } = this.#context;
     const modules = await ask('GET_MODULE_INFO_LIST', {});
     const { server } = state;
-    if (this.#pace.hasEnded || server === undefined || !modules.ok) return undefined;
+    if (server === undefined || !modules.ok) return undefined;
     const outputs = new Set([...state.sinks.values()].map(({ info }) => info.name));
     return { server, modules: modules.value, outputs };
   }

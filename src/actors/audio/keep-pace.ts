@@ -39,8 +39,9 @@ export class KeepPace {
     this.#keepAfter(Math.min(CALM_MS, Math.max(0, this.#latest - now)));
   }
 
-  /** To be called when the server has refused something. */
+  /** To be called when the server has refused something, or has not answered. */
   tryAgain(): void {
+    if (this.#hasEnded) return;
     this.#tries += 1;
     if (this.#tries < TRIES_MAX) this.#keepAfter(AGAIN_MS);
   }

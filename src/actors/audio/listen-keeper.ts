@@ -75,7 +75,7 @@ export class ListenKeeper {
   async #keep(): Promise<void> {
     const { pairs, remark } = this.#context;
     const observed = await this.#observe();
-    if (observed === undefined) return;
+    if (observed === undefined) return this.#pace.tryAgain();
     pairs.observe(observed);
     const failures: string[] = [];
     for (const step of listenSteps(pairs.all, pairs.ended, observed)) {

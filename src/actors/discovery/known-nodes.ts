@@ -55,7 +55,7 @@ export class KnownNodes {
     this.publish();
   }
 
-  /** All texts are put each time: the journal publishes only those that differ. */
+  /** All records are put each time: the journal publishes only those that have changed. */
   publish(): void {
     if (!this.#isUp) return;
     const nodes = this.#nodes();
@@ -84,12 +84,12 @@ export class KnownNodes {
   }
 }
 
-/** The nodes with one that the configuration names: it may be one of them. */
+/** Adds a node that the configuration names, or marks it where it has been found already. */
 function withNamed(nodes: readonly NodeRecord[], named: NamedNode, ownPort?: number): NodeRecord[] {
   const own = recordOf(named, ownPort);
   const { configured, reachable } = own;
   const isKnown = nodes.some((each) => isSame(each, own));
-  // The configuration's own word for a node stands before that of a stranger who has announced the same.
+  // A configured node replaces an announced one of the same name, which may be a stranger's.
   if (!isKnown) return [...nodes.filter(({ name }) => name !== own.name), own];
   return nodes.map((each) => {
     if (!isSame(each, own)) return each;
@@ -104,7 +104,7 @@ function isSame(one: NodeRecord, other: NodeRecord): boolean {
   return one.port === other.port && [other.host, ...other.addresses].some((place) => places.includes(place));
 }
 
-/** It is called by its address, as nobody announces a name for it. */
+/** A configured node is called by its address, as nobody announces a name for it. */
 function recordOf({ url, answer, isReachable }: NamedNode, ownPort: number | undefined) {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const usual = url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT;

@@ -1,5 +1,6 @@
 // Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and
-// ends a silent run of the socket. publisher.ts decides what is published.
+// ends a run of the progress socket when no line has come for a while. publisher.ts decides what is
+// published.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { Turns } from '../turns.js';
@@ -13,13 +14,15 @@ import type { Circumstances, SavedRun } from './run-store.js';
  * begins no run of its own.
  */
 const LEFTOVER_GRACE_MS = 1_000;
-/** The pause before the next reading of a unit that could not be read, for a run that may have failed. */
+/** The pause before the unit of a doubtful run is read again, where the last reading failed. */
 const CONFIRM_AGAIN_MS = 1_000;
 
 export interface RunKeeperOwner {
   changed(run: Run): void;
   save(saved: SavedRun): void;
-  /** The unit's present facts; undefined if it cannot be read: then `read` is called once it can. */
+  /**
+   * The unit's present facts; undefined if it cannot be read. `read` is called as soon as that is possible.
+   */
   askUnit(): Promise<RunFacts | undefined>;
 }
 
@@ -29,7 +32,7 @@ export class RunKeeper {
   readonly #timers: Timers<'quiet' | 'confirm'>;
   #circumstances: Circumstances;
   #run = initialRun();
-  /** Monotonic: older connections belong to a systemd run that is over. */
+  /** When the last systemd run ended, monotonic: connections from before belong to that run. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   /** The lines of all connections are applied one after the other. Each connection waits for its own. */
   readonly #turns = new Turns();
@@ -82,11 +85,13 @@ export class RunKeeper {
     this.#run = run;
     const ended = before.state === 'running' && run.state !== 'running';
     if (ended && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
-    const began = run.count !== before.count || (!ended && run.invocation !== before.invocation);
-    if (began || ended) this.#owner.save({ record: run, circumstances: this.#circumstances });
+    const hasBegun = run.count !== before.count;
+    const hasNewInvocation = !ended && run.invocation !== before.invocation;
+    const isTransition = hasBegun || hasNewInvocation || ended;
+    if (isTransition) this.#owner.save({ record: run, circumstances: this.#circumstances });
     this.#owner.changed(run);
     if (run.doubtful && !before.doubtful) void this.#confirm();
-    if (began || ended) this.#expectQuiet();
+    if (isTransition) this.#expectQuiet();
   }
 
   /** Applies a valid line, and resolves then. `sinceMs`: when its connection was accepted, monotonic. */
@@ -101,6 +106,7 @@ export class RunKeeper {
   }
 
   async #apply(content: ProgressEvent, sinceMs: number, atMs: number): Promise<void> {
+    // A function, as the run may end while the unit is read.
     const isLeftover = () =>
       sinceMs < this.#systemdEndedMs || atMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
     if (beginsSocketRun(this.#run, content, isLeftover())) {

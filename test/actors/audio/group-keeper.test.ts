@@ -33,9 +33,12 @@ interface Scripted {
   readonly present?: ModuleInfo | undefined;
   /** True if no module can be loaded. */
   readonly refuses?: boolean;
+  /** The number of times that the server does not list its modules. */
+  readonly unlisted?: number;
 }
 
-function keeper({ modules = [], present = modules[0], refuses = false }: Scripted = {}) {
+function keeper({ modules = [], present = modules[0], refuses = false, unlisted = 0 }: Scripted = {}) {
+  let refusals = unlisted;
   const clock = new ManualClock();
   const state = new SoundState();
   state.putServer(serverInfo());
@@ -43,7 +46,10 @@ function keeper({ modules = [], present = modules[0], refuses = false }: Scripte
   const requests: string[] = [];
   const remarks: (string | undefined)[] = [];
   const answerTo = (command: RequestName, args: Partial<RequestArgs<'LOAD_MODULE' | 'UNLOAD_MODULE'>>) => {
-    if (command === 'GET_MODULE_INFO_LIST') return { ok: true, value: modules };
+    if (command === 'GET_MODULE_INFO_LIST') {
+      refusals -= 1;
+      return refusals < 0 ? { ok: true, value: modules } : { ok: false, error: REFUSED };
+    }
     if (command === 'GET_MODULE_INFO')
       return present === undefined ? { ok: false, error: MISSING } : { ok: true, value: present };
     requests.push(`${command} ${'name' in args ? args.name : ''}${'index' in args ? args.index : ''}`);
@@ -90,6 +96,15 @@ test('a group that the server refuses is tried five times, and again when output
   assert.equal(clock.timers, 0);
   kept.follow();
   assert.deepEqual(await pass(1_000), MADE);
+});
+
+test('a group is made later if the server did not list its modules at first', async () => {
+  const { kept, remarks, pass } = keeper({ unlisted: 1 });
+  kept.follow();
+  assert.deepEqual(await pass(1_000), []);
+  assert.match(remarks.join(), /does not list its modules/);
+  assert.deepEqual(await pass(5_000), MADE);
+  assert.equal(remarks.at(-1), undefined);
 });
 
 test('a module is unloaded unless another module has its index now', async () => {

@@ -1,5 +1,5 @@
-// The search for the sound server: row by row, from files, and by a backend on real servers. pactl shows
-// which server libpulse takes by the same files.
+// The search for the sound server: first the rules, then the files, then a backend on real servers. pactl
+// shows which server libpulse takes by the same files.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -44,7 +44,7 @@ describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
       ['/run/user/42/pulse/native', LINKED, SYSTEM],
     ],
     [
-      'that of PULSE_RUNTIME_PATH first',
+      'the one of PULSE_RUNTIME_PATH first',
       { ...XDG, PULSE_RUNTIME_PATH: '/p' },
       ['/p/native', RUNTIME, LINKED, SYSTEM],
     ],
@@ -58,19 +58,19 @@ describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
     test(what, () => assert.deepEqual(usualPlaces(context(env), undefined), { paths }));
   }
 
-  test('without those of an unknown home or machine', () => {
+  test('without the sockets of an unknown home or machine', () => {
     const expected = { paths: [RUNTIME, SYSTEM] };
     assert.deepEqual(usualPlaces(context(XDG, ''), undefined), expected);
     assert.deepEqual(usualPlaces({ ...context(XDG), machineId: undefined }, undefined), expected);
   });
 
   const by = 'default-server of /f';
-  test('with that of client.conf between those of the user and of the system', () =>
+  test('with the socket of client.conf between the sockets of the user and of the system', () =>
     assert.deepEqual(usualPlaces(context(XDG), { by, value: 'unix:/a' }), {
       paths: [RUNTIME, LINKED, '/a', SYSTEM],
     }));
 
-  test("without the system's where client.conf names a server that is elsewhere", () =>
+  test("without the system's socket where client.conf names a server that is elsewhere", () =>
     assert.deepEqual(usualPlaces(context(XDG), { by, value: 'tcp:h' }), {
       paths: [RUNTIME, LINKED],
       elsewhere: `${by} is tcp:h: ${ONLY}`,
@@ -116,11 +116,11 @@ function write(path: string, text: string): void {
 /** libpulse's own search: the addresses that pactl tries, where nothing answers. */
 async function triedByPactl(env: Variables): Promise<readonly string[]> {
   const verbose = { PATH: process.env['PATH'], PULSE_LOG: '4', ...env };
-  const failed = await promisify(execFile)('pactl', ['info'], { env: verbose }).then(
+  const output = await promisify(execFile)('pactl', ['info'], { env: verbose }).then(
     () => assert.fail('a server answers'),
     (error: { readonly stderr: string }) => error.stderr,
   );
-  const tried = [...failed.matchAll(/Trying to connect to (?:unix:)?(\S+)\.\.\./g)];
+  const tried = [...output.matchAll(/Trying to connect to (?:unix:)?(\S+)\.\.\./g)];
   return tried.map(([, path = '']) => path.replace(/^\/var\/run\//, '/run/'));
 }
 
@@ -128,7 +128,7 @@ describe('client.conf', () => {
   const CONF = '.config/pulse/client.conf';
   const COMMENTED =
     '# default-server = /x\n; default-server = /y\n\n[section]\n  default-server =  unix:/a # a\n';
-  const rows: readonly (readonly [string, Readonly<Record<string, string>>, readonly string[] | string])[] = [
+  const rows: readonly (readonly [string, Readonly<Record<string, string>>, named?: readonly string[]])[] = [
     ['names a server', { [CONF]: 'default-server = /a\n' }, ['/a']],
     ['has comments and sections', { [CONF]: COMMENTED }, ['/a']],
     [
@@ -136,7 +136,7 @@ describe('client.conf', () => {
       { [CONF]: 'default-server=/a\ndefault-server=/b' },
       ['/b'],
     ],
-    ['takes its server back by an empty line', { [CONF]: 'default-server=/a\ndefault-server=' }, 'the usual'],
+    ['takes its server back by an empty line', { [CONF]: 'default-server=/a\ndefault-server=' }],
     [
       'has a folder beside it, whose last file counts',
       {
@@ -147,8 +147,8 @@ describe('client.conf', () => {
       },
       ['/c'],
     ],
-    ['is missing beside its folder', { [`${CONF}.d/10.conf`]: 'default-server = /b' }, 'the usual'],
-    ['does not mention a server', { [CONF]: 'autospawn = no\n' }, 'the usual'],
+    ['is missing beside its folder', { [`${CONF}.d/10.conf`]: 'default-server = /b' }],
+    ['does not mention a server', { [CONF]: 'autospawn = no\n' }],
   ];
   /** The sockets of a user who has this home, and this runtime directory. */
   const userSockets = (home: string) => [
@@ -156,17 +156,16 @@ describe('client.conf', () => {
     join(home, CONF, '../m1-runtime/native'),
   ];
 
-  for (const [what, files, expected] of rows) {
+  for (const [what, files, named] of rows) {
     test(`client.conf that ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
       const home = temporaryFolder(t);
       for (const [name, text] of Object.entries(files)) write(join(home, name), text);
       const env = { HOME: home, XDG_RUNTIME_DIR: home };
       const found = await findServer(context(env, home));
       const [runtime = '', linked = ''] = userSockets(home);
-      const named = expected === 'the usual' ? [] : expected;
-      assert.deepEqual(found, success({ paths: [runtime, linked, ...named, SYSTEM] }));
-      // libpulse takes the named server alone, and makes no link to a runtime directory where it has one.
-      assert.deepEqual(await triedByPactl(env), expected === 'the usual' ? [runtime, SYSTEM] : expected);
+      assert.deepEqual(found, success({ paths: [runtime, linked, ...(named ?? []), SYSTEM] }));
+      // If a server is named, libpulse tries that one alone. It never makes the link to a runtime directory.
+      assert.deepEqual(await triedByPactl(env), named ?? [runtime, SYSTEM]);
     });
   }
 
