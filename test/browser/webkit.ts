@@ -43,6 +43,7 @@ export async function openWebKit({ isDark = false } = {}): Promise<Browser> {
   const driver = startProgram('WebKitWebDriver', [`--port=${port}`], {
     env: {
       PATH: process.env['PATH'] ?? '',
+      TMPDIR: process.env['TMPDIR'] ?? '/tmp',
       HOME: folder,
       XDG_RUNTIME_DIR: folder,
       DISPLAY: display,
