@@ -2,13 +2,13 @@
 // output.
 
 import type { NodeState } from '../client/client.js';
-import { Icon } from './icons.js';
 import { translate } from './language.js';
 import { mainOutput, OutputVolume, soundingOf } from './main-volume.js';
 import { ForeignLine } from './parts.js';
 import { PlayingOn } from './playing-on.js';
 import { Receivers } from './receivers.js';
 import { sight } from './sight.js';
+import { NoCover } from './transport.js';
 
 export function CurrentStreams(state: NodeState) {
   const sounding = soundingOf(state.clients);
@@ -19,7 +19,7 @@ export function CurrentStreams(state: NodeState) {
   return (
     <article class="card hero sounding">
       <div class="cover" aria-hidden="true">
-        <Icon name="note" />
+        <NoCover isLarge={first === undefined} />
       </div>
       <div class="hero-side">
         <div ref={sight.watch}>

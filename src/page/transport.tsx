@@ -6,6 +6,7 @@ import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from
 import { ActionButton, couldNotSet, useControl } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
+import { Late, Part } from './late.js';
 import { Changing } from './may-change.js';
 import { useLive, useNode } from './node.js';
 import { useLater, useTicks } from './parts.js';
@@ -167,6 +168,8 @@ function clockOf(us: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
 }
 
+const LAST_COVER = new Part(async () => (await import('./pictures.js')).LastCover);
+
 /** A cover that failed may be there later: the web is slow, or a player still writes its file. */
 const TRY_AGAIN_MS = 60_000;
 
@@ -197,7 +200,7 @@ export function Cover({ player, onPicture }: CoverProps) {
   return (
     <div class={`cover ${isPast ? 'past' : ''}`} aria-hidden="true">
       {address === '' ? (
-        <Icon name="note" />
+        <NoCover isLarge={onPicture !== undefined && !hasTrack(player)} />
       ) : (
         <img
           src={address}
@@ -208,6 +211,11 @@ export function Cover({ player, onPicture }: CoverProps) {
       )}
     </div>
   );
+}
+
+/** `isLarge`: it is where a cover is large while something plays. */
+export function NoCover({ isLarge }: { readonly isLarge: boolean }) {
+  return isLarge ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }
 
 /** Each picture gets its own address, so that the browser loads a picture only once. */

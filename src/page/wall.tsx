@@ -7,7 +7,16 @@ import { OutputVolume } from './main-volume.js';
 import { ForeignLine, useTicks } from './parts.js';
 import { Hands } from './pulse.js';
 import { Receivers } from './receivers.js';
-import { Cover, hasTrack, isPlaying, makerOf, PositionBar, TransportButtons, titleOf } from './transport.js';
+import {
+  Cover,
+  hasTrack,
+  isPlaying,
+  makerOf,
+  NoCover,
+  PositionBar,
+  TransportButtons,
+  titleOf,
+} from './transport.js';
 import { useTint } from './use-tint.js';
 
 /** Dimmed after this time without input. */
@@ -35,7 +44,13 @@ export function Wall({ state, player, output, name }: WallProps) {
   return (
     <div class={`wall ${rests ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
       <div class="wall-ground">{player === undefined ? null : <Cover player={player} />}</div>
-      {player === undefined ? null : <Cover player={player} onPicture={setPicture} />}
+      {player === undefined ? (
+        <div class="cover" aria-hidden="true">
+          <NoCover isLarge />
+        </div>
+      ) : (
+        <Cover player={player} onPicture={setPicture} />
+      )}
       <div class="wall-side">
         <p class="wall-room">
           <bdi>{output?.label ?? name}</bdi>

@@ -1,0 +1,66 @@
+// The last cover: it stays while nothing plays, over a reload, and within the page's policy.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, test } from 'node:test';
+import { PROJECT } from '../contract/documented.js';
+import { drop } from '../gateway/scripted-backends.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { output, player } from './node-with-page.js';
+import { DESK, node, page, pageForEach } from './pages.js';
+
+const PICTURE = readFileSync(join(PROJECT, 'src/page/icon-192.png'));
+const WITH_COVER = { 'xesam:title': 'Nocturne', 'mpris:artUrl': 'file:///cover.png' };
+const STOPPED = { playback_status: 'Stopped', metadata: {} };
+/** The transparency of the middle of the picture, 0..255. */
+const MIDDLE = `(() => {
+  const canvas = document.querySelector('.cover canvas');
+  return canvas.getContext('2d').getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data[3];
+})()`;
+
+describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  pageForEach(DESK);
+  beforeEach(async () => {
+    await page.route('**/cover*', (route) => route.fulfill({ contentType: 'image/png', body: PICTURE }));
+  });
+
+  const kept = (): Promise<boolean> => page.evaluate("sessionStorage.getItem('tonearm-cover') !== null");
+
+  for (const [what, query] of [
+    ['in the page', ''],
+    ['on a wall', '?view=now'],
+  ] as const) {
+    test(`it stays ${what} while nothing plays, also after a reload`, async () => {
+      const errors: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error') errors.push(message.text());
+      });
+      node.up({ players: [player('mpd', { metadata: WITH_COVER })] });
+      await page.goto(node.url + query);
+      await until('the cover is kept', kept);
+      node.change(player('mpd', STOPPED));
+      await page.locator('.past img').last().waitFor();
+      await page.reload();
+      await page.locator('.cover canvas').waitFor();
+      assert.equal(await page.evaluate(MIDDLE), 255);
+      assert.deepEqual(errors, [], 'the policy lets it be drawn');
+    });
+  }
+
+  test('it stays where the player has gone, too', async () => {
+    node.up({ players: [player('mpd', { metadata: WITH_COVER })], audio: [output(0)] });
+    await page.goto(node.url);
+    await until('the cover is kept', kept);
+    node.change(drop('players', 'org.mpris.MediaPlayer2.mpd'));
+    await page.locator('.sounding .cover canvas').waitFor();
+  });
+
+  test('a tab that has shown none has a note', async () => {
+    node.up({ players: [player('mpd', STOPPED)] });
+    await page.goto(node.url);
+    await page.locator('.hero .cover .icon').waitFor();
+    assert.equal(await page.locator('.cover canvas').isVisible(), false);
+  });
+});
