@@ -14,11 +14,11 @@ import { Receivers } from './receivers.js';
 import { sight } from './sight.js';
 import { StreamRows } from './streams.js';
 import {
+  artistAndAlbum,
   Cover,
   hasTrack,
   isPlaying,
   LoopButton,
-  makerOf,
   PlayButton,
   PositionBar,
   streamsOf,
@@ -43,8 +43,8 @@ export function Players({ player, output, ...state }: PlayersProps) {
   const others = [...players.values()]
     .filter(({ bus_name }) => bus_name !== player.bus_name)
     .sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
-  const isOnly = others.length === 0;
-  const label = (what: string): string => labelOf(player, isOnly, what);
+  const isOnlyPlayer = others.length === 0;
+  const label = (what: string): string => labelOf(player, isOnlyPlayer, what);
   const setPicture = useTint();
   return (
     <>
@@ -53,7 +53,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
         <div class="hero-side">
           <div>
             <ForeignLine class="title">{titleOf(player)}</ForeignLine>
-            <ForeignLine class="maker">{makerOf(player)}</ForeignLine>
+            <ForeignLine class="maker">{artistAndAlbum(player)}</ForeignLine>
             {hasTrack(player) ? (
               <ForeignLine class="quiet">{player.identity}</ForeignLine>
             ) : (
@@ -69,7 +69,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
         {output === undefined ? null : <OutputVolume output={output} isMain />}
         <PlayerMore player={player} tracklist={tracklists.get(player.bus_name)} state={state} />
       </article>
-      {isOnly ? null : (
+      {isOnlyPlayer ? null : (
         <ul class="card rows">
           {others.map((each) => (
             <PlayerRow
@@ -103,8 +103,8 @@ function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
 }
 
 /** With several players, button labels contain the player's name. */
-function labelOf({ identity }: PlayerRecord, isOnly: boolean, what: string): string {
-  return isOnly ? what : translate('ofPlayer', { what, name: identity });
+function labelOf({ identity }: PlayerRecord, isOnlyPlayer: boolean, what: string): string {
+  return isOnlyPlayer ? what : translate('ofPlayer', { what, name: identity });
 }
 
 interface PlayerProps {
@@ -116,7 +116,7 @@ interface PlayerProps {
 function PlayerRow({ player, tracklist, state }: PlayerProps) {
   const { isOpen, unfold } = useUnfold(player.identity);
   const label = (what: string): string => labelOf(player, false, what);
-  const about = [player.identity, makerOf(player)].filter(Boolean).join(' · ');
+  const about = [player.identity, artistAndAlbum(player)].filter(Boolean).join(' · ');
   return (
     <li class="player" data-playing={isPlaying(player)}>
       <div class="row player-row">

@@ -6,7 +6,7 @@ import { translate } from './language.js';
 import { mainOutput, OutputVolume, useCurrentPlayer, withoutHidden } from './main-volume.js';
 import { ForeignLine, stateText } from './parts.js';
 import { awayIn } from './sections.js';
-import { Cover, hasTrack, isPlaying, makerOf, PlayButton, titleOf } from './transport.js';
+import { artistAndAlbum, Cover, hasTrack, isPlaying, PlayButton, titleOf } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS } from './use-house.js';
 
 /** The player's track, else the first stream that sounds. */
@@ -54,7 +54,7 @@ interface PlayingProps {
 }
 
 function Playing({ state, player }: PlayingProps) {
-  const maker = player === undefined || !hasTrack(player) ? '' : makerOf(player);
+  const maker = player === undefined || !hasTrack(player) ? '' : artistAndAlbum(player);
   return (
     <>
       <ForeignLine>{playingIn(state, player)}</ForeignLine>

@@ -28,7 +28,7 @@ export function titleOf(player: PlayerRecord): string {
 }
 
 /** Artist and album, as far as they are known. */
-export function makerOf({ metadata = {} }: PlayerRecord): string {
+export function artistAndAlbum({ metadata = {} }: PlayerRecord): string {
   return [metadata['xesam:artist'], metadata['xesam:album']].filter(Boolean).join(' – ');
 }
 

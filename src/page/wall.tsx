@@ -8,10 +8,10 @@ import { ForeignLine, useTicks } from './parts.js';
 import { Hands } from './pulse.js';
 import { Receivers } from './receivers.js';
 import {
+  artistAndAlbum,
   Cover,
   hasTrack,
   isPlaying,
-  makerOf,
   NoCover,
   PositionBar,
   TransportButtons,
@@ -38,7 +38,7 @@ interface WallProps {
 export function Wall({ state, player, output, name }: WallProps) {
   const rests = useRest();
   const setPicture = useTint();
-  const maker = player === undefined ? '' : makerOf(player);
+  const maker = player === undefined ? '' : artistAndAlbum(player);
   const next = player === undefined ? undefined : nextOf(player, state.tracklists);
   const isSilent = player === undefined || !isPlaying(player);
   return (
