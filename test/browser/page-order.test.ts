@@ -112,6 +112,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await tap(title);
     await until('the title is cut again', async () => (await height()) === two);
     await openTab('Sound');
+    await page.locator('.output .strong').first().waitFor();
     // Measures the place of the first letter of a text that is written from right to left, and the edges of
     // its line.
     const [left, right, letter] = (await page.evaluate(`(() => {
