@@ -14,6 +14,12 @@ export interface Call {
 const NAMED = /^(\w+)=(.*)$/s;
 const SIGNED = /^[+-]/;
 
+/** A script may have them from JSON. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
 /** Units of time for fields in microseconds. */
 const MICROSECONDS: ReadonlyMap<string, number> = new Map([
   ['ms', 1_000],
@@ -100,7 +106,7 @@ function valueIn(field: Field, text: string): Result<unknown, string> {
 }
 
 function switchIn(text: string): Result<boolean, string> {
-  const value = SWITCH_WORDS.get(text.toUpperCase()) ?? { true: true, false: false }[text];
+  const value = SWITCH_WORDS.get(text.toUpperCase()) ?? BOOLEANS.get(text);
   return value === undefined ? failed(`${quoted(text)} is neither on nor off`) : success(value);
 }
 

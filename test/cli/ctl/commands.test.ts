@@ -109,6 +109,7 @@ const REFUSED: readonly (readonly [line: string, message: RegExp])[] = [
   ['output-volume kitchen volume=1 volume=1', /volume is there twice/],
   ['player-volume mpv +5%', /"\+5%" is too much/],
   ['mute-output kitchen perhaps', /muted: "perhaps" is neither on nor off/],
+  ['mute-output kitchen constructor', /muted: "constructor" is neither on nor off/],
   ['loop mpv Album', /loop: "Album" is not one of None, Track, Playlist/],
   ['start-unit root mpd.service', /SCOPE: "root" is not one of user, system/],
   ['outputs kitchen', /"kitchen" is too much: it takes no fields/],
