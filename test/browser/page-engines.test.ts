@@ -142,6 +142,22 @@ for (const engine of ENGINES)
       await commandIs({ do: 'move', client: '11', output: 'output-1' });
     });
 
+    test('a sheet and a question are no higher than what is in them', async () => {
+      await open(PHONE);
+      for (const [tab, opener, answer] of [
+        ['Music', 'Playing on', 'Close'],
+        ['Node', 'Switch off', 'Cancel'],
+      ] as const) {
+        await page.press('pointer', 'button', tab);
+        await page.press('pointer', 'button', opener);
+        await page.waitFor('answer', answer);
+        await isClean(page, `${engine.name}-360-${opener}`);
+        const height = await page.evaluate<number>("document.querySelector('dialog').clientHeight");
+        assert.ok(height < PHONE.viewport.height / 2, `${opener}: ${height}`);
+        await page.press('pointer', 'answer', answer);
+      }
+    });
+
     test('the page shows what another client does', async () => {
       await open(PHONE);
       node.change(
