@@ -1,7 +1,7 @@
 // The commands of `tonearm ctl`: a name, words and fields for each row of the table of operations. The build
 // replaces this file with the result, so that the program loads neither that table nor the schemas.
 
-import type { Backend } from '../../protocol/actor/backends.js';
+import type { ChildName } from '../../protocol/actor/backends.js';
 import { EVENTS } from '../../protocol/actor/collections.js';
 import {
   OPERATION_NAMES,
@@ -58,7 +58,8 @@ interface BodySchema {
   readonly description?: string;
 }
 
-const SECTIONS: Readonly<Record<Backend, string>> = {
+/** By backend; all other operations stand below the node's own heading. */
+const SECTIONS: Readonly<Partial<Record<ChildName, string>>> = {
   audio: 'Sound',
   systemd: 'Units',
   power: 'Power',
@@ -103,12 +104,10 @@ function bodyOf(operation: Operation): Pick<Command, 'fields' | 'required'> {
 
 function commandOf(operation: OperationName): Command {
   const row: Operation = OPERATIONS[operation];
-  const backend: string = 'backend' in row ? row.backend : '';
-  const sections: Readonly<Record<string, string>> = SECTIONS;
   const isChange = row.method === 'POST';
   return {
     operation,
-    section: sections[backend] ?? NODE_SECTION,
+    section: ('backend' in row && SECTIONS[row.backend]) || NODE_SECTION,
     summary: row.summary,
     route: `${row.method} ${documentedPath(row.path)}`,
     parameters: parametersOf(row.path).map((name) => ({ name, values: allowedValues(name) })),
