@@ -5,6 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../temporary-folder.js';
+import { until } from '../until.js';
 import { spawned } from './spawned.js';
 
 const PACKAGING = new URL('../../../packaging/', import.meta.url);
@@ -109,5 +110,5 @@ test('files and processes that a run leaves are named and removed', async (t) =>
   const { found, directory, pid }: { found: string[]; directory: string; pid: number } = JSON.parse(stdout);
   assert.deepEqual(found, [`process ${pid}: sleep 600`, `file ${directory}/forgotten`]);
   assert.equal(existsSync(directory), false);
-  assert.equal(existsSync(`/proc/${pid}/exe`), false);
+  await until('the process has ended', () => !existsSync(`/proc/${pid}/exe`));
 });
