@@ -6,6 +6,7 @@ import { after, before, describe } from 'node:test';
 import { BLUETOOTH, endingScenarios, forgettingScenarios, pairingScenarios } from './bluetooth.js';
 import { cardScenarios } from './cards.js';
 import { hotPlugScenarios } from './hot-plug.js';
+import { inputScenarios } from './inputs.js';
 import { loudspeakerScenarios } from './loudspeaker.js';
 import { whyNoMachine } from './machine.js';
 import { EmulatedNode, isFullSize } from './node.js';
@@ -24,6 +25,7 @@ describe('the emulated machine', { skip: whyNoMachine() }, () => {
 
   describe('cards that come and go', () => hotPlugScenarios(node));
   describe('profiles and volumes of cards', () => cardScenarios(node));
+  describe('an input', () => inputScenarios(node));
   describe('Bluetooth', () => {
     pairingScenarios(node);
     if (isFullSize) describe('a phone', () => phoneScenarios(node));

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { NodeState } from '../../src/client/store.js';
+import type { InputRecord } from '../../src/protocol/actor/schemas.js';
 import { EventConsumer } from '../consumer/consumer.js';
 import { type Audio, byId, type Client, hasValues, type Output } from '../contract/audio-node.js';
 import { Conformance } from '../gateway/openapi-conformance.js';
@@ -96,6 +97,17 @@ export class EmulatedNode {
   /** The output of that name, once the event stream has brought it with these values. */
   output(name: string, values: Partial<Output> = {}): Promise<Output> {
     return this.#brought(({ outputs }) => outputs, { name, ...values });
+  }
+
+  /** The input of that name, likewise. */
+  input(name: string, values: Partial<InputRecord> = {}): Promise<InputRecord> {
+    return this.#brought(({ inputs }) => inputs, { name, ...values });
+  }
+
+  inputGoes(name: string): Promise<void> {
+    const isGone = (): boolean =>
+      [...this.stream.model.known.inputs.values()].every((input) => input.name !== name);
+    return this.until(`the end of input ${name}`, isGone);
   }
 
   outputGoes(name: string): Promise<void> {
