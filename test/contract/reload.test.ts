@@ -166,7 +166,7 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
     assert.equal(live.state.connection.status, 'live');
   });
 
-  test('as often as a signal comes, also while it reads', async () => {
+  test('reads the configuration again for each signal, also for one during a reading', async () => {
     const { daemon } = audible;
     const before = await since();
     for (let times = 0; times < 20; times += 1) daemon.signal('SIGHUP');

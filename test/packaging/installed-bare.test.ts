@@ -137,12 +137,12 @@ for (const debian of ['12', '13']) {
       assert.equal(found.stdout, '');
     });
 
-    test('a user who is not logged in is told so', async () => {
+    test('the installer refuses a user who is not logged in', async () => {
       const act = () => asAnn('/opt/newer/install.sh');
       await isRefused(act, 1, /the systemd of ann does not run: nothing was changed\. Log in as ann first/);
     });
 
-    test('a user installs it below ~/.local, and is told what root could add', async () => {
+    test('a user installs it below ~/.local, and the installer names what root could add', async () => {
       await node().shell('systemctl start user@$(id -u ann).service');
       const rehearsed = await changesNothing(() => ann('/opt/older/install.sh --dry-run'));
       assert.match(rehearsed, /would copy \d+ files to \/home\/ann\/\.local\/lib\/tonearm/);

@@ -75,7 +75,11 @@ export class ListenKeeper {
   async #keep(): Promise<void> {
     const { pairs, remark } = this.#context;
     const observed = await this.#observe();
-    if (observed === undefined) return this.#pace.tryAgain();
+    if (this.#pace.hasEnded) return;
+    if (observed === undefined) {
+      remark('Listening is not looked after: the sound server does not list its modules and streams');
+      return this.#pace.tryAgain();
+    }
     pairs.observe(observed);
     const failures: string[] = [];
     for (const step of listenSteps(pairs.all, pairs.ended, observed)) {

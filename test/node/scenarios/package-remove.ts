@@ -120,6 +120,7 @@ export function removeScenarios(node: () => Node): void {
     assert.doesNotMatch(output, /fail/i);
     assert.match(output, /config\.yaml was changed since it was written: it is kept/);
     assert.equal(await node().property('ActiveState'), 'inactive');
+    assert.equal(await node().shell('ls -d "/run/user/$(id -u bob)/tonearm" 2> /dev/null || true'), '');
     await node().apt('purge', 'tonearm');
     // logind keeps a runtime directory for ten seconds after the user's last service, also of a removed user.
     const isAlone = async () => (await node().shell('ls /run/user')) === `${node().uid}\n`;
