@@ -11,6 +11,15 @@ import { ARCHITECTURES, ownArchitecture } from './deb/architectures.mjs';
 import { layOut } from './deb/tree.mjs';
 import { fetchedNode } from './fetched-node.mjs';
 
+/** The options of every form that brings its own Node. */
+export const PACKING_OPTIONS = {
+  arch: { type: 'string' },
+  out: { type: 'string', default: ROOT },
+  version: { type: 'string' },
+  fast: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+};
+
 /** The version of package.json. */
 export const ownVersion = () => JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
 

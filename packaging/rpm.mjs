@@ -8,7 +8,14 @@ import { ROOT, run, script } from './command.mjs';
 import { ARCHITECTURES } from './deb/architectures.mjs';
 import { maintainerScripts } from './deb/control.mjs';
 import { RPM } from './deb/forms.mjs';
-import { architecturesFor, buildTimeS, laidOut, ownVersion, regularFilesBelow } from './laid-out.mjs';
+import {
+  architecturesFor,
+  buildTimeS,
+  laidOut,
+  ownVersion,
+  PACKING_OPTIONS,
+  regularFilesBelow,
+} from './laid-out.mjs';
 
 const MIB = 1 << 20;
 
@@ -24,14 +31,6 @@ architecture.
   --fast          compress it fast rather than well
   --help          print this text
 `;
-
-const OPTIONS = {
-  arch: { type: 'string' },
-  out: { type: 'string', default: ROOT },
-  version: { type: 'string' },
-  fast: { type: 'boolean', default: false },
-  help: { type: 'boolean', default: false },
-};
 
 /** rpmbuild would strip Node, compress manuals again, and write down who built it and when. */
 const MACROS = {
@@ -123,4 +122,4 @@ function main({ arch, out, version = ownVersion(), fast }, _, report) {
   );
 }
 
-await script('rpm', { usage: USAGE, options: OPTIONS, main });
+await script('rpm', { usage: USAGE, options: PACKING_OPTIONS, main });

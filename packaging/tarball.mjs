@@ -4,10 +4,10 @@
 
 import { cpSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { ROOT, run, script, WrongUsage } from './command.mjs';
+import { run, script, WrongUsage } from './command.mjs';
 import { ARCHITECTURES, ownArchitecture } from './deb/architectures.mjs';
 import { PORTABLE } from './deb/forms.mjs';
-import { architecturesFor, buildTimeS, laidOut, ownVersion } from './laid-out.mjs';
+import { architecturesFor, buildTimeS, laidOut, ownVersion, PACKING_OPTIONS } from './laid-out.mjs';
 
 const MIB = 1 << 20;
 
@@ -25,14 +25,7 @@ machine's architecture.
   --help          print this text
 `;
 
-const OPTIONS = {
-  arch: { type: 'string' },
-  out: { type: 'string', default: ROOT },
-  version: { type: 'string' },
-  fast: { type: 'boolean', default: false },
-  tree: { type: 'string' },
-  help: { type: 'boolean', default: false },
-};
+const OPTIONS = { ...PACKING_OPTIONS, tree: { type: 'string' } };
 
 /** Nothing of the machine that packs it shows: order, owners, times. */
 const packed = (epochS) => ['--sort=name', '--format=gnu', '--owner=0', '--group=0', `--mtime=@${epochS}`];
