@@ -106,6 +106,9 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     const proxy = await startProxy(node.port);
     const [first, second] = (await openTabs(2, `http://127.0.0.1:${proxy.port}/ui`)) as [Page, Page];
     await connected(second);
+    // The page draws its sections one after the other, and this one last.
+    const switchOff = second.getByRole('button', { name: 'Switch off' });
+    await switchOff.waitFor();
     await oneStream(node);
     await first.goto('about:blank');
     node.change(output(0, { default: true, volume: 0.6 }));
@@ -113,7 +116,7 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     await proxy.close();
     await second.getByText('Connection lost').waitFor();
     await show(60, [second]);
-    assert.equal(await second.getByRole('button', { name: 'Switch off' }).count(), 1);
+    assert.equal(await switchOff.count(), 1);
   });
 
   test('all show that the node is away, and each can try to reach it', async () => {
