@@ -9,13 +9,13 @@ import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
 /**
- * Request bytes that the server has not read from the socket. More than a few kB means that it has stopped
- * reading.
+ * The connection ends when the server leaves more bytes of requests than this unread. A server that reads has
+ * only a few kB unread, so this many mean that it has stopped.
  */
 export const UNSENT_MAX_BYTES = 256 * 1024;
 /**
- * All reads share one buffer of this size, because nothing of it is kept and a new buffer costs as much as
- * the read.
+ * All reads share one buffer of this size, because a new buffer costs as much as the read. They can share it
+ * because nobody keeps a part of it.
  */
 const READ_BYTES = 64 * 1024;
 
@@ -27,7 +27,7 @@ export interface DialOptions {
 }
 
 export interface LinkEvents extends SessionEvents {
-  /** Called after all events of one read; requests made in between are sent together with those made here. */
+  /** Called after all events of one read. Requests from the events and from this call leave in one write. */
   onRead?(): void;
 }
 
@@ -37,8 +37,10 @@ export class Link {
   readonly #events: LinkEvents;
   readonly #requestDeadlineMs: number;
   #isReading = false;
+  /** Until the socket is connected, the timer of that; then the timer of the requests. */
   #timer: NodeJS.Timeout | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
+  /** When the timer of the requests fires, in monotonic ms; infinity while there is none. */
+  #timerFiresAt = Number.POSITIVE_INFINITY;
 
   /** Dials. Every end, also a failed attempt, is reported by one `onClosed`, never from within this call. */
   constructor(options: DialOptions, events: LinkEvents) {
@@ -59,7 +61,7 @@ export class Link {
       clearTimeout(this.#timer);
       this.#session.open(monotonic());
       this.#flush();
-      this.#keepDeadline();
+      this.#setTimer();
     });
     this.#socket.on('error', (error) => this.#fail(errorText(error)));
     this.#socket.on('end', () => this.close({ kind: 'peer-closed' }));
@@ -76,7 +78,8 @@ export class Link {
     const now = monotonic();
     this.#session.request(command, args, now, settle, deadlineMs);
     if (!this.#isReading) this.#flush();
-    if (now + deadlineMs < this.#timerAt) this.#keepDeadline();
+    const isDueBeforeTimer = now + deadlineMs < this.#timerFiresAt;
+    if (isDueBeforeTimer) this.#setTimer();
   }
 
   /** See `Session.forget`. */
@@ -120,20 +123,20 @@ export class Link {
   }
 
   /**
-   * One timer serves all deadlines. It may fire early, never late: an answer does not change it, or each
-   * request would set a new one.
+   * One timer serves the deadlines of all requests. An answer leaves the timer as it is, so that most
+   * requests set none: the timer may fire before the next deadline, but never after it.
    */
-  #keepDeadline(): void {
-    const at = this.#session.nextDeadline();
-    if (at === undefined || this.#timerAt <= at) return;
+  #setTimer(): void {
+    const deadline = this.#session.nextDeadline();
+    if (deadline === undefined || this.#timerFiresAt <= deadline) return;
     clearTimeout(this.#timer);
-    this.#timerAt = at;
-    const wait = Math.max(0, Math.ceil(at - monotonic()));
+    this.#timerFiresAt = deadline;
+    const waitMs = Math.max(0, Math.ceil(deadline - monotonic()));
     this.#timer = setTimeout(() => {
-      this.#timerAt = Number.POSITIVE_INFINITY;
+      this.#timerFiresAt = Number.POSITIVE_INFINITY;
       this.#session.expire(monotonic());
       this.#flush();
-      this.#keepDeadline();
-    }, wait);
+      this.#setTimer();
+    }, waitMs);
   }
 }

@@ -1,17 +1,17 @@
-// Looks up a name as every program of the machine does, but so that it can be ended. Node's own
-// look-up is a call of getaddrinfo, which nothing ends: while a name server is silent it holds one of the
-// process's four file threads, and its thread, and with that the process, could not end.
+// Looks up a host name as every program of the machine does, but in a child process, which can be killed.
+// Node's own look-up calls getaddrinfo, which nobody can end: while a name server is silent, the call blocks
+// one of the process's few file threads, and the actor's thread, and so the whole process, cannot end.
 
 import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 
-/** A connection has as long from its beginning. */
+/** As long as a whole attempt to connect may take: a later address would be of no use. */
 const LOOKUP_MAX_MS = 10_000;
-/** A name with hundreds of addresses. */
+/** Enough for a name with hundreds of addresses. */
 const OUTPUT_MAX_BYTES = 1 << 16;
-/** These stand in the machine's own files, and are found without asking anybody. */
-const LOCAL = /^(?:.*\.)?localhost\.?$/i;
+/** Names of this machine. Node finds their addresses without a name server. */
+const LOCALHOST = /^(?:.*\.)?localhost\.?$/i;
 
 interface Address {
   readonly address: string;
@@ -28,25 +28,25 @@ export class NameLookup {
   }
 
   /**
-   * A function for `net.connect`, which calls it once. Undefined for a name for which Node's own look-up is
-   * right.
+   * The option `lookup` of `net.connect`, which calls it once. Undefined for an IP address and for localhost:
+   * Node's own look-up of these asks no name server.
    */
   functionFor(host: string): LookupFunction | undefined {
-    if (LOCAL.test(host) || isIP(host) !== 0) return undefined;
-    return (name, options, found) => {
+    if (LOCALHOST.test(host) || isIP(host) !== 0) return undefined;
+    return (name, options, callback) => {
       this.#addressesOf(name).then(
         ([first, ...others]) => {
-          if (first === undefined) found(notFound(name), []);
-          else if (options.all === true) found(null, [first, ...others]);
-          else found(null, first.address, first.family);
+          if (first === undefined) callback(notFound(name), []);
+          else if (options.all === true) callback(null, [first, ...others]);
+          else callback(null, first.address, first.family);
         },
-        // The program is missing, or cannot be started now.
-        () => lookup(name, options, found),
+        // Node's own look-up is used where the program is missing, or cannot be started now.
+        () => lookup(name, options, callback),
       );
     };
   }
 
-  /** Resolves when no child is left: one that ended after its thread would stay a zombie. */
+  /** Resolves when no child process is left: one that ended after this thread would stay a zombie. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#running?.child.kill('SIGKILL');
@@ -54,7 +54,7 @@ export class NameLookup {
   }
 
   async #addressesOf(name: string): Promise<readonly Address[]> {
-    // This is loaded when a name is looked up, because it takes 2 MB.
+    // The module is loaded when a name is looked up, because it takes 2 MB.
     const { execFile } = await import('node:child_process');
     if (this.#isEnded) return [];
     const options = {
@@ -64,8 +64,10 @@ export class NameLookup {
     } as const;
     const output = new Promise<string>((resolve, reject) => {
       const child = execFile(this.#program, ['ahosts', name], options, (error, stdout) => {
-        // A status is the answer that there is no such name; a text is what kept the program from running.
-        if (typeof error?.code === 'string') reject(error);
+        // The code is a text (an errno name) if the program could not run. A program that ran and found no
+        // such name has ended with a number.
+        const couldNotRun = typeof error?.code === 'string';
+        if (couldNotRun) reject(error);
         else resolve(stdout);
       });
       const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve));
@@ -75,14 +77,17 @@ export class NameLookup {
   }
 }
 
-/** Each address stands in several lines, one for each kind of socket. */
+/**
+ * A line of the output begins with an address. Each address has several lines, one for each kind of socket.
+ */
 function addressesIn(output: string): readonly Address[] {
-  const texts = output.split('\n').map((line) => line.slice(0, line.search(/\s/)));
-  const known = new Map(texts.map((address) => [address, { address, family: isIP(address) }] as const));
-  return [...known.values()].filter(({ family }) => family !== 0);
+  const firstWords = output.split('\n').map((line) => line.slice(0, line.search(/\s/)));
+  return [...new Set(firstWords)]
+    .map((address) => ({ address, family: isIP(address) }))
+    .filter(({ family }) => family !== 0);
 }
 
-/** The error has Node's own words. */
+/** The error that Node's own look-up would give. */
 function notFound(name: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: 'ENOTFOUND' });
 }

@@ -1,17 +1,17 @@
-// Tells in which networks an IP address is. Pure.
+// Decides whether an IP address is in one of several networks. Pure.
 
 import { BlockList, isIPv4 } from 'node:net';
 
 /**
- * `networks`: `ADDRESS/BITS`. Those of the other family are left out: a list would compare IPv4 addresses
- * with mapped ones, too.
+ * `networks`: `ADDRESS/BITS`. Networks of the other family are left out, because a `BlockList` compares IPv4
+ * addresses with IPv4-mapped IPv6 networks, too.
  */
 export function isIn(networks: readonly string[], address: string): boolean {
   const family = familyOf(address);
   const list = new BlockList();
-  for (const each of networks) {
-    const [network = '', bits] = each.split('/');
-    if (familyOf(network) === family) list.addSubnet(network, Number(bits), family);
+  for (const network of networks) {
+    const [start = '', bits] = network.split('/');
+    if (familyOf(start) === family) list.addSubnet(start, Number(bits), family);
   }
   return list.check(address, family);
 }

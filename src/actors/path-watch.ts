@@ -1,15 +1,16 @@
-// Reports when the file at a path may be another one: watches its directory, so that renames over it are
-// seen, or the nearest existing directory above. A slow poll finds changes that the watch misses (behind
-// links, on disks without notifications). It opens nothing.
+// Reports when the file at a path may have been changed or replaced. It watches the file's directory, because
+// only the directory's events report a rename over the file; if the directory is missing, it watches the
+// nearest existing one above. A slow poll covers changes that the watch misses (behind links, on disks
+// without notifications). It never opens the file.
 
 import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
 
-/** Directories may come and go while a watch is being set; after so many tries the slow poll must do. */
+/** Directories may come and go while a watch is being set; after so many tries only the slow poll goes on. */
 const WATCH_MAX_TRIES = 8;
 const SLOW_POLL_MS = 60_000;
 
-/** Undefined if nothing is accessible there: EACCES and ENOTDIR count as absent. */
+/** Undefined if nothing is there, or nothing that may be accessed (EACCES, ENOTDIR). */
 function statOf(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -19,8 +20,7 @@ function statOf(path: string): BigIntStats | undefined {
 }
 
 /**
- * Identifies the file at a path and its state; undefined if there is none. A file that was created anew has
- * another identity.
+ * A text that differs once the file at the path has been written or replaced; undefined if there is no file.
  */
 export function fileIdentity(path: string): string | undefined {
   const stat = statOf(path);
@@ -33,8 +33,8 @@ interface Directory {
 }
 
 /**
- * The file's directory, or the nearest existing one above it, with an identity that does not depend on its
- * content.
+ * The file's directory, or the nearest existing one above it. Its identity stays the same when its content
+ * changes.
  */
 function directoryOf(path: string): Directory {
   const directory = dirname(path);
@@ -54,7 +54,7 @@ export class PathWatch {
   readonly #settleMs: number;
   readonly #slowPoll: NodeJS.Timeout;
   #watched: WatchedDirectory | undefined;
-  #settling: NodeJS.Timeout | undefined;
+  #pendingReport: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   /**
@@ -73,20 +73,20 @@ export class PathWatch {
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#slowPoll);
-    clearTimeout(this.#settling);
+    clearTimeout(this.#pendingReport);
     this.#endWatch();
   }
 
   readonly #report = (): void => {
-    clearTimeout(this.#settling);
-    this.#settling = undefined;
+    clearTimeout(this.#pendingReport);
+    this.#pendingReport = undefined;
     this.#watchDirectory();
     this.#onChange();
   };
 
   /**
-   * Watches the present directory; repeats until nothing changed while the watch was being set. Later changes
-   * are reported.
+   * Watches the directory that exists now. It then checks for another one, which may have come before the
+   * watch was set, and repeats. What changes after that is reported by the watch.
    */
   #watchDirectory(): void {
     for (let tries = 0; tries < WATCH_MAX_TRIES && !this.#isClosed; tries++) {
@@ -104,11 +104,12 @@ export class PathWatch {
     }
   }
 
+  /** `name` is that of the entry that has changed; null if the system gives none. */
   #directoryChanged(directory: string, name: string | null): void {
-    const [next] = relative(directory, this.#file).split(sep);
-    // An event with the directory's own name means that it was removed or renamed.
-    if (this.#isClosed || ![null, next, basename(directory)].includes(name)) return;
-    this.#settling ??= setTimeout(this.#report, this.#settleMs);
+    const [nextOnPath] = relative(directory, this.#file).split(sep);
+    // The directory's own name means that the directory was removed or renamed.
+    const mayConcernFile = name === null || name === nextOnPath || name === basename(directory);
+    if (mayConcernFile && !this.#isClosed) this.#pendingReport ??= setTimeout(this.#report, this.#settleMs);
   }
 
   #endWatch(): void {

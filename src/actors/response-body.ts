@@ -1,8 +1,8 @@
-// Reads the body of an answer to a request of ours, up to a size.
+// Reads the body of an answer to one of the node's own HTTP requests, up to a size.
 
 import type { IncomingMessage } from 'node:http';
 
-/** Empty if it is larger or was cut off. Rejects if the connection fails. */
+/** The whole body; empty if it is larger than `maxBytes` or was cut off. Rejects if the connection fails. */
 export async function bodyWithin(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

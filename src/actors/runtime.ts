@@ -1,6 +1,6 @@
-// The common part of all actors: answers pings, sends items in batches, stops on request. It passes commands
-// to a backend and changes to a subscriber. It knows no actor, and never catches what an actor throws outside
-// a promise: that ends the thread.
+// The common part of all actors: passes commands to a backend and changes to a subscriber, sends what they
+// publish in batches, answers pings, and stops the actor on request. It knows no actor. It never catches what
+// an actor throws outside a promise: such an error ends the thread.
 
 import { IdleHeap } from '../host/idle-heap.js';
 import { logWarnings } from '../host/node-warnings.js';
@@ -29,31 +29,31 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 const BATCH_ITEMS_MAX = 1024;
 
 /**
- * Sends what is published in one go as one batch. While a command runs the batch is the whole turn's: the
- * answer comes with its change.
+ * What an actor publishes without a pause in between leaves as one batch. While a command runs, a batch has
+ * everything of one turn, so that the command's answer leaves together with the changes that it made.
  */
 export interface Publisher {
   /**
-   * A backend sends `up` after the puts that complete its collections; `connecting` empties them without
-   * drops.
+   * A backend sends `up` after it has put all its records. `connecting` removes its records from the journal,
+   * so that the backend drops none (`status` of `ActorItem` names the exceptions).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
   /**
-   * Adds or replaces the record `key`; `json` is its whole text, in one line. `rank` lists it in another
-   * order than that of arrival.
+   * Adds or replaces the record `key`; `json` is its whole text, in one line. A list has its records by
+   * ascending `rank`; records without a rank come last, in the order in which they arrived.
    */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
-  /** The newest reading of the meters; only while they are watched. */
+  /** The newest reading of the meters. To be sent only while somebody watches them. */
   level(json: string): void;
 }
 
 /** A backend's access to the rest of the node, where it needs an operation of another one. */
 export interface BackendLink extends Publisher {
   /**
-   * Has the same effects and refusals as over HTTP. Settles when the HTTP reply would be sent, and never
-   * rejects.
+   * Has an operation done, with the same effects and refusals as over HTTP. Settles when the HTTP reply would
+   * be sent, and never rejects.
    */
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
@@ -66,12 +66,13 @@ export type NodeLink = Omit<OwnerLink, 'put' | 'drop'>;
 
 export interface BridgeActor {
   /**
-   * Applies a batch of others' records. The next one is sent only after this has returned; a throw ends the
-   * thread.
+   * Applies a batch of records of other parts. The next batch comes only after this call has returned. An
+   * error that it throws ends the thread.
    */
   applyChanges(batch: ChangeBatch): void;
   /**
-   * Called once. When it settles, the actor holds nothing open any more. A bridge may still ask meanwhile.
+   * Called once. When its promise settles, the actor has closed all that it had open. A bridge may ask for
+   * operations until then.
    */
   stop(): Promise<void>;
 }
@@ -81,8 +82,8 @@ export interface Actor<C> extends Pick<BridgeActor, 'stop'>, Partial<Pick<Bridge
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
   /**
-   * For backends with meters: true if anybody watches them. `true` again means that a new watcher needs every
-   * reading.
+   * For backends with meters: true if anybody watches them. Another `true` means that there is a new watcher,
+   * which has no reading yet.
    */
   watchLevels?(isWatched: boolean): void;
 }
@@ -90,11 +91,11 @@ export interface Actor<C> extends Pick<BridgeActor, 'stop'>, Partial<Pick<Bridge
 class BatchPublisher implements BackendLink {
   readonly #port: Port<FromActor, unknown>;
   #items: PostedItem[] = [];
-  /** Commands without an answer. */
-  running = 0;
-  /** Requests that have no reply yet. The gateway bounds their number by refusing more. */
+  /** How many commands have no answer yet. */
+  runningCommands = 0;
+  /** Resolves each request that has no reply yet. The gateway bounds their number by refusing more. */
   readonly #pendingRequests = new Map<number, (reply: BridgeReply) => void>();
-  #lastId = 0;
+  #lastRequestId = 0;
 
   constructor(port: Port<FromActor, unknown>) {
     this.#port = port;
@@ -122,13 +123,13 @@ class BatchPublisher implements BackendLink {
   }
 
   ask(request: BridgeRequest): Promise<BridgeReply> {
-    this.#lastId += 1;
-    const id = this.#lastId;
+    this.#lastRequestId += 1;
+    const id = this.#lastRequestId;
     this.add({ kind: 'ask', id, ...request });
     return new Promise((resolve) => this.#pendingRequests.set(id, resolve));
   }
 
-  replied(id: number, reply: BridgeReply): void {
+  settleRequest(id: number, reply: BridgeReply): void {
     this.#pendingRequests.get(id)?.(reply);
     this.#pendingRequests.delete(id);
   }
@@ -136,22 +137,22 @@ class BatchPublisher implements BackendLink {
   add(item: PostedItem): void {
     this.#items.push(item);
     if (this.#items.length >= BATCH_ITEMS_MAX) this.flush();
-    else if (this.#items.length === 1) Promise.resolve().then(this.#endTurn);
+    else if (this.#items.length === 1) Promise.resolve().then(this.#flushAfterAnswers);
   }
 
   /**
-   * While a command runs, the batch waits for the next tick, which comes after all promises of this turn: so
-   * the answer leaves together with its change. Without a command there is no answer to wait for, and the
-   * call of `nextTick` is saved.
+   * While a command runs, its answer may come in this turn, from another promise: `nextTick` calls `flush`
+   * only after all promises of the turn. Without a command the batch leaves at once, because `nextTick` has a
+   * cost.
    */
-  readonly #endTurn = (): void => {
-    if (this.running > 0) process.nextTick(this.flush);
+  readonly #flushAfterAnswers = (): void => {
+    if (this.runningCommands > 0) process.nextTick(this.flush);
     else this.flush();
   };
 
   /**
-   * Sends the collected items. After the port is closed they are lost. Only a timer of a stopped actor can
-   * publish then, and its items are not needed.
+   * Sends the collected items. After the port is closed they are lost: only a timer of a stopped actor can
+   * still publish something, and nobody needs that.
    */
   readonly flush = (): void => {
     if (this.#items.length === 0) return;
@@ -161,40 +162,40 @@ class BatchPublisher implements BackendLink {
   };
 }
 
-type In<C> =
+type MessageToActor<C> =
   | { readonly kind: 'command'; readonly id: number; readonly command: C }
   | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
 /**
- * Resolves after a `stop` message or the end of the port; rejects when `start` throws or `stop` rejects,
- * which counts as a death.
+ * Runs one actor. Resolves after a `stop` message or the end of the port. Rejects when `start` throws or the
+ * actor's `stop` rejects; the supervisor counts that as the death of the thread.
  */
 async function run<S, C>(
   task: ActorTask<S>,
   start: (settings: S, publisher: BatchPublisher) => Pick<Actor<C>, 'stop'> & Partial<Actor<C>>,
 ): Promise<void> {
-  const port = typedPort<FromActor, In<C>>(task.port);
+  const port = typedPort<FromActor, MessageToActor<C>>(task.port);
   const publisher = new BatchPublisher(port);
   const heap = new IdleHeap();
   logWarnings((level, message, fields) => publisher.log(level, message, fields));
   try {
     const actor = start(task.settings, publisher);
     if (actor.applyChanges !== undefined) publisher.add({ kind: 'pull', isFirst: true });
-    await new Promise<void>((resolve) => {
+    await new Promise<void>((endOfWork) => {
       port.listen((message) => {
         const { kind } = message;
-        if (kind === 'command') answer(publisher, message.id, actor.handle?.(message.command));
+        if (kind === 'command') publishAnswer(publisher, message.id, actor.handle?.(message.command));
         else if (kind === 'ping') {
           publisher.add({ kind: 'pong', id: message.id, thread: threadReport() });
           heap.shrink();
-        } else if (kind === 'stop') resolve();
+        } else if (kind === 'stop') endOfWork();
         else if (kind === 'watch levels') actor.watchLevels?.(message.isWatched);
-        else if (kind === 'reply') publisher.replied(message.id, message);
+        else if (kind === 'reply') publisher.settleRequest(message.id, message);
         else {
           actor.applyChanges?.(message);
           publisher.add({ kind: 'pull', isFirst: false });
         }
-      }, resolve);
+      }, endOfWork);
     });
     await actor.stop();
   } finally {
@@ -204,29 +205,32 @@ async function run<S, C>(
   }
 }
 
-/** The supervisor bounds the number of running commands. */
-function answer(publisher: BatchPublisher, id: number, handled?: Promise<Answer>): void {
-  if (handled === undefined) return;
-  publisher.running += 1;
-  handled
+/**
+ * Publishes the answer of command `id`. `pendingAnswer`: undefined for a bridge, which takes no commands. The
+ * supervisor bounds the number of running commands.
+ */
+function publishAnswer(publisher: BatchPublisher, id: number, pendingAnswer?: Promise<Answer>): void {
+  if (pendingAnswer === undefined) return;
+  publisher.runningCommands += 1;
+  pendingAnswer
     .catch((error: unknown): Answer => {
       const stack = error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error);
       publisher.log('error', 'a command ended in an unexpected error', { stack });
       return failure('internal', 'The command ended in an unexpected error');
     })
-    .then((finalAnswer) => {
-      publisher.running -= 1;
-      publisher.add({ kind: 'answer', id, answer: finalAnswer });
+    .then((answer) => {
+      publisher.runningCommands -= 1;
+      publisher.add({ kind: 'answer', id, answer });
     });
 }
 
-/** A thread, to be the default export of a backend's `backend.ts`. */
+/** Makes the default export of a backend's `backend.ts`: the function that runs its thread. */
 export const actorThread =
   <B extends Backend>(start: (settings: ChildSettings[B], link: BackendLink) => Actor<Command<B>>) =>
   (task: ActorTask<ChildSettings[B]>): Promise<void> =>
     run(task, start);
 
-/** Likewise of a bridge's `bridge.ts`. */
+/** Makes the default export of a bridge's `bridge.ts`: the function that runs its thread. */
 export const bridgeThread =
   <B extends Bridge>(start: (settings: ChildSettings[B], node: OwnerLink) => BridgeActor) =>
   (task: ActorTask<ChildSettings[B]>): Promise<void> =>

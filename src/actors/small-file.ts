@@ -8,17 +8,15 @@ import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
 import { type Failure, failed, type Result, success } from '../protocol/actor/result.js';
 
-/**
- * `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along.
- * `mode` is that of `stat`.
- */
 export interface SmallFile {
+  /** In a buffer of their own, so that they can be transferred to another thread without other data. */
   readonly bytes: Uint8Array;
+  /** `st_mode` of stat(2): the type and the permissions. */
   readonly mode: number;
 }
 
 export interface UnreadFile {
-  /** Why it has not been read, as the end of a sentence about the file. */
+  /** Why the file has not been read, as a sentence in which `it` is the file. */
   readonly problem: string;
   readonly isMissing: boolean;
 }
@@ -28,44 +26,48 @@ export type FileResult = Result<SmallFile, UnreadFile>;
 /** How long callers wait for a file that they need: a sleeping disk takes seconds to spin up. */
 export const READ_MAX_MS = 4_000;
 
-/** The reading of a file that does not come in time. */
-export const LATE = unread(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
+/** The result for a file that could not be read within `READ_MAX_MS`. */
+export const READ_TOO_SLOW = unreadFile(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
 
-function unread(problem: string, isMissing = false): Failure<UnreadFile> {
+function unreadFile(problem: string, isMissing = false): Failure<UnreadFile> {
   return failed({ problem, isMissing });
 }
 
+/** The result of `reading`, or `READ_TOO_SLOW`. */
 export async function inTime(clock: Clock, reading: Promise<FileResult>): Promise<FileResult> {
-  return (await within(clock, READ_MAX_MS, reading)) ?? LATE;
+  return (await within(clock, READ_MAX_MS, reading)) ?? READ_TOO_SLOW;
 }
 
 /** Reads a regular file of at most `maxBytes`. Never rejects. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<FileResult> {
   try {
-    // Without O_NONBLOCK, opening a FIFO waits for a writer and blocks one of the process's few file threads.
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer and block one of the process's few file
+    // threads.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     return await readRegular(file, maxBytes).finally(() => file.close());
   } catch (error) {
     const code = codeOf(error);
     const isMissing = code === 'ENOENT' || code === 'ENOTDIR';
-    return unread(isMissing ? 'it does not exist' : `it cannot be read (${code})`, isMissing);
+    return unreadFile(isMissing ? 'it does not exist' : `it cannot be read (${code})`, isMissing);
   }
 }
 
 async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResult> {
   const stats = await file.stat();
-  if (!stats.isFile()) return unread(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
-  // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte
-  // more.
+  if (!stats.isFile())
+    return unreadFile(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
+  // The size from `stat` is not used, because the file may grow meanwhile, and a file in /proc has the size
+  // 0. The extra byte shows that the file is too large.
   const bytes = new Uint8Array(maxBytes + 1);
   const length = await readUntilEnd(file, bytes);
-  if (length > maxBytes) return unread(`it is larger than ${maxBytes} bytes`);
+  if (length > maxBytes) return unreadFile(`it is larger than ${maxBytes} bytes`);
   return success({ bytes: bytes.slice(0, length), mode: stats.mode });
 }
 
 /**
- * One read may bring a part only, as on a network's or a user's file system, and in /proc. Only a read of
- * nothing is the end.
+ * Fills `bytes` from the file's beginning, and gives the number of bytes that were read. One read may bring
+ * only a part, as in /proc, and on file systems of the network and in user space. Only a read of no byte is
+ * the end.
  */
 export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8Array): Promise<number> {
   let length = 0;
@@ -78,20 +80,20 @@ export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8A
 }
 
 /**
- * Replaces the file: a reader, or a power cut, finds one text whole. New directories are the owner's. Rejects
- * with the system's error.
+ * Replaces the file: at any time, also after a power cut, the file has either the old text or the new one.
+ * Missing directories are made, for the owner alone. Rejects with the system's error.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const fresh = `${path}.new`;
-  // A leftover of a process that died here; or a link, which would lead elsewhere.
-  await rm(fresh, { force: true });
-  await writeFile(fresh, text, { mode: 0o600, flush: true });
-  await rename(fresh, path);
-  // The rename is stored in the directory.
-  const renamed = await open(directory);
-  await renamed.sync().finally(() => renamed.close());
+  const newPath = `${path}.new`;
+  // A process that died here may have left a file. A link must go, too: the text would go to its target.
+  await rm(newPath, { force: true });
+  await writeFile(newPath, text, { mode: 0o600, flush: true });
+  await rename(newPath, path);
+  // Only a directory that was synced keeps the rename through a power cut.
+  const directoryHandle = await open(directory);
+  await directoryHandle.sync().finally(() => directoryHandle.close());
 }
 
 /** The errno name of a failed system call, or else the error's text. */

@@ -1,24 +1,31 @@
-// Text from outside: cutting to a bound, percent-decoding, reading JSON, and objects with keys from outside,
-// for all backends. Pure.
+// Functions for texts from outside, for all backends: cut to a bound, decode percent escapes, read JSON, and
+// make objects whose keys come from outside. Pure.
 
-/** At most `max` UTF-16 units, without splitting a character in two. */
+/** The first `max` UTF-16 units of the text. A character of two units is never cut into halves. */
 export function capped(text: string, max: number): string {
   if (text.length <= max) return text;
   return text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** For people: at most `max` UTF-16 units, with an ellipsis if something was cut. */
+/**
+ * For people: the first `max` UTF-16 units of the text, and an ellipsis after them if the text was longer.
+ */
 export function clipped(text: string, max: number): string {
   return text.length <= max ? text : `${capped(text, max)}...`;
 }
 
-/** Decodes %XX to bytes; everything else stays as it is. */
+/**
+ * The bytes of an ASCII text, each `%XX` as the byte that it stands for. A `%` without two hexadecimal digits
+ * stays as it is.
+ */
 export function percentDecoded(text: string): Buffer {
-  const byte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
-  return Buffer.from(text.replace(/%([0-9a-f]{2})/gi, byte), 'latin1');
+  const oneByteEach = text.replace(/%([0-9a-f]{2})/gi, (_escape: string, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(oneByteEach, 'latin1');
 }
 
-/** The text with %XX decoded; undefined if these are no valid UTF-8, or broken. */
+/** The text with each `%XX` decoded; undefined if an escape is broken, or if the bytes are not UTF-8. */
 export function percentText(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -27,7 +34,7 @@ export function percentText(text: string): string | undefined {
   }
 }
 
-/** The members of a JSON object; undefined for a text that is none. */
+/** The members of a JSON object; undefined if the text is no JSON object. */
 export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -38,8 +45,8 @@ export function jsonObject(text: string): Readonly<Record<string, unknown>> | un
 }
 
 /**
- * An object for keys from outside: without a prototype, `__proto__` and `constructor` are keys like any
- * other.
+ * An object of these entries, whose keys may come from outside: because it has no prototype, `__proto__` and
+ * `constructor` are keys like any other.
  */
 export function withoutPrototype<T>(entries: Iterable<readonly [key: string, value: T]>): Record<string, T> {
   const object: Record<string, T> = Object.create(null);
@@ -48,12 +55,14 @@ export function withoutPrototype<T>(entries: Iterable<readonly [key: string, val
 }
 
 /**
- * The first items whose JSON has at most `maxBytes` together, and the one that is needed wherever it stands.
+ * The first items, as many as have at most `maxBytes` of JSON together. Items that are needed are kept at any
+ * place of the list.
  */
 export function firstWithin<T>(items: readonly T[], maxBytes: number, isNeeded: (item: T) => boolean): T[] {
-  let left = maxBytes;
+  let bytesSoFar = 0;
   return items.filter((item) => {
-    left -= Buffer.byteLength(JSON.stringify(item)) + 1;
-    return left >= 0 || isNeeded(item);
+    const textAndComma = `${JSON.stringify(item)},`;
+    bytesSoFar += Buffer.byteLength(textAndComma);
+    return bytesSoFar <= maxBytes || isNeeded(item);
   });
 }

@@ -1,11 +1,11 @@
-// Work that must not overlap: steps one after the other, and a piece of work that all who need it meanwhile
-// share.
+// Keeps asynchronous work from overlapping: `Turns` runs different steps one after the other, and
+// `SharedWork` runs the same work once for all who call while they wait for it.
 
-/** Runs steps one after the other. */
+/** Runs steps one after the other, in the order of the calls. */
 export class Turns {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Runs the step when the one before has ended, well or not. */
+  /** Runs the step when the step before it has resolved or rejected. Settles as the step does. */
   run<T>(step: () => Promise<T>): Promise<T> {
     const next = this.#last.then(step);
     this.#last = next.catch(() => undefined);
@@ -13,10 +13,11 @@ export class Turns {
   }
 }
 
-/** Runs one piece of work again and again, once at a time. */
+/** Runs the same work each time that somebody needs a new result of it, but never twice at one time. */
 export class SharedWork<T> {
   readonly #work: () => Promise<T>;
   #running: Promise<T> | undefined;
+  /** The run that begins when the running one has ended. */
   #next: Promise<T> | undefined;
 
   /** `work` does not reject. */
@@ -24,8 +25,12 @@ export class SharedWork<T> {
     this.#work = work;
   }
 
-  /** Resolves to the result of a run that began after the call. */
+  /**
+   * Resolves to the result of a run that began after the call. A run that is under way may have read what has
+   * changed since, so the caller gets the next one.
+   */
   run(): Promise<T> {
+    // The last run may have ended just now, so that the next one is about to begin.
     if (this.#running === undefined) return this.#next ?? this.#begin();
     this.#next ??= this.#running.then(() => this.#begin());
     return this.#next;

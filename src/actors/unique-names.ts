@@ -1,33 +1,38 @@
-// Names that no two live things share, as streams and outputs may be called the same (docs/http-api.md,
-// "Names of clients"). Pure.
+// Decides the name of each thing where several may want the same one, such as streams and outputs: no two of
+// them that exist at the same time get one name (docs/http-api.md, "Names of clients"). Pure.
 
 /**
- * The names in use. A thing whose desired name is taken becomes `NAME #ID`, and stays so for life; until then
- * it follows its desired name.
+ * The names in use. A thing has its desired name, also when that changes. Once another thing has the desired
+ * name, it is called `NAME #ID` until it is released.
  */
 export class UniqueNames {
-  readonly #byId = new Map<number, { readonly name: string; readonly numbered: boolean }>();
+  readonly #byId = new Map<number, { readonly name: string; readonly isNumbered: boolean }>();
   readonly #owners = new Map<string, number>();
 
+  /** The name of the thing `id`. Call it again when the desired name changes. */
   assign(id: number, desired: string): string {
     const current = this.#byId.get(id);
-    if (current !== undefined && (current.numbered || current.name === desired)) return current.name;
+    if (current !== undefined && (current.isNumbered || current.name === desired)) return current.name;
     this.release(id);
-    const numbered = this.#owners.has(desired);
-    let name = numbered ? `${desired} #${id}` : desired;
-    // A thing may itself be called `X #7`; each turn of the loop passes one live thing, so the loop ends.
+    const isNumbered = this.#owners.has(desired);
+    let name = isNumbered ? `${desired} #${id}` : desired;
+    // Another thing may have `X #7` as its own name. The loop ends, because each turn makes a longer name.
     while (this.#owners.has(name)) name = `${name} #${id}`;
-    this.#byId.set(id, { name, numbered });
+    this.#byId.set(id, { name, isNumbered });
     this.#owners.set(name, id);
     return name;
   }
 
-  /** Frees the name of a thing that now wants another one; a numbered name is kept. */
+  /**
+   * Frees the name of a thing whose desired name has changed, so that another thing may get it before
+   * `assign` is called for this one. A numbered name is kept.
+   */
   vacate(id: number, desired: string): void {
     const current = this.#byId.get(id);
-    if (current !== undefined && !current.numbered && current.name !== desired) this.release(id);
+    if (current !== undefined && !current.isNumbered && current.name !== desired) this.release(id);
   }
 
+  /** Frees the name of a thing that is gone. */
   release(id: number): void {
     const current = this.#byId.get(id);
     if (current === undefined) return;
@@ -35,6 +40,7 @@ export class UniqueNames {
     this.#owners.delete(current.name);
   }
 
+  /** The thing that has this name now. */
   idOf(name: string): number | undefined {
     return this.#owners.get(name);
   }

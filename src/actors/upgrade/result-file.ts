@@ -4,7 +4,7 @@
 import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { PathWatch } from '../path-watch.js';
-import { inTime, LATE, readSmallFile } from '../small-file.js';
+import { inTime, READ_TOO_SLOW, readSmallFile } from '../small-file.js';
 import { SharedWork } from '../turns.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
@@ -46,7 +46,7 @@ export class ResultFile {
   async #readOnce(): Promise<void> {
     const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
     // If the reading takes longer, that is published, and the reading goes on.
-    if ((await inTime(this.#clock, reading)) === LATE) this.#deliver(failed(LATE.error.problem));
+    if ((await inTime(this.#clock, reading)) === READ_TOO_SLOW) this.#deliver(failed(READ_TOO_SLOW.error.problem));
     const file = await reading;
     this.#deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
     if (this.#watch !== undefined || this.#isStopped) return;
