@@ -1,73 +1,115 @@
-// Bluetooth in Home Assistant: its switches, and each known device with its battery. Pure.
+// Decides what Home Assistant shows of Bluetooth: the adapter's switches, and each known device with its
+// battery. Pure.
 
 import type { BluetoothRecord } from '../../protocol/actor/schemas.js';
 import {
+  buttonDraft,
   type DisplayedNode,
   type Draft,
   type Fields,
   ifJson,
-  press,
-  turns,
   UNKNOWN,
+  wordSwitchFields,
 } from './entity-drafts.js';
-import { labelsOf } from './entity-names.js';
+import { distinctLabels } from './entity-names.js';
 
 export function bluetoothEntities(node: DisplayedNode): readonly Draft[] {
-  return node.branch.records<BluetoothRecord>('bluetooth').flatMap((record) => recordEntities(node, record));
+  const topic = `${node.topic}/bluetooth`;
+  const records = node.branch.records<BluetoothRecord>('bluetooth');
+  return records.flatMap((record) => [
+    ...(node.control ? adapterEntities(topic) : []),
+    ...knownDevices(record).flatMap((device) => deviceEntities(device, topic, node.control)),
+  ]);
 }
 
-function recordEntities({ topic, control }: DisplayedNode, record: BluetoothRecord): readonly Draft[] {
-  const state = `${topic}/bluetooth`;
-  const set = `${state}/set`;
-  const known = record.known_devices ?? [];
-  const labels = labelsOf(known.map(({ address, name }) => [address, name, address]));
-  const devices = known.flatMap(({ address }) =>
-    deviceEntities(address, labels.get(address) ?? address, state, control),
-  );
-  if (!control) return devices;
-  const value = ifJson("'power_up' if value_json.powered else 'power_down'");
-  const fields = { state_topic: state, value_template: value, icon: 'mdi:bluetooth' };
+function adapterEntities(topic: string): readonly Draft[] {
+  const commandTopic = `${topic}/set`;
+  const power = {
+    state_topic: topic,
+    value_template: ifJson("'power_up' if value_json.powered else 'power_down'"),
+    icon: 'mdi:bluetooth',
+    ...wordSwitchFields(commandTopic, 'power_up', 'power_down'),
+  };
   const pairing = {
-    state_topic: state,
+    state_topic: topic,
     value_template: ifJson("'pairing_mode' if value_json.pairing_active else 'pairing_mode_stop'"),
     icon: 'mdi:bluetooth-connect',
-    ...turns(set, 'pairing_mode', 'pairing_mode_stop'),
+    ...wordSwitchFields(commandTopic, 'pairing_mode', 'pairing_mode_stop'),
+  };
+  const scan = {
+    key: 'bluetooth_scan',
+    name: 'Bluetooth scan',
+    commandTopic,
+    word: 'scan',
+    style: { icon: 'mdi:magnify' },
   };
   return [
-    ['bluetooth', 'switch', 'Bluetooth', { ...fields, ...turns(set, 'power_up', 'power_down') }],
-    ['bluetooth_pairing', 'switch', 'Bluetooth pairing', pairing],
-    press('bluetooth_scan', 'Bluetooth scan', set, 'scan', { icon: 'mdi:magnify' }),
-    ...devices,
+    { key: 'bluetooth', platform: 'switch', name: 'Bluetooth', fields: power },
+    { key: 'bluetooth_pairing', platform: 'switch', name: 'Bluetooth pairing', fields: pairing },
+    buttonDraft(scan),
   ];
 }
 
-/** A binary sensor and one of its battery, and a switch where commands are taken. */
-function deviceEntities(address: string, name: string, state: string, control: boolean): readonly Draft[] {
+interface DisplayedDevice {
+  readonly address: string;
+  readonly label: string;
+}
+
+function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
+  const devices = record.known_devices ?? [];
+  const labels = distinctLabels(
+    devices.map(({ address, name }) => ({ name: address, label: name, addition: address })),
+  );
+  return devices.map(({ address }) => ({ address, label: labels.get(address) ?? address }));
+}
+
+const KNOWN_DEVICES = 'value_json.known_devices | default([])';
+
+/** Whether the device is connected, its battery, and where commands are taken a switch that connects it. */
+function deviceEntities({ address, label }: DisplayedDevice, topic: string, control: boolean) {
   const key = `bluetooth_${address.replaceAll(':', '')}`;
-  // Devices that are forgotten have no part in the record.
-  const own = `selectattr('address', 'eq', '${address}') | selectattr('connected') | list | length`;
-  const connected = `(value_json.known_devices | default([])) | ${own} > 0`;
-  const read = (on: string, off: string): Fields => {
-    return { state_topic: state, value_template: ifJson(`'${on}' if ${connected} else '${off}'`) };
+  const thisDevice = `selectattr('address', 'eq', '${address}')`;
+  // A device that was forgotten is not in the list, so it counts as not connected.
+  const isConnected = `(${KNOWN_DEVICES}) | ${thisDevice} | selectattr('connected') | list | length > 0`;
+  const connectionFields = (connected: string, disconnected: string): Fields => ({
+    state_topic: topic,
+    value_template: ifJson(`'${connected}' if ${isConnected} else '${disconnected}'`),
+  });
+  const connected: Draft = {
+    key: `${key}_connected`,
+    platform: 'binary_sensor',
+    name: label,
+    fields: { ...connectionFields('ON', 'OFF'), device_class: 'connectivity' },
   };
-  const sensor = { ...read('ON', 'OFF'), device_class: 'connectivity' };
-  const on = JSON.stringify({ connect: address });
-  const off = JSON.stringify({ disconnect: address });
-  const sends = { command_topic: `${state}/set`, payload_on: on, payload_off: off };
-  const style = { state_on: 'on', state_off: 'off', icon: 'mdi:bluetooth-audio' };
-  const toggle: Draft = [key, 'switch', `Connect ${name}`, { ...read('on', 'off'), ...sends, ...style }];
-  const charged = "selectattr('battery', 'defined') | map(attribute='battery') | list";
-  const charge = `(value_json.known_devices | default([]) | selectattr('address', 'eq', '${address}') | ${charged})`;
-  const battery: Fields = {
-    state_topic: state,
-    value_template: ifJson(`${charge} | first | default('${UNKNOWN}')`, UNKNOWN),
-    device_class: 'battery',
-    unit_of_measurement: '%',
-    entity_category: 'diagnostic',
+  const battery = batteryEntity(`${key}_battery`, label, topic, thisDevice);
+  if (!control) return [connected, battery];
+  const commands = {
+    command_topic: `${topic}/set`,
+    payload_on: JSON.stringify({ connect: address }),
+    payload_off: JSON.stringify({ disconnect: address }),
+    state_on: 'on',
+    state_off: 'off',
+    icon: 'mdi:bluetooth-audio',
   };
-  return [
-    [`${key}_connected`, 'binary_sensor', name, sensor],
-    [`${key}_battery`, 'sensor', `${name} battery`, battery, [state, `${charge} | length > 0`]],
-    ...(control ? [toggle] : []),
-  ];
+  const fields = { ...connectionFields('on', 'off'), ...commands };
+  return [connected, battery, { key, platform: 'switch', name: `Connect ${label}`, fields }];
+}
+
+/** `thisDevice` is the filter of Jinja2 that selects the device. */
+function batteryEntity(key: string, label: string, topic: string, thisDevice: string): Draft {
+  const batteryLevels = "selectattr('battery', 'defined') | map(attribute='battery') | list";
+  const levels = `(${KNOWN_DEVICES} | ${thisDevice} | ${batteryLevels})`;
+  return {
+    key,
+    platform: 'sensor',
+    name: `${label} battery`,
+    fields: {
+      state_topic: topic,
+      value_template: ifJson(`${levels} | first | default('${UNKNOWN}')`, UNKNOWN),
+      device_class: 'battery',
+      unit_of_measurement: '%',
+      entity_category: 'diagnostic',
+    },
+    availableWhile: { topic, expression: `${levels} | length > 0` },
+  };
 }

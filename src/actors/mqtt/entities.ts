@@ -1,57 +1,74 @@
-// Table of Home Assistant's entities: what each thing of the node is there. Keys and unique ids are made of
-// the node's identifier and the thing's own name, never of the host's name or address. Pure.
+// Decides which entities Home Assistant shows, as a table of each backend's entities. Their keys and unique
+// ids consist of the node's identifier and the thing's own name, never of the host's name or address. Pure.
 
 import type { Backend } from '../../protocol/actor/backends.js';
 import { bluetoothEntities } from './bluetooth-entities.js';
-import { type DisplayedNode, type Draft, onlineIf } from './entity-drafts.js';
+import { availabilityTemplate, type DisplayedNode, type Draft } from './entity-drafts.js';
 import { displayName } from './entity-names.js';
 import { powerButtons, serviceEntities, unitEntities, upgradeEntities } from './node-entities.js';
 import { playerEntities } from './player-entities.js';
 import { soundEntities } from './sound-entities.js';
 
+/** An entity in the device message. */
 export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
 
 /** By key. */
 export type Entities = ReadonlyMap<string, Component>;
 
-/** The entities of a backend's records. */
+/** The entities of one backend's records. */
 interface EntitiesOfBackend {
   readonly backend: Backend;
-  /** How their keys begin. */
-  readonly keys: readonly string[];
+  /** Each key of them begins with one of these, and no key of others does. */
+  readonly keyPrefixes: readonly string[];
   readonly drafts: (node: DisplayedNode) => readonly Draft[];
 }
 
 const TABLE: readonly EntitiesOfBackend[] = [
   {
     backend: 'audio',
-    keys: ['output_', 'input_', 'card_', 'default_output', 'sleep'],
+    keyPrefixes: ['output_', 'input_', 'card_', 'default_output', 'sleep'],
     drafts: soundEntities,
   },
-  { backend: 'systemd', keys: ['unit_'], drafts: unitEntities },
-  { backend: 'players', keys: ['player_'], drafts: playerEntities },
-  { backend: 'power', keys: ['reboot', 'power_off'], drafts: powerButtons },
-  { backend: 'upgrade', keys: ['update'], drafts: upgradeEntities },
-  { backend: 'bluetooth', keys: ['bluetooth'], drafts: bluetoothEntities },
+  { backend: 'systemd', keyPrefixes: ['unit_'], drafts: unitEntities },
+  { backend: 'players', keyPrefixes: ['player_'], drafts: playerEntities },
+  { backend: 'power', keyPrefixes: ['reboot', 'power_off'], drafts: powerButtons },
+  { backend: 'upgrade', keyPrefixes: ['update'], drafts: upgradeEntities },
+  { backend: 'bluetooth', keyPrefixes: ['bluetooth'], drafts: bluetoothEntities },
 ];
 
-/** Undefined for the service's own. */
+/** The backend whose record the entity shows; undefined for an entity of the service itself. */
 export function ownerOf(key: string): Backend | undefined {
-  return TABLE.find(({ keys }) => keys.some((beginning) => key.startsWith(beginning)))?.backend;
+  return TABLE.find(({ keyPrefixes }) => keyPrefixes.some((prefix) => key.startsWith(prefix)))?.backend;
 }
 
 export function entitiesOf(node: DisplayedNode): Entities {
   const drafts = [...TABLE.flatMap((row) => row.drafts(node)), ...serviceEntities(node)];
-  return new Map(drafts.map((draft) => [draft[0], componentOf(node, draft)]));
+  return new Map(drafts.map((draft) => [draft.key, componentOf(node, draft)]));
 }
 
-function componentOf({ identifier, topic }: DisplayedNode, [key, platform, name, fields, also]: Draft) {
+function componentOf(node: DisplayedNode, draft: Draft): Component {
+  return {
+    platform: draft.platform,
+    unique_id: `tonearm_${node.identifier}_${draft.key}`,
+    name: displayName(draft.name),
+    ...availabilityOf(node, draft),
+    ...draft.fields,
+  };
+}
+
+/**
+ * An entity is available while the node is online, its backend is up, and the draft's own condition holds.
+ */
+function availabilityOf({ topic }: DisplayedNode, { key, availableWhile }: Draft) {
   const owner = ownerOf(key);
   const online = { topic: `${topic}/status` };
-  const up = { topic: `${topic}/backends`, value_template: onlineIf(`value_json.${owner}.state == 'up'`) };
-  const further = also === undefined ? [] : [{ topic: also[0], value_template: onlineIf(also[1]) }];
-  const whole = { availability: [online, up, ...further], availability_mode: 'all' };
-  const availability = owner === undefined ? { availability: [online] } : whole;
-  const unique_id = `tonearm_${identifier}_${key}`;
-  return { platform, unique_id, name: displayName(name), ...availability, ...fields };
+  if (owner === undefined) return { availability: [online] };
+  const isUp = `value_json.${owner}.state == 'up'`;
+  const up = { topic: `${topic}/backends`, value_template: availabilityTemplate(isUp) };
+  if (availableWhile === undefined) return { availability: [online, up], availability_mode: 'all' };
+  const condition = {
+    topic: availableWhile.topic,
+    value_template: availabilityTemplate(availableWhile.expression),
+  };
+  return { availability: [online, up, condition], availability_mode: 'all' };
 }

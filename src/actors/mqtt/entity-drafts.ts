@@ -1,5 +1,5 @@
-// The parts of all entities of Home Assistant: the draft of one, the expressions in it, and the kinds that
-// several things of the node have: a choice, a volume, a switch, a button. Pure.
+// Drafts of Home Assistant's entities: what a draft consists of, and how a select, a volume, a switch and a
+// button are drafted, because several things of the node have one. Pure.
 
 import type { Branch } from './branch.js';
 
@@ -7,116 +7,167 @@ import type { Branch } from './branch.js';
 export interface DisplayedNode {
   readonly identifier: string;
   readonly topic: string;
-  /** False: entities that only send commands are left out, and the others are read-only. */
+  /** If false, no entity sends commands: buttons are left out, and all other entities only display. */
   readonly control: boolean;
   readonly branch: Branch;
-  /** Where other machines reach its routes; without a slash at the end. */
+  /** Where other machines reach the node's routes; without a slash at the end. */
   readonly url: string;
 }
 
+/** Members of an entity in the format of Home Assistant's MQTT discovery. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** `also`: a further condition for its availability, an expression over the JSON of a topic. */
-export type Draft = readonly [key: string, platform: string, name: string, fields: Fields, also?: Condition];
+/** An entity without the members that all entities have (entities.ts adds them). */
+export interface Draft {
+  /** No other entity of the node has this key. The entity's unique id ends with it. */
+  readonly key: string;
+  /** The kind of entity in Home Assistant, such as `switch`. */
+  readonly platform: string;
+  readonly name: string;
+  readonly fields: Fields;
+  /** A further condition: while it does not hold, the entity is unavailable. */
+  readonly availableWhile?: Condition;
+}
 
-export type Condition = readonly [topic: string, expression: string];
+/** Holds while the expression over the topic's JSON is true. */
+export interface Condition {
+  readonly topic: string;
+  readonly expression: string;
+}
 
 /**
- * Templates are Jinja2. An emptied topic has no JSON, and a missing field is an error: then each gives a
- * replacement, or an empty text.
+ * A template in Jinja2: the value of the expression over the topic's JSON (`value_json`), or `otherwise` for
+ * an emptied topic, which has no JSON. An expression that reads a missing member is an error, so it must give
+ * a default itself.
  */
 export function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
 }
 
-/** A sensor displays this as unknown; it would not accept an empty text. */
+/** A sensor displays this text as unknown. It would not accept an empty text. */
 export const UNKNOWN = 'None';
 
-export function onlineIf(expression: string): string {
+export function availabilityTemplate(expression: string): string {
   return `{{ 'online' if value_json is defined and ${expression} else 'offline' }}`;
 }
 
-/**
- * A choice of one of these names: `field` of the state has the present name, and `member` of the command
- * carries the new one.
- */
-export function select(
-  { control }: DisplayedNode,
-  [key, name, state]: readonly [key: string, name: string, state: string],
-  labels: ReadonlyMap<string, string>,
-  [field, member]: readonly [field: string, member: string],
-  style: Fields = {},
-): Draft {
-  // Jinja2 accepts JSON literals.
-  const table = (pairs: Iterable<readonly [string, string]>): string =>
-    JSON.stringify(Object.fromEntries(pairs));
-  const currentLabel = `${table(labels)}[value_json.${field} | default('')] | default('${UNKNOWN}')`;
-  const read = { state_topic: state, value_template: ifJson(currentLabel, UNKNOWN), ...style };
+/** The choice of one name among several. */
+interface Choice {
+  readonly key: string;
+  readonly name: string;
+  readonly topic: string;
+  /** What people see, by the name that the node uses. */
+  readonly labels: ReadonlyMap<string, string>;
+  /** The member of the topic's JSON that has the current name. */
+  readonly stateMember: string;
+  /** The member of a command that has the new name. */
+  readonly commandMember: string;
+  readonly style: Fields;
+}
+
+export function selectDraft({ control }: DisplayedNode, choice: Choice): Draft {
+  const { key, name, topic, labels, stateMember, commandMember, style } = choice;
+  const currentLabel = `${jinjaTable(labels)}[value_json.${stateMember} | default('')] | default('${UNKNOWN}')`;
+  const state = { state_topic: topic, value_template: ifJson(currentLabel, UNKNOWN), ...style };
   if (!control) {
+    // Home Assistant allows no sensor in the category `config`.
     const category = style['entity_category'] === undefined ? {} : { entity_category: 'diagnostic' };
-    return [key, 'sensor', name, { ...read, ...category }];
+    return { key, platform: 'sensor', name, fields: { ...state, ...category } };
   }
-  const names = new Map([...labels].map(([each, label]) => [label, each]));
-  const command = `{"${member}": {{ ${table(names)}[value] | tojson }}}`;
-  const set = { command_topic: `${state}/set`, command_template: command };
-  return [key, 'select', name, { ...read, options: [...names.keys()], ...set }];
+  const namesByLabel = new Map([...labels].map(([nodesName, label]) => [label, nodesName]));
+  const command = `{"${commandMember}": {{ ${jinjaTable(namesByLabel)}[value] | tojson }}}`;
+  const set = { command_topic: `${topic}/set`, command_template: command };
+  return { key, platform: 'select', name, fields: { ...state, options: [...namesByLabel.keys()], ...set } };
+}
+
+/** A dictionary of Jinja2, which is written as in JSON. */
+function jinjaTable(entries: ReadonlyMap<string, string>): string {
+  return JSON.stringify(Object.fromEntries(entries));
+}
+
+/** An output, an input or a player, which has a volume. */
+export interface AudibleThing {
+  /** How the keys of its entities begin. */
+  readonly key: string;
+  /** Relative to the node's topic. */
+  readonly topic: string;
+  readonly label: string;
+  readonly maxPercent: number;
+  readonly icons: { readonly volume: string; readonly mute: string };
 }
 
 const PERCENT = '(value_json.volume * 100) | round';
 
-/** A thing of sound with a volume and a mute: `key` and `topic` are its own, `max` is in percent. */
-export interface LoudThing {
+/** `percent` is the expression that gives the volume in percent. */
+export function volumeDraft(node: DisplayedNode, thing: AudibleThing, percent = PERCENT): Draft {
+  const { label, maxPercent, icons } = thing;
+  const key = `${thing.key}_volume`;
+  const name = `${label} volume`;
+  const topic = `${node.topic}/${thing.topic}`;
+  // Home Assistant wants a slider's maximum above its minimum. Where only silence is allowed, the volume
+  // cannot be set anyway.
+  const isSettable = node.control && maxPercent > 0;
+  const value = ifJson(isSettable ? `[${percent}, ${maxPercent}] | min` : percent);
+  const state = { state_topic: topic, value_template: value, unit_of_measurement: '%', icon: icons.volume };
+  if (!isSettable) return { key, platform: 'sensor', name, fields: state };
+  const slider = {
+    command_topic: `${topic}/set`,
+    command_template: '{"volume": {{ value / 100 }}}',
+    min: 0,
+    max: maxPercent,
+    step: 1,
+    mode: 'slider',
+  };
+  return { key, platform: 'number', name, fields: { ...state, ...slider } };
+}
+
+/** Something that is on or off. */
+interface OnOffSetting {
   readonly key: string;
+  readonly name: string;
   readonly topic: string;
-  readonly label: string;
-  readonly max: number;
-  readonly icons: readonly [volume: string, mute: string];
+  /** Gives `ON` or `OFF`. */
+  readonly valueTemplate: string;
+  /** The member of a command that is true or false. */
+  readonly commandMember: string;
+  readonly icon: string;
 }
 
-/** `percent` is the expression of its value. */
-export function volumeEntity({ topic, control }: DisplayedNode, thing: LoudThing, percent = PERCENT): Draft {
-  const { key, label, max, icons } = thing;
-  const state = { state_topic: `${topic}/${thing.topic}` };
-  const set = { command_topic: `${state.state_topic}/set` };
-  // A slider needs a maximum above its minimum: where no volume but silence is allowed there is nothing to
-  // set.
-  const isSettable = control && max > 0;
-  const slider = { command_template: '{"volume": {{ value / 100 }}}', min: 0, max, step: 1, mode: 'slider' };
-  const value = ifJson(isSettable ? `[${percent}, ${max}] | min` : percent);
-  const read = { ...state, value_template: value, unit_of_measurement: '%', icon: icons[0] };
-  const fields = isSettable ? { ...read, ...set, ...slider } : read;
-  return [`${key}_volume`, isSettable ? 'number' : 'sensor', `${label} volume`, fields];
-}
-
-/** A switch of the command's member `member`; without control it is only displayed. */
-export function onOff(
-  { control }: DisplayedNode,
-  [key, name, state_topic]: readonly [key: string, name: string, state: string],
-  value_template: string,
-  member: string,
-  icon: string,
-): Draft {
-  const read = { state_topic, value_template, icon };
-  if (!control) return [key, 'binary_sensor', name, read];
-  const turned = {
+export function switchDraft({ control }: DisplayedNode, setting: OnOffSetting): Draft {
+  const { key, name, topic, valueTemplate, commandMember, icon } = setting;
+  const state = { state_topic: topic, value_template: valueTemplate, icon };
+  if (!control) return { key, platform: 'binary_sensor', name, fields: state };
+  const commands = {
+    command_topic: `${topic}/set`,
     state_on: 'ON',
     state_off: 'OFF',
-    payload_on: `{"${member}": true}`,
-    payload_off: `{"${member}": false}`,
+    payload_on: `{"${commandMember}": true}`,
+    payload_off: `{"${commandMember}": false}`,
   };
-  return [key, 'switch', name, { ...read, command_topic: `${state_topic}/set`, ...turned }];
+  return { key, platform: 'switch', name, fields: { ...state, ...commands } };
 }
 
-/** The draft, unavailable while the condition does not hold. */
-export function whileTrue([key, platform, name, fields]: Draft, condition: Condition): Draft {
-  return [key, platform, name, fields, condition];
+/** The members of a switch that sends one word to be on and another to be off; its states are these words. */
+export function wordSwitchFields(commandTopic: string, onWord: string, offWord: string): Fields {
+  return {
+    state_on: onWord,
+    state_off: offWord,
+    command_topic: commandTopic,
+    payload_on: onWord,
+    payload_off: offWord,
+  };
 }
 
-export function press(key: string, name: string, to: string, word: string, style: Fields): Draft {
-  return [key, 'button', name, { command_topic: to, payload_press: word, ...style }];
+/** A button that sends a word. */
+interface WordButton {
+  readonly key: string;
+  readonly name: string;
+  readonly commandTopic: string;
+  readonly word: string;
+  readonly style: Fields;
 }
 
-/** A switch that sends a word for each state, and whose value template gives the same words. */
-export function turns(to: string, on: string, off: string): Fields {
-  return { state_on: on, state_off: off, command_topic: to, payload_on: on, payload_off: off };
+export function buttonDraft({ key, name, commandTopic, word, style }: WordButton): Draft {
+  const fields = { command_topic: commandTopic, payload_press: word, ...style };
+  return { key, platform: 'button', name, fields };
 }

@@ -1,4 +1,4 @@
-// Names of entities and options in Home Assistant, and the parts of their keys. Pure.
+// Decides how entities and options are named in Home Assistant, and the parts of their keys. Pure.
 
 import { createHash } from 'node:crypto';
 import { printable } from '../../printable.js';
@@ -10,56 +10,67 @@ const SLUG_CHARS_MAX = 64;
 const HASH_CHARS = 8;
 
 /**
- * Blanks of Python, which has more than JavaScript: Home Assistant takes them from the ends of what a
- * template gives, before it compares.
+ * Blanks as Python defines them, which are more than JavaScript's. Home Assistant removes them from both ends
+ * of a template's text before it compares this text with a select's options, so options must not have them
+ * either.
  */
-const BLANK = '[\\s\\u001c-\\u001f\\u0085]+';
-const BLANKS_AT_ENDS = new RegExp(`^${BLANK}|${BLANK}$`, 'g');
+const BLANKS = '[\\s\\u001c-\\u001f\\u0085]+';
+const BLANKS_AT_ENDS = new RegExp(`^${BLANKS}|${BLANKS}$`, 'g');
 
 function trimmed(name: string): string {
   return name.replace(BLANKS_AT_ENDS, '');
 }
 
 /**
- * Cut to whole characters: half a character, cut off or received, makes Home Assistant refuse the whole
- * device. '' for blanks alone.
+ * The name as Home Assistant displays it; '' for a name of blanks alone. Half of a two-unit character is
+ * removed, whether it was received or comes from the cut: Home Assistant would refuse the whole device.
  */
 export function displayName(name: string): string {
-  const whole = printable(trimmed(Buffer.from(name).toString()));
-  // A cut may end in a blank again.
-  return trimmed(capped(whole, NAME_CHARS_MAX));
+  // The buffer replaces half a character.
+  const wholeCharacters = Buffer.from(name).toString();
+  const clean = printable(trimmed(wholeCharacters));
+  // The cut may leave a blank at the end.
+  return trimmed(capped(clean, NAME_CHARS_MAX));
 }
 
-const SIMPLE = /^[a-zA-Z0-9_-]{1,64}$/;
+const SIMPLE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+/** A unit's name with its type, such as `mpd.service`. */
 export const SIMPLE_UNIT = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
 
 /**
- * A name as part of a key (letters, digits, _ and - only). Names that do not match `simple` get a hash, so
- * that no two are equal.
+ * A name as part of a key, which has only letters, digits, `_` and `-`. A name that does not match `simple`
+ * gets a hash at its end, so that two different names give two different slugs.
  */
-export function slugOf(name: string, simple = SIMPLE): string {
+export function slugOf(name: string, simple = SIMPLE_NAME): string {
   const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
   if (simple.test(name)) return slug;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS);
   return `${slug.slice(0, SLUG_CHARS_MAX)}_${hash}`;
 }
 
-/** Texts for people by name: each thing's label, with `more` behind it where several have the same label. */
-export function labelsOf(
-  rows: readonly (readonly [name: string, label: string, more: string])[],
-): ReadonlyMap<string, string> {
-  const labelled = rows.map(([name, label, more]) => {
-    return { name, label: displayName(label) || displayName(name), more: displayName(more) };
+interface LabelledThing {
+  readonly name: string;
+  /** The text for people, which other things may have too. */
+  readonly label: string;
+  /** Stands behind the label where several things have the same label. */
+  readonly addition: string;
+}
+
+/** A text for people for each thing, by the thing's name: no two things have the same text. */
+export function distinctLabels(things: readonly LabelledThing[]): ReadonlyMap<string, string> {
+  const displayed = things.map(({ name, label, addition }) => {
+    return { name, label: displayName(label) || displayName(name), addition: displayName(addition) };
   });
-  const isAlone = (label: string): boolean => labelled.filter((other) => other.label === label).length === 1;
-  const used = new Set<string>();
-  return new Map(
-    labelled.map(({ name, label, more }) => {
-      let text = isAlone(label) ? label : `${label} (${more})`;
-      // This text may be the label of another thing.
-      while (used.has(text)) text = `${text} (${more})`;
-      used.add(text);
-      return [name, text];
-    }),
-  );
+  const isShared = (label: string): boolean =>
+    displayed.filter((thing) => thing.label === label).length > 1;
+  const textsByName = new Map<string, string>();
+  const usedTexts = new Set<string>();
+  for (const { name, label, addition } of displayed) {
+    let text = isShared(label) ? `${label} (${addition})` : label;
+    // Another thing's own label may be the same as this text.
+    while (usedTexts.has(text)) text = `${text} (${addition})`;
+    usedTexts.add(text);
+    textsByName.set(name, text);
+  }
+  return textsByName;
 }

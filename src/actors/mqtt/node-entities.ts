@@ -1,16 +1,15 @@
-// The machine and the service in Home Assistant: units, power, upgrades, the state of each backend, and
-// commands that were refused. Pure.
+// Decides what Home Assistant shows of the machine and of the service: units, power, upgrades, the state of
+// each backend, and commands that were refused. Pure.
 
 import { BACKEND_STATES, type ChildName } from '../../protocol/actor/backends.js';
 import type { ServiceRecord, UpgradeRecord } from '../../protocol/actor/schemas.js';
 import {
-  type Condition,
+  buttonDraft,
   type DisplayedNode,
   type Draft,
   ifJson,
-  press,
-  turns,
   UNKNOWN,
+  wordSwitchFields,
 } from './entity-drafts.js';
 import { SIMPLE_UNIT, slugOf } from './entity-names.js';
 import { topicLevel } from './topics.js';
@@ -23,19 +22,32 @@ export function unitEntities(node: DisplayedNode): readonly Draft[] {
 function entitiesOfUnit({ topic, control }: DisplayedNode, { scope, name }: ServiceRecord): readonly Draft[] {
   const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT)}`;
   const state = `${topic}/services/${scope}/${topicLevel(name)}`;
-  const exists: Condition = [state, 'value_json.exists'];
+  const availableWhile = { topic: state, expression: 'value_json.exists' };
   if (scope === 'system' || !control) {
-    const value = { state_topic: state, value_template: ifJson("'ON' if value_json.running else 'OFF'") };
-    const style = { device_class: 'running', entity_category: 'diagnostic' };
-    return [[key, 'binary_sensor', name, { ...value, ...style }, exists]];
+    const fields = {
+      state_topic: state,
+      value_template: ifJson("'ON' if value_json.running else 'OFF'"),
+      device_class: 'running',
+      entity_category: 'diagnostic',
+    };
+    return [{ key, platform: 'binary_sensor', name, fields, availableWhile }];
   }
-  const set = `${state}/set`;
-  const value = { state_topic: state, value_template: ifJson("'start' if value_json.running else 'stop'") };
-  const style = { device_class: 'restart', entity_category: 'config' };
-  const restart = { command_topic: set, payload_press: 'restart', ...style };
+  const commandTopic = `${state}/set`;
+  const running = {
+    state_topic: state,
+    value_template: ifJson("'start' if value_json.running else 'stop'"),
+    ...wordSwitchFields(commandTopic, 'start', 'stop'),
+  };
+  const restart = {
+    key: `${key}_restart`,
+    name: `Restart ${name}`,
+    commandTopic,
+    word: 'restart',
+    style: { device_class: 'restart', entity_category: 'config' },
+  };
   return [
-    [key, 'switch', name, { ...value, ...turns(set, 'start', 'stop') }, exists],
-    [`${key}_restart`, 'button', `Restart ${name}`, restart, exists],
+    { key, platform: 'switch', name, fields: running, availableWhile },
+    { ...buttonDraft(restart), availableWhile },
   ];
 }
 
@@ -43,22 +55,35 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
   const text = branch.texts().get('power');
   if (!control || text === undefined) return [];
   const granted = JSON.parse(text) as { readonly reboot: boolean; readonly power_off: boolean };
-  const set = `${topic}/power/set`;
-  const restart = { device_class: 'restart', entity_category: 'config' };
-  const off = { icon: 'mdi:power', entity_category: 'config' };
+  const commandTopic = `${topic}/power/set`;
+  const reboot = {
+    key: 'reboot',
+    name: 'Reboot',
+    commandTopic,
+    word: 'reboot',
+    style: { device_class: 'restart', entity_category: 'config' },
+  };
+  const powerOff = {
+    key: 'power_off',
+    name: 'Power off',
+    commandTopic,
+    word: 'poweroff',
+    style: { icon: 'mdi:power', entity_category: 'config' },
+  };
   return [
-    ...(granted.reboot ? [press('reboot', 'Reboot', set, 'reboot', restart)] : []),
-    ...(granted.power_off ? [press('power_off', 'Power off', set, 'poweroff', off)] : []),
+    ...(granted.reboot ? [buttonDraft(reboot)] : []),
+    ...(granted.power_off ? [buttonDraft(powerOff)] : []),
   ];
 }
 
 /**
- * Home Assistant offers an update if AwesomeVersion, which templates have too, takes the latest version for
- * newer than the installed one. Here the node's own verdict decides. Without an update, the latest version is
- * displayed as the installed one. If there is an update that Home Assistant would not offer, its text becomes
- * one that AwesomeVersion cannot compare, and takes for newer.
+ * The node decides whether there is an upgrade, but Home Assistant compares the two version texts itself, by
+ * AwesomeVersion. So the template, which has AwesomeVersion too (`version`), writes texts that lead to the
+ * node's decision. Without an upgrade, the installed version is also the latest one. If there is an upgrade
+ * that Home Assistant would not offer, the latest version gets an addition that AwesomeVersion cannot
+ * compare: Home Assistant offers such a text.
  */
-const UPDATE_TEXTS = [
+const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',
   '{% set is_newer = new > old if new.valid and old.valid else new != old %}',
   '{% set offered = value_json.latest if value_json.latest and is_newer ',
@@ -73,7 +98,7 @@ const UPDATE_FIELDS = [
   "'update_percentage': value_json.run.percent | default(none)",
 ].join(', ');
 
-/** Without a result file the version is an empty text, which means that it is unknown. */
+/** Without a result file the current version is unknown, which the record writes as an empty text. */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
 export function upgradeEntities(node: DisplayedNode): readonly Draft[] {
@@ -81,54 +106,76 @@ export function upgradeEntities(node: DisplayedNode): readonly Draft[] {
 }
 
 function entitiesOfUpgrade(node: DisplayedNode, record: UpgradeRecord): readonly Draft[] {
-  const set = `${node.topic}/upgrade/set`;
-  const check = press('update_check', 'Check for upgrades', set, 'check', { icon: 'mdi:update' });
+  const check = {
+    key: 'update_check',
+    name: 'Check for upgrades',
+    commandTopic: `${node.topic}/upgrade/set`,
+    word: 'check',
+    style: { icon: 'mdi:update' },
+  };
   return [
-    ...(record.can_upgrade ? [update(node)] : []),
-    ...(record.can_check && node.control ? [check] : []),
+    ...(record.can_upgrade ? [updateEntity(node)] : []),
+    ...(record.can_check && node.control ? [buttonDraft(check)] : []),
   ];
 }
 
-function update({ topic, control }: DisplayedNode): Draft {
+function updateEntity({ topic, control }: DisplayedNode): Draft {
   const state = `${topic}/upgrade`;
-  const value = `{% if ${HAS_RESULT} %}${UPDATE_TEXTS}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`;
-  const set = control ? { command_topic: `${state}/set`, payload_install: 'start' } : {};
-  const fields = { state_topic: state, value_template: value, ...set };
-  return ['update', 'update', 'Software', fields, [state, 'value_json.current']];
+  const value = `${LATEST_VERSION_TEMPLATE}{{ {${UPDATE_FIELDS}} | to_json }}`;
+  const commands = control ? { command_topic: `${state}/set`, payload_install: 'start' } : {};
+  return {
+    key: 'update',
+    platform: 'update',
+    name: 'Software',
+    fields: {
+      state_topic: state,
+      value_template: `{% if ${HAS_RESULT} %}${value}{% endif %}`,
+      ...commands,
+    },
+    availableWhile: { topic: state, expression: 'value_json.current' },
+  };
 }
-
-/** Names that are not simply capitalized. */
-const CHILD_LABELS: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
 export function serviceEntities(node: DisplayedNode): readonly Draft[] {
-  return [...node.branch.children.map((child) => childEntity(node, child)), ...refusedCommand(node)];
+  const states = node.branch.children.map((child) => childEntity(node, child));
+  return node.control ? [...states, refusedCommand(node)] : states;
 }
+
+/** Names that are not just the child's name with a capital. */
+const CHILD_LABELS: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
 function childEntity({ topic }: DisplayedNode, child: ChildName): Draft {
-  const fields = {
-    state_topic: `${topic}/backends`,
-    value_template: ifJson(`value_json.${child}.state`, UNKNOWN),
-    device_class: 'enum',
-    options: BACKEND_STATES,
-    entity_category: 'diagnostic',
+  const label = CHILD_LABELS[child] ?? `${child.charAt(0).toUpperCase()}${child.slice(1)}`;
+  return {
+    key: `backend_${child}`,
+    platform: 'sensor',
+    name: `${label} backend`,
+    fields: {
+      state_topic: `${topic}/backends`,
+      value_template: ifJson(`value_json.${child}.state`, UNKNOWN),
+      device_class: 'enum',
+      options: BACKEND_STATES,
+      entity_category: 'diagnostic',
+    },
   };
-  const name = CHILD_LABELS[child] ?? `${child.charAt(0).toUpperCase()}${child.slice(1)}`;
-  return [`backend_${child}`, 'sensor', `${name} backend`, fields];
 }
 
-const REFUSED_FIELDS = ['topic', 'title', 'detail', 'status']
+const REFUSAL_FIELDS = ['topic', 'title', 'detail', 'status']
   .map((name) => `'${name}': value_json.${name} | default('')`)
   .join(', ');
 
-/** An event for each refusal at `T/error`, so that an automation, or a person, sees that nothing happened. */
-function refusedCommand({ topic, control }: DisplayedNode): readonly Draft[] {
-  if (!control) return [];
-  const fields = {
-    state_topic: `${topic}/error`,
-    event_types: ['refused'],
-    value_template: ifJson(`{'event_type': 'refused', ${REFUSED_FIELDS}} | to_json`),
-    icon: 'mdi:alert-circle-outline',
-    entity_category: 'diagnostic',
+/** An event for each refusal of a command, so that an automation, or a person, notices it. */
+function refusedCommand({ topic }: DisplayedNode): Draft {
+  return {
+    key: 'refused_command',
+    platform: 'event',
+    name: 'Refused command',
+    fields: {
+      state_topic: `${topic}/error`,
+      event_types: ['refused'],
+      value_template: ifJson(`{'event_type': 'refused', ${REFUSAL_FIELDS}} | to_json`),
+      icon: 'mdi:alert-circle-outline',
+      entity_category: 'diagnostic',
+    },
   };
-  return [['refused_command', 'event', 'Refused command', fields]];
 }

@@ -1,30 +1,77 @@
-// The players in Home Assistant: the track of each, its buttons, its cover, volume and shuffle. Pure.
+// Decides what Home Assistant shows of each player: its track, its cover, its volume and shuffle, and its
+// buttons. Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
+import type { Branch } from './branch.js';
 import {
+  buttonDraft,
   type DisplayedNode,
   type Draft,
   ifJson,
-  onOff,
-  press,
+  switchDraft,
   UNKNOWN,
-  volumeEntity,
-  whileTrue,
+  volumeDraft,
 } from './entity-drafts.js';
 import { displayName, slugOf } from './entity-names.js';
 import { playerName, topicLevel } from './topics.js';
 
-const METADATA = '(value_json.metadata | default({}))';
+export function playerEntities(node: DisplayedNode): readonly Draft[] {
+  return playersOf(node.branch).flatMap((player) => [
+    stateSensor(node, player),
+    coverImage(node, player),
+    playerVolume(node, player),
+    shuffleSwitch(node, player),
+    ...(node.control ? playerButtons(node, player) : []),
+  ]);
+}
 
-/** Microseconds as seconds; none where the player does not report them. */
-const secondsOf = (value: string): string => `${value} / 1000000 if ${value} is defined else none`;
+interface DisplayedPlayer {
+  /** The bus name without MPRIS' prefix. */
+  readonly name: string;
+  /** How the keys of its entities begin. */
+  readonly key: string;
+  /** No other player has this label. */
+  readonly label: string;
+  /** Relative to the node's topic. */
+  readonly topic: string;
+}
+
+/** The suffix of a player that may run several times, with a number that is another one after each start. */
+const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
- * The position is that of `position_updated_at`, from which a card reckons on: the topic is published when
- * something else than time has moved it.
+ * A key has the bus name without such a number, so that a player that is started anew has the same entities
+ * as before. The second player of one such name is keyed as `NAME 2`.
  */
-const PLAYER_ATTRIBUTES = [
+function playersOf(branch: Branch): readonly DisplayedPlayer[] {
+  const counts = new Map<string, number>();
+  const labels = new UniqueNames();
+  return branch.records<PlayerRecord>('players').map(({ bus_name: busName, identity }, index) => {
+    const name = playerName(busName);
+    const lastingName = name.replace(INSTANCE, '');
+    const count = (counts.get(lastingName) ?? 0) + 1;
+    counts.set(lastingName, count);
+    return {
+      name,
+      key: `player_${slugOf(count === 1 ? lastingName : `${lastingName} ${count}`)}`,
+      label: labels.assign(index + 1, displayName(identity) || name),
+      topic: `players/${topicLevel(name)}`,
+    };
+  });
+}
+
+const METADATA = '(value_json.metadata | default({}))';
+
+/** An expression of microseconds as one of seconds; `none` where the player does not report them. */
+const secondsOf = (microseconds: string): string =>
+  `${microseconds} / 1000000 if ${microseconds} is defined else none`;
+
+/**
+ * The topic is not published while time passes, so `position` is the position at `position_updated_at`. A
+ * card computes the present one from both.
+ */
+const TRACK_ATTRIBUTES = [
   `'title': ${METADATA}['xesam:title'] | default('')`,
   `'artist': ${METADATA}['xesam:artist'] | default('')`,
   `'album': ${METADATA}['xesam:album'] | default('')`,
@@ -33,76 +80,78 @@ const PLAYER_ATTRIBUTES = [
   "'position_updated_at': value_json.position_updated_at | default('')",
 ].join(', ');
 
-const PLAYER_BUTTONS = [
-  ['play_pause', 'play/pause', 'mdi:play-pause'],
-  ['stop', 'stop', 'mdi:stop'],
-  ['next', 'next', 'mdi:skip-next'],
-  ['previous', 'previous', 'mdi:skip-previous'],
-] as const;
-
-/** A player may have no volume. */
-const PLAYER_PERCENT = '((value_json.volume | default(0)) * 100) | round';
-
-const HAS_COVER = `${METADATA}['mpris:artUrl'] | default('')`;
-
-/** The suffix of a player that may run several times; its number differs at each start. */
-const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
-
-/**
- * Keys begin with a name's constant part, so that a restarted player has its entities again; the second of
- * one name is called `NAME 2`.
- */
-export function playerEntities(node: DisplayedNode): readonly Draft[] {
-  const { topic, control, branch } = node;
-  const counts = new Map<string, number>();
-  const labels = new UniqueNames();
-  return branch.records<PlayerRecord>('players').flatMap((player, at) => {
-    const name = playerName(player.bus_name);
-    const constant = name.replace(INSTANCE, '');
-    const count = (counts.get(constant) ?? 0) + 1;
-    counts.set(constant, count);
-    const stem = `player_${slugOf(count === 1 ? constant : `${constant} ${count}`)}`;
-    const identity = labels.assign(at + 1, displayName(player.identity) || name);
-    const state = `${topic}/players/${topicLevel(name)}`;
-    const fields = {
+function stateSensor(node: DisplayedNode, { key, label, topic }: DisplayedPlayer): Draft {
+  const state = `${node.topic}/${topic}`;
+  return {
+    key: `${key}_state`,
+    platform: 'sensor',
+    name: label,
+    fields: {
       state_topic: state,
       value_template: ifJson('value_json.playback_status', UNKNOWN),
       device_class: 'enum',
       options: ['Playing', 'Paused', 'Stopped'],
       icon: 'mdi:music',
       json_attributes_topic: state,
-      json_attributes_template: ifJson(`{${PLAYER_ATTRIBUTES}} | to_json`, '{}'),
-    };
-    const buttons = PLAYER_BUTTONS.map(([word, what, icon]) =>
-      press(`${stem}_${word}`, `${identity} ${what}`, `${state}/set`, word, { icon }),
-    );
-    return [
-      [`${stem}_state`, 'sensor', identity, fields] as const,
-      ...playerSettings(node, name, stem, identity),
-      ...(control ? buttons : []),
-    ];
-  });
+      json_attributes_template: ifJson(`{${TRACK_ATTRIBUTES}} | to_json`, '{}'),
+    },
+  };
 }
 
-/** Its cover, volume and shuffle, each available while the player has one. */
-function playerSettings(node: DisplayedNode, name: string, stem: string, identity: string): readonly Draft[] {
-  const own = `players/${topicLevel(name)}`;
-  const state = `${node.topic}/${own}`;
-  const cover = {
-    url_topic: state,
-    // Home Assistant fetches the cover anew after each message of the topic, so the address needs no mark of
-    // the track.
-    url_template: `${node.url}/players/${encodeURIComponent(name)}/cover`,
+function coverImage(node: DisplayedNode, { name, key, label, topic }: DisplayedPlayer): Draft {
+  const state = `${node.topic}/${topic}`;
+  return {
+    key: `${key}_cover`,
+    platform: 'image',
+    name: `${label} cover`,
+    fields: {
+      url_topic: state,
+      // Home Assistant fetches the cover anew after each message of the topic, so the address may be the same
+      // for all tracks.
+      url_template: `${node.url}/players/${encodeURIComponent(name)}/cover`,
+    },
+    availableWhile: { topic: state, expression: `${METADATA}['mpris:artUrl'] | default('')` },
   };
-  const icons = ['mdi:volume-high', 'mdi:volume-mute'] as const;
-  const loud = { key: stem, topic: own, label: identity, max: 100, icons };
-  const volume = volumeEntity(node, loud, PLAYER_PERCENT);
-  const isShuffled = ifJson("'ON' if value_json.shuffle | default(false) else 'OFF'");
-  const what = [`${stem}_shuffle`, `${identity} shuffle`, state] as const;
-  const shuffle = onOff(node, what, isShuffled, 'shuffle', 'mdi:shuffle');
-  return [
-    [`${stem}_cover`, 'image', `${identity} cover`, cover, [state, HAS_COVER]],
-    whileTrue(volume, [state, 'value_json.volume is defined']),
-    whileTrue(shuffle, [state, 'value_json.shuffle is defined']),
-  ];
+}
+
+/** The expression of a player's volume. A player may have none. */
+const VOLUME_PERCENT = '((value_json.volume | default(0)) * 100) | round';
+
+function playerVolume(node: DisplayedNode, { key, label, topic }: DisplayedPlayer): Draft {
+  const icons = { volume: 'mdi:volume-high', mute: 'mdi:volume-mute' };
+  const draft = volumeDraft(node, { key, topic, label, maxPercent: 100, icons }, VOLUME_PERCENT);
+  const hasVolume = 'value_json.volume is defined';
+  return { ...draft, availableWhile: { topic: `${node.topic}/${topic}`, expression: hasVolume } };
+}
+
+function shuffleSwitch(node: DisplayedNode, player: DisplayedPlayer): Draft {
+  const topic = `${node.topic}/${player.topic}`;
+  const draft = switchDraft(node, {
+    key: `${player.key}_shuffle`,
+    name: `${player.label} shuffle`,
+    topic,
+    valueTemplate: ifJson("'ON' if value_json.shuffle | default(false) else 'OFF'"),
+    commandMember: 'shuffle',
+    icon: 'mdi:shuffle',
+  });
+  return { ...draft, availableWhile: { topic, expression: 'value_json.shuffle is defined' } };
+}
+
+const BUTTONS = [
+  { word: 'play_pause', label: 'play/pause', icon: 'mdi:play-pause' },
+  { word: 'stop', label: 'stop', icon: 'mdi:stop' },
+  { word: 'next', label: 'next', icon: 'mdi:skip-next' },
+  { word: 'previous', label: 'previous', icon: 'mdi:skip-previous' },
+] as const;
+
+function playerButtons(node: DisplayedNode, player: DisplayedPlayer): readonly Draft[] {
+  return BUTTONS.map(({ word, label, icon }) =>
+    buttonDraft({
+      key: `${player.key}_${word}`,
+      name: `${player.label} ${label}`,
+      commandTopic: `${node.topic}/${player.topic}/set`,
+      word,
+      style: { icon },
+    }),
+  );
 }

@@ -7,7 +7,7 @@ import type { Branch, NamedThing } from './branch.js';
 import { isCommand } from './commands.js';
 import { DeviceTopic } from './device-topic.js';
 import { branchOfDevice } from './home-assistant.js';
-import { isNotOffered } from './sound-entities.js';
+import { isDefaultOutputUnlisted } from './sound-entities.js';
 
 /** MQTT allows a topic 65 535 bytes (MQTT 5, section 1.5.4). The rest is for the levels around a name. */
 const TOPIC_BYTES_MAX = 65_000;
@@ -189,7 +189,7 @@ export class RetainedTopics {
     if (topic !== this.device) return;
     // When the current option of a select is renamed, Home Assistant shows the new name only after the state
     // has been published again.
-    if (isNotOffered(this.#branch, this.#device.entities)) this.republish(this.full('audio/server'));
+    if (isDefaultOutputUnlisted(this.#branch, this.#device.entities)) this.republish(this.full('audio/server'));
     this.#device.acknowledged(text);
   }
 
@@ -227,6 +227,6 @@ export class RetainedTopics {
   #mustWait(topic: string, text: string): boolean {
     const { entities } = this.#device;
     if (text === '') return [...entities.values()].some((each) => each['state_topic'] === topic);
-    return topic === this.full('audio/server') && isNotOffered(this.#branch, entities);
+    return topic === this.full('audio/server') && isDefaultOutputUnlisted(this.#branch, entities);
   }
 }

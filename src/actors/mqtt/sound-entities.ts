@@ -1,5 +1,5 @@
-// The node's sound in Home Assistant: outputs, inputs, the default output, the sleep, profiles of cards.
-// Pure.
+// Decides what Home Assistant shows of the node's sound: outputs, inputs, the default output, the sleep, and
+// the profiles of cards. Pure.
 
 import type {
   AudioServerRecord,
@@ -10,19 +10,18 @@ import type {
 import { UniqueNames } from '../unique-names.js';
 import type { Branch } from './branch.js';
 import {
-  type Condition,
+  type AudibleThing,
+  buttonDraft,
   type DisplayedNode,
   type Draft,
   type Fields,
   ifJson,
-  type LoudThing,
-  onOff,
-  select,
+  selectDraft,
+  switchDraft,
   UNKNOWN,
-  volumeEntity,
-  whileTrue,
+  volumeDraft,
 } from './entity-drafts.js';
-import { displayName, labelsOf, slugOf } from './entity-names.js';
+import { displayName, distinctLabels, slugOf } from './entity-names.js';
 import { topicLevel } from './topics.js';
 
 export function soundEntities(node: DisplayedNode): readonly Draft[] {
@@ -30,32 +29,30 @@ export function soundEntities(node: DisplayedNode): readonly Draft[] {
   return [
     ...outputsOf(branch).flatMap((output) => outputEntities(node, output)),
     ...inputsOf(branch).flatMap((input) => inputEntities(node, input)),
-    ...defaultOutput(node),
+    ...defaultOutputEntities(node),
     ...sleepEntities(node),
     ...cardEntities(node),
   ];
 }
 
-/** An output as a thing of Home Assistant: no other one has its name or its label. */
-interface DisplayedOutput {
+/** An output or input as Home Assistant shows it. No other one has the same name, or the same label. */
+interface LabelledThing {
   readonly name: string;
   readonly label: string;
+}
+
+interface LabelledOutput extends LabelledThing {
   readonly record: OutputRecord;
 }
 
-function outputsOf(branch: Branch): readonly DisplayedOutput[] {
+function outputsOf(branch: Branch): readonly LabelledOutput[] {
   const labels = new UniqueNames();
   return branch.named<OutputRecord>('output').map(({ name, record }) => {
     return { name, label: labels.assign(record.id, displayName(record.label) || displayName(name)), record };
   });
 }
 
-interface DisplayedInput {
-  readonly name: string;
-  readonly label: string;
-}
-
-function inputsOf(branch: Branch): readonly DisplayedInput[] {
+function inputsOf(branch: Branch): readonly LabelledThing[] {
   const labels = new UniqueNames();
   return branch.named<InputRecord>('input').map(({ name, record: { id, description } }) => {
     return { name, label: labels.assign(id, displayName(description) || displayName(name)) };
@@ -66,134 +63,168 @@ function serverOf(branch: Branch): AudioServerRecord | undefined {
   return branch.records<AudioServerRecord>('audio.server')[0];
 }
 
+function defaultOutputOf(branch: Branch): LabelledOutput | undefined {
+  const name = serverOf(branch)?.default_sink;
+  return outputsOf(branch).find(({ record }) => record.name === name);
+}
+
 /**
- * True if the default output exists but is not an option of its select: it is new, or its name has changed.
+ * True if the default output exists but is not an option of its select in the published entities, because it
+ * is new or its label has changed.
  */
-export function isNotOffered(branch: Branch, published: ReadonlyMap<string, Fields>): boolean {
-  const present = serverOf(branch)?.default_sink;
-  const label = outputsOf(branch).find(({ record }) => record.name === present)?.label;
+export function isDefaultOutputUnlisted(branch: Branch, published: ReadonlyMap<string, Fields>): boolean {
+  const label = defaultOutputOf(branch)?.label;
   const options = published.get('default_output')?.['options'];
   return label !== undefined && Array.isArray(options) && !options.includes(label);
 }
 
-function outputEntities(node: DisplayedNode, { name, label, record }: DisplayedOutput): readonly Draft[] {
-  return loudEntities(node, {
+const OUTPUT_ICONS = { volume: 'mdi:volume-high', mute: 'mdi:volume-mute' };
+const INPUT_ICONS = { volume: 'mdi:microphone', mute: 'mdi:microphone-off' };
+
+/** Home Assistant ignores a value above the maximum of its entity, and logs an error for it. */
+function maxPercentOf(output: OutputRecord | undefined): number {
+  return Math.round((output?.volume_limit ?? 1) * 100);
+}
+
+function outputEntities(node: DisplayedNode, { name, label, record }: LabelledOutput): readonly Draft[] {
+  return volumeAndMute(node, {
     key: `output_${slugOf(name)}`,
     topic: `audio/outputs/${topicLevel(name)}`,
     label,
-    // Home Assistant ignores a value above its maximum and logs an error.
-    max: Math.round((record.volume_limit ?? 1) * 100),
-    icons: ['mdi:volume-high', 'mdi:volume-mute'],
+    maxPercent: maxPercentOf(record),
+    icons: OUTPUT_ICONS,
   });
 }
 
-function inputEntities(node: DisplayedNode, { name, label }: DisplayedInput): readonly Draft[] {
-  return loudEntities(node, {
+function inputEntities(node: DisplayedNode, { name, label }: LabelledThing): readonly Draft[] {
+  return volumeAndMute(node, {
     key: `input_${slugOf(name)}`,
     topic: `audio/inputs/${topicLevel(name)}`,
     label,
-    max: 100,
-    icons: ['mdi:microphone', 'mdi:microphone-off'],
+    maxPercent: 100,
+    icons: INPUT_ICONS,
   });
 }
 
-function loudEntities(node: DisplayedNode, thing: LoudThing): readonly Draft[] {
-  const { key, topic, label, icons } = thing;
-  const state = `${node.topic}/${topic}`;
-  const isMuted = ifJson("'ON' if value_json.muted else 'OFF'");
-  return [
-    volumeEntity(node, thing),
-    onOff(node, [`${key}_mute`, `${label} mute`, state], isMuted, 'muted', icons[1]),
-  ];
+function volumeAndMute(node: DisplayedNode, thing: AudibleThing): readonly Draft[] {
+  const mute = switchDraft(node, {
+    key: `${thing.key}_mute`,
+    name: `${thing.label} mute`,
+    topic: `${node.topic}/${thing.topic}`,
+    valueTemplate: ifJson("'ON' if value_json.muted else 'OFF'"),
+    commandMember: 'muted',
+    icon: thing.icons.mute,
+  });
+  return [volumeDraft(node, thing), mute];
 }
 
-/** Home Assistant keeps each change of an attribute, and leaves out attributes above 16 KiB. */
-const ATTRIBUTE_STREAMS_MAX = 16;
+/** Home Assistant stores each change of an attribute, and leaves out attributes of more than 16 KiB. */
+const STREAMS_MAX = 16;
 
-/** The streams that play, each with its output and the machine that sends it. */
-const STREAM_ATTRIBUTES = [
+/** The attribute `streams`: the streams of sound, each with its output and the machine that sends it. */
+const STREAMS_TEMPLATE = [
   '{% set found = namespace(streams=[]) %}',
-  `{% for one in (value_json if value_json is defined else [])[:${ATTRIBUTE_STREAMS_MAX}] %}`,
+  `{% for one in (value_json if value_json is defined else [])[:${STREAMS_MAX}] %}`,
   "{% set fields = {'name': one.name, 'host': one.host | default(''), 'output': one.output | default('')} %}",
   '{% set found.streams = found.streams + [fields] %}',
   '{% endfor %}',
   "{{ {'streams': found.streams} | to_json }}",
 ].join('');
 
-function defaultOutput(node: DisplayedNode): readonly Draft[] {
+function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
   const outputs = outputsOf(node.branch);
-  const labels = new Map(outputs.map(({ name, label }) => [name, label]));
-  const server = serverOf(node.branch);
+  const isServerKnown = serverOf(node.branch) !== undefined;
   // A select needs at least one option.
-  if (server === undefined || labels.size === 0) return [];
-  const what = ['default_output', 'Output', `${node.topic}/audio/server`] as const;
-  const style = {
-    json_attributes_topic: `${node.topic}/audio/clients`,
-    json_attributes_template: STREAM_ATTRIBUTES,
-  };
-  const { default_sink: present } = server;
-  const record = outputs.find((output) => output.record.name === present)?.record;
+  if (!isServerKnown || outputs.length === 0) return [];
   const topic = 'audio/server';
-  const loud = loudEntities(node, {
+  const select = selectDraft(node, {
+    key: 'default_output',
+    name: 'Output',
+    topic: `${node.topic}/${topic}`,
+    labels: new Map(outputs.map(({ name, label }) => [name, label])),
+    stateMember: 'default_sink',
+    commandMember: 'output',
+    style: {
+      json_attributes_topic: `${node.topic}/audio/clients`,
+      json_attributes_template: STREAMS_TEMPLATE,
+    },
+  });
+  const drafts = volumeAndMute(node, {
     key: 'default_output',
     topic,
     label: 'Default output',
-    max: Math.round((record?.volume_limit ?? 1) * 100),
-    icons: ['mdi:volume-high', 'mdi:volume-mute'],
+    maxPercent: maxPercentOf(defaultOutputOf(node.branch)?.record),
+    icons: OUTPUT_ICONS,
   });
-  const exists: Condition = [`${node.topic}/${topic}`, 'value_json.default_sink'];
-  return [
-    select(node, what, labels, ['default_sink', 'output'], style),
-    ...loud.map((draft) => whileTrue(draft, exists)),
-  ];
+  const availableWhile = { topic: `${node.topic}/${topic}`, expression: 'value_json.default_sink' };
+  return [select, ...drafts.map((draft) => ({ ...draft, availableWhile }))];
 }
 
-/** The minutes that were left at the last change. No message announces each minute that passes. */
+/** The minutes that were left at the last change of the sleep: the topic is not published each minute. */
 const MINUTES_LEFT =
   '(((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0) if value_json.active else 0)';
+const STOP_OR_MINUTES =
+  '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
 
-/** The sleep; without control only the time of its end. */
-function sleepEntities({ topic, control, branch }: DisplayedNode): readonly Draft[] {
-  if (serverOf(branch) === undefined) return [];
-  const state_topic = `${topic}/audio/sleep`;
-  const icon = 'mdi:sleep';
-  if (!control) {
-    const value_template = ifJson(`value_json.until | default('${UNKNOWN}')`, UNKNOWN);
-    const fields = {
-      state_topic,
-      value_template,
-      icon,
-      device_class: 'timestamp',
-      entity_category: 'diagnostic',
-    };
-    return [['sleep', 'sensor', 'Sleep', fields]];
-  }
-  const set = { command_topic: `${state_topic}/set` };
+function sleepEntities(node: DisplayedNode): readonly Draft[] {
+  if (serverOf(node.branch) === undefined) return [];
+  const topic = `${node.topic}/audio/sleep`;
+  return node.control ? sleepControls(topic) : [sleepEnd(topic)];
+}
+
+/** The time at which the sleep ends. */
+function sleepEnd(topic: string): Draft {
+  const fields = {
+    state_topic: topic,
+    value_template: ifJson(`value_json.until | default('${UNKNOWN}')`, UNKNOWN),
+    icon: 'mdi:sleep',
+    device_class: 'timestamp',
+    entity_category: 'diagnostic',
+  };
+  return { key: 'sleep', platform: 'sensor', name: 'Sleep', fields };
+}
+
+/** The minutes until the sleep ends, of which 0 stops it, and a button that stops it. */
+function sleepControls(topic: string): readonly Draft[] {
+  const commandTopic = `${topic}/set`;
   const minutes = {
+    state_topic: topic,
+    command_topic: commandTopic,
     value_template: ifJson(MINUTES_LEFT, UNKNOWN),
-    command_template: '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}',
+    command_template: STOP_OR_MINUTES,
     unit_of_measurement: 'min',
     min: 0,
     max: 720,
     step: 1,
     mode: 'box',
+    icon: 'mdi:sleep',
   };
-  return [
-    ['sleep', 'number', 'Sleep', { state_topic, ...set, ...minutes, icon }],
-    ['sleep_stop', 'button', 'Sleep stop', { ...set, payload_press: 'stop', icon: 'mdi:sleep-off' }],
-  ];
+  const stop = {
+    key: 'sleep_stop',
+    name: 'Sleep stop',
+    commandTopic,
+    word: 'stop',
+    style: { icon: 'mdi:sleep-off' },
+  };
+  return [{ key: 'sleep', platform: 'number', name: 'Sleep', fields: minutes }, buttonDraft(stop)];
 }
 
 function cardEntities(node: DisplayedNode): readonly Draft[] {
   const cardLabels = new UniqueNames();
   const cards = node.branch.named<CardRecord>('card').filter(({ record }) => record.profiles.length > 1);
-  return cards.map(({ name, record }) => {
-    const { id, description, profiles } = record;
-    const card = cardLabels.assign(id, displayName(description) || displayName(name));
-    const state = `${node.topic}/audio/cards/${topicLevel(name)}`;
-    const what = [`card_${slugOf(name)}`, `${card} profile`, state] as const;
-    const labels = labelsOf(profiles.map((each) => [each.name, each.description, each.name]));
-    const style = { icon: 'mdi:expansion-card-variant', entity_category: 'config' };
-    return select(node, what, labels, ['active_profile', 'profile'], style);
+  return cards.map(({ name, record: { id, description, profiles } }) => {
+    const cardLabel = cardLabels.assign(id, displayName(description) || displayName(name));
+    const profileNames = profiles.map((profile) => {
+      return { name: profile.name, label: profile.description, addition: profile.name };
+    });
+    return selectDraft(node, {
+      key: `card_${slugOf(name)}`,
+      name: `${cardLabel} profile`,
+      topic: `${node.topic}/audio/cards/${topicLevel(name)}`,
+      labels: distinctLabels(profileNames),
+      stateMember: 'active_profile',
+      commandMember: 'profile',
+      style: { icon: 'mdi:expansion-card-variant', entity_category: 'config' },
+    });
   });
 }
