@@ -26,7 +26,7 @@ export function percentDecoded(text: string): Buffer {
 }
 
 /** The text with each `%XX` decoded; undefined if an escape is broken, or if the bytes are not UTF-8. */
-export function percentText(text: string): string | undefined {
+export function percentDecodedText(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

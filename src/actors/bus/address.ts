@@ -3,7 +3,7 @@
 
 import { runtimeDirectory, type Variables } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import { percentText } from '../text.js';
+import { percentDecodedText } from '../text.js';
 
 /** The paths, or why there is none. */
 export type BusPaths = Result<readonly string[], string>;
@@ -20,7 +20,7 @@ function pathOf(address: string, runtime: string): Result<string, string> {
   if (pairs.has('abstract')) return failed(`${address}: abstract sockets are not supported`);
   const raw = pairs.get('runtime') === 'yes' ? `${runtime}/bus` : pairs.get('path');
   if (raw === undefined || raw === '') return failed(`${address}: it has no path`);
-  const path = percentText(raw);
+  const path = percentDecodedText(raw);
   if (path === undefined) return failed(`${address}: a percent escape is broken`);
   if (UNUSABLE_IN_PATH.test(path)) return failed(`${address}: a path with , : ; or = is not supported`);
   return success(path);

@@ -1,9 +1,9 @@
-// The broker's answer to a subscription or a publication: done, or a refusal of single topics, which ends no
-// connection. Pure.
+// Decides how the broker's answer to a subscription or a publication is understood: it is done, or the broker
+// refuses single topics, after which the connection goes on. Pure.
 
 import { type Failure, failed, type Result, success } from '../../protocol/actor/result.js';
 
-/** The broker refuses these topics, because of its access list. The connection goes on. */
+/** The broker refuses these topics, for instance by its access list. The connection goes on. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly topics: readonly string[];
@@ -11,7 +11,7 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** The connection has ended before the broker has answered; the connection has the reason. */
+/** The connection has ended before the broker answered. `MqttConnection.ended` gives the reason. */
 export interface Ended {
   readonly kind: 'ended';
 }
@@ -25,23 +25,26 @@ export const ENDED: Failure<Ended> = failed({ kind: 'ended' });
 /** Reason codes of refusals begin here (MQTT 5, section 2.4). */
 const REFUSED_FROM = 0x80;
 
-/** `codes`: the reason code of each topic, where the broker has answered. */
-export type Done = (error: Error | null | undefined, codes?: readonly number[]) => void;
+/** Called with the broker's answer. `codes`: the reason code of each topic, if the broker has sent them. */
+export type OnAnswer = (error: Error | null | undefined, codes?: readonly number[]) => void;
 
-export function codeOf(error: Error): number {
+/** The reason code of an error that the broker has sent; 0 for any other error. */
+export function reasonCodeOf(error: Error): number {
   return 'code' in error && typeof error.code === 'number' ? error.code : 0;
 }
 
 /**
- * Undefined if no code is a refusal: the error is one of the connection. `names` are those of reason codes.
+ * The refusal in an answer with one reason code for each topic. Undefined if no code refuses a topic.
+ * `reasonNames`: what people call each reason code.
  */
 export function refusalIn(
   topics: readonly string[],
   codes: readonly number[],
-  names: Readonly<Record<number, string>>,
+  reasonNames: Readonly<Record<number, string>>,
 ): Refusal | undefined {
-  const first = codes.find((code) => code >= REFUSED_FROM);
-  if (first === undefined) return undefined;
-  const refused = topics.filter((_topic, at) => (codes[at] ?? 0) >= REFUSED_FROM);
-  return { kind: 'refused', topics: refused, reason: names[first] ?? `reason code ${first}` };
+  const firstRefusal = codes.find((code) => code >= REFUSED_FROM);
+  if (firstRefusal === undefined) return undefined;
+  const refused = topics.filter((_topic, index) => (codes[index] ?? 0) >= REFUSED_FROM);
+  const reason = reasonNames[firstRefusal] ?? `reason code ${firstRefusal}`;
+  return { kind: 'refused', topics: refused, reason };
 }

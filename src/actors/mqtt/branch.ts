@@ -1,5 +1,5 @@
-// The content of the node's branch on the broker: the table record -> topic. Topics here are relative to the
-// node's. Pure.
+// Decides which record becomes which topic, and which text each topic of the node's branch has now. Topics in
+// this file are relative to the node's topic. Pure.
 
 import {
   type Backend,
@@ -14,8 +14,8 @@ import type { UpgradeRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
 import { playerName, topicLevel } from './topics.js';
 
-/** Topics with the same text as a `GET`. */
-const WHOLE: readonly (readonly [topic: string, resource: Resource])[] = [
+/** Topics of a whole resource: they have the text that a `GET` of it has. */
+const RESOURCE_TOPICS: readonly (readonly [topic: string, resource: Resource])[] = [
   ['audio/server', 'audio.server'],
   ['audio/clients', 'audio.clients'],
   ['audio/sleep', 'audio.sleep'],
@@ -23,8 +23,8 @@ const WHOLE: readonly (readonly [topic: string, resource: Resource])[] = [
   ['bluetooth', 'bluetooth'],
 ];
 
-/** Collections with a topic for each record, which is made of the record's key and name. */
-const EACH: Partial<Readonly<Record<Collection, (key: string, name: string) => string>>> = {
+/** Collections with a topic for each record: gives that topic by the record's key and name. */
+const RECORD_TOPICS: Partial<Readonly<Record<Collection, (key: string, name: string) => string>>> = {
   'audio.outputs': (_key, name) => `audio/outputs/${topicLevel(name)}`,
   'audio.inputs': (_key, name) => `audio/inputs/${topicLevel(name)}`,
   'audio.cards': (_key, name) => `audio/cards/${topicLevel(name)}`,
@@ -33,18 +33,19 @@ const EACH: Partial<Readonly<Record<Collection, (key: string, name: string) => s
 };
 
 /**
- * Collections in which several records may have one name, keyed by the parameter that names a record in a
- * request.
+ * Collections in which several records may have the same name, by the parameter of a request that names such
+ * a record.
  */
-const SHARED_NAMES = {
+const COLLECTIONS_OF_NAMED_THINGS = {
   output: 'audio.outputs',
   input: 'audio.inputs',
   card: 'audio.cards',
 } as const satisfies Record<string, Collection>;
 
-export type NamedThing = keyof typeof SHARED_NAMES;
+/** The kind of thing that a parameter of a request names. */
+export type NamedThing = keyof typeof COLLECTIONS_OF_NAMED_THINGS;
 
-/** A record and its name in topics and entities. No other record has that name. */
+/** A record with its name in topics and entities, which no other record of the collection has. */
 export interface NamedRecord<T> {
   readonly name: string;
   readonly record: T;
@@ -62,7 +63,10 @@ const ENTITY_COLLECTIONS: readonly Collection[] = [
   'bluetooth',
 ];
 
-/** The members of records, at any depth, on which entities depend. All other members are state. */
+/**
+ * The members of records, at any depth, from which entities are made. Entities do not change when another
+ * member does.
+ */
 const ENTITY_MEMBERS = [
   'name',
   'description',
@@ -78,8 +82,8 @@ const ENTITY_MEMBERS = [
   'default_sink',
 ];
 
-/** The backend that owns a topic, by the topic's first level. */
-const OWNERS: ReadonlyMap<string, Backend> = new Map([
+/** The backend whose records a topic has, by the topic's first level. */
+const OWNERS_BY_FIRST_LEVEL: ReadonlyMap<string, Backend> = new Map([
   ['audio', 'audio'],
   ['services', 'systemd'],
   ['power', 'power'],
@@ -96,12 +100,13 @@ const UPGRADE_MAX_BYTES = 64 * 1024;
 
 interface Row {
   readonly json: string;
-  /** The record's own name, which others may have too. */
+  /** The record's own name. Other records may have it too. */
   readonly recordName: string;
   /** Its name in topics and entities. */
   readonly name: string;
+  /** Undefined for a record that is only a part of the topic of a whole resource. */
   readonly topic: string | undefined;
-  /** Changes when an entity of this record changes; '' for a record that has no entities. */
+  /** A text that differs once an entity of this record differs; '' for a record that has no entities. */
   readonly entityFingerprint: string;
 }
 
@@ -113,7 +118,10 @@ export class Branch {
   readonly #health = new Map<ChildName, BackendHealth>();
   served: ServedRecord | undefined;
 
-  /** Changes when entities may have come, gone or been renamed. It does not depend on their state. */
+  /**
+   * A text that differs once entities may have come, gone or been renamed. It stays the same when only their
+   * state changes.
+   */
   get entityFingerprint(): string {
     const fingerprints = [...this.#rows.values()].flatMap((rows) =>
       [...rows.values()].map(({ entityFingerprint }) => entityFingerprint),
@@ -140,53 +148,57 @@ export class Branch {
     return this.#health.get(child)?.state;
   }
 
-  /** While a backend is not up, its records are unknown: none. */
+  /** None while the collection's backend is not up, because its records are not known then. */
   records<T>(collection: Collection): readonly T[] {
-    if (!this.#isUp(collection)) return [];
-    return this.#texts(collection).map((text) => JSON.parse(text) as T);
+    if (!this.#isBackendUp(collection)) return [];
+    return this.#jsonTexts(collection).map((json) => JSON.parse(json) as T);
   }
 
-  /** The same for a collection in which several records may share a name: each gets a name of its own. */
+  /** The records of things that may share a name, each with a name of its own. None as with `records`. */
   named<T>(thing: NamedThing): readonly NamedRecord<T>[] {
-    const collection = SHARED_NAMES[thing];
-    if (!this.#isUp(collection)) return [];
+    const collection = COLLECTIONS_OF_NAMED_THINGS[thing];
+    if (!this.#isBackendUp(collection)) return [];
     const rows = [...(this.#rows.get(collection)?.values() ?? [])];
     return rows.map(({ name, json }) => ({ name, record: JSON.parse(json) as T }));
   }
 
   /**
-   * How a request refers to the thing that is published under this name: by the name, or by the id if the
-   * name alone could mean another thing.
+   * How a request refers to the thing that is published under this name: by the name if that can mean no
+   * other thing, else by the id. A name under which nothing is published stays as it is.
    */
   referenceTo(thing: NamedThing, name: string): string {
-    const rows = [...(this.#rows.get(SHARED_NAMES[thing]) ?? [])];
-    const [key, row] = rows.find(([, each]) => each.name === name) ?? [];
-    if (key === undefined || row === undefined) return name;
-    const isId = rows.some(([other]) => other === name);
-    const isShared = rows.filter(([, { recordName }]) => recordName === row.recordName).length > 1;
-    return row.recordName === name && !isId && !isShared ? name : key;
+    const rowsById = [...(this.#rows.get(COLLECTIONS_OF_NAMED_THINGS[thing]) ?? [])];
+    const [id, row] = rowsById.find(([, { name: publishedName }]) => publishedName === name) ?? [];
+    if (id === undefined || row === undefined) return name;
+    const isIdOfSome = rowsById.some(([anyId]) => anyId === name);
+    const isShared = rowsById.filter(([, { recordName }]) => recordName === row.recordName).length > 1;
+    const isUnambiguous = row.recordName === name && !isIdOfSome && !isShared;
+    return isUnambiguous ? name : id;
   }
 
-  /** The texts by topic, without the topics of backends that are not up. */
+  /** The text of each topic now. Topics of backends that are not up are left out. */
   texts(): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
-    for (const [topic, resource] of WHOLE) {
+    for (const [topic, resource] of RESOURCE_TOPICS) {
       const { backend, join } = RESOURCES[resource];
-      const text = join((collection) => this.#texts(collection)) ?? '';
-      if (this.stateOf(backend) === 'up') texts.set(topic, text);
+      if (this.stateOf(backend) !== 'up') continue;
+      texts.set(topic, join((collection) => this.#jsonTexts(collection)) ?? '');
     }
     for (const [collection, rows] of this.#rows) {
-      if (!this.#isUp(collection)) continue;
+      if (!this.#isBackendUp(collection)) continue;
       for (const { topic, json } of rows.values()) if (topic !== undefined) texts.set(topic, json);
     }
     const server = this.polled.get('server');
     const power = this.polled.get('power');
     if (server !== undefined) texts.set('server', server);
     if (power !== undefined && this.stateOf('power') === 'up') texts.set('power', power);
-    return texts.set('backends', this.#backends());
+    return texts.set('backends', this.#backendsText());
   }
 
-  /** True if all records of the backend are known. A backend that is not enabled never has any. */
+  /**
+   * True if `texts` has all topics of the backend: it is up, and polled state is known. Also true for a
+   * backend that is not enabled, which has no topics.
+   */
   isComplete(backend: Backend): boolean {
     const state = this.stateOf(backend);
     if (backend === 'power' && state === 'up') return this.polled.has('power');
@@ -194,15 +206,15 @@ export class Branch {
   }
 
   /**
-   * True for a topic that is to be emptied if `texts` lacks it. Topics of a backend that is not up are left
-   * as they are, and so are topics of no backend.
+   * True if the topic must be emptied where `texts` does not have it. A topic of a backend that is not up
+   * keeps its last text, and so does a topic of no backend.
    */
-  isSettled(topic: string): boolean {
-    const owner = OWNERS.get(topic.split('/', 1)[0] ?? '');
+  isEmptyIfMissing(topic: string): boolean {
+    const owner = OWNERS_BY_FIRST_LEVEL.get(topic.split('/', 1)[0] ?? '');
     return owner !== undefined && this.isComplete(owner);
   }
 
-  #isUp(collection: Collection): boolean {
+  #isBackendUp(collection: Collection): boolean {
     const { backend } = SPECS[collection];
     return backend !== undefined && this.stateOf(backend) === 'up';
   }
@@ -215,6 +227,7 @@ export class Branch {
       const { backend, ...health } = JSON.parse(change.json) as BackendRecord;
       this.#health.set(backend, health);
     } else if (change.collection === 'served') this.served = JSON.parse(change.json) as ServedRecord;
+    // A collection with `keeps` has no state to publish: the bridge publishes its records as events, or not.
     else if (SPECS[change.collection].keeps === undefined)
       this.#put(change.collection, change.key, change.json);
   }
@@ -231,7 +244,7 @@ export class Branch {
     const entityFingerprint = JSON.stringify([name, JSON.stringify(record, ENTITY_MEMBERS)]);
     rows.set(key, {
       json: collection === 'upgrade' ? upgradeText(json) : json,
-      topic: EACH[collection]?.(key, name),
+      topic: RECORD_TOPICS[collection]?.(key, name),
       entityFingerprint,
       name,
       recordName: record.name,
@@ -239,25 +252,27 @@ export class Branch {
   }
 
   #uniqueName(collection: Collection, key: string, name: string): string {
-    if (!Object.values<Collection>(SHARED_NAMES).includes(collection)) return name;
+    if (!Object.values<Collection>(COLLECTIONS_OF_NAMED_THINGS).includes(collection)) return name;
     const names = this.#names.get(collection) ?? new UniqueNames();
     this.#names.set(collection, names);
     return names.assign(Number(key), name);
   }
 
-  #backends(): string {
-    const rows = CHILD_NAMES.flatMap((child) => {
+  /** As `/health` has the backends. */
+  #backendsText(): string {
+    const entries = CHILD_NAMES.flatMap((child) => {
       const health = this.#health.get(child);
       return health ? [[child, { ...health, since: new Date(health.since).toISOString() }]] : [];
     });
-    return JSON.stringify(Object.fromEntries(rows));
+    return JSON.stringify(Object.fromEntries(entries));
   }
 
-  #texts(collection: Collection): readonly string[] {
+  #jsonTexts(collection: Collection): readonly string[] {
     return [...(this.#rows.get(collection)?.values() ?? [])].map(({ json }) => json);
   }
 }
 
+/** See `UPGRADE_MAX_BYTES`. */
 function upgradeText(json: string): string {
   if (Buffer.byteLength(json) <= UPGRADE_MAX_BYTES) return json;
   const { extra: _, ...rest } = JSON.parse(json) as UpgradeRecord;

@@ -1,6 +1,7 @@
-// The bridge to an MQTT broker: finds out which node owns the branch (probe.ts), serves the branch
-// (serving.ts), and connects again after every loss. The package `mqtt` could reconnect by itself, but it has
-// no growing pause, does not read the files anew, and would not probe the branch first.
+// The bridge to an MQTT broker decides when to connect. In each attempt it finds out which node owns the
+// branch (probe.ts), and serves the branch until the connection is lost (serving.ts). The package `mqtt`
+// could reconnect by itself, but its pause does not grow, and it would neither read the password's file anew
+// nor probe the branch first.
 
 import { networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js';
@@ -18,22 +19,25 @@ import { type LeftOut, OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
 import { clientIdOf, cloneText, readIdentifier } from './topics.js';
 
-/** A connection that lasted this long was good: after it the first attempt is made at once. */
+/** After a connection that has served the whole branch for this long, the next attempt is made at once. */
 const STEADY_MS = 10_000;
 /**
- * A branch that another node owns is checked again after this time (docs/home-assistant.md, "Two nodes with
- * one branch").
+ * While another node owns the branch, the bridge asks again after this time (docs/home-assistant.md, "Two
+ * nodes with one branch").
  */
 const OCCUPIED_MS = 60_000;
 /**
- * State that no backend publishes as a record is polled after this time (docs/home-assistant.md, "Topics").
+ * How often the bridge asks for state that no backend publishes as a record (docs/home-assistant.md,
+ * "Topics").
  */
 const POLL_EVERY_MS = 600_000;
 
-/** The beginning of the reason when the broker refuses this name and password. */
-const REFUSED = /^Connection refused/;
+/**
+ * How the package's error begins when the broker does not accept the connection, for instance the password.
+ */
+const CONNECTION_REFUSED = /^Connection refused/;
 
-/** Bounds for the topics that are named in `/health` and in the log. */
+/** How many topics that are left out are named in `/health` and in the log, and how long that text may be. */
 const LEFT_OUT_NAMED_MAX = 3;
 const LEFT_OUT_CHARS_MAX = 512;
 
@@ -47,9 +51,10 @@ export interface BridgeParts {
   readonly interfaces: () => InterfaceAddresses;
 }
 
-/** Why an attempt has ended, and how long to wait; without `waitMs` the wait grows each time. */
-interface Attempt {
+interface EndOfAttempt {
+  /** For people: why the bridge is not connected. */
   readonly reason: string;
+  /** The pause before the next attempt. If absent, the pause grows with each such attempt. */
   readonly waitMs?: number;
 }
 
@@ -61,12 +66,14 @@ export class MqttBridge implements BridgeActor {
   #topics: RetainedTopics | undefined;
   #serving: Serving | undefined;
   #connection: BrokerConnection | undefined;
-  #life: Promise<void> | undefined;
+  /** The attempts, one after the other. They end after `stop`. */
+  #attempts: Promise<void> | undefined;
   #endWait: () => void = () => undefined;
   #isStopped = false;
-  #reason = '';
-  /** The oddities of the password file that have been logged. */
-  #oddities: string | undefined;
+  /** The last reason that was reported for being away; '' while the branch is served. */
+  #reportedReason = '';
+  /** The oddities of the password file that were logged last. */
+  #loggedOddities: string | undefined;
 
   constructor(parts: BridgeParts) {
     this.#parts = parts;
@@ -74,7 +81,7 @@ export class MqttBridge implements BridgeActor {
   }
 
   applyChanges(batch: ChangeBatch): void {
-    const before = this.#branch.stateOf('power');
+    const wasPowerUp = this.#branch.stateOf('power') === 'up';
     this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
       const { keeps, updated } = SPECS[change.collection];
@@ -82,9 +89,9 @@ export class MqttBridge implements BridgeActor {
         this.#serving?.publishPassing('event', `{"event":${JSON.stringify(updated)},"data":${change.json}}`);
     }
     this.#serving?.changed();
-    if (before !== 'up' && this.#serving !== undefined) this.#pollPower();
-    // The first batch has all records, so nothing is published before it.
-    this.#life ??= this.#live();
+    if (!wasPowerUp && this.#serving !== undefined) this.#pollPower();
+    // Nothing may be published before the first batch, which has all records.
+    this.#attempts ??= this.#attemptUntilStopped();
   }
 
   async stop(): Promise<void> {
@@ -93,44 +100,48 @@ export class MqttBridge implements BridgeActor {
     this.#endWait();
     await this.#serving?.close();
     this.#connection?.cut('the service ends');
-    await this.#life;
+    await this.#attempts;
   }
 
-  async #live(): Promise<void> {
-    for (let attempt = 1; !this.#isStopped; attempt += 1) {
+  async #attemptUntilStopped(): Promise<void> {
+    let failures = 0;
+    while (!this.#isStopped) {
       const { reason, waitMs } = await this.#attempt();
       if (this.#isStopped) return;
       this.#reportAway(reason);
-      if (waitMs !== undefined) attempt = 0;
-      await this.#wait(waitMs ?? backoffMs(attempt, this.#parts.clock.random()));
+      failures = waitMs === undefined ? failures + 1 : 0;
+      await this.#wait(waitMs ?? backoffMs(failures, this.#parts.clock.random()));
     }
   }
 
-  async #attempt(): Promise<Attempt> {
+  async #attempt(): Promise<EndOfAttempt> {
     const { settings, interfaces, clock } = this.#parts;
     const identifier = this.#parts.identifier();
     if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
     this.#topics ??= new RetainedTopics(settings, identifier, this.#branch, interfaces);
-    const read = await brokerAddress(settings, clock);
-    if (!read.ok) return { reason: read.error };
-    const { oddities } = read.value;
+    const address = await brokerAddress(settings, clock);
+    if (!address.ok) return { reason: address.error };
+    const { oddities } = address.value;
     this.#logOddities(oddities);
+    // A slow disk may have answered only after `stop`, which ends no connection that is dialled later.
+    if (this.#isStopped) return { reason: '' };
     const clientId = clientIdOf(identifier, settings.topic);
-    const probed = await probe(this.#topics, clock, this.#dialler(read.value, `${clientId}-look`));
+    const probed = await probe(this.#topics, clock, this.#dialler(address.value, `${clientId}-look`));
     if (!probed.ok) {
       const { kind, reason } = probed.error;
       if (kind === 'occupied') return { reason, waitMs: OCCUPIED_MS };
-      const hint = oddities !== undefined && REFUSED.test(reason) ? ` (${oddities})` : '';
-      return { reason: `${reason}${hint}` };
+      const hasHint = oddities !== undefined && CONNECTION_REFUSED.test(reason);
+      return { reason: hasHint ? `${reason} (${oddities})` : reason };
     }
     this.#topics.begin(probed.value.retained, probed.value.deviceOwner);
-    return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.value, clientId);
+    return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, address.value, clientId);
   }
 
-  async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<Attempt> {
+  async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<EndOfAttempt> {
     const { settings, node, clock } = this.#parts;
+    /** When the broker had the whole branch for the first time, in monotonic ms. */
     let settledAt = Number.POSITIVE_INFINITY;
-    /** Topics and texts that have been logged on this connection. */
+    /** Topics that are left out, and devices of other nodes, that were logged on this connection. */
     const logged = new Set<string>();
     this.#serving = new Serving({
       node,
@@ -147,19 +158,24 @@ export class MqttBridge implements BridgeActor {
     const reason = await this.#serving.run();
     this.#serving = undefined;
     this.#timers.cancel('poll');
-    return clock.monotonic() - settledAt >= STEADY_MS ? { reason, waitMs: 0 } : { reason };
+    const wasSteady = clock.monotonic() - settledAt >= STEADY_MS;
+    return wasSteady ? { reason, waitMs: 0 } : { reason };
   }
 
+  /** A function that dials, and keeps the connection so that `stop` can end it. */
   #dialler(address: BrokerAddress, clientId: string, will?: BrokerOptions['will']) {
     const { dial, clock } = this.#parts;
     return (onMessage: BrokerOptions['onMessage']): BrokerConnection => {
-      const more = will === undefined ? {} : { will };
-      this.#connection = dial({ ...address, clientId, clock, onMessage, ...more });
+      const ownWill = will === undefined ? {} : { will };
+      this.#connection = dial({ ...address, clientId, clock, onMessage, ...ownWill });
       return this.#connection;
     };
   }
 
-  /** Requests the state that no backend publishes as a record, and has the interfaces read again. */
+  /**
+   * Brings up to date what nobody announces: the polled topics, the addresses in the device message, and what
+   * the broker's access list allows.
+   */
   #pollAll(): void {
     void this.#poll('server');
     this.#pollPower();
@@ -187,31 +203,36 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  /** A topic that is left out, or the other node's device, is logged once in each connection. */
+  /**
+   * Reports `up`, with what the broker does not have. It logs only what was not logged on this connection
+   * before.
+   */
   #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], logged: Set<string>): void {
     const { node } = this.#parts;
-    this.#reason = '';
+    this.#reportedReason = '';
     const { deviceOwner } = topics;
-    const clone = deviceOwner === undefined ? [] : [cloneText(deviceOwner)];
-    const reason = [...clone, ...leftOutTexts(leftOut)].join('; ');
+    const foreignDevice = deviceOwner === undefined ? [] : [cloneText(deviceOwner)];
+    const reason = [...foreignDevice, ...leftOutTexts(leftOut)].join('; ');
     if (reason === '') node.status('up');
     else node.status('up', reason);
-    const news = [...clone, ...leftOut.map(({ topic }) => topic)].filter((each) => !logged.has(each));
-    for (const each of news) logged.add(each);
-    if (news.length > 0)
-      node.log('warn', 'the broker holds only a part of the state of this node', { reason });
+    const unpublished = [...foreignDevice, ...leftOut.map(({ topic }) => topic)];
+    const isNew = unpublished.some((topicOrText) => !logged.has(topicOrText));
+    for (const topicOrText of unpublished) logged.add(topicOrText);
+    if (isNew) node.log('warn', 'the broker holds only a part of the state of this node', { reason });
   }
 
-  /** The file is read for each connection, but the same oddities are logged once. */
+  /**
+   * The password's file is read for each connection, so the same oddities would be logged again and again.
+   */
   #logOddities(oddities: string | undefined): void {
-    if (oddities !== undefined && oddities !== this.#oddities)
+    if (oddities !== undefined && oddities !== this.#loggedOddities)
       this.#parts.node.log('warn', 'the password may not be the one that is meant', { reason: oddities });
-    this.#oddities = oddities;
+    this.#loggedOddities = oddities;
   }
 
   #reportAway(reason: string): void {
-    if (reason === this.#reason) return;
-    this.#reason = reason;
+    if (reason === this.#reportedReason) return;
+    this.#reportedReason = reason;
     this.#parts.node.status('connecting', reason);
   }
 }
@@ -228,19 +249,25 @@ export default bridgeThread<'mqtt'>(
     }),
 );
 
-/** Names the topics that are left out, by their reason. */
+/** One text for each reason, with the topics that are left out for it. */
 function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
-  const reasons = new Set(leftOut.map(({ reason }) => reason));
-  return [...reasons].map((reason) => {
-    const topics = leftOut.filter((each) => each.reason === reason).map(({ topic }) => topic);
-    const beyond = topics.length - LEFT_OUT_NAMED_MAX;
-    const more = beyond > 0 ? ` and ${beyond} more` : '';
+  const topicsByReason = new Map<string, string[]>();
+  for (const { topic, reason } of leftOut) {
+    const topics = topicsByReason.get(reason) ?? [];
+    topics.push(topic);
+    topicsByReason.set(reason, topics);
+  }
+  return [...topicsByReason].map(([reason, topics]) => {
     const names = clipped(topics.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_CHARS_MAX);
-    return `${reason}, so left out: ${names}${more}`;
+    const unnamed = topics.length - LEFT_OUT_NAMED_MAX;
+    return `${reason}, so left out: ${names}${unnamed > 0 ? ` and ${unnamed} more` : ''}`;
   });
 }
 
-/** Empty if the system call fails, as without a free descriptor; the addresses are read again later. */
+/**
+ * Empty if the system call fails, for instance because no file descriptor is free. The next poll reads the
+ * addresses again.
+ */
 function interfacesNow(): InterfaceAddresses {
   try {
     return bestFirst(networkInterfaces());

@@ -1,4 +1,4 @@
-// The socket to a broker: TCP or TLS, to whichever of its addresses answers.
+// Opens the socket to a broker: by TCP or TLS, to the first of its addresses that answers.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -7,26 +7,27 @@ import type { NameLookup } from '../name-lookup.js';
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
 
 /**
- * The time for each address of a name but the last one: they are tried one after the other. Node's own 250 ms
- * are too short for a broker far away, and the kernel repeats a lost first packet only after a second. Four
- * dead addresses leave time for a fifth within the deadline of a connection.
+ * The addresses of a name are tried one after the other; each but the last has this time to answer. Node's
+ * own 250 ms are too short for a broker far away, because the kernel repeats a lost first packet only after a
+ * second. Four dead addresses leave time for a fifth before the attempt to connect is given up.
  */
-const ATTEMPT_MS = 2_000;
+const TIME_PER_ADDRESS_MS = 2_000;
 
-/** `ca`: certificates in PEM; if undefined, Node's own. `names` looks the broker's name up. */
+/** `ca`: trusted certificates in PEM; if undefined, Node's own list. `names` looks up the broker's name. */
 export function dialBroker(url: string, ca: string | undefined, names: NameLookup): Socket {
   const { protocol, hostname, port } = new URL(url);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const lookup = names.functionFor(host);
-  const to = {
-    host,
+  const hostWithoutBrackets = hostname.replace(/^\[|\]$/g, '');
+  const lookup = names.functionFor(hostWithoutBrackets);
+  const target = {
+    host: hostWithoutBrackets,
     ...(lookup !== undefined && { lookup }),
     port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port),
     autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+    autoSelectFamilyAttemptTimeout: TIME_PER_ADDRESS_MS,
   };
-  if (protocol !== 'mqtts:') return connectTcp(to);
-  const name = isIP(host) === 0 ? { servername: host } : {};
+  if (protocol !== 'mqtts:') return connectTcp(target);
+  // TLS allows no IP address as the name of the server (RFC 6066, section 3).
+  const servername = isIP(hostWithoutBrackets) === 0 ? { servername: hostWithoutBrackets } : {};
   const trust = ca === undefined ? {} : { ca };
-  return connectTls({ ...to, ...trust, ...name });
+  return connectTls({ ...target, ...trust, ...servername });
 }

@@ -1,5 +1,5 @@
-// The only file that uses the npm package `mqtt`: one connection to a broker, from dialling to its end.
-// Everything has a deadline, the connection always ends with a reason, and it never reconnects by itself.
+// One connection to a broker, from dialling to its end, by the npm package `mqtt`, which no other file uses.
+// Each wait has a deadline, the connection always ends with a reason, and it never reconnects by itself.
 
 import type { Socket } from 'node:net';
 import {
@@ -17,9 +17,9 @@ import { NameLookup } from '../name-lookup.js';
 import {
   ACKNOWLEDGED,
   type Acknowledgement,
-  codeOf,
-  type Done,
   ENDED,
+  type OnAnswer,
+  reasonCodeOf,
   refusalIn,
 } from './acknowledgement.js';
 import type { BrokerAddress } from './broker-address.js';
@@ -27,42 +27,40 @@ import { dialBroker } from './broker-socket.js';
 
 /** From dialling until the broker accepts the connection. */
 const CONNECT_DEADLINE_MS = 10_000;
-/**
- * A hanging broker is noticed by missing acknowledgements, or in silence by the ping (after 1.5 keep-alive
- * periods).
- */
+/** A broker that has not acknowledged a packet after this time hangs. */
 const ACK_DEADLINE_MS = 20_000;
+/** While nothing is sent, a ping notices a broker that hangs, after 1.5 such periods. */
 const KEEPALIVE_S = 30;
-/** For the DISCONNECT. */
+/** For the broker to close the connection after our DISCONNECT. */
 const END_DEADLINE_MS = 200;
-/** Our messages without acknowledgement; fewer if the broker asks for that. */
+/** How many of our messages may wait for acknowledgement. A broker may ask for fewer. */
 const IN_FLIGHT_MAX = 16;
 
 /**
- * More than any state of a node has. The broker learns this bound, and the connection ends when the broker
- * sends more without the end of a packet.
+ * No state of a node is so large. The broker is informed of this bound, and the connection ends if the broker
+ * sends more before a packet ends.
  */
 const PACKET_BYTES_MAX = 1 << 20;
-/** Node reads at most so much at a time, and one reading may contain the ends of other packets. */
+/** Node reads at most this much at a time. One such part may also have the end of the packet before. */
 const SOCKET_PART_BYTES = 1 << 16;
-/** Upper bound of a packet's size without topic and text: lengths, and the packet's identifier. */
+/** At most so much of a packet is neither topic nor text nor correlation data: lengths, the identifier. */
 const PACKET_HEAD_BYTES_MAX = 64;
 
 export interface BrokerMessage {
   readonly topic: string;
   readonly text: string;
   /**
-   * True for a stored message; with `rap` (MQTT 5, section 3.8.3.1) also for a new one that the broker will
-   * store.
+   * True for a message that the broker had stored before the subscription. On a subscription with `rap` (MQTT
+   * 5, section 3.8.3.1) also true for a new one that its sender wants to be stored.
    */
   readonly retained: boolean;
-  /** Where the sender waits for an answer (MQTT 5, section 4.10). */
+  /** Where the sender waits for an answer, and the mark that the answer must have (MQTT 5, section 4.10). */
   readonly response?: { readonly topic: string; readonly correlation?: Uint8Array };
 }
 
 export interface BrokerOptions extends BrokerAddress {
   readonly clientId: string;
-  /** Retained; published by the broker when the connection is lost. */
+  /** The retained message that the broker publishes when the connection is lost. */
   readonly will?: { readonly topic: string; readonly text: string };
   readonly onMessage: (message: BrokerMessage) => void;
   readonly clock: Clock;
@@ -71,22 +69,23 @@ export interface BrokerOptions extends BrokerAddress {
 /** The public side of a connection, so that a test can stand in for it. */
 export type BrokerConnection = Pick<MqttConnection, keyof MqttConnection>;
 
-/** Every failure but a refusal ends the connection, and `ended` gives the reason, a text for people. */
+/** Only a refusal of single topics leaves the connection open. Any other failure ends it. */
 export class MqttConnection {
-  /** False if the connection was never established. */
+  /** Resolves to true once the broker has accepted the connection, to false if it ends before that. */
   readonly ready: Promise<boolean>;
+  /** Resolves at the end of the connection to the reason, a text for people. */
   readonly ended: Promise<string>;
-  /** How many messages may be in flight; known once it is ready. */
+  /** How many messages may wait for acknowledgement. It has the broker's own bound once `ready` is true. */
   window = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
   readonly #clock: Clock;
   readonly #lookup = new NameLookup();
-  /** Settles each packet that waits for the broker's answer. A problem also ends the connection. */
-  readonly #waiting = new Set<(answer: Acknowledgement, problem?: string) => void>();
-  /** The largest packet that the broker accepts, in bytes. */
-  #largest = Number.POSITIVE_INFINITY;
-  /** Bytes received since the end of the last packet, or a few less. */
-  #unread = 0;
+  /** Settles each packet that waits for the broker's answer. A `problem` also ends the connection. */
+  readonly #pending = new Set<(answer: Acknowledgement, problem?: string) => void>();
+  /** The largest packet that the broker accepts. */
+  #packetBytesMax = Number.POSITIVE_INFINITY;
+  /** Bytes received since a packet last ended, without those that came in the same read as that end. */
+  #unfinishedBytes = 0;
   /** The first reason for the end. */
   #reason: string | undefined;
   #isClosed = false;
@@ -94,10 +93,10 @@ export class MqttConnection {
   constructor(options: BrokerOptions) {
     const { clock, clientId, username, password, will, onMessage } = options;
     this.#clock = clock;
-    this.#client = new MqttClient(() => this.#socket(options), {
+    this.#client = new MqttClient(() => this.#openSocket(options), {
       protocolVersion: 5,
       clientId,
-      // State is retained and old commands are not run, so a stored session would be of no use.
+      // A session that the broker stores would be of no use: state is retained, and old commands are not run.
       clean: true,
       keepalive: KEEPALIVE_S,
       connectTimeout: CONNECT_DEADLINE_MS,
@@ -117,22 +116,22 @@ export class MqttConnection {
       this.#client.on('close', () => {
         this.#isClosed = true;
         const reason = this.#reason ?? 'the broker closed the connection';
-        for (const settle of [...this.#waiting]) settle(ENDED, reason);
+        for (const settle of [...this.#pending]) settle(ENDED, reason);
         void this.#lookup.end().then(() => resolve(reason));
       });
     });
     this.ready = new Promise((resolve) => {
-      this.#client.on('connect', ({ properties }) => resolve(this.#accepted(properties)));
+      this.#client.on('connect', ({ properties }) => resolve(this.#applyLimits(properties)));
       this.#client.on('close', () => resolve(false));
     });
     this.#client.on('error', (error) => this.cut(errorText(error)));
     this.#client.on('disconnect', ({ reasonCode = 0, properties }) => {
-      const names: Readonly<Record<number, string>> = ReasonCodes;
-      const why = properties?.reasonString ?? names[reasonCode];
-      this.cut(`the broker ended the connection: ${why || reasonCode}`);
+      const reasonNames: Readonly<Record<number, string>> = ReasonCodes;
+      const reason = properties?.reasonString ?? reasonNames[reasonCode];
+      this.cut(`the broker ended the connection: ${reason || reasonCode}`);
     });
     this.#client.on('packetreceive', () => {
-      this.#unread = 0;
+      this.#unfinishedBytes = 0;
     });
     this.#client.on('message', (topic, payload, { retain, properties }) => {
       const response = responseIn(properties);
@@ -142,75 +141,84 @@ export class MqttConnection {
 
   subscribe(
     filters: readonly string[],
-    how: Pick<IClientSubscribeOptions, 'qos' | 'rap'>,
+    options: Pick<IClientSubscribeOptions, 'qos' | 'rap'>,
   ): Promise<Acknowledgement> {
-    return this.#answered('a subscription', filters, (done) =>
-      this.#client.subscribe([...filters], how, (error, _granted, packet) =>
-        done(error, packet?.granted.map(Number)),
+    return this.#sendAndWait('a subscription', filters, (onAnswer) =>
+      this.#client.subscribe([...filters], options, (error, _granted, packet) =>
+        onAnswer(error, packet?.granted.map(Number)),
       ),
     );
   }
 
   unsubscribe(filters: readonly string[]): Promise<Acknowledgement> {
-    return this.#answered('the end of a subscription', filters, (done) =>
-      this.#client.unsubscribe([...filters], (error) => done(error)),
+    return this.#sendAndWait('the end of a subscription', filters, (onAnswer) =>
+      this.#client.unsubscribe([...filters], (error) => onAnswer(error)),
     );
   }
 
-  /** Publish only what the broker accepts: it would end the connection for a larger packet. */
+  /** Ask `accepts` first: the broker would end the connection for a larger packet. */
   publish(topic: string, text: string, retain: boolean, correlation?: Uint8Array): Promise<Acknowledgement> {
-    const how: IClientPublishOptions = { qos: 1, retain };
-    if (correlation !== undefined) how.properties = { correlationData: Buffer.from(correlation) };
-    return this.#answered(topic, [topic], (done) =>
-      this.#client.publish(topic, Buffer.from(text), how, (error) => done(error)),
+    const options: IClientPublishOptions = { qos: 1, retain };
+    if (correlation !== undefined) options.properties = { correlationData: Buffer.from(correlation) };
+    return this.#sendAndWait(topic, [topic], (onAnswer) =>
+      this.#client.publish(topic, Buffer.from(text), options, (error) => onAnswer(error)),
     );
   }
 
   /** False if the message is larger than the broker accepts. */
   accepts(topic: string, text: string, correlation?: Uint8Array): boolean {
-    const content = Buffer.byteLength(topic) + Buffer.byteLength(text) + (correlation?.byteLength ?? 0);
-    return PACKET_HEAD_BYTES_MAX + content <= this.#largest;
+    const contentBytes =
+      Buffer.byteLength(topic) + Buffer.byteLength(text) + (correlation?.byteLength ?? 0);
+    return PACKET_HEAD_BYTES_MAX + contentBytes <= this.#packetBytesMax;
   }
 
-  /** Sends a DISCONNECT, so that the will is not published. */
+  /** Sends a DISCONNECT, after which the broker does not publish the will. Resolves at the end. */
   async end(reason: string): Promise<void> {
     this.#reason ??= reason;
     this.#client.end(false);
-    const left = await within(this.#clock, END_DEADLINE_MS, this.ended);
-    if (left === undefined) this.cut('the broker did not close the connection');
+    const hasEnded = (await within(this.#clock, END_DEADLINE_MS, this.ended)) !== undefined;
+    if (!hasEnded) this.cut('the broker did not close the connection');
     await this.ended;
   }
 
-  /** Ends at once, without a DISCONNECT. */
+  /** Ends at once and without a DISCONNECT, so that the broker publishes the will. */
   cut(reason: string): void {
     this.#reason ??= reason;
     this.#client.stream.destroy();
   }
 
-  #accepted(limits: IConnackPacket['properties']): boolean {
+  /** Takes over the broker's limits. False if they make the broker unfit, after which the connection ends. */
+  #applyLimits(limits: IConnackPacket['properties']): boolean {
     this.window = Math.min(IN_FLIGHT_MAX, limits?.receiveMaximum ?? IN_FLIGHT_MAX);
-    this.#largest = limits?.maximumPacketSize ?? this.#largest;
+    this.#packetBytesMax = limits?.maximumPacketSize ?? this.#packetBytesMax;
     if (limits?.retainAvailable === false) this.cut('the broker keeps no retained messages');
     else if (limits?.maximumQoS === 0) this.cut('the broker acknowledges no messages');
     return this.#reason === undefined;
   }
 
-  /** Ends the connection unless `act` completes within the deadline, by success or a refusal. */
-  #answered(what: string, topics: readonly string[], act: (done: Done) => void): Promise<Acknowledgement> {
+  /**
+   * Calls `send`, and waits for the broker's answer. The connection ends if there is no answer in time, or if
+   * the answer is an error but no refusal. `what` names the packet in that reason.
+   */
+  #sendAndWait(
+    what: string,
+    topics: readonly string[],
+    send: (onAnswer: OnAnswer) => void,
+  ): Promise<Acknowledgement> {
     if (this.#isClosed) return Promise.resolve(ENDED);
     return new Promise((resolve) => {
       const settle = (answer: Acknowledgement, problem?: string): void => {
-        if (!this.#waiting.delete(settle)) return;
-        cancel();
+        if (!this.#pending.delete(settle)) return;
+        cancelDeadline();
         if (problem !== undefined) this.cut(problem);
         resolve(answer);
       };
-      this.#waiting.add(settle);
-      const cancel = this.#clock.after(ACK_DEADLINE_MS, () =>
+      this.#pending.add(settle);
+      const cancelDeadline = this.#clock.after(ACK_DEADLINE_MS, () =>
         settle(ENDED, `the broker has not acknowledged ${what} within ${ACK_DEADLINE_MS / 1000} s`),
       );
-      act((error, codes) => {
-        const refusal = error ? refusalIn(topics, codes ?? [codeOf(error)], ReasonCodes) : undefined;
+      send((error, codes) => {
+        const refusal = error ? refusalIn(topics, codes ?? [reasonCodeOf(error)], ReasonCodes) : undefined;
         if (refusal !== undefined) settle(failed(refusal));
         else if (error) settle(ENDED, `the broker refuses ${what}: ${errorText(error)}`);
         else settle(ACKNOWLEDGED);
@@ -218,15 +226,15 @@ export class MqttConnection {
     });
   }
 
-  #socket({ url, ca }: BrokerOptions): Socket {
+  #openSocket({ url, ca }: BrokerOptions): Socket {
     const socket = dialBroker(url, ca, this.#lookup);
     socket.setNoDelay(true);
     socket.on('data', ({ length }: Buffer) => {
-      this.#unread += length;
-      if (this.#unread > PACKET_BYTES_MAX + SOCKET_PART_BYTES)
+      this.#unfinishedBytes += length;
+      if (this.#unfinishedBytes > PACKET_BYTES_MAX + SOCKET_PART_BYTES)
         this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
     });
-    // The package passes on only errors that have a code.
+    // The package passes on only errors that have a code, so this keeps the reason of the others.
     socket.on('error', (error) => {
       this.#reason ??= errorText(error);
     });

@@ -1,6 +1,6 @@
-// Finds the operations for a command's topic and payload (docs/home-assistant.md, "Commands"), by the MQTT
-// names in the table of operations, and decides which one runs when. Pure. It validates nothing: bad values
-// are passed on, and the operation refuses them.
+// Decides which operations a command asks for, by its topic and payload (docs/home-assistant.md, "Commands")
+// and the MQTT names in the table of operations. It checks no values: an operation gets a bad value as it is,
+// and refuses it. Pure.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import {
@@ -11,22 +11,11 @@ import {
   type OperationName,
 } from '../../protocol/actor/operations.js';
 import { parametersOf } from '../../protocol/actor/parameters.js';
-import { percentText } from '../text.js';
+import { percentDecodedText } from '../text.js';
 import type { NamedThing } from './branch.js';
-import type { BrokerMessage } from './broker.js';
+import type { QueuedRequest } from './command-queues.js';
 import { PLAIN_BODIES, wordIn } from './plain-payloads.js';
 import { boundedJson } from './topics.js';
-
-export interface QueuedRequest {
-  readonly request: BridgeRequest;
-  /** The requests of one queue run in order of arrival. */
-  readonly queue: string;
-  /**
-   * A waiting request is dropped when a newer one with the same name comes, because both set the same thing.
-   * Absent: every request counts.
-   */
-  readonly supersedes?: string;
-}
 
 /** An operation under one of its MQTT names. */
 interface NamedOperation extends MqttName {
@@ -34,25 +23,31 @@ interface NamedOperation extends MqttName {
   readonly change: ChangeOperation;
 }
 
-/** All operations that one kind of topic can ask for, in the order in which they are run. */
-interface CommandTopic {
-  /** A parameter in braces stands for any level. */
-  readonly topic: string;
-  /** Matches the topic below the node's branch, and names the parameters' levels. */
-  readonly pattern: RegExp;
+/** The operations that a payload can ask for at one kind of topic. */
+interface CommandOperations {
+  /** Operations that a word asks for. */
   readonly words: readonly NamedOperation[];
+  /** Operations that a member of an object asks for, in the order in which they are run. */
   readonly members: readonly NamedOperation[];
-  /** The operation of a topic that takes a plain value. */
-  readonly level: NamedOperation | undefined;
+  /** The operation that a plain value asks for. A topic that has it takes nothing else. */
+  readonly plainValue: NamedOperation | undefined;
 }
 
-/** A matching topic, with the names in its levels as parameters. */
-interface MatchedTopic extends Omit<CommandTopic, 'pattern'> {
+interface CommandTopic extends CommandOperations {
+  /** Relative to the node's topic, and without `/set`. A parameter in braces stands for any level. */
+  readonly template: string;
+  /** Matches a whole topic, relative to the node's. Its groups are the levels that are parameters. */
+  readonly pattern: RegExp;
+}
+
+/** A topic from a message, relative to the node's, with the values of its parameters. */
+interface MatchedTopic extends CommandOperations {
+  readonly topic: string;
   readonly params: NonNullable<BridgeRequest['params']>;
 }
 
 /**
- * The order in which an object's members are run, others last: a loud output is turned down before it is
+ * The members of an object that are run first, in this order: a loud output is turned down before it is
  * unmuted.
  */
 const FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
@@ -61,29 +56,40 @@ const PARAMETER = /\{(\w+)\}/g;
 const COMMAND_TOPICS = commandTopics();
 
 function commandTopics(): readonly CommandTopic[] {
-  const ways = OPERATION_NAMES.flatMap((operation): NamedOperation[] => {
-    const change = OPERATIONS[operation];
-    return change.kind === 'command' ? change.mqtt.map((name) => ({ ...name, operation, change })) : [];
-  });
-  const topicOf = ({ by, name, topic, change }: NamedOperation): string =>
-    by === 'level' ? `${change.topic}/${name}` : (topic ?? change.topic);
-  const turn = ({ name }: NamedOperation): number =>
-    FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
-  return [...new Set(ways.map(topicOf))].map((topic) => {
-    const own = ways.filter((way) => topicOf(way) === topic).sort((a, b) => turn(a) - turn(b));
-    const members = own.filter(({ by }) => by === 'member');
-    const pattern = new RegExp(`^${topic.replaceAll(PARAMETER, '(?<$1>[^/]*)')}/set$`);
-    const level = own.find(({ by }) => by === 'level');
-    return { topic, pattern, words: own.filter(({ by }) => by === 'word'), members, level };
+  const operations = OPERATION_NAMES.flatMap(namedOperations);
+  const templates = new Set(operations.map(templateOf));
+  return [...templates].map((template) => {
+    const ofTopic = operations.filter((operation) => templateOf(operation) === template);
+    const members = ofTopic.filter(({ by }) => by === 'member');
+    return {
+      template,
+      pattern: new RegExp(`^${template.replaceAll(PARAMETER, '(?<$1>[^/]*)')}/set$`),
+      words: ofTopic.filter(({ by }) => by === 'word'),
+      members: members.sort((a, b) => placeOf(a) - placeOf(b)),
+      plainValue: ofTopic.find(({ by }) => by === 'level'),
+    };
   });
 }
 
+function namedOperations(operation: OperationName): readonly NamedOperation[] {
+  const change = OPERATIONS[operation];
+  return change.kind === 'command' ? change.mqtt.map((name) => ({ ...name, operation, change })) : [];
+}
+
+function templateOf({ by, name, topic, change }: NamedOperation): string {
+  return by === 'level' ? `${change.topic}/${name}` : (topic ?? change.topic);
+}
+
+function placeOf({ name }: NamedOperation): number {
+  return FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
+}
+
 /**
- * Filters below the node's branch. They match no topic that is published there, whatever the names of outputs
- * and players.
+ * Filters of all commands, relative to the node's topic. They match no topic that the node publishes,
+ * whatever the names of outputs and players are.
  */
 export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(
-  ({ topic }) => `${topic.replaceAll(PARAMETER, '+')}/set`,
+  ({ template }) => `${template.replaceAll(PARAMETER, '+')}/set`,
 );
 
 export function isCommand(topic: string): boolean {
@@ -91,170 +97,136 @@ export function isCommand(topic: string): boolean {
 }
 
 function matchTopic(topic: string): MatchedTopic | undefined {
-  for (const { pattern, words, members, level } of COMMAND_TOPICS) {
-    const found = pattern.exec(topic);
-    if (found === null) continue;
-    const names = Object.entries(found.groups ?? {}).map(([name, level]) => [name, percentText(level)]);
-    return { topic, words, members, level, params: Object.fromEntries(names) };
+  for (const { pattern, words, members, plainValue } of COMMAND_TOPICS) {
+    const match = pattern.exec(topic);
+    if (match === null) continue;
+    const levels = Object.entries(match.groups ?? {});
+    const params = levels.map(([parameter, level]) => [parameter, percentDecodedText(level)]);
+    return { topic, words, members, plainValue, params: Object.fromEntries(params) };
   }
   return undefined;
 }
 
-/** The words that a topic takes, for the refusal of another one. */
+/** The words that a topic takes, for the refusal of any other word. */
 export function wordsAt(topic: string): readonly string[] {
-  const { words = [], level } = matchTopic(topic) ?? {};
-  return [...words.map(({ name }) => name), ...(PLAIN_BODIES[level?.name ?? '']?.words ?? [])];
+  const { words = [], plainValue } = matchTopic(topic) ?? {};
+  return [...words.map(({ name }) => name), ...(PLAIN_BODIES[plainValue?.name ?? '']?.words ?? [])];
 }
 
-/** The requests of a payload at `topic`, which is below the node's branch. */
+/**
+ * The requests of a payload at a topic, which is relative to the node's. A request without an operation comes
+ * from a word that the topic does not take.
+ */
 export function requestsOf(topic: string, payload: string): readonly QueuedRequest[] {
-  const found = matchTopic(topic);
-  if (found === undefined) return [];
-  const { words, members, level, params } = found;
-  if (level !== undefined) return [levelRequest(found, level, payload)];
+  const matched = matchTopic(topic);
+  if (matched === undefined) return [];
+  const { words, members, plainValue } = matched;
+  if (plainValue !== undefined) return [plainValueRequest(matched, plainValue, payload)];
   const json = boundedJson(payload);
-  // A payload that begins like an object was meant as one, even if it is broken or too large to be parsed.
-  const isObject = members.length > 0 && (typeof json === 'object' || payload.trimStart().startsWith('{'));
-  if (words.length === 0 || isObject) return memberRequests(found, json, payload);
-  const word = wordIn(payload);
-  const way = words.find(({ name }) => name === word);
-  return [queuedRequest(found, way, { operation: way?.operation, params })];
+  // A payload that begins as an object counts as one, even if it is broken, or too large to be parsed.
+  const isMeantAsObject = typeof json === 'object' || payload.trimStart().startsWith('{');
+  const takesWords = words.length > 0;
+  const takesObjects = members.length > 0;
+  if (takesWords && !(takesObjects && isMeantAsObject)) return [wordRequest(matched, wordIn(payload))];
+  return memberRequests(matched, json, payload);
 }
 
-/** A plain value, as if it were a member of an object at the topic above. */
-function levelRequest(found: MatchedTopic, level: NamedOperation, payload: string): QueuedRequest {
-  const { topic, params } = found;
-  const above = { ...found, topic: topic.replace(/\/[^/]+\/set$/, '/set') };
-  const body = PLAIN_BODIES[level.name]?.bodyOf(wordIn(payload));
-  if (body === undefined) return queuedRequest(above, undefined, { operation: undefined, params });
-  const request = { operation: level.operation, params, body };
+function wordRequest({ topic, words, params }: MatchedTopic, word: string): QueuedRequest {
+  const named = words.find(({ name }) => name === word);
+  return queuedRequest(topic, { operation: named?.operation, params }, named?.supersedes);
+}
+
+/** `T/volume/set` with `0.4` is handled like `T/set` with `{"volume": 0.4}`. */
+function plainValueRequest(
+  { topic, params }: MatchedTopic,
+  plainValue: NamedOperation,
+  payload: string,
+): QueuedRequest {
+  const objectTopic = topic.replace(/\/[^/]+\/set$/, '/set');
+  const body = PLAIN_BODIES[plainValue.name]?.bodyOf(wordIn(payload));
+  if (body === undefined) return queuedRequest(objectTopic, { operation: undefined, params }, undefined);
+  const request = { operation: plainValue.operation, params, body };
   const isToggle = Object.keys(body).length === 0;
-  return queuedRequest(above, isToggle ? undefined : level, request);
+  // Each toggle counts, because its effect depends on the state before it.
+  return queuedRequest(objectTopic, request, isToggle ? undefined : plainValue.supersedes);
 }
 
-function memberRequests(found: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
+/**
+ * A request for each member of the object. If a member is unknown, or if two members ask for the same
+ * operation, no member is run: one operation gets the whole payload, and refuses it.
+ */
+function memberRequests(matched: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
+  const { topic, params } = matched;
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   const values = new Map<string, unknown>(isObject ? Object.entries(json) : []);
-  const named = found.members.filter(({ name }) => values.has(name));
-  const asking = named.filter((way) => !addsNothing(way, named, values));
-  const operations = new Set(asking.map(({ operation }) => operation));
-  if (named.length > 0 && named.length === values.size && asking.length === operations.size)
-    return asking.map((way) => queuedRequest(found, way, memberRequest(found, way, values.get(way.name))));
-  // Runs no member: one operation gets the whole payload, and refuses it.
-  const [way = found.members[0]] = named;
-  const whole = json === undefined ? { unread: payload } : { body: json };
-  return [queuedRequest(found, undefined, { operation: way?.operation, params: found.params, ...whole })];
+  const known = matched.members.filter(({ name }) => values.has(name));
+  const areAllKnown = known.length > 0 && known.length === values.size;
+  const toRun = known.filter((member) => !addsNothing(member, known, values));
+  const isEachOperationOnce = toRun.length === new Set(toRun.map(({ operation }) => operation)).size;
+  if (areAllKnown && isEachOperationOnce)
+    return toRun.map((member) =>
+      queuedRequest(topic, memberRequest(params, member, values.get(member.name)), member.supersedes),
+    );
+  const [refusing = matched.members[0]] = known;
+  const wholePayload = json === undefined ? { unread: payload } : { body: json };
+  const request = { operation: refusing?.operation, params, ...wholePayload };
+  return [queuedRequest(topic, request, undefined)];
 }
 
-/** True for a bare `true` beside another member of the same operation. */
+/** True for a bare `true` beside another member of the same operation: `default` beside `move`. */
 function addsNothing(
   { isBare, name, operation }: NamedOperation,
-  named: readonly NamedOperation[],
+  known: readonly NamedOperation[],
   values: ReadonlyMap<string, unknown>,
 ): boolean {
-  const isTrue = isBare === true && values.get(name) === true;
-  return isTrue && named.some((other) => other.operation === operation && other.name !== name);
+  const isBareTrue = isBare === true && values.get(name) === true;
+  return isBareTrue && known.some((other) => other.operation === operation && other.name !== name);
 }
 
-function memberRequest({ params }: MatchedTopic, way: NamedOperation, value: unknown): BridgeRequest {
-  const { operation, change, name, bodyMember = name } = way;
-  if (parametersOf(change.path).includes(name) && !Object.hasOwn(params, name)) {
+function memberRequest(
+  params: MatchedTopic['params'],
+  { operation, change, name, bodyMember = name, isBare }: NamedOperation,
+  value: unknown,
+): BridgeRequest {
+  const isMissingParameter = parametersOf(change.path).includes(name) && !Object.hasOwn(params, name);
+  if (isMissingParameter) {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return { operation, params: { ...params, [name]: text } };
   }
-  // The operation refuses any other value than `true`.
-  const isAlone = way.isBare === true && value === true;
-  return { operation, params, ...(!isAlone && { body: { [bodyMember]: value } }) };
+  // A bare member asks for the operation by `true`. Any other value goes into the body, and is refused.
+  if (isBare === true && value === true) return { operation, params };
+  return { operation, params, body: { [bodyMember]: value } };
 }
 
-/** The request as it is carried out: where a name alone could mean another thing, its id. */
+/** The request with an id for each name in it that could also mean another thing (`Branch.referenceTo`). */
 export function withReferences(
   request: BridgeRequest,
   referenceTo: (thing: NamedThing, name: string) => string,
 ): BridgeRequest {
-  const { params = {}, body } = request;
-  const named = Object.entries(params).map(([parameter, name]) =>
+  const params = Object.entries(request.params ?? {}).map(([parameter, name]) =>
     isNamedThing(parameter) && name !== undefined
       ? [parameter, referenceTo(parameter, name)]
       : [parameter, name],
   );
-  const resolved = { ...request, params: Object.fromEntries(named) };
-  if (typeof body !== 'object' || body === null || !('output' in body)) return resolved;
+  const withIds = { ...request, params: Object.fromEntries(params) };
+  const { body } = request;
+  if (typeof body !== 'object' || body === null || !('output' in body)) return withIds;
   const { output } = body;
-  return typeof output === 'string'
-    ? { ...resolved, body: { ...body, output: referenceTo('output', output) } }
-    : resolved;
+  if (typeof output !== 'string') return withIds;
+  return { ...withIds, body: { ...body, output: referenceTo('output', output) } };
 }
 
 function isNamedThing(parameter: string): parameter is NamedThing {
   return parameter === 'output' || parameter === 'input' || parameter === 'card';
 }
 
-/** Without `way` the request supersedes nothing: it will be refused, or it toggles. */
-function queuedRequest(
-  { topic }: MatchedTopic,
-  way: NamedOperation | undefined,
-  request: BridgeRequest,
-): QueuedRequest {
+/** `setting`: what the request sets at the topic; undefined for one that supersedes no other request. */
+function queuedRequest(topic: string, request: BridgeRequest, setting: string | undefined): QueuedRequest {
   // The sound server runs one command at a time, and the order across outputs matters: first a new default,
   // then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
-  if (way?.supersedes === undefined) return { request, queue };
-  // There is one default output, whichever topic sets it.
-  const isDefault = way.supersedes === 'default';
-  return { request, queue, supersedes: isDefault ? 'default' : `${topic} ${way.supersedes}` };
-}
-
-/** In all queues together: more than people and homes send at a time. */
-const WAITING_MAX = 256;
-/** A flood may make up any number of queues, and other clients must get their turn. */
-const UNDER_WAY_MAX = 16;
-
-/** Where a command came from, and where its refusal goes. */
-export type CommandSource = Pick<BrokerMessage, 'topic' | 'response'>;
-
-export interface WaitingRequest extends QueuedRequest {
-  readonly source: CommandSource;
-}
-
-/**
- * One request of each queue runs at a time, in order. A waiting request is dropped when a newer one
- * supersedes it, so that a flood ends with the last value of each setting.
- */
-export class CommandQueues {
-  readonly #carryOut: (request: WaitingRequest) => Promise<void>;
-  readonly #waiting: WaitingRequest[] = [];
-  /** The queues that have a request under way. */
-  readonly #busy = new Set<string>();
-
-  /** `carryOut` runs a request. Its promise resolves when the request is done, and never rejects. */
-  constructor(carryOut: (request: WaitingRequest) => Promise<void>) {
-    this.#carryOut = carryOut;
-  }
-
-  /** False if too many requests wait already: then this one is dropped. */
-  add(request: WaitingRequest): boolean {
-    const { supersedes } = request;
-    const isOlder = (each: WaitingRequest): boolean => each.supersedes === supersedes;
-    const older = supersedes === undefined ? -1 : this.#waiting.findIndex(isOlder);
-    if (older >= 0) this.#waiting.splice(older, 1);
-    this.#waiting.push(request);
-    this.#runWaiting();
-    if (this.#waiting.length <= WAITING_MAX) return true;
-    this.#waiting.pop();
-    return false;
-  }
-
-  #runWaiting(): void {
-    const isFree = ({ queue }: WaitingRequest): boolean => !this.#busy.has(queue);
-    const at = this.#busy.size < UNDER_WAY_MAX ? this.#waiting.findIndex(isFree) : -1;
-    const [request] = at < 0 ? [] : this.#waiting.splice(at, 1);
-    if (request === undefined) return;
-    this.#busy.add(request.queue);
-    void this.#carryOut(request).then(() => {
-      this.#busy.delete(request.queue);
-      this.#runWaiting();
-    });
-    this.#runWaiting();
-  }
+  if (setting === undefined) return { request, queue };
+  // Several topics set the default output, but there is only one.
+  const supersedes = setting === 'default' ? setting : `${topic} ${setting}`;
+  return { request, queue, supersedes };
 }

@@ -1,8 +1,9 @@
-// The topic of Home Assistant's device message: its owner, the message that the broker retains there, and the
-// desired one. It publishes nothing. Pure.
+// Decides which device message the broker should retain for Home Assistant: that depends on the entities, on
+// the message that the broker retains now, and on the node that owns the device. It publishes nothing. Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
+import type { ServedRecord } from '../../protocol/actor/messages.js';
 import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
@@ -17,6 +18,7 @@ interface DeviceMessage {
 type DeviceSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
 export class DeviceTopic {
+  /** The whole topic. */
   readonly name: string;
   readonly #settings: DeviceSettings;
   readonly #identifier: string;
@@ -27,8 +29,8 @@ export class DeviceTopic {
   #retained: DeviceMessage = { text: '', entities: new Map() };
   /** The message that was built last. */
   #built: DeviceMessage | undefined;
-  /** The branch's fingerprint when it was built; undefined if it is to be built anew in any case. */
-  #builtFrom: string | undefined;
+  /** The branch's fingerprint at that time; undefined if the message must be built again anyway. */
+  #builtFromFingerprint: string | undefined;
 
   constructor(
     settings: DeviceSettings,
@@ -44,8 +46,8 @@ export class DeviceTopic {
   }
 
   /**
-   * The branch of another node that publishes the device of this identifier, because both machines have the
-   * same id. Undefined if the device is this node's.
+   * Undefined if the device is this node's. Otherwise the branch of another node, which has the same
+   * identifier because its machine has the same id, and whose message the broker retains.
    */
   get owner(): string | undefined {
     return this.#owner;
@@ -56,51 +58,57 @@ export class DeviceTopic {
     return this.#retained.entities;
   }
 
-  /** The broker retains this message of this owner. */
+  /** To be called when the broker turns out to retain this message. `owner`: as in the property. */
   received(text: string, owner: string | undefined): void {
+    const isOtherText = text !== this.#retained.text || this.#retained.entities.size === 0;
     this.#owner = owner;
-    // Another node's message is not parsed, because no topic waits for it. Our own is not parsed again,
-    // because it may be larger than the bound for a broker's text.
+    // Another node's message is not parsed, because no topic waits for its entities. The text that is known
+    // already is not parsed again: our own may be longer than a text from a broker may be to be parsed.
     if (owner !== undefined) this.#retained = { text, entities: new Map() };
-    else if (text !== this.#retained.text || this.#retained.entities.size === 0)
-      this.#retained = { text, entities: entitiesIn(text) };
+    else if (isOtherText) this.#retained = { text, entities: entitiesIn(text) };
     this.rebuild();
   }
 
-  /** The broker has stored this message of ours. */
+  /** To be called when the broker has stored this message of ours. */
   acknowledged(text: string): void {
     this.#retained = { text, entities: this.#built?.text === text ? this.#built.entities : entitiesIn(text) };
     this.rebuild();
   }
 
-  /** The address of the page may have changed: no event reports a change of interfaces. */
+  /**
+   * Has the message built anew when it is needed next. The node's addresses are in it, and no event reports a
+   * change of them.
+   */
   rebuild(): void {
-    this.#builtFrom = undefined;
+    this.#builtFromFingerprint = undefined;
   }
 
   /**
-   * The message to publish: '' removes the present one, and undefined changes nothing, while the text is
-   * unknown or another node owns the device.
+   * The message that the broker should retain; '' for none. Undefined if the present one must stay: while
+   * another node owns the device, or while the node does not know enough for a message.
    */
   desiredText(): string | undefined {
     if (this.#owner !== undefined) return undefined;
     if (!this.#settings.homeAssistant) return '';
-    const { entityFingerprint, served } = this.#branch;
-    const server = this.#branch.polled.get('server');
+    const { entityFingerprint, served, polled } = this.#branch;
+    const server = polled.get('server');
     if (server === undefined || served === undefined) return undefined;
-    if (this.#built === undefined || this.#builtFrom !== entityFingerprint) {
-      const record = JSON.parse(server) as ServerRecord;
-      const identifier = this.#identifier;
-      const interfaces = this.#interfaces();
-      const url = nodeUrl(record.hostname, served, interfaces);
-      const found = entitiesOf({ ...this.#settings, identifier, branch: this.#branch, url });
-      const isKnown = (owner: Backend | undefined): boolean =>
-        owner === undefined || this.#branch.isComplete(owner);
-      const entities = entitiesToPublish(found, this.#retained.entities, isKnown);
-      const text = deviceText(identifier, record, url, macOf(interfaces), entities);
-      this.#built = { text, entities };
-      this.#builtFrom = entityFingerprint;
+    if (this.#built === undefined || this.#builtFromFingerprint !== entityFingerprint) {
+      this.#built = this.#build(JSON.parse(server) as ServerRecord, served);
+      this.#builtFromFingerprint = entityFingerprint;
     }
     return this.#built.text;
+  }
+
+  #build(server: ServerRecord, served: ServedRecord): DeviceMessage {
+    const identifier = this.#identifier;
+    const branch = this.#branch;
+    const interfaces = this.#interfaces();
+    const url = nodeUrl(server.hostname, served, interfaces);
+    const isComplete = (owner: Backend | undefined): boolean =>
+      owner === undefined || branch.isComplete(owner);
+    const present = entitiesOf({ ...this.#settings, identifier, branch, url });
+    const entities = entitiesToPublish(present, this.#retained.entities, isComplete);
+    return { text: deviceText(identifier, server, url, macOf(interfaces), entities), entities };
   }
 }

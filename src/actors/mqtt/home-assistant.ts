@@ -1,6 +1,6 @@
-// Home Assistant's device message: the whole node as one device, in the format of its MQTT discovery (tested
-// with 2026.6). Pure. The entities are defined in entities.ts; this file builds the message and decides how
-// entities are removed.
+// Builds Home Assistant's device message, which has the whole node as one device, in the format of its MQTT
+// discovery (tested with 2026.6), and decides how entities are removed from it. The entities themselves are
+// decided in entities.ts. Pure.
 
 import { isIP } from 'node:net';
 import { type InterfaceAddresses, reachableAt } from '../../host/own-addresses.js';
@@ -37,28 +37,28 @@ export function deviceText(
 }
 
 /**
- * The entities of the message to publish while the broker holds one with the `retained` ones. An entity is
- * removed by a message that has only its platform; only the next message may use its key for another one, so
- * this is called again until nothing changes. `isKnown`: true if `entities` is complete for this owner; else
- * the owner's entities in the retained message are kept.
+ * The entities of the next message while the broker retains a message with the entities `retained`. Home
+ * Assistant removes an entity when a message has only its platform, and only a later message may use the key
+ * for an entity of another platform. So this is called again after each message until nothing changes.
+ * `isComplete`: false if `present` may lack entities of this owner, whose retained entities are kept then.
  */
 export function entitiesToPublish(
-  entities: Entities,
+  present: Entities,
   retained: Entities,
-  isKnown: (owner: Backend | undefined) => boolean,
+  isComplete: (owner: Backend | undefined) => boolean,
 ): Entities {
-  const found = new Map(entities);
+  const next = new Map(present);
   for (const [key, component] of retained) {
-    const desired = found.get(key);
-    const isLeaving = Object.keys(component).length === 1;
-    if (desired === undefined && !isKnown(ownerOf(key))) found.set(key, component);
-    else if (desired?.platform !== component.platform && !isLeaving)
-      found.set(key, { platform: component.platform });
+    const desired = present.get(key);
+    const isRemovedAlready = Object.keys(component).length === 1;
+    if (desired === undefined && !isComplete(ownerOf(key))) next.set(key, component);
+    else if (desired?.platform !== component.platform && !isRemovedAlready)
+      next.set(key, { platform: component.platform });
   }
-  return found;
+  return next;
 }
 
-/** The entities of a message from any source; other content at that topic is overwritten. */
+/** The entities of a message that anybody may have written. A text that is no such message has none. */
 export function entitiesIn(text: string): Entities {
   const { components } = (boundedJson(text) ?? {}) as { readonly components?: unknown };
   const entries = Object.entries(typeof components === 'object' ? (components ?? {}) : {});
@@ -68,50 +68,51 @@ export function entitiesIn(text: string): Entities {
 }
 
 /**
- * Each entity is unavailable while its node's status is offline: that topic names the branch, in messages of
- * all versions.
+ * The first availability topic of an entity, which is the status of its node. It names the node's branch in
+ * the messages of all versions of tonearm.
  */
-const STATUS_OF_ENTITY = /"availability":\[\{"topic":("(?:[^"\\]|\\.)*")/;
+const STATUS_TOPIC = /"availability":\[\{"topic":("(?:[^"\\]|\\.)*")/;
 const STATUS_LEVEL = '/status';
 
 /** The branch of the node that has published this device message; undefined if it names none. */
 export function branchOfDevice(text: string): string | undefined {
-  const [, quoted] = STATUS_OF_ENTITY.exec(text) ?? [];
-  if (quoted === undefined) return undefined;
+  const [, quotedTopic] = STATUS_TOPIC.exec(text) ?? [];
+  if (quotedTopic === undefined) return undefined;
   try {
-    const topic = String(JSON.parse(quoted));
+    const topic = String(JSON.parse(quotedTopic));
     return topic.endsWith(STATUS_LEVEL) ? topic.slice(0, -STATUS_LEVEL.length) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The interface of a tunnel has this address. */
+/** The hardware address of an interface that has none, such as a tunnel. */
 const NO_MAC = '00:00:00:00:00:00';
 
-/** Such an address means that no router has given one. */
-const UNROUTED = /^169\.254\./;
+/** Link-local: the machine has chosen such an address itself, because no router has given it one. */
+const LINK_LOCAL = /^169\.254\./;
 
 /**
- * The URL for people: with an IP address, which works without mDNS, or else with the node's name. `addresses`
- * are those of `/health`, on which the node listens; the best of `interfaces` stands first.
+ * The URL for people: with an IP address, because that works without mDNS; without one, with the node's name.
+ * `addresses` are those of `/health`, on which the node listens. The best of `interfaces` is the first.
  */
 export function nodeUrl(
   hostname: string,
   { port, addresses }: ServedRecord,
   interfaces: InterfaceAddresses,
 ): string {
-  const own = reachableAt(addresses, interfaces).map(({ info }) => info.address);
-  const address = own.find((each) => !UNROUTED.test(each));
-  const host = address ?? (hostname.includes('.') ? hostname : `${hostname}.local`);
+  const ownAddresses = reachableAt(addresses, interfaces).map(({ info }) => info.address);
+  const bestAddress = ownAddresses.find((address) => !LINK_LOCAL.test(address));
+  const fullName = hostname.includes('.') ? hostname : `${hostname}.local`;
+  const host = bestAddress ?? fullName;
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
 /**
- * The hardware address of the first interface that has one: the best one stands first, and leads to the
- * house's network.
+ * The hardware address of the first interface that has one. The best of `interfaces`, which leads to the
+ * house's network, is the first.
  */
 export function macOf(interfaces: InterfaceAddresses): string | undefined {
-  const infos = Object.values(interfaces).flatMap((each = []) => each);
-  return infos.find(({ internal, mac }) => !internal && mac !== NO_MAC && mac !== '')?.mac;
+  const addresses = Object.values(interfaces).flatMap((ofInterface = []) => ofInterface);
+  return addresses.find(({ internal, mac }) => !internal && mac !== NO_MAC && mac !== '')?.mac;
 }

@@ -1,25 +1,34 @@
-// Messages that are not retained, events and errors, while they wait for the broker. Pure.
+// Keeps messages that are not retained (events and refusals) while they wait for the broker, and decides
+// which of them are dropped. Pure.
 
 import type { Publication } from './retained-topics.js';
 
-export interface Passing extends Publication {
-  /** The sender's mark in the answer to its command (MQTT 5, section 4.10). */
+export interface PassingMessage extends Publication {
+  /**
+   * In the answer to a command: the mark by which its sender recognizes the answer (MQTT 5, section 4.10).
+   */
   readonly correlation?: Uint8Array;
 }
 
-/** Beyond this the oldest messages are dropped. */
-const PASSING_MAX = 256;
+/** If more messages wait, the oldest are dropped. */
+const WAITING_MAX = 256;
 
 export class PassingMessages {
-  readonly #waiting: Passing[] = [];
+  /** The oldest is the first. */
+  readonly #waiting: PassingMessage[] = [];
 
-  add(message: Passing): void {
+  add(message: PassingMessage): void {
     this.#waiting.push(message);
-    if (this.#waiting.length > PASSING_MAX) this.#waiting.shift();
+    if (this.#waiting.length > WAITING_MAX) this.#waiting.shift();
   }
 
-  /** Takes the oldest message. Messages that are too large for the broker are dropped. */
-  next(accepts: (topic: string, text: string, correlation?: Uint8Array) => boolean): Passing | undefined {
+  /**
+   * Takes the oldest message that the broker accepts. Older ones are dropped, because they are too large for
+   * it. Undefined if none is left.
+   */
+  takeNext(
+    accepts: (topic: string, text: string, correlation?: Uint8Array) => boolean,
+  ): PassingMessage | undefined {
     for (;;) {
       const message = this.#waiting.shift();
       if (message === undefined || accepts(message.topic, message.text, message.correlation)) return message;

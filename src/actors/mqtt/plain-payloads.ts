@@ -1,29 +1,36 @@
-// Decides the meaning of payloads without JSON: a word, or the plain value of one setting. Pure.
+// Decides what a payload means that is no object: a word, or the plain value of one setting. Pure.
 
 import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { boundedJson } from './topics.js';
 
-/** Without the blanks around it; it may be written as a JSON text. */
+/** The payload's word, without blanks around it. A sender may write it as it is, or as a JSON text. */
 export function wordIn(payload: string): string {
   const json = boundedJson(payload);
   return (typeof json === 'string' ? json : payload).trim();
 }
 
+type Body = Readonly<Record<string, unknown>>;
+
 interface PlainValue {
-  /** All words that it takes; none for a number. */
+  /** All words that mean a value; empty for a number. */
   readonly words: readonly string[];
-  /** The body of the operation. Undefined for an unknown word. */
-  readonly bodyOf: (word: string) => Readonly<Record<string, unknown>> | undefined;
+  /** The body that the operation gets for a word; undefined for an unknown word. */
+  readonly bodyOf: (word: string) => Body | undefined;
 }
 
-/** By the level that ends the topic. The operation refuses a text that is no number, so it is passed on. */
+/** By the last level of the topic before `/set`. */
 export const PLAIN_BODIES: Readonly<Record<string, PlainValue>> = {
-  volume: { words: [], bodyOf: (word) => ({ volume: numberIn(word) ?? word }) },
-  mute: { words: [...SWITCH_WORDS.keys(), TOGGLE_WORD], bodyOf: muteIn },
+  volume: { words: [], bodyOf: volumeBody },
+  mute: { words: [...SWITCH_WORDS.keys(), TOGGLE_WORD], bodyOf: muteBody },
 };
 
-function muteIn(word: string): ReturnType<PlainValue['bodyOf']> {
-  // Without a member the operation toggles.
+/** A text that is no number goes to the operation as it is, which refuses it. */
+function volumeBody(word: string): Body {
+  return { volume: numberIn(word) ?? word };
+}
+
+function muteBody(word: string): Body | undefined {
+  // An operation without the member `muted` toggles.
   if (word === TOGGLE_WORD) return {};
   const muted = SWITCH_WORDS.get(word);
   return muted === undefined ? undefined : { muted };

@@ -1,6 +1,7 @@
-// The first connection of an attempt: reads what the broker retains for this node, and asks whether the nodes
-// that claim its branch or its device are alive. It has no will and publishes only that question, so that it
-// does not disturb the branch of another node.
+// Decides whether this node may serve its branch, on a connection of its own before each attempt: it reads
+// what the broker retains for the node, and asks whether another node that claims the branch or the device is
+// alive. The connection has no will and publishes only that question, so that another node's branch stays as
+// it is.
 
 import { type Clock, within } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -10,7 +11,7 @@ import { branchOfDevice } from './home-assistant.js';
 import { ONLINE, type RetainedTopics } from './retained-topics.js';
 import { ownerText } from './topics.js';
 
-/** Far above what a node publishes; a branch with more is not a node's. */
+/** A node publishes far less. A branch with more topics or text does not belong to a node. */
 const TOPICS_MAX = 10_000;
 const CHARS_MAX = 16 << 20;
 const TOO_MUCH = 'the branch holds more than a node publishes';
@@ -20,18 +21,19 @@ const TOO_MUCH = 'the branch holds more than a node publishes';
  */
 const ANSWER_MS = 5_000;
 
-/** `deviceOwner`: the branch of the living node that publishes the device of this identifier. */
+/** What the broker retains for a node that may serve its branch. */
 export interface RetainedState {
+  /** Texts by topic: those of the branch, and the device message. */
   readonly retained: ReadonlyMap<string, string>;
+  /** The branch of another living node that publishes the device of this identifier. */
   readonly deviceOwner: string | undefined;
 }
 
-/**
- * `failed`: the state cannot be read. `occupied`: another living node owns the branch. The reason is a text
- * for people.
- */
+/** Why the branch may not be served now. */
 export interface ProbeError {
+  /** `failed`: nobody knows what the broker retains. `occupied`: another living node owns the branch. */
   readonly kind: 'failed' | 'occupied';
+  /** For people. */
   readonly reason: string;
 }
 
@@ -39,15 +41,21 @@ export type ProbeResult = Result<RetainedState, ProbeError>;
 
 type Dial = (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
 
-/** A claim to a branch by the node of this identifier, which is '' where nobody claims it. */
 interface Claim {
+  /** The identifier of the node that claims the branch; '' if none does. */
   readonly node: string;
   readonly isAlive: boolean;
 }
 
+interface ExpectedMessage {
+  readonly topic: string;
+  readonly text: string;
+  readonly onArrival: () => void;
+}
+
 export async function probe(topics: RetainedTopics, clock: Clock, dial: Dial): Promise<ProbeResult> {
   const running = new Probe(topics, clock, dial);
-  return running.end(await running.run());
+  return running.finish(await running.run());
 }
 
 class Probe {
@@ -55,12 +63,12 @@ class Probe {
   readonly #clock: Clock;
   readonly #connection: BrokerConnection;
   readonly #retained = new Map<string, string>();
-  /** A broker may send other topics than those that were subscribed to. */
+  /** The branches that are read. A broker may also send topics that were not subscribed to. */
   readonly #branches: string[];
   #chars = 0;
   #isTooMuch = false;
-  /** Called with each message that is not retained. */
-  #onNew: (topic: string, text: string) => void = () => undefined;
+  /** Messages that are not retained, and that the probe waits for. */
+  readonly #expected: ExpectedMessage[] = [];
 
   constructor(topics: RetainedTopics, clock: Clock, dial: Dial) {
     this.#topics = topics;
@@ -72,95 +80,103 @@ class Probe {
   async run(): Promise<Result<RetainedState, ProbeError | Ended>> {
     const { identifier, topic, device } = this.#topics;
     if (!(await this.#connection.ready)) return ENDED;
-    const own = await this.#claimOf(topic, [`${topic}/#`, device]);
-    if (!own.ok) return own;
-    if (own.value.isAlive) return failed({ kind: 'occupied', reason: ownerText(own.value.node, identifier) });
-    const other = branchOfDevice(this.#retained.get(device) ?? '');
-    const state = { retained: this.#retained, deviceOwner: undefined };
-    if (other === undefined || other === topic) return success(state);
-    this.#branches.push(other);
-    const its = await this.#claimOf(other, [`${other}/node`, `${other}/who`]);
-    if (!its.ok && its.error.kind === 'ended') return ENDED;
-    // Another node may own that branch by now. If the broker refuses the question there, nobody can know.
-    const isClone = its.ok && its.value.isAlive && its.value.node === identifier;
-    return success(isClone ? { ...state, deviceOwner: other } : state);
+    const claim = await this.#readClaim(topic, [`${topic}/#`, device]);
+    if (!claim.ok) return claim;
+    const { node, isAlive } = claim.value;
+    if (isAlive) return failed({ kind: 'occupied', reason: ownerText(node, identifier) });
+    const retained = this.#retained;
+    const deviceBranch = branchOfDevice(retained.get(device) ?? '');
+    if (deviceBranch === undefined || deviceBranch === topic)
+      return success({ retained, deviceOwner: undefined });
+    const isClones = await this.#isServedByClone(deviceBranch);
+    if (!isClones.ok) return isClones;
+    return success({ retained, deviceOwner: isClones.value ? deviceBranch : undefined });
   }
 
   /**
-   * Ends the connection. All messages may have arrived together with the replies, so only at the end it is
-   * known whether they are too many.
+   * Ends the connection, and gives the result of the probe. Only at the end it is known whether the broker
+   * sends too much, because all messages may arrive together with the replies that `run` waits for.
    */
-  async end(found: Result<RetainedState, ProbeError | Ended>): Promise<ProbeResult> {
+  async finish(result: Result<RetainedState, ProbeError | Ended>): Promise<ProbeResult> {
     await this.#connection.end('the probe is over');
     if (this.#isTooMuch) return failed({ kind: 'failed', reason: TOO_MUCH });
-    if (found.ok) return found;
-    if (found.error.kind === 'ended') return failed({ kind: 'failed', reason: await this.#connection.ended });
-    return failed(found.error);
+    if (result.ok) return result;
+    if (result.error.kind === 'ended') return failed({ kind: 'failed', reason: await this.#connection.ended });
+    return failed(result.error);
   }
 
-  /**
-   * Reads the retained messages of `filters`, and which node claims the branch. The question is also a
-   * marker: when it comes back, all retained messages have come.
-   */
-  async #claimOf(branch: string, filters: readonly string[]): Promise<Result<Claim, ProbeError | Ended>> {
+  /** True if a living node with the identifier of this node serves that branch: a clone of this machine. */
+  async #isServedByClone(branch: string): Promise<Result<boolean, Ended>> {
+    this.#branches.push(branch);
+    const claim = await this.#readClaim(branch, [`${branch}/node`, `${branch}/who`]);
+    // Another node may own that branch by now.
+    if (claim.ok) return success(claim.value.isAlive && claim.value.node === this.#topics.identifier);
+    // If the broker refuses the question there, nobody can know, and this node publishes the device.
+    return claim.error.kind === 'ended' ? ENDED : success(false);
+  }
+
+  /** Reads the retained messages of `filters`, and finds out which node claims the branch. */
+  async #readClaim(
+    branch: string,
+    filters: readonly string[],
+  ): Promise<Result<Claim, ProbeError | Ended>> {
     const who = `${branch}/who`;
     const status = `${branch}/status`;
-    // At QoS 0 retained messages are sent in order and without a limit; an answer must not be lost.
+    // At QoS 0 the broker sends all retained messages in order, and waits for no acknowledgement in between.
     const read = await this.#connection.subscribe(filters, { qos: 0 });
     if (!read.ok)
       return read.error.kind === 'ended' ? ENDED : refused(read.error.topics.join(', '), read.error.reason);
+    // QoS 1, because the owner's answer must not be lost.
     await this.#connection.subscribe([status], { qos: 1 });
-    const answers = this.#answers(who, status);
+    const ownQuestion = this.#arrivalOf(who, this.#topics.identifier);
+    const ownersAnswer = this.#arrivalOf(status, ONLINE);
     if (this.#isTooMuch) return ENDED;
     const question = await this.#connection.publish(who, this.#topics.identifier, false);
     if (!question.ok && question.error.kind === 'ended') return ENDED;
-    const isQuestionBack = question.ok && (await this.#within(answers.marker));
-    // The broker's access list may withhold the question. Brokers that keep the order send all retained
-    // messages before their reply to this.
+    // Once our question comes back, all retained messages have come.
+    const isQuestionBack = question.ok && (await this.#waitFor(ownQuestion)) === 'arrived';
     if (!isQuestionBack) {
+      // The broker's access list may hide the question. Brokers that keep the order send all retained
+      // messages before their reply to an UNSUBSCRIBE.
       const reply = await this.#connection.unsubscribe(filters);
       if (!reply.ok && reply.error.kind === 'ended') return ENDED;
     }
     const node = this.#retained.get(`${branch}/node`) ?? '';
-    // A claim may be a leftover: of a node that lost its power, of a broker that lost its connection, or of
-    // our own earlier connection.
-    if (node === '' || this.#retained.get(status) !== ONLINE) return success({ node, isAlive: false });
+    const isClaimed = node !== '' && this.#retained.get(status) === ONLINE;
+    if (!isClaimed) return success({ node, isAlive: false });
+    // Only an answer shows that the claim is no leftover: of a node that lost its power, of a broker that
+    // lost its connections, or of our own earlier connection.
     if (!question.ok && question.error.kind === 'refused') return refused(who, question.error.reason);
-    const isAlive = await this.#within(answers.answer);
-    return this.#isTooMuch || isAlive === undefined ? ENDED : success({ node, isAlive });
+    const answer = await this.#waitFor(ownersAnswer);
+    return this.#isTooMuch || answer === 'ended' ? ENDED : success({ node, isAlive: answer === 'arrived' });
   }
 
-  /** False if it does not come in time, undefined if the connection ends first. */
-  async #within(event: Promise<true>): Promise<boolean | undefined> {
+  /** Resolves when a message of this topic and text comes that is not retained. */
+  #arrivalOf(topic: string, text: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#expected.push({ topic, text, onArrival: resolve });
+    });
+  }
+
+  /** `ended`: the connection has ended before the message arrived. */
+  async #waitFor(arrival: Promise<void>): Promise<'arrived' | 'late' | 'ended'> {
+    const arrived = arrival.then(() => 'arrived' as const);
     const ended = this.#connection.ended.then(() => 'ended' as const);
-    const first = await within(this.#clock, ANSWER_MS, Promise.race([event, ended]));
-    if (first === 'ended') return undefined;
-    return first === true;
-  }
-
-  #answers(who: string, status: string) {
-    let markerCame = (): void => undefined;
-    let answerCame = (): void => undefined;
-    const marker = new Promise<true>((resolve) => {
-      markerCame = () => resolve(true);
-    });
-    const answer = new Promise<true>((resolve) => {
-      answerCame = () => resolve(true);
-    });
-    this.#onNew = (topic, text) => {
-      if (topic === who && text === this.#topics.identifier) markerCame();
-      if (topic === status && text === ONLINE) answerCame();
-    };
-    return { marker, answer };
+    return (await within(this.#clock, ANSWER_MS, Promise.race([arrived, ended]))) ?? 'late';
   }
 
   #receive({ topic, text, retained }: BrokerMessage): void {
-    const isExpected = this.#branches.some((branch) => topic.startsWith(`${branch}/`));
-    if (!isExpected && topic !== this.#topics.device) return;
-    if (!retained) {
-      this.#onNew(topic, text);
+    const isOfBranches = this.#branches.some((branch) => topic.startsWith(`${branch}/`));
+    if (!isOfBranches && topic !== this.#topics.device) return;
+    if (retained) {
+      this.#keepRetained(topic, text);
       return;
     }
+    for (const expected of this.#expected)
+      if (expected.topic === topic && expected.text === text) expected.onArrival();
+  }
+
+  #keepRetained(topic: string, text: string): void {
     this.#chars += text.length;
     this.#isTooMuch ||= this.#retained.size >= TOPICS_MAX || this.#chars > CHARS_MAX;
     if (this.#isTooMuch) this.#connection.cut(TOO_MUCH);
@@ -168,7 +184,7 @@ class Probe {
   }
 }
 
-function refused(what: string, why: string): Result<never, ProbeError> {
-  const reason = `the broker refuses ${what} (${why}), without which nobody knows whose branch this is`;
+function refused(topics: string, brokersReason: string): Result<never, ProbeError> {
+  const reason = `the broker refuses ${topics} (${brokersReason}), without which nobody knows whose branch this is`;
   return failed({ kind: 'failed', reason });
 }

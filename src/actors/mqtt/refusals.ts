@@ -1,12 +1,13 @@
-// Refusals of commands that do not come from the gateway, in the form of its problem documents. Pure.
+// Words the refusals of commands that the bridge itself refuses, in the form of the gateway's problem
+// documents. Pure.
 
 import { printable } from '../../printable.js';
 import { clipped } from '../text.js';
 
-/** A refusal quotes this much of an unknown payload. */
-const PAYLOAD_CHARS_MAX = 64;
+/** How much of an unknown payload a refusal quotes. */
+const QUOTED_CHARS_MAX = 64;
 
-export const RETAINED = {
+export const RETAINED_COMMAND = {
   type: 'urn:tonearm:problem:retained-command',
   title: 'A retained command is not carried out',
   status: 400,
@@ -15,16 +16,16 @@ export const RETAINED = {
 
 /** The detail lists the words that the topic takes. */
 export function unknownWord(payload: string, words: readonly string[]): object {
-  const got = JSON.stringify(printable(clipped(payload, PAYLOAD_CHARS_MAX)));
+  const quoted = JSON.stringify(printable(clipped(payload, QUOTED_CHARS_MAX)));
   return {
     type: 'urn:tonearm:problem:unknown-word',
     title: 'This topic does not take this word',
     status: 400,
-    detail: `The words are ${words.join(', ')}; got ${got}`,
+    detail: `The words are ${words.join(', ')}; got ${quoted}`,
   };
 }
 
-export const TOO_MANY = {
+export const TOO_MANY_COMMANDS = {
   type: 'urn:tonearm:problem:too-many-commands',
   title: 'Too many commands are waiting',
   status: 503,

@@ -1,5 +1,5 @@
-// Compares the topics that the broker retains for this node with those that it should retain: the branch, and
-// Home Assistant's device message. The result is the differences that may be published now. Pure.
+// Decides what must be published now, by comparing what the broker retains for this node with what it should
+// retain: the branch, and Home Assistant's device message. Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
@@ -9,7 +9,10 @@ import { DeviceTopic } from './device-topic.js';
 import { branchOfDevice } from './home-assistant.js';
 import { isDefaultOutputUnlisted } from './sound-entities.js';
 
-/** MQTT allows a topic 65 535 bytes (MQTT 5, section 1.5.4). The rest is for the levels around a name. */
+/**
+ * A longer topic is not published. MQTT allows 65 535 bytes (MQTT 5, section 1.5.4), and a command's topic is
+ * a little longer than that of the state.
+ */
 const TOPIC_BYTES_MAX = 65_000;
 
 export const ONLINE = 'online';
@@ -21,34 +24,36 @@ export interface Publication {
   readonly text: string;
 }
 
-/** A topic that is not published, and why not. */
+/** A topic that is not published. */
 export interface LeftOut {
   readonly topic: string;
+  /** For people: why not. */
   readonly reason: string;
 }
 
-/** `leftOut`: topics whose text is larger than the broker accepts. */
 export interface Differences {
   readonly publications: readonly Publication[];
-  readonly leftOut: readonly string[];
+  /** Topics whose text is larger than the broker accepts. */
+  readonly tooLarge: readonly string[];
 }
 
 type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
 export class RetainedTopics {
   readonly identifier: string;
+  /** The node's topic. All topics of its branch begin with it. */
   readonly topic: string;
   readonly status: string;
   readonly node: string;
+  /** Home Assistant's device message, which is not in the branch. */
   readonly device: string;
-  readonly #settings: TopicSettings;
   readonly #branch: Branch;
   readonly #device: DeviceTopic;
-  /** The texts that the broker retains, as far as it has confirmed them. */
+  /** The texts that the broker retains, by topic, as far as it has confirmed them. */
   #retained = new Map<string, string>();
   /** Topics to be published once more, even if the broker retains the same text. */
   readonly #toRepublish = new Set<string>();
-  /** Topics that the broker refuses, with its reason. */
+  /** The broker's reason, by the topic that it refuses. */
   readonly #refused = new Map<string, string>();
 
   constructor(
@@ -57,7 +62,6 @@ export class RetainedTopics {
     branch: Branch,
     interfaces: () => InterfaceAddresses,
   ) {
-    this.#settings = settings;
     this.identifier = identifier;
     this.topic = settings.topic;
     this.#branch = branch;
@@ -67,18 +71,18 @@ export class RetainedTopics {
     this.device = this.#device.name;
   }
 
-  /** `topic` is relative to the node's topic. */
-  full(topic: string): string {
-    return `${this.#settings.topic}/${topic}`;
+  /** The whole topic of one that is relative to the node's topic. */
+  full(relativeTopic: string): string {
+    return `${this.topic}/${relativeTopic}`;
   }
 
   /** The inverse of `full`. */
-  below(topic: string): string {
-    return topic.slice(this.#settings.topic.length + 1);
+  relative(topic: string): string {
+    return topic.slice(this.full('').length);
   }
 
-  /** True for topics of this node's branch: a broker may send others. */
-  isBelow(topic: string): boolean {
+  /** True for a topic of this node's branch. A broker may also send topics that were not subscribed to. */
+  isInBranch(topic: string): boolean {
     return topic.startsWith(this.full(''));
   }
 
@@ -89,7 +93,7 @@ export class RetainedTopics {
 
   /** True if the broker retains no topic of the branch, as far as it has confirmed. */
   get isBranchEmpty(): boolean {
-    return ![...this.#retained].some(([topic, text]) => text !== '' && this.isBelow(topic));
+    return ![...this.#retained].some(([topic, text]) => text !== '' && this.isInBranch(topic));
   }
 
   /** True if the broker retains this text, as far as it has confirmed. */
@@ -107,7 +111,10 @@ export class RetainedTopics {
     return [...this.#refused].map(([topic, reason]) => ({ topic, reason }));
   }
 
-  /** Begins a new connection with the topics that the probe has read. Publications in flight are lost. */
+  /**
+   * To be called before each connection, with what the probe has read. What the connection before has not
+   * confirmed counts as not published.
+   */
   begin(retained: ReadonlyMap<string, string>, deviceOwner?: string): void {
     this.#retained = new Map(retained);
     this.#toRepublish.clear();
@@ -116,29 +123,31 @@ export class RetainedTopics {
   }
 
   /**
-   * The last message on the device's topic decides which node owns it, because all nodes that write it
-   * receive the same last one. False if the message changes nothing.
+   * To be called with each message on the device's topic. The last one decides which node owns the device,
+   * because all nodes that write there receive the same last message. False if the message changes nothing.
    */
   deviceReceived(text: string): boolean {
     const branch = branchOfDevice(text);
-    const isOther = branch !== undefined && branch !== this.topic;
-    if (!isOther && this.#device.owner === undefined) return false;
+    const isOthers = branch !== undefined && branch !== this.topic;
+    if (!isOthers && this.#device.owner === undefined) return false;
     this.#retained.set(this.device, text);
-    this.#device.received(text, isOther ? branch : undefined);
+    this.#device.received(text, isOthers ? branch : undefined);
     return true;
   }
 
-  /** The other node has gone, so the device belongs to this node. */
+  /**
+   * To be called when the other node that owned the device has gone: the device is this node's from now on.
+   */
   claimDevice(): void {
     this.#device.received(this.#retainedText(this.device), undefined);
   }
 
-  /** Leaves the topic out until `forgetRefusals` or the next connection. */
-  refuse(topic: string, reason: string): void {
+  /** The broker refuses the topic, so it is left out until `forgetRefusals` or the next connection. */
+  addRefusal(topic: string, reason: string): void {
     this.#refused.set(topic, reason);
   }
 
-  /** Publishes refused topics again, because the broker's access list may have changed. */
+  /** Refused topics are tried again, because the broker's access list may have changed. */
   forgetRefusals(): void {
     this.#refused.clear();
   }
@@ -148,52 +157,55 @@ export class RetainedTopics {
     this.#device.rebuild();
   }
 
-  /** Has the topic published once more, even if the broker retains its text or it is in flight. */
+  /** Has the topic published once more, even if the broker retains its text, or is about to. */
   republish(topic: string): void {
     this.#toRepublish.add(topic);
   }
 
   /**
-   * The texts to be published now. A topic whose text is too large is emptied, because readers would take
-   * its old text for the present state. `accepts`: false for a text that is too large for the broker.
+   * What must be published now. A topic whose text is too large is emptied, because readers would believe
+   * that its old text is the present state. `accepts`: false for a text that is too large for the broker.
    */
   differences(accepts: (topic: string, text: string) => boolean): Differences {
     const publications: Publication[] = [];
-    const leftOut: string[] = [];
+    const tooLarge: string[] = [];
     const publish = (topic: string, text: string): void => {
-      if (this.#refused.has(topic) || !this.#differs(topic, text)) return;
+      if (this.#refused.has(topic) || !this.#mustPublish(topic, text)) return;
       this.#toRepublish.delete(topic);
       publications.push({ topic, text });
     };
-    const device = this.#device.desiredText() ?? this.#retainedText(this.device);
-    const isDeviceAccepted = device === this.#retainedText(this.device) || accepts(this.device, device);
-    for (const [topic, text] of this.#desired()) {
-      if (!this.#differs(topic, text) || (isDeviceAccepted && this.#mustWait(topic, text))) continue;
+    const retainedDevice = this.#retainedText(this.device);
+    const device = this.#device.desiredText() ?? retainedDevice;
+    const isDeviceAccepted = device === retainedDevice || accepts(this.device, device);
+    for (const [topic, text] of this.#desiredBranch()) {
+      if (!this.#mustPublish(topic, text)) continue;
+      // A device message that is too large will not be published, so no topic waits for it.
+      if (isDeviceAccepted && this.#mustWaitForDevice(topic, text)) continue;
       const isAccepted = accepts(topic, text);
-      if (!isAccepted) leftOut.push(topic);
+      if (!isAccepted) tooLarge.push(topic);
       publish(topic, isAccepted ? text : '');
     }
-    // A device message that is too large is not emptied, because then the whole device would vanish.
+    // A device message that is too large is not emptied: Home Assistant would remove the whole device.
     if (isDeviceAccepted) publish(this.device, device);
-    else leftOut.push(this.device);
-    return { publications, leftOut: leftOut.sort() };
+    else tooLarge.push(this.device);
+    return { publications, tooLarge: tooLarge.sort() };
   }
 
-  /** The broker has stored the text. */
+  /** To be called when the broker has stored the text. */
   acknowledged({ topic, text }: Publication): void {
-    // The other node's message has come meanwhile. If this one was stored later, it comes back from the
-    // broker, and then the device is ours.
+    // While our device message was under way, another node's message came, so that node owns the device. If
+    // the broker stored ours later than the other, it sends ours back, and the device is ours again.
     if (topic === this.device && this.#device.owner !== undefined) return;
     if (text === '') this.#retained.delete(topic);
     else this.#retained.set(topic, text);
     if (topic !== this.device) return;
-    // When the current option of a select is renamed, Home Assistant shows the new name only after the state
-    // has been published again.
+    // The default output was not among the options of the device message before this one. Home Assistant
+    // shows it only when the state comes again after this message.
     if (isDefaultOutputUnlisted(this.#branch, this.#device.entities)) this.republish(this.full('audio/server'));
     this.#device.acknowledged(text);
   }
 
-  #differs(topic: string, text: string): boolean {
+  #mustPublish(topic: string, text: string): boolean {
     return text !== this.#retainedText(topic) || this.#toRepublish.has(topic);
   }
 
@@ -201,32 +213,33 @@ export class RetainedTopics {
     return this.#retained.get(topic) ?? '';
   }
 
-  /** The desired texts of all topics except the device's, in the order in which they are published. */
-  #desired(): ReadonlyMap<string, string> {
+  /** The texts that the broker should retain in the branch, by topic, in the order of publication. */
+  #desiredBranch(): ReadonlyMap<string, string> {
     const desired = new Map([
       [this.node, this.identifier],
       [this.status, ONLINE],
     ]);
-    for (const [below, text] of this.#branch.texts()) {
-      const topic = this.full(below);
+    for (const [relativeTopic, text] of this.#branch.texts()) {
+      const topic = this.full(relativeTopic);
       if (Buffer.byteLength(topic) <= TOPIC_BYTES_MAX) desired.set(topic, text);
     }
     for (const topic of this.#retained.keys()) {
-      const below = this.below(topic);
-      // Commands belong to others and are not removed.
-      const isOurs = topic.startsWith(this.full('')) && !desired.has(topic) && !isCommand(below);
-      if (isOurs && this.#branch.isSettled(below)) desired.set(topic, '');
+      if (desired.has(topic) || !this.isInBranch(topic)) continue;
+      const relativeTopic = this.relative(topic);
+      // A retained command is somebody else's, and is not removed.
+      const isOurs = !isCommand(relativeTopic);
+      if (isOurs && this.#branch.isEmptyIfMissing(relativeTopic)) desired.set(topic, '');
     }
     return desired;
   }
 
   /**
-   * True while the device message has to be published first. Otherwise Home Assistant would log an error: it
-   * would read an emptied topic of an entity, or a default output that is not among the select's options.
+   * True if the topic's text would be an error for Home Assistant before the next device message: an entity
+   * would read an emptied topic, or a default output that is not among the options of its select.
    */
-  #mustWait(topic: string, text: string): boolean {
+  #mustWaitForDevice(topic: string, text: string): boolean {
     const { entities } = this.#device;
-    if (text === '') return [...entities.values()].some((each) => each['state_topic'] === topic);
+    if (text === '') return [...entities.values()].some((entity) => entity['state_topic'] === topic);
     return topic === this.full('audio/server') && isDefaultOutputUnlisted(this.#branch, entities);
   }
 }

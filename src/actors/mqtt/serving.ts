@@ -1,20 +1,22 @@
-// One connection that serves the node's branch: publishes differences and runs commands, until it ends or
-// another node wants the branch.
+// One connection that serves the node's branch, until it ends or another node takes the branch. It decides
+// when differences are published, and what each message of the broker means.
 
 import { type Clock, within } from '../../host/clock.js';
 import type { NodeLink } from '../runtime.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
+import { CommandHandler } from './command-handler.js';
 import { COMMAND_FILTERS, isCommand } from './commands.js';
-import { type Passing, PassingMessages } from './passing-messages.js';
+import { type PassingMessage, PassingMessages } from './passing-messages.js';
 import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } from './retained-topics.js';
-import { TakenCommands } from './taken-commands.js';
 
 /**
- * From the end of one round of differences to the next: a little above a tenth of a second, for network
- * delays.
+ * The pause between two rounds of publications. It is a little longer than a tenth of a second, so that also
+ * after different delays in the network a subscriber gets no topic more than ten times a second.
  */
 export const ROUND_GAP_MS = 110;
-/** For the last status; after this the will publishes it. */
+/**
+ * For the broker to store the last status. After that time the connection is cut, and the will publishes it.
+ */
 const OFFLINE_DEADLINE_MS = 200;
 
 const TOO_LARGE = 'too large for the broker';
@@ -27,15 +29,15 @@ export interface ServingParts {
   readonly control: boolean;
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
   /**
-   * All differences are published, except the topics that are left out. Called again when these or the
-   * device's owner change.
+   * Called when the broker has the whole branch, except the topics that are left out. Called again when these
+   * topics, or the owner of the device, have changed.
    */
   readonly onSettled: (leftOut: readonly LeftOut[]) => void;
 }
 
 /**
- * Rounds of differences follow each other with a pause. `idle`: the pause is over, and nothing has changed
- * since the last round.
+ * The differences of one moment are published as one round, after which there is a pause. `idle`: the pause
+ * is over, and nothing has changed since the last round.
  */
 type Phase =
   | { readonly kind: 'idle' }
@@ -45,19 +47,23 @@ type Phase =
 export class Serving {
   readonly #parts: ServingParts;
   readonly #connection: BrokerConnection;
-  readonly #commands: TakenCommands;
+  readonly #commands: CommandHandler;
   /** Publications of the present round that have not been sent. A round has each topic once at most. */
-  #round: Publication[] = [];
-  #unacknowledged = 0;
+  #unsentOfRound: Publication[] = [];
+  /** How many publications of the present round the broker has not acknowledged. */
+  #unacknowledgedOfRound = 0;
   #tooLarge: readonly string[] = [];
   /** Subscriptions that the broker refuses. */
   readonly #refusedFilters: LeftOut[] = [];
   /** The status of the node that publishes the device instead of this one; '' for none. */
   #watchedStatus = '';
-  #settledWithout: string | undefined;
+  /** What `onSettled` was last called for, as a text to compare; undefined before its first call. */
+  #reportedState: string | undefined;
   #phase: Phase = { kind: 'idle' };
+  /** True if the desired texts may have changed since the present round began. */
   #hasChanged = false;
   readonly #passing = new PassingMessages();
+  /** How many messages of any kind the broker has not acknowledged. */
   #inFlight = 0;
   #state: 'opening' | 'open' | 'ended' = 'opening';
   readonly #accepts: BrokerConnection['accepts'] = (...message) => this.#connection.accepts(...message);
@@ -65,25 +71,18 @@ export class Serving {
   constructor(parts: ServingParts) {
     this.#parts = parts;
     const { node, topics } = parts;
-    this.#commands = new TakenCommands(node, topics, (message) => this.#pass(message));
+    this.#commands = new CommandHandler(node, topics, (message) => this.#pass(message));
     this.#connection = parts.dial((message) => this.#receive(message));
   }
 
+  /** Resolves when the connection has ended, to the reason for people. */
   async run(): Promise<string> {
-    const { topics, control } = this.#parts;
-    const commands = control ? COMMAND_FILTERS.map((filter) => topics.full(filter)) : [];
-    const watched = [topics.node, topics.status, topics.full('who'), topics.device];
-    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops the last ones
-    // (docs/development/what-we-learnt.md), and a lost connection loses commands of either kind.
-    const isOpen =
-      (await this.#connection.ready) &&
-      (await this.#subscribe(watched, { qos: 1 })) &&
-      (commands.length === 0 || (await this.#subscribe(commands, { qos: 0, rap: true })));
-    if (isOpen && this.#state === 'opening') {
+    const isSubscribed = (await this.#connection.ready) && (await this.#subscribeAll());
+    if (isSubscribed && this.#state === 'opening') {
       this.#state = 'open';
       this.#watchDeviceOwner();
       this.changed();
-      this.#pump();
+      this.#sendWaiting();
     }
     const reason = await this.#connection.ended;
     this.#end();
@@ -91,8 +90,20 @@ export class Serving {
   }
 
   /** False if the connection has ended. */
-  async #subscribe(...[filters, how]: Parameters<BrokerConnection['subscribe']>): Promise<boolean> {
-    const answer = await this.#connection.subscribe(filters, how);
+  async #subscribeAll(): Promise<boolean> {
+    const { topics, control } = this.#parts;
+    const watched = [topics.node, topics.status, topics.full('who'), topics.device];
+    if (!(await this.#subscribe(watched, { qos: 1 }))) return false;
+    if (!control) return true;
+    const commands = COMMAND_FILTERS.map((filter) => topics.full(filter));
+    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops the last ones
+    // (docs/development/what-we-learnt.md), and a lost connection loses commands of either kind.
+    return this.#subscribe(commands, { qos: 0, rap: true });
+  }
+
+  /** False if the connection has ended. */
+  async #subscribe(...[filters, options]: Parameters<BrokerConnection['subscribe']>): Promise<boolean> {
+    const answer = await this.#connection.subscribe(filters, options);
     if (answer.ok) return true;
     if (answer.error.kind === 'ended') return false;
     const reason = refusedBecause(answer.error.reason);
@@ -100,7 +111,9 @@ export class Serving {
     return true;
   }
 
-  /** Subscribes to the status of the device's other owner: when that node goes, the device is this node's. */
+  /**
+   * Subscribes to the status of another node that owns the device: when it goes, the device is this node's.
+   */
   #watchDeviceOwner(): void {
     const { deviceOwner } = this.#parts.topics;
     const status = deviceOwner === undefined ? '' : `${deviceOwner}/status`;
@@ -110,36 +123,37 @@ export class Serving {
     if (status !== '') void this.#subscribe([status], { qos: 1 });
   }
 
-  /** Call it when the desired texts may have changed: the differences are published in the next round. */
+  /** To be called when the desired texts may have changed. The next round publishes the differences. */
   changed(): void {
     this.#hasChanged = true;
     if (this.#state === 'open' && this.#phase.kind === 'idle') this.#beginRound();
   }
 
   /**
-   * Publishes a message that is not retained. It is only of use now, so it is dropped if this connection
-   * cannot publish it.
+   * Publishes a message that is not retained. Such a message is of use only now, so it is dropped if this
+   * connection ends before it is sent. The topic is relative to the node's topic.
    */
-  publishPassing(topic: string, text: string): void {
-    this.#pass({ topic: this.#parts.topics.full(topic), text });
+  publishPassing(relativeTopic: string, text: string): void {
+    this.#pass({ topic: this.#parts.topics.full(relativeTopic), text });
   }
 
-  #pass(message: Passing): void {
+  #pass(message: PassingMessage): void {
     if (this.#state === 'ended') return;
-    // While the connection opens, the message waits: retained commands are refused then.
+    // The message waits while the connection opens: refusals of retained commands come at that time.
     this.#passing.add(message);
-    this.#pump();
+    this.#sendWaiting();
   }
 
+  /** Ends the connection when the daemon stops: the broker retains that the node is offline. */
   async close(): Promise<void> {
     const { topics, clock } = this.#parts;
     const wasOpen = this.#state === 'open';
     this.#end();
     if (wasOpen) {
       const offline = this.#connection.publish(topics.status, OFFLINE, true);
-      // A DISCONNECT would withdraw the will, which now has to publish the status.
-      const answer = await within(clock, OFFLINE_DEADLINE_MS, offline);
-      if (answer === undefined || !answer.ok) this.#connection.cut('the service ends');
+      const isStored = (await within(clock, OFFLINE_DEADLINE_MS, offline))?.ok === true;
+      // The will must publish the status then, and it would not after a DISCONNECT.
+      if (!isStored) this.#connection.cut('the service ends');
     }
     await this.#connection.end('the service ends');
   }
@@ -152,12 +166,12 @@ export class Serving {
   #beginRound(): void {
     this.#hasChanged = false;
     this.#phase = { kind: 'publishing' };
-    const { publications, leftOut } = this.#parts.topics.differences(this.#accepts);
-    this.#round = [...publications];
-    this.#unacknowledged = publications.length;
-    this.#tooLarge = leftOut;
+    const { publications, tooLarge } = this.#parts.topics.differences(this.#accepts);
+    this.#unsentOfRound = [...publications];
+    this.#unacknowledgedOfRound = publications.length;
+    this.#tooLarge = tooLarge;
     if (publications.length === 0) this.#endRound();
-    else this.#pump();
+    else this.#sendWaiting();
   }
 
   #endRound(): void {
@@ -165,13 +179,13 @@ export class Serving {
     const { topics } = this.#parts;
     const [refused] = topics.refused;
     if (refused !== undefined && topics.isBranchEmpty) {
-      // The access list allows no topic of the branch.
+      // The broker's access list allows no topic of the branch, so the node is not connected.
       this.#connection.cut(`the broker refuses ${refused.topic}: ${refused.reason}`);
       return;
     }
-    const without = JSON.stringify([topics.deviceOwner, leftOut]);
-    if (this.#settledWithout !== without) {
-      this.#settledWithout = without;
+    const stateToReport = JSON.stringify([topics.deviceOwner, leftOut]);
+    if (this.#reportedState !== stateToReport) {
+      this.#reportedState = stateToReport;
       this.#parts.onSettled(leftOut);
     }
     const cancel = this.#parts.clock.after(ROUND_GAP_MS, () => {
@@ -190,87 +204,88 @@ export class Serving {
   }
 
   /**
-   * Publishes as many messages as the broker keeps up with. Retained and other messages do not starve each
-   * other, because a round has each topic once, and few other messages wait.
+   * Sends waiting messages, until as many are unacknowledged as the broker takes at one time. First come
+   * those of the round; the others get their turn because a round has each topic once, and then there is a
+   * pause.
    */
-  #pump(): void {
+  #sendWaiting(): void {
     while (this.#state === 'open' && this.#inFlight < this.#connection.window) {
-      const state = this.#round.shift();
-      const next: Passing | undefined = state ?? this.#passing.next(this.#accepts);
-      if (next === undefined) return;
-      void this.#publish(next, state !== undefined);
+      const ofRound = this.#unsentOfRound.shift();
+      const message: PassingMessage | undefined = ofRound ?? this.#passing.takeNext(this.#accepts);
+      if (message === undefined) return;
+      void this.#publish(message, ofRound !== undefined);
     }
   }
 
-  /** A failed publication has ended the connection; its topic still differs when the next one begins. */
-  async #publish(message: Passing, isRetained: boolean): Promise<void> {
-    this.#inFlight += 1;
+  async #publish(message: PassingMessage, isOfRound: boolean): Promise<void> {
     const { topic, text, correlation } = message;
-    const answer = await this.#connection.publish(topic, text, isRetained, correlation);
+    this.#inFlight += 1;
+    const answer = await this.#connection.publish(topic, text, isOfRound, correlation);
     this.#inFlight -= 1;
     const hasEnded = !answer.ok && answer.error.kind === 'ended';
+    // The next connection publishes the text, because the broker is not known to retain it.
     if (hasEnded || this.#state !== 'open') return;
-    const isOurs = isRetained || this.#parts.topics.isBelow(topic);
-    // A response topic that the broker refuses is a problem of the sender alone.
+    // A response topic that the broker refuses is a problem of the command's sender alone.
+    const isOurs = isOfRound || this.#parts.topics.isInBranch(topic);
     if (!answer.ok && answer.error.kind === 'refused' && isOurs) this.#refused(topic, answer.error.reason);
-    else if (isRetained) this.#stored(message);
-    if (isRetained) this.#unacknowledged -= 1;
-    if (isRetained && this.#unacknowledged === 0) this.#endRound();
-    this.#pump();
+    else if (isOfRound) this.#stored(message);
+    if (isOfRound) this.#unacknowledgedOfRound -= 1;
+    if (isOfRound && this.#unacknowledgedOfRound === 0) this.#endRound();
+    this.#sendWaiting();
   }
 
-  #stored(message: Publication): void {
+  #stored(publication: Publication): void {
     const { topics } = this.#parts;
-    topics.acknowledged(message);
-    // Other topics may have waited for this message.
-    if (message.topic === topics.device) this.#hasChanged = true;
+    topics.acknowledged(publication);
+    // Other topics may have waited for the device message.
+    if (publication.topic === topics.device) this.#hasChanged = true;
   }
 
-  /** `/health` names the topic at the end of the next round, even if the topic belongs to no round. */
+  /** The end of the next round reports the topic. There is such a round even if the topic is of no round. */
   #refused(topic: string, reason: string): void {
-    this.#parts.topics.refuse(topic, reason);
+    this.#parts.topics.addRefusal(topic, reason);
     this.changed();
   }
 
   #receive(message: BrokerMessage): void {
     const { topics, control } = this.#parts;
     const { topic, text, retained } = message;
-    if (topic === this.#watchedStatus) this.#ownerStatus(text);
-    else if (topic === topics.device) this.#device(text, retained);
-    if (!topics.isBelow(topic)) return;
-    const below = topics.below(topic);
+    if (topic === this.#watchedStatus) this.#receiveOwnersStatus(text);
+    else if (topic === topics.device) this.#receiveDevice(text, retained);
+    if (!topics.isInBranch(topic)) return;
+    const relativeTopic = topics.relative(topic);
     // Another node asks whether this one is alive.
-    const isQuestion = below === 'who' && !retained;
-    if (isCommand(below)) {
+    const isQuestion = relativeTopic === 'who' && !retained;
+    // Somebody else wrote the status, or it is the will of our connection before this one.
+    const isWrongStatus = topic === topics.status && text !== ONLINE;
+    const isOthersClaim = topic === topics.node && !retained && text !== topics.identifier;
+    if (isCommand(relativeTopic)) {
       // Without `control` commands are not subscribed to, but a broker may send them all the same.
-      if (control) this.#commands.take(below, message);
-    } else if (isQuestion || this.#isForeignStatus(message)) {
+      if (control) this.#commands.handle(relativeTopic, message);
+    } else if (isQuestion || isWrongStatus) {
       topics.republish(topics.status);
       this.changed();
-    } else if (!retained && topic === topics.node && text !== topics.identifier) {
-      // The next probe decides who owns the branch, by the last message on this topic, which both nodes see.
+    } else if (isOthersClaim) {
+      // Both nodes receive the same last message on this topic. By that message the next probe decides which
+      // of them owns the branch.
       this.#end();
       void this.#connection.end('another node has taken this branch');
     }
   }
 
-  /** True for a status that others wrote, or that is the will of our previous connection. */
-  #isForeignStatus({ topic, text }: BrokerMessage): boolean {
-    return topic === this.#parts.topics.status && text !== ONLINE;
-  }
-
-  #ownerStatus(text: string): void {
+  /** The status of another node that owns the device. */
+  #receiveOwnersStatus(text: string): void {
     if (text === ONLINE) return;
     this.#parts.topics.claimDevice();
     this.#watchDeviceOwner();
     this.changed();
   }
 
-  /** The retained message is the one that the probe has judged, unless the topic has been written since. */
-  #device(text: string, isRetained: boolean): void {
+  #receiveDevice(text: string, isRetained: boolean): void {
     const { topics } = this.#parts;
-    if (isRetained && topics.isRetained(topics.device, text)) return;
-    if (!topics.deviceReceived(text)) return;
+    // The probe has read this message already, and has found out whether its node is alive.
+    const isKnown = isRetained && topics.isRetained(topics.device, text);
+    if (isKnown || !topics.deviceReceived(text)) return;
     this.#watchDeviceOwner();
     this.changed();
   }

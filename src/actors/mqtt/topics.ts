@@ -1,5 +1,6 @@
-// Names towards a broker: the node's identifier, which outlives its name and address, and topic levels; and
-// texts from a broker as JSON. Pure, except for reading the machine's id.
+// Decides how the node and its things are named towards a broker (the node's identifier, the client id,
+// levels of topics), and how a text from a broker is read as JSON. Pure, except that it reads the machine's
+// id.
 
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -7,41 +8,48 @@ import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 import { clipped } from '../text.js';
 
 /**
- * `/ + #` have a meaning in a topic, `%` begins an escape, and for the others a broker may disconnect (MQTT
- * 5, 1.5.4; mosquitto does).
+ * Characters that a level of a topic must not have. `/ + #` have a meaning in topics, and `%` begins an
+ * escape. For the others a broker may end the connection (MQTT 5, section 1.5.4), as mosquitto does.
  */
-const UNFIT = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
+const UNFIT_IN_LEVEL = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
-/** Wildcards, and characters for which a broker may disconnect. */
-const UNPUBLISHABLE = /[+#\p{Cc}\p{Noncharacter_Code_Point}]/u;
+/** Wildcards, and characters for which a broker may end the connection. */
+const UNFIT_IN_TOPIC = /[+#\p{Cc}\p{Noncharacter_Code_Point}]/u;
 
-/** True for a topic from outside to which a message may go. */
+/** True if a message may be published at this topic, which somebody else has named. */
 export function isPublishable(topic: string): boolean {
-  return topic !== '' && !UNPUBLISHABLE.test(topic);
+  return topic !== '' && !UNFIT_IN_TOPIC.test(topic);
 }
 
-/** Bounds of a retained text, and of a command as of a route's body (docs/home-assistant.md, "Commands"). */
+/**
+ * Bounds of a text from a broker, the same as those of a body over HTTP (docs/home-assistant.md, "Commands").
+ */
 const JSON_BYTES_MAX = 65_536;
 const JSON_LEVELS_MAX = 32;
 
-/** A player's name without the prefix of all bus names; topics and routes do not need it. */
+/** A player's bus name without MPRIS' prefix, which all of them have, so that topics and routes lack it. */
 export function playerName(busName: string): string {
   return busName.startsWith(PLAYER_NAMES) ? busName.slice(PLAYER_NAMES.length) : busName;
 }
 
 /**
- * The name as one level: unfit characters become their UTF-8 bytes as `%XX`. Different names give different
- * levels.
+ * The name as one level of a topic: each byte of an unfit character becomes `%XX`. Two different names give
+ * two different levels.
  */
 export function topicLevel(name: string): string {
-  return Buffer.from(name)
-    .toString()
-    .replace(UNFIT, (char) => Buffer.from(char).toString('hex').toUpperCase().replace(/../g, '%$&'));
+  // The buffer replaces half of a two-unit character, which UTF-8 cannot have.
+  const wholeCharacters = Buffer.from(name).toString();
+  return wholeCharacters.replace(UNFIT_IN_LEVEL, percentEncoded);
+}
+
+function percentEncoded(character: string): string {
+  const hexDigits = Buffer.from(character).toString('hex').toUpperCase();
+  return hexDigits.replace(/../g, '%$&');
 }
 
 /**
- * Undefined for what is no JSON, or beyond the bounds: a value that is nested too deeply could not be written
- * again.
+ * The value of a JSON text. Undefined if it is no JSON, or beyond the bounds: a value with too many levels
+ * could not be written as JSON again.
  */
 export function boundedJson(text: string): unknown {
   if (Buffer.byteLength(text) > JSON_BYTES_MAX) return undefined;
@@ -55,29 +63,29 @@ export function boundedJson(text: string): unknown {
 
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((each) => isWithin(each, levels - 1));
+  return levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1));
 }
 
 /**
- * Used for nothing else, so that nobody can link it to another service's hash of the confidential machine id
- * (machine-id(5)).
+ * The machine's id is confidential, so the identifier is a hash of it. With this text in the hash, nobody can
+ * find out that another service's hash is of the same machine (machine-id(5)).
  */
-const APPLICATION = 'tonearm: node identifier';
+const HASH_PURPOSE = 'tonearm: node identifier';
 
 const IDENTIFIER_CHARS = 16;
-const TOPIC_CHARS = 6;
+const TOPIC_HASH_CHARS = 6;
 const NAME_CHARS_MAX = 64;
 
 /**
- * Letters and digits. Two users of one machine are two nodes: each has its own sound server, units and
- * configuration.
+ * The node's identifier: hexadecimal digits, which stay the same when its name or address changes. Each user
+ * of a machine is a node, because each has a sound server, units and a configuration of its own.
  */
 export function identifierOf(machineId: string, userId: number): string {
-  const hash = createHmac('sha256', machineId).update(`${APPLICATION} ${userId}`);
+  const hash = createHmac('sha256', machineId).update(`${HASH_PURPOSE} ${userId}`);
   return hash.digest('hex').slice(0, IDENTIFIER_CHARS);
 }
 
-/** Undefined if the machine has no id (yet). */
+/** The identifier of this machine's user; undefined while the machine has no id. */
 export function readIdentifier(userId: number, file = '/etc/machine-id'): string | undefined {
   try {
     const id = readFileSync(file, 'utf8').trim();
@@ -87,19 +95,23 @@ export function readIdentifier(userId: number, file = '/etc/machine-id'): string
   }
 }
 
-/** One id per branch: two services of one user must not disconnect each other. */
+/**
+ * The client id for one branch. A broker ends the connection of a client when another one with the same id
+ * comes, so two services of one user, which have different branches, must have different ids.
+ */
 export function clientIdOf(identifier: string, topic: string): string {
-  return `tonearm-${identifier}-${createHash('sha256').update(topic).digest('hex').slice(0, TOPIC_CHARS)}`;
+  const topicHash = createHash('sha256').update(topic).digest('hex').slice(0, TOPIC_HASH_CHARS);
+  return `tonearm-${identifier}-${topicHash}`;
 }
 
-/** For people: whose branch it is, where the owner is alive. `node` is the text of `T/node`. */
+/** For people: which living node owns the branch of this one. `node` is the text of `T/node`. */
 export function ownerText(node: string, identifier: string): string {
   if (node === identifier)
     return 'this branch belongs to another tonearm on this machine, or on a clone of it: their /etc/machine-id is the same';
   return `this branch belongs to another node, ${clipped(node, NAME_CHARS_MAX)}: set mqtt.topic to a different value`;
 }
 
-/** For people: why Home Assistant has no device of this node. `branch` is that of the node that it shows. */
+/** For people: why Home Assistant has no device of this node. `branch` is that of the node that it has. */
 export function cloneText(branch: string): string {
   const other = clipped(branch, NAME_CHARS_MAX);
   return `Home Assistant shows the node of the branch ${other}, whose /etc/machine-id is the same: give this machine an id of its own`;

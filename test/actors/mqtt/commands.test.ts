@@ -3,13 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  COMMAND_FILTERS,
-  CommandQueues,
-  isCommand,
-  requestsOf,
-  type WaitingRequest,
-} from '../../../src/actors/mqtt/commands.js';
+import { CommandQueues, type WaitingRequest } from '../../../src/actors/mqtt/command-queues.js';
+import { COMMAND_FILTERS, isCommand, requestsOf } from '../../../src/actors/mqtt/commands.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { commanded } from '../../broker/simulated-node.js';
 

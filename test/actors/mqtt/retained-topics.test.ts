@@ -72,8 +72,8 @@ test('a topic that does not fit is emptied and named; the device message stays, 
   node.topics.begin(new Map([KITCHEN, device].map((topic) => [topic, node.text()])));
   node.publishRecords(drop('audio.outputs', '2'));
   const accepts = (topic: string): boolean => topic !== `${T}/audio/server` && topic !== device;
-  const { publications, leftOut } = node.topics.differences(accepts);
-  assert.deepEqual(leftOut, [device, `${T}/audio/server`]);
+  const { publications, tooLarge } = node.topics.differences(accepts);
+  assert.deepEqual(tooLarge, [device, `${T}/audio/server`]);
   const topics = publications.map(({ topic, text }) => (text === '' ? topic : ''));
   assert.deepEqual(topics.filter(Boolean), [KITCHEN]);
 });
@@ -89,7 +89,7 @@ function rounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly st
     const { publications } = node.topics.differences(() => true);
     if (publications.length === 0) return all;
     const descriptions = publications.map(({ topic, text }) => {
-      if (topic !== node.topics.device) return `${text === '' ? 'no ' : ''}${node.topics.below(topic)}`;
+      if (topic !== node.topics.device) return `${text === '' ? 'no ' : ''}${node.topics.relative(topic)}`;
       return `device: ${JSON.parse(text).components.default_output.options}`;
     });
     all.push(descriptions.join('; '));

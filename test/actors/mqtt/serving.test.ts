@@ -176,3 +176,10 @@ test('a status that others overwrite, as the will of a lost connection does, is 
     await until('the status is published again', () => times() === before + 1);
   }
 });
+
+test('a bridge that is stopped while it reads the files of its first attempt dials no broker', async (t) => {
+  const broker = new ScriptedBroker();
+  const node = nodeOn(t, broker);
+  await node.stop();
+  assert.deepEqual(broker.filters, []);
+});

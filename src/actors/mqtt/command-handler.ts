@@ -1,0 +1,58 @@
+// Decides what becomes of each command that comes from the broker: the gateway carries it out, or it is
+// refused. Each refusal is published at the node's own topic for errors, and at the response topic of the
+// sender.
+
+import type { NodeLink } from '../runtime.js';
+import type { BrokerMessage } from './broker.js';
+import { CommandQueues, type CommandSource, type WaitingRequest } from './command-queues.js';
+import { requestsOf, withReferences, wordsAt } from './commands.js';
+import type { PassingMessage } from './passing-messages.js';
+import { RETAINED_COMMAND, TOO_MANY_COMMANDS, unknownWord } from './refusals.js';
+import type { RetainedTopics } from './retained-topics.js';
+import { isPublishable } from './topics.js';
+
+export class CommandHandler {
+  readonly #node: Pick<NodeLink, 'ask'>;
+  readonly #topics: Pick<RetainedTopics, 'full' | 'referenceTo'>;
+  readonly #publish: (message: PassingMessage) => void;
+  readonly #queues = new CommandQueues((request) => this.#carryOut(request));
+
+  constructor(
+    node: Pick<NodeLink, 'ask'>,
+    topics: Pick<RetainedTopics, 'full' | 'referenceTo'>,
+    publish: (message: PassingMessage) => void,
+  ) {
+    this.#node = node;
+    this.#topics = topics;
+    this.#publish = publish;
+  }
+
+  /** `relativeTopic`: the message's topic, relative to the node's topic. */
+  handle(relativeTopic: string, message: BrokerMessage): void {
+    const { text, retained } = message;
+    // An empty text is no command: it removes a retained one.
+    if (text === '') return;
+    if (retained) {
+      this.#refuse(message, RETAINED_COMMAND);
+      return;
+    }
+    for (const queued of requestsOf(relativeTopic, text)) {
+      const request = withReferences(queued.request, (thing, name) => this.#topics.referenceTo(thing, name));
+      if (request.operation === undefined) this.#refuse(message, unknownWord(text, wordsAt(relativeTopic)));
+      else if (!this.#queues.add({ ...queued, request, source: message }))
+        this.#refuse(message, TOO_MANY_COMMANDS);
+    }
+  }
+
+  async #carryOut({ source, request }: WaitingRequest): Promise<void> {
+    const reply = await this.#node.ask(request);
+    if (reply.status >= 400) this.#refuse(source, JSON.parse(reply.body));
+  }
+
+  #refuse({ topic, response }: CommandSource, problem: object): void {
+    const text = JSON.stringify({ ...problem, topic });
+    this.#publish({ topic: this.#topics.full('error'), text });
+    // The broker would end the connection for a response topic with wildcards.
+    if (response !== undefined && isPublishable(response.topic)) this.#publish({ ...response, text });
+  }
+}
