@@ -18,6 +18,7 @@ interface Address {
   readonly family: number;
 }
 
+/** The look-ups of one peer's name, one at a time. */
 export class NameLookup {
   #running: { readonly child: ChildProcess; readonly ended: Promise<unknown> } | undefined;
   #isEnded = false;

@@ -1,5 +1,5 @@
-// The players backend: decides which players exist, whose signals are followed, and runs commands. A single
-// player is in player.ts.
+// The players backend: decides which names of the bus are players, and hands each command to its player. What
+// one player does is in player.ts.
 
 import { type Clock, systemClock, Timers, within } from '../../host/clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
@@ -17,18 +17,23 @@ import { Player } from './player.js';
 import { silence, silenceAll } from './silence.js';
 
 const PLAYERS_MAX = 32;
-/** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */
+/**
+ * Names of players that are known. There may be more than PLAYERS_MAX: the others take the places of those
+ * that go.
+ */
 const NAMES_MAX = 128;
 /**
- * Minimum time between two updates of the set of players: a name that changes owner all the time costs four
- * readings a second.
+ * The shortest time between two updates of the set of players, so that a name whose owner changes all the
+ * time costs no more than four readings a second.
  */
 const UPDATE_PAUSE_MS = 250;
-/** Metadata may contain a whole cover: this is twice the maximum size of a cover in base64. */
+/** A player's metadata may have a whole cover in base64. Twice the largest cover leaves room for the rest. */
 const MESSAGE_MAX_BYTES = 24 << 20;
-/** How long the start waits for the players that exist; one that hangs is published when it answers. */
+/** The backend is up after this time at the latest. A player that hangs is published when it answers. */
 const FIRST_READING_MAX_MS = 1_000;
-/** The bound for one player: a player that hangs must not use up the bound of all players together. */
+/**
+ * Of one player. The supervisor bounds the commands of all players, and one that hangs must not use them up.
+ */
 const COMMANDS_UNDER_WAY_MAX = 8;
 
 interface PlayersOptions extends Partial<Pick<PlayersSettings, 'ignore' | 'exclusive'>> {
@@ -43,25 +48,28 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #covers: CoverReader;
   readonly #isIgnored: (busName: string) => boolean;
   readonly #isExclusive: boolean;
-  /** Owners by bus name: one connection may own several names, as VLC does, and is one player. */
+  /**
+   * The owner (the unique name of a connection) of each player's bus name. One connection may own several
+   * names, as that of VLC does, and is one player.
+   */
   readonly #owners = new Map<string, string>();
-  /** The process ids of these owners. No player is made before the bus has answered. */
+  /** The process id of each owner. A player is added only after the bus has answered the request for it. */
   readonly #processes = new Map<string, number | 'requested' | 'unknown'>();
-  /** By unique name. */
+  /** By owner. */
   readonly #players = new Map<string, Player>();
   readonly #timers: Timers<'update'>;
   #updatedAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
-  /** Names of players whose failure to be read is in the log. */
-  readonly #loggedUnlisted = new Set<string>();
+  /** Bus names of players that cannot be read, and for which that is in the log. */
+  readonly #loggedUnreadable = new Set<string>();
   /**
-   * Names whose owner changed since they were listed: that signal is newer than the reply. Only set while
-   * the owners are read.
+   * Names whose owner has changed while `up` asks for the owners: the signal is newer than the reply.
+   * Undefined at any other time.
    */
   #changedNames: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
   #unavailableReason: string | undefined = 'not connected yet';
-  /** Counts losses, so that a connection that is lost during `up` is not published as up. */
+  /** How often the bus was lost. After each wait it shows whether the bus was lost meanwhile. */
   #losses = 0;
 
   constructor(
@@ -96,8 +104,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     if (losses !== this.#losses) return;
     this.#changedNames = undefined;
     this.#updatePlayers();
-    const readings = [...this.#players.values()].map(({ readings }) => readings.first);
-    await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(readings));
+    const firstAttempts = [...this.#players.values()].map(({ readings }) => readings.firstAttempt);
+    await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(firstAttempts));
     if (losses !== this.#losses) return;
     for (const player of this.#players.values()) player.publishNow();
     this.#unavailableReason = undefined;
@@ -144,22 +152,25 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       player.commandsUnderWay -= 1;
     });
     // Not every player sends signals for its changes.
-    if (answer.ok) player.readings.again();
-    if (answer.ok && isTrackCommand(command)) player.tracklist.readings.again();
+    if (answer.ok) player.readings.request();
+    if (answer.ok && isTrackCommand(command)) player.tracklist.readings.request();
     return answer;
   };
 
-  /** The others have begun before, so each of several that begin at once silences those before it. */
-  #began(player: Player): void {
+  /**
+   * With `players.exclusive`, silences all other players that play by their published records. If several
+   * players begin at once, their records are published one after the other, so the last player goes on.
+   */
+  #silenceOthers(begun: Player): void {
     if (!this.#isExclusive) return;
     for (const other of this.#players.values())
-      if (other !== player && other.published.isPlaying) void this.#silenceFor(player, other);
+      if (other !== begun && other.published.isPlaying) void this.#silenceOther(other, begun);
   }
 
-  async #silenceFor({ busName: begins }: Player, player: Player): Promise<void> {
-    const answer = await silence(player, this.#run);
-    if (answer.ok || player.readings.isStopped) return;
-    const fields = { name: player.busName, begins, reason: answer.error.detail };
+  async #silenceOther(other: Player, begun: Player): Promise<void> {
+    const answer = await silence(other, this.#run);
+    if (answer.ok || other.readings.isStopped) return;
+    const fields = { name: other.busName, begins: begun.busName, reason: answer.error.detail };
     this.#publish.log('warn', 'a player plays on beside another one', fields);
   }
 
@@ -168,7 +179,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#bus.stop();
   }
 
-  /** `owner` is '' for none. */
+  /** `owner` is '' if the name has no owner any more. */
   async #ownerChanged(name: string, owner: string): Promise<void> {
     if (owner === '') this.#owners.delete(name);
     else if (this.#owners.has(name) || this.#owners.size < NAMES_MAX) this.#owners.set(name, owner);
@@ -178,7 +189,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       this.#processes.set(owner, 'requested');
       const pid = await this.#bus.call(BUS_METHODS.getConnectionUnixProcessID, [owner]);
       if (losses !== this.#losses) return;
-      // 0 means a process of another container.
+      // The bus gives 0 for a process of another container.
       this.#processes.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
     }
     if (this.#changedNames === undefined) this.#updatePlayersSoon();
@@ -190,27 +201,13 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else if (!this.#timers.has('update')) this.#timers.set('update', waitMs, () => this.#updatePlayers());
   }
 
-  /**
-   * Adds and removes players so that they match the names; each player gets the shortest of its names. With
-   * one of them, the whole player is ignored: else it would be there under another name.
-   */
+  /** Adds and removes players, so that there is one for each connection that owns names of players. */
   #updatePlayers(): void {
     this.#updatedAt = this.#clock.monotonic();
-    const names = new Map<string, string>();
-    const ignored = new Set<string>();
-    for (const [name, owner] of this.#owners) {
-      if (this.#isIgnored(name)) ignored.add(owner);
-      const isShorter = name.length < (names.get(owner)?.length ?? Number.POSITIVE_INFINITY);
-      if (isShorter && !this.#isSecond(name)) names.set(owner, name);
-    }
-    for (const owner of ignored) names.delete(owner);
-    for (const player of [...this.#players.values()]) {
-      if (names.get(player.owner) === player.busName) continue;
-      this.#players.delete(player.owner);
-      player.stop();
-      player.published.drop();
-    }
-    for (const [owner, name] of names) {
+    const namesByOwner = this.#namesByOwner();
+    for (const player of [...this.#players.values()])
+      if (namesByOwner.get(player.owner) !== player.busName) this.#remove(player);
+    for (const [owner, name] of namesByOwner) {
       const pid = this.#processes.get(owner);
       if (!this.#players.has(owner) && pid !== undefined && pid !== 'requested') this.#add(name, owner, pid);
     }
@@ -219,12 +216,35 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   /**
-   * VLC 3.0.21 with `--control dbus` has two connections, and the name of the second ends with its process
-   * id.
+   * The name of each player: the shortest of those that its connection owns. If one of these is ignored, so
+   * is the player, because otherwise it would be there under another name.
    */
-  #isSecond(name: string): boolean {
-    const [, first = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
-    return this.#processes.get(this.#owners.get(first) ?? '') === Number(pid);
+  #namesByOwner(): ReadonlyMap<string, string> {
+    const names = new Map<string, string>();
+    const ignoredOwners = new Set<string>();
+    for (const [name, owner] of this.#owners) {
+      if (this.#isIgnored(name)) ignoredOwners.add(owner);
+      const isShortestSoFar = name.length < (names.get(owner)?.length ?? Number.POSITIVE_INFINITY);
+      if (isShortestSoFar && !this.#isSecondOfVlc(name)) names.set(owner, name);
+    }
+    for (const owner of ignoredOwners) names.delete(owner);
+    return names;
+  }
+
+  /**
+   * True for the second of two connections of one process, as VLC 3.0.21 with `--control dbus` has them: its
+   * name is that of the first, and ends with the process id.
+   */
+  #isSecondOfVlc(name: string): boolean {
+    const [, firstName = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
+    const pidOfFirst = this.#processes.get(this.#owners.get(firstName) ?? '');
+    return pidOfFirst === Number(pid);
+  }
+
+  #remove(player: Player): void {
+    this.#players.delete(player.owner);
+    player.stop();
+    player.published.drop();
   }
 
   #add(name: string, owner: string, pid: number | 'unknown'): void {
@@ -234,20 +254,22 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       this.#hasLoggedTooMany = true;
       return;
     }
-    const wasThere = this.#unavailableReason !== undefined;
-    const connection = { busName: name, owner, pid: pid === 'unknown' ? undefined : pid, wasThere };
-    this.#players.set(
+    const connection = {
+      busName: name,
       owner,
-      new Player(connection, this.#bus, this.#clock, this.#publish, {
-        unlisted: (reason) => this.#logUnlisted(name, reason),
-        began: (player) => this.#began(player),
-      }),
-    );
+      pid: pid === 'unknown' ? undefined : pid,
+      wasThereBefore: this.#unavailableReason !== undefined,
+    };
+    const listener = {
+      onUnreadable: (reason: string) => this.#logUnreadable(name, reason),
+      onPlayingBegun: (player: Player) => this.#silenceOthers(player),
+    };
+    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish, listener));
   }
 
-  #logUnlisted(name: string, reason: string): void {
-    if (this.#loggedUnlisted.has(name) || this.#loggedUnlisted.size >= NAMES_MAX) return;
-    this.#loggedUnlisted.add(name);
+  #logUnreadable(name: string, reason: string): void {
+    if (this.#loggedUnreadable.has(name) || this.#loggedUnreadable.size >= NAMES_MAX) return;
+    this.#loggedUnreadable.add(name);
     this.#publish.log('warn', 'a player is not listed, as it cannot be read', { name, reason });
   }
 
@@ -258,12 +280,12 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#processes.clear();
     this.#players.clear();
     this.#hasLoggedTooMany = false;
-    this.#loggedUnlisted.clear();
+    this.#loggedUnreadable.clear();
   }
 }
 
 export default actorThread<'players'>(({ fetchCovers, ignore, exclusive }, publish) => {
-  // It is loaded with the first cover to be fetched, because Node's HTTP client takes 2 MB.
+  // The module is loaded with the first cover that is fetched, because Node's HTTP client takes 2 MB.
   const fetch = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
   return new PlayersBackend(
     publish,

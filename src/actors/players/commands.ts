@@ -1,5 +1,5 @@
-// Commands to players: refuses those that the player's facts exclude, calls the method for the others, and
-// answers with the fault where the player refuses (docs/players.md, "Commands" and "Tracklists").
+// Decides whether a command to a player is refused by what is known about the player, calls the method of the
+// player for it, and words the answer (docs/players.md, "Commands" and "Tracklists").
 
 import { type Answer, DONE, type PlayersCommand } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -22,8 +22,10 @@ type PlainCommand = Exclude<PlayerCommand, TrackCommand | PositionCommand>;
 type PlayersBus = Caller<'players'>;
 type Refusal = Failure<Fault>;
 
-/** The capability that a command needs; all other commands need `can_control`. */
-const NEEDS: Partial<Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>> = {
+/** The capability that a command needs. A command that is not listed needs `can_control`. */
+const NEEDED_CAPABILITIES: Partial<
+  Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>
+> = {
   play: 'can_play',
   pause: 'can_pause',
   play_pause: 'can_play',
@@ -37,86 +39,103 @@ export function isTrackCommand(command: PlayersCommand): command is TrackCommand
   return command.do === 'goto' || command.do === 'remove' || command.do === 'add';
 }
 
-/** Sends the command; resolves when the player has accepted it. */
+/** Sends the command. Resolves when the player has accepted it, or when it is refused. */
 export async function carryOut(bus: PlayersBus, player: Player, command: PlayerCommand): Promise<Answer> {
-  if (refusalOf(player, command) !== undefined) {
-    // Some players do not announce that they have become able to do more, such as Mopidy when its list is
-    // filled.
+  const isRefusedByKnownFacts = refusalOf(player, command) !== undefined;
+  if (isRefusedByKnownFacts) {
+    // The facts may be outdated: not every player announces that it can do more than before. Mopidy does not
+    // when its list is filled.
     const isAnswered = await player.readAll(isTrackCommand(command));
-    if (!isAnswered) return unansweredBy(player, 'what it can do now');
+    if (!isAnswered) return refusalWithoutReply(player, 'what it can do now');
     const refusal = refusalOf(player, command);
     if (refusal !== undefined) return refusal;
   }
   if (command.do === 'position') return setPosition(bus, player, command);
-  const called = isTrackCommand(command)
+  const reply = isTrackCommand(command)
     ? await callTracklist(bus, player, command)
-    : await call(bus, player, command);
-  return answerOf(player, command, called);
+    : await callPlayer(bus, player, command);
+  return answerOf(player, command, reply);
 }
 
-function answerOf(player: Player, command: PlayerCommand, called: BusResult<undefined>): Answer {
-  if (called.ok) return DONE;
-  const { fault, detail } = faultOf(called.error, `${player.busName} did not ${command.do}`).error;
-  // The player left before it answered.
-  return failure(isAbsence(called.error) ? 'no-such-player' : fault, detail);
+/** The answer to a command by the player's reply to the call. */
+function answerOf(player: Player, command: PlayerCommand, reply: BusResult<undefined>): Answer {
+  if (reply.ok) return DONE;
+  const { fault, detail } = faultOf(reply.error, `${player.busName} did not ${command.do}`).error;
+  const hasLeft = isAbsence(reply.error);
+  return failure(hasLeft ? 'no-such-player' : fault, detail);
 }
 
-function unansweredBy({ busName, readings }: Player, question: string): Refusal {
+/** `question`: what the player was asked, as the end of a sentence. */
+function refusalWithoutReply({ busName, readings }: Player, question: string): Refusal {
   if (readings.isStopped) return failure('no-such-player', `${busName} has left`);
   return failure('timeout', `${busName} did not answer ${question}`);
 }
 
-/**
- * The reason why the command is not sent, by the known facts of the player; undefined if it is to be sent.
- */
+/** The refusal of the command by the known facts of the player; undefined if the command may be sent. */
 function refusalOf(player: Player, command: PlayerCommand): Refusal | undefined {
-  const { facts, busName, plays } = player;
-  // `play_pause` pauses a player that plays.
-  const needed = command.do === 'play_pause' && plays ? 'can_pause' : (NEEDS[command.do] ?? 'can_control');
-  if (!capabilitiesOf(facts)[needed])
-    return failure('not-able', `${busName} does not allow this: ${needed} is false`);
+  const capability = neededCapability(player, command);
+  if (!capabilitiesOf(player.facts)[capability])
+    return failure('not-able', `${player.busName} does not allow this: ${capability} is false`);
   return isTrackCommand(command) ? trackRefusalOf(player, command) : undefined;
 }
 
+function neededCapability(
+  { isPlaying }: Player,
+  command: PlayerCommand,
+): keyof PlayerRecord['capabilities'] {
+  const isPause = command.do === 'play_pause' && isPlaying;
+  return isPause ? 'can_pause' : (NEEDED_CAPABILITIES[command.do] ?? 'can_control');
+}
+
 /**
- * A player does nothing for a position beyond the end of its track, or for a track that is not the current
- * one (MPRIS, `SetPosition`).
+ * A player ignores a position beyond the end of its track, and one for another track than the current one
+ * (MPRIS, `SetPosition`). Such a command is refused, because it would have no effect.
  */
 function positionRefusalOf(
   { trackId, texts, lengthUs }: Metadata,
-  { position, track_id: meant }: PositionCommand,
+  { position, track_id: requestedId }: PositionCommand,
 ): Refusal | undefined {
-  // Clients may send an id as they got it, although it is of no use to the player.
-  const current = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
-  if (meant !== undefined && meant !== current)
-    return failure('other-track', `track_id: the current track is not ${meant} but ${current}`);
-  if (trackId === undefined || lengthUs === undefined || position <= lengthUs) return undefined;
+  // A client sends the id that it has received, which may be one that cannot be sent to the player.
+  const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
+  if (requestedId !== undefined && requestedId !== currentId)
+    return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);
+  const isBeyondEnd = trackId !== undefined && lengthUs !== undefined && position > lengthUs;
+  if (!isBeyondEnd) return undefined;
   return failure('bad-value', `position: the track ends at ${lengthUs} microseconds`);
 }
 
 function trackRefusalOf(player: Player, command: TrackCommand): Refusal | undefined {
-  const { tracklist, busName, facts } = player;
+  const { tracklist, busName } = player;
   const { reading } = tracklist;
   if (reading === undefined) return failure('no-tracklist', `${busName} has no tracklist`);
   if (command.do !== 'goto' && !reading.canEdit)
     return failure('not-able', `${busName} does not allow this: can_edit_tracks is false`);
-  const ref = trackIn(command);
-  if (ref !== undefined && tracklist.idOf(ref) === undefined)
-    return failure('no-such-track', `The tracklist of ${busName} has no track ${JSON.stringify(ref)}`);
-  if (command.do !== 'add') return undefined;
+  const reference = trackReferenceIn(command);
+  if (reference !== undefined && tracklist.idOf(reference) === undefined)
+    return failure('no-such-track', `The tracklist of ${busName} has no track ${JSON.stringify(reference)}`);
+  return command.do === 'add' ? uriRefusalOf(player, command.uri) : undefined;
+}
+
+/** Refuses a URI unless the player names its scheme as one that it can play. */
+function uriRefusalOf({ facts, busName }: Player, uri: string): Refusal | undefined {
   const schemes = facts.root.SupportedUriSchemes ?? [];
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(command.uri)?.[1]?.toLowerCase();
-  if (scheme !== undefined && schemes.some((each) => each.toLowerCase() === scheme)) return undefined;
+  const ownScheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
+  const isSupported = schemes.some((scheme) => scheme.toLowerCase() === ownScheme);
+  if (isSupported) return undefined;
   const accepted = schemes.join(', ') || 'addresses whose scheme it names, and it names none';
   return failure('bad-value', `uri: ${busName} accepts only ${accepted}`);
 }
 
-/** The track in the command: its id, or the last segment of its id. */
-function trackIn(command: TrackCommand): string | undefined {
+/** A reference to a track in the command: the track's id, or the last segment of that id. */
+function trackReferenceIn(command: TrackCommand): string | undefined {
   return command.do === 'add' ? command.after_track : command.track;
 }
 
-async function call(bus: PlayersBus, player: Player, command: PlainCommand): Promise<BusResult<undefined>> {
+async function callPlayer(
+  bus: PlayersBus,
+  player: Player,
+  command: PlainCommand,
+): Promise<BusResult<undefined>> {
   const methods = playerMethods(player.owner);
   const set = (property: string, value: VariantValue) =>
     bus.call(methods.set, [PLAYER_INTERFACE, property, value], { path: PLAYER_PATH });
@@ -129,23 +148,28 @@ async function call(bus: PlayersBus, player: Player, command: PlainCommand): Pro
       return set('LoopStatus', { variant: 's', value: command.loop });
     case 'shuffle':
       return set('Shuffle', { variant: 'b', value: command.shuffle });
+    case 'play_pause':
+      return bus.call(methods.playPause, []);
     default:
-      return bus.call(methods[command.do === 'play_pause' ? 'playPause' : command.do], []);
+      return bus.call(methods[command.do], []);
   }
 }
 
-/** A track without a usable id cannot be named to the player, so the player seeks by the difference. */
+/**
+ * A position is set by the id of the current track. Where that track has no usable id, the player seeks by
+ * the difference instead.
+ */
 async function setPosition(bus: PlayersBus, player: Player, command: PositionCommand): Promise<Answer> {
   const methods = playerMethods(player.owner);
   const metadata = await readMetadata(bus, player);
-  if (metadata === undefined) return unansweredBy(player, 'which track is the current one');
+  if (metadata === undefined) return refusalWithoutReply(player, 'which track is the current one');
   const refusal = positionRefusalOf(metadata, command);
   if (refusal !== undefined) return refusal;
   const { trackId, lengthUs = Number.MAX_SAFE_INTEGER } = metadata;
   const { position } = command;
   if (trackId !== undefined) {
-    const called = await bus.call(methods.setPosition, [trackId, position]);
-    return answerOf(player, command, called);
+    const reply = await bus.call(methods.setPosition, [trackId, position]);
+    return answerOf(player, command, reply);
   }
   const positionUs = await player.readPosition();
   if (positionUs === undefined)
@@ -153,19 +177,23 @@ async function setPosition(bus: PlayersBus, player: Player, command: PositionCom
       'refused',
       `${player.busName} names neither its track nor its position, so none can be set`,
     );
-  // Beyond the end, a player would go to its next track.
-  const offset = Math.min(position, lengthUs) - positionUs;
-  return answerOf(player, command, await bus.call(methods.seek, [offset]));
+  // A player that seeks beyond the end goes to its next track.
+  const offsetUs = Math.min(position, lengthUs) - positionUs;
+  const reply = await bus.call(methods.seek, [offsetUs]);
+  return answerOf(player, command, reply);
 }
 
-/** The current track's metadata, which may be newer than the known ones; undefined without a reply. */
+/**
+ * The metadata of the current track, which is asked for because the known ones may be outdated. Undefined
+ * without a reply. If the player answers with an error, the known ones.
+ */
 async function readMetadata(bus: PlayersBus, player: Player): Promise<Metadata | undefined> {
   const { owner, facts, readings } = player;
   const read = await bus.call(playerMethods(owner).get, [PLAYER_INTERFACE, 'Metadata'], CALL_OPTIONS);
   if (!read.ok) return isWithoutReply(read.error) ? undefined : facts.metadata;
   const { metadata } = withPlayerProperties(NOTHING_KNOWN, { Metadata: read.value });
-  // Some players announce no track.
-  if (JSON.stringify(metadata) !== JSON.stringify(facts.metadata)) readings.again();
+  // Some players do not announce a new track.
+  if (JSON.stringify(metadata) !== JSON.stringify(facts.metadata)) readings.request();
   return metadata;
 }
 
@@ -175,9 +203,10 @@ async function callTracklist(
   command: TrackCommand,
 ): Promise<BusResult<undefined>> {
   const methods = playerMethods(owner);
-  const ref = trackIn(command);
-  // `refusalOf` has found both the list and the track.
-  const id = (ref === undefined ? tracklist.reading?.lastId : tracklist.idOf(ref)) ?? NO_TRACK;
+  const reference = trackReferenceIn(command);
+  const known = reference === undefined ? tracklist.reading?.lastId : tracklist.idOf(reference);
+  // `refusalOf` has made sure that the list and the track are known.
+  const id = known ?? NO_TRACK;
   if (command.do === 'goto') return bus.call(methods.goTo, [id]);
   if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);
   return bus.call(methods.addTrack, [command.uri, id, command.set_as_current ?? false]);

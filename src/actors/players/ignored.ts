@@ -1,23 +1,22 @@
-// Decides which bus names belong to players that do not exist for anybody (docs/players.md, "What is shown").
-// Pure.
+// Decides which players are ignored, by their bus names: they are in no list, and have no events and no
+// commands (docs/players.md, "What is shown"). Pure.
 
 import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 
 /**
- * True for a bus name that one of the patterns matches: the whole name, or what follows MPRIS' prefix, with
- * `*` for any characters.
+ * A function that is true for a bus name that one of the patterns matches: the whole name, or the name
+ * without MPRIS' prefix. In a pattern `*` stands for any characters.
  */
 export function ignoredBy(patterns: readonly string[]): (busName: string) => boolean {
-  const expressions = patterns.map(
-    (pattern) => new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`),
-  );
+  const expressions = patterns.map(expressionOf);
   return (busName) => {
-    const short = busName.slice(PLAYER_NAMES.length);
-    return expressions.some((expression) => expression.test(busName) || expression.test(short));
+    const nameWithoutPrefix = busName.slice(PLAYER_NAMES.length);
+    return expressions.some((expression) => expression.test(busName) || expression.test(nameWithoutPrefix));
   };
 }
 
-/** The only characters of bus names that mean something in an expression. */
-function escaped(text: string): string {
-  return text.replaceAll('.', '\\.');
+function expressionOf(pattern: string): RegExp {
+  // A dot is the only character of bus names that has a meaning in an expression.
+  const withEscapedDots = pattern.replaceAll('.', '\\.');
+  return new RegExp(`^${withEscapedDots.replaceAll('*', '.*')}$`);
 }

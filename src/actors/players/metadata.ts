@@ -1,5 +1,5 @@
-// Turns a player's metadata into bounded texts and the values used here. Pure. Players are not trusted: a
-// value may be of any type and size.
+// Turns a player's metadata into bounded texts, and into the few values that tonearm itself uses. Players are
+// not trusted: a value may be of any type and size. Pure.
 
 import { NO_TRACK } from '../../protocol/dbus/mpris.js';
 import { capped, withoutPrototype } from '../text.js';
@@ -8,26 +8,28 @@ import { capped, withoutPrototype } from '../text.js';
 const VALUE_MAX_UNITS = 4096;
 const KEY_MAX_UNITS = 256;
 const ENTRIES_MAX = 64;
-/** UTF-16 units of all keys and values together; entries beyond it are left out. */
+/** UTF-16 units of all keys and values together. Further entries are left out. */
 const ALL_MAX_UNITS = 32 * 1024;
 /**
- * The same bound for the JSON of all keys and values in UTF-8, where a unit may take six bytes: a line of the
- * event stream must have room for the whole record.
+ * Bytes of all keys and values as JSON in UTF-8, because the whole record must fit into one line of the event
+ * stream. One UTF-16 unit may take six bytes there.
  */
 const ALL_MAX_BYTES = 80 * 1024;
-/** A longer cover URL contains the image itself; it is not kept, but read again when a client requests it. */
+/** A longer URL of a cover has the image itself. It is not kept, but read for each request of the cover. */
 const KEPT_URL_MAX_UNITS = 8192;
 
 const OBJECT_PATH = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
 export interface Metadata {
-  /** By MPRIS keys, sorted. */
+  /** All values as texts, by MPRIS keys, sorted. */
   readonly texts: Readonly<Record<string, string>>;
-  /** The track's id in calls to the player. */
+  /** The track's id for calls to the player; absent if the player gives none that it would accept. */
   readonly trackId?: string;
-  /** Microseconds; absent for an endless stream, or an unknown length. */
+  /** Absent for an endless stream, and if the length is unknown. */
   readonly lengthUs?: number;
+  /** The cover's URL; absent if there is none, or a long one. */
   readonly artUrl?: string;
+  /** True if the player names a cover by a URL that is too long to be kept. */
   readonly hasLongArtUrl: boolean;
 }
 
@@ -37,56 +39,61 @@ export function metadataOf(values: Readonly<Record<string, unknown>>): Metadata 
   const { 'mpris:trackid': track, 'mpris:length': length, 'mpris:artUrl': art } = values;
   const hasArt = typeof art === 'string' && art !== '';
   const lengthUs = typeof length === 'number' ? Math.round(length) : 0;
-  const isKept = hasArt && art.length <= KEPT_URL_MAX_UNITS;
+  const isArtKept = hasArt && art.length <= KEPT_URL_MAX_UNITS;
   return {
     texts: textsOf(values),
-    ...(typeof track === 'string' && isTrack(track) && { trackId: track }),
+    ...(typeof track === 'string' && isTrackId(track) && { trackId: track }),
     ...(lengthUs > 0 && Number.isSafeInteger(lengthUs) && { lengthUs }),
-    ...(isKept && { artUrl: art }),
-    hasLongArtUrl: hasArt && !isKept,
+    ...(isArtKept && { artUrl: art }),
+    hasLongArtUrl: hasArt && !isArtKept,
   };
 }
 
 /**
- * True if both belong to the same track. The title of a stream changes while the track stays the same. Some
- * players have no ids, or the same id for all tracks: their next track has another title and another length.
+ * True if both belong to the same track. Another title alone is no other track: the title of a radio stream
+ * changes with each song. With another length it is one, because some players have no ids, or the same id for
+ * all tracks.
  */
 export function isSameTrack(a: Metadata, b: Metadata): boolean {
   const hasOtherTitle = a.texts['xesam:title'] !== b.texts['xesam:title'];
-  if (hasOtherTitle && a.lengthUs !== b.lengthUs) return false;
+  const hasOtherLength = a.lengthUs !== b.lengthUs;
+  if (hasOtherTitle && hasOtherLength) return false;
   return a.trackId === b.trackId && a.texts['xesam:url'] === b.texts['xesam:url'];
 }
 
-export function isTrack(path: string): boolean {
-  return path.length <= VALUE_MAX_UNITS && OBJECT_PATH.test(path) && path !== NO_TRACK;
+/** True for the id of a track, which is an object path; false for the id that means no track. */
+export function isTrackId(text: string): boolean {
+  return text.length <= VALUE_MAX_UNITS && OBJECT_PATH.test(text) && text !== NO_TRACK;
 }
 
-/** Keys are sorted: a player may list the same values in another order, and that is no change. */
+/** The entries that fit into the bounds. Sorted, because another order of the same values is no change. */
 function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
   const keys = Object.keys(values)
     .filter((key) => key.length <= KEY_MAX_UNITS)
     .sort()
     .slice(0, ENTRIES_MAX);
-  let leftUnits = ALL_MAX_UNITS;
-  let leftBytes = ALL_MAX_BYTES;
-  const texts = keys.map((key): [string, string] => [key, boundedText(key, values[key])]);
-  const kept = texts.filter(([key, text]) => {
+  let unitsLeft = ALL_MAX_UNITS;
+  let bytesLeft = ALL_MAX_BYTES;
+  const kept: [key: string, text: string][] = [];
+  for (const key of keys) {
+    const text = boundedText(key, values[key]);
     const units = key.length + text.length;
     const bytes = jsonBytes(key) + jsonBytes(text);
-    if (text === '' || units > leftUnits || bytes > leftBytes) return false;
-    leftUnits -= units;
-    leftBytes -= bytes;
-    return true;
-  });
+    const fits = units <= unitsLeft && bytes <= bytesLeft;
+    if (text === '' || !fits) continue;
+    unitsLeft -= units;
+    bytesLeft -= bytes;
+    kept.push([key, text]);
+  }
   return withoutPrototype(kept);
 }
 
-/** Bytes of a text in JSON, with a colon or comma behind it. */
+/** Bytes of a text in JSON, with the colon or comma behind it. */
 function jsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) + 1;
 }
 
-/** An embedded image is reduced to the start of its URL, because half an image is useless. */
+/** The value as a text that is not too long. An image in a URL is left out, because half of it is useless. */
 function boundedText(key: string, value: unknown): string {
   const text = plainText(value);
   if (key === 'mpris:artUrl' && isDataUrl(text))
@@ -94,11 +101,12 @@ function boundedText(key: string, value: unknown): string {
   return capped(text, VALUE_MAX_UNITS);
 }
 
-/** Schemes may be written in any case (RFC 3986, 3.1). */
+/** A scheme may be written in upper or lower case (RFC 3986, section 3.1). */
 export function isDataUrl(url: string): boolean {
   return /^data:/i.test(url);
 }
 
+/** A list becomes a text with commas, any other object becomes JSON, and bytes become ''. */
 function plainText(value: unknown): string {
   if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map(plainText).join(', ');
   if (typeof value === 'string') return value;

@@ -1,5 +1,5 @@
-// Publishes one player: its record, its tracklist, and positions that clients cannot extrapolate, each only
-// where it differs from what was published before.
+// Decides what is published of one player: its record, its tracklist, and a position after a jump, each only
+// if it differs from what was published before.
 
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
@@ -9,44 +9,56 @@ interface PlayerState {
   /** How often the position has jumped. */
   readonly jumps: number;
   /** The tracklist as JSON; undefined if the player has none. */
-  readonly tracks: string | undefined;
-  /** Undefined if the player reports none. */
-  readonly position: () => PlayerPosition | undefined;
+  readonly tracksJson: string | undefined;
+  /** Gives the position now; undefined if the player reports none. */
+  readonly currentPosition: () => PlayerPosition | undefined;
+}
+
+interface PublishedState {
+  readonly recordJson: string;
+  readonly isPlaying: boolean;
+  readonly jumps: number;
+  readonly tracksJson: string | undefined;
 }
 
 export class PlayerPublisher {
   readonly #busName: string;
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
-  #published: { text: string; isPlaying: boolean; jumps: number; tracks: string | undefined } | undefined;
+  #published: PublishedState | undefined;
 
   constructor(busName: string, publish: Pick<Publisher, 'put' | 'drop'>) {
     this.#busName = busName;
     this.#publish = publish;
   }
 
-  /** True if the player plays by the newest record. */
+  /** True if the player plays according to the record that was published last. */
   get isPlaying(): boolean {
     return this.#published?.isPlaying === true;
   }
 
-  publish({ record, jumps, tracks, position }: PlayerState): void {
+  publish({ record, jumps, tracksJson, currentPosition }: PlayerState): void {
     const before = this.#published;
-    const text = JSON.stringify(record);
-    this.#published = { text, isPlaying: record.playback_status === 'Playing', jumps, tracks };
-    if (before?.text !== text) this.#publish.put('players', this.#busName, text);
-    if (before?.tracks !== tracks) this.#publishTracks(tracks);
-    const jumped = before === undefined || before.jumps === jumps ? undefined : position();
-    if (jumped !== undefined) this.#publish.put('players.position', this.#busName, JSON.stringify(jumped));
+    const recordJson = JSON.stringify(record);
+    const isPlaying = record.playback_status === 'Playing';
+    this.#published = { recordJson, isPlaying, jumps, tracksJson };
+    if (before?.recordJson !== recordJson) this.#publish.put('players', this.#busName, recordJson);
+    if (before?.tracksJson !== tracksJson) this.#publishTracks(tracksJson);
+    // The first record has the position already.
+    const hasJumped = before !== undefined && before.jumps !== jumps;
+    const position = hasJumped ? currentPosition() : undefined;
+    if (position !== undefined)
+      this.#publish.put('players.position', this.#busName, JSON.stringify(position));
   }
 
+  /** Drops all that was published. To be called when the player has gone. */
   drop(): void {
     if (this.#published === undefined) return;
     for (const collection of ['players', 'players.position', 'players.tracklist'] as const)
       this.#publish.drop(collection, this.#busName);
   }
 
-  #publishTracks(tracks: string | undefined): void {
-    if (tracks === undefined) this.#publish.drop('players.tracklist', this.#busName);
-    else this.#publish.put('players.tracklist', this.#busName, tracks);
+  #publishTracks(tracksJson: string | undefined): void {
+    if (tracksJson === undefined) this.#publish.drop('players.tracklist', this.#busName);
+    else this.#publish.put('players.tracklist', this.#busName, tracksJson);
   }
 }

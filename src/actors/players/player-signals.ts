@@ -1,12 +1,13 @@
-// The signals of one player's connection: subscribes to them, and ignores them for a while where they flood.
+// Subscribes to the signals of one player's connection, and decides when they are so many that the
+// subscription is ended for a moment.
 
 import { type Clock, RateLimit, Timers } from '../../host/clock.js';
 import { playerSignals } from '../../protocol/dbus/mpris.js';
 import type { Bus } from '../bus/bus.js';
 
-/** The limit per second. A player in use sends some ten signals; each costs a tenth of a millisecond. */
+/** In a second. A player in use sends some ten signals; each costs a tenth of a millisecond. */
 const SIGNALS_MAX = 200;
-/** How long the signals of a flooding connection are ignored. */
+/** How long there is no subscription after more signals. */
 const REST_MS = 1_000;
 
 export class PlayerSignals {
@@ -17,7 +18,7 @@ export class PlayerSignals {
   readonly #timers: Timers<'rest'>;
   readonly #limit = new RateLimit(SIGNALS_MAX);
 
-  /** `onRested`: signals are taken again, and some were missed. */
+  /** `onRested`: called when the subscription has begun again. Signals may have been missed meanwhile. */
   constructor(
     owner: string,
     bus: Pick<Bus<'players'>, 'watch' | 'unwatch'>,

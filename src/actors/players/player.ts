@@ -1,5 +1,5 @@
-// One player, as long as one connection owns its name: reads its properties, applies its signals, and
-// publishes its record, and positions that clients cannot extrapolate. Changes are gathered for a moment.
+// One player, as long as the same connection owns its name: reads its properties, applies its signals, and
+// has both published. Changes of a short time are published together.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
@@ -32,36 +32,35 @@ import { CALL_OPTIONS, fetchProperties, isStandIn } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 
-/** The first record waits so long for the tracklist, so that it usually tells whether there is one. */
+/** The first record waits this long for the tracklist, because the record names whether there is one. */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
-/** A change of track causes some five signals and a reading, and becomes one event. */
+/** Changes are published after this time: a change of track causes some five signals and a reading. */
 const GATHER_MS = 50;
-/** While it plays: how often to check whether the clock was set, by which clients extrapolate. */
+/** While the player plays: how often it is checked whether the date was set, by which clients reckon. */
 const CLOCK_CHECK_MS = 30_000;
-/** A player owns its name before it answers, so a first reading that fails is not logged. */
+/** A player owns its name before it can answer, so only the second failure of a reading is logged. */
 const LOGGED_AFTER_FAILURES = 2;
-/** A signal with one of these is a reason to read the position. */
+/** After a signal with one of these the position may be another one, so it is read. */
 const POSITION_PROPERTIES = ['Metadata', 'PlaybackStatus'] as const;
 
-/**
- * The connection of a player, in the bus's words. `pid` is undefined if it is unknown, as for a process of
- * another container.
- */
+/** A player's connection to the bus. */
 interface Connection {
   readonly busName: string;
+  /** The connection's unique name. */
   readonly owner: string;
+  /** Undefined if it is unknown, for instance for a process of another container. */
   readonly pid: number | undefined;
-  /** True if it was on the bus before the backend: if it plays then, it has not just begun. */
-  readonly wasThere: boolean;
+  /** True if the player was on the bus before the backend: if it plays then, it has begun earlier. */
+  readonly wasThereBefore: boolean;
 }
 
-/** Receives the events of a player that its record does not have. */
+/** Receives what the record of a player does not have. */
 interface PlayerListener {
-  /** Called each time that the player cannot be read. */
-  readonly unlisted: (reason: string) => void;
-  /** Called when it has begun to play, once the record of that is published. */
-  readonly began: (player: Player) => void;
+  /** Called each time that a player without a record cannot be read. */
+  readonly onUnreadable: (reason: string) => void;
+  /** Called when the player has begun to play, after the record of that has been published. */
+  readonly onPlayingBegun: (player: Player) => void;
 }
 
 export class Player {
@@ -76,24 +75,23 @@ export class Player {
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #timers: Timers<'gather' | 'clock'>;
   readonly #signals: PlayerSignals;
-  /** Reads the properties, again each time when the facts may be outdated. */
+  /** Reads all properties each time that the facts may be outdated. */
   readonly readings: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
   readonly #reckonedPosition: ReckonedPosition;
   /**
-   * Resolves when it is known whether this is only a stand-in for other players; if so, it is stopped by
-   * then.
+   * Resolves when it is known whether this is a stand-in for other players. A stand-in is stopped by then.
    */
-  readonly #standInChecked: Promise<void>;
+  readonly #standInCheck: Promise<void>;
   readonly #listener: PlayerListener;
-  /** True once the properties have been read. */
+  /** True once the properties have been read. Before that there is no record. */
   isKnown = false;
-  readonly #wasThere: boolean;
-  /** True if it has begun to play since its record was last published. */
-  #hasBegun = false;
+  readonly #wasThereBefore: boolean;
+  /** True if the player has begun to play after its record was last published. */
+  #hasBegunToPlay = false;
 
   constructor(
-    { busName, owner, pid, wasThere }: Connection,
+    { busName, owner, pid, wasThereBefore }: Connection,
     bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
     publish: Pick<Publisher, 'put' | 'drop'>,
@@ -108,15 +106,15 @@ export class Player {
     this.#timers = new Timers(clock);
     this.#methods = playerMethods(owner);
     this.#listener = listener;
-    this.#wasThere = wasThere;
-    this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.again());
-    // It subscribes first, and then reads: a signal in between causes another reading.
+    this.#wasThereBefore = wasThereBefore;
+    this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.request());
+    // The subscription comes before the first reading, so that a signal between them causes another reading.
     this.#signals = new PlayerSignals(owner, bus, clock, () => {
-      this.readings.again();
-      this.tracklist.readings.again();
+      this.readings.request();
+      this.tracklist.readings.request();
     });
-    this.tracklist = new Tracklist(owner, bus, clock, () => this.#changed());
-    this.#standInChecked = this.#checkStandIn();
+    this.tracklist = new Tracklist(owner, bus, clock, () => this.#publishSoon());
+    this.#standInCheck = this.#stopIfStandIn();
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
@@ -124,7 +122,7 @@ export class Player {
     return this.#facts;
   }
 
-  get plays(): boolean {
+  get isPlaying(): boolean {
     return playbackStatus(this.#facts) === 'Playing';
   }
 
@@ -134,12 +132,14 @@ export class Player {
    */
   async readAll(withTracks: boolean): Promise<boolean> {
     const readings = withTracks ? [this.readings, this.tracklist.readings] : [this.readings];
-    const answers = await Promise.all(readings.map((each) => each.next()));
+    const answers = await Promise.all(readings.map((reading) => reading.requestAndWait()));
     this.publishNow();
     return answers.every((isAnswered) => isAnswered);
   }
 
-  /** The present position in microseconds; the reckoned one if it cannot be read. */
+  /**
+   * The present position in microseconds; the reckoned one if it cannot be read; undefined if there is none.
+   */
   async readPosition(): Promise<number | undefined> {
     const read = await this.#bus.call(this.#methods.get, [PLAYER_INTERFACE, 'Position'], CALL_OPTIONS);
     const positionUs = read.ok ? positionIn({ Position: read.value }) : undefined;
@@ -153,20 +153,23 @@ export class Player {
     this.published.publish({
       record: this.#record(),
       jumps: this.#reckonedPosition.jumps,
-      tracks: this.tracklist.reading?.json,
-      position: () => this.#position(),
+      tracksJson: this.tracklist.reading?.json,
+      currentPosition: () => this.#positionRecord(),
     });
-    const begins = this.#hasBegun && this.plays;
-    this.#hasBegun = false;
-    if (begins) this.#listener.began(this);
-    if (!this.plays || this.#timers.has('clock')) return;
+    const hasBegunToPlay = this.#hasBegunToPlay && this.isPlaying;
+    this.#hasBegunToPlay = false;
+    if (hasBegunToPlay) this.#listener.onPlayingBegun(this);
+    if (this.isPlaying && !this.#timers.has('clock')) this.#checkClockLater();
+  }
+
+  /** If the date was set, the record has a new anchor, so that its text differs and is published. */
+  #checkClockLater(): void {
     this.#timers.set('clock', CLOCK_CHECK_MS, () => {
-      // The text differs only if the clock was set, because the record then takes a new anchor.
-      if (this.plays) this.publishNow();
+      if (this.isPlaying) this.publishNow();
     });
   }
 
-  #changed(): void {
+  #publishSoon(): void {
     if (this.isKnown && !this.#timers.has('gather'))
       this.#timers.set('gather', GATHER_MS, () => this.publishNow());
   }
@@ -179,23 +182,23 @@ export class Player {
     });
   }
 
-  #position(): PlayerPosition | undefined {
+  #positionRecord(): PlayerPosition | undefined {
     const current = this.#reckonedPosition.current();
     if (current === undefined) return undefined;
     return { bus_name: this.busName, position: current.positionUs, emitted_at: Math.round(current.date) };
   }
 
-  /** Applies a signal of its connection; the match rule excludes other objects. */
+  /** Applies a signal of the player's connection. The match rule lets through only signals of the player. */
   applySignal(signal: Signal): void {
     if (!this.#signals.admits()) return;
     this.tracklist.applySignal(signal);
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (seeked === undefined && changed === undefined) return;
-    if (this.readings.isUnderWay) this.readings.again();
-    if (seeked !== undefined) this.#reckonedPosition.jumped(positionIn({ Position: seeked[0] }));
-    if (changed !== undefined) this.#propertiesChanged(...changed);
-    this.#changed();
+    if (this.readings.isUnderWay) this.readings.request();
+    if (seeked !== undefined) this.#reckonedPosition.applyJump(positionIn({ Position: seeked[0] }));
+    if (changed !== undefined) this.#applyChangedProperties(...changed);
+    this.#publishSoon();
   }
 
   /** To be called when the name has another owner, or none. */
@@ -207,38 +210,40 @@ export class Player {
     this.#signals.stop();
   }
 
-  #propertiesChanged(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
+  #applyChangedProperties(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
     if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
     else if (iface === PLAYER_INTERFACE) this.#setFacts(withPlayerProperties(this.#facts, changed));
     else return;
-    // The values may be the same as before although the position is another: a track begins again, or a track
-    // without an id follows another.
+    // The position may be another one even if these properties have the same values as before: a track begins
+    // again, or one track without an id follows another.
     const isAboutPosition = POSITION_PROPERTIES.some((name) => Object.hasOwn(changed, name));
     if (invalidated.length > 0 || isAboutPosition || this.#reckonedPosition.isUnreliable)
-      this.readings.again();
+      this.readings.request();
   }
 
   #setFacts(facts: PlayerFacts): void {
     const before = this.#facts;
-    const played = this.plays;
+    const wasPlaying = this.isPlaying;
     this.#facts = facts;
-    if (this.plays && !played && (this.isKnown || !this.#wasThere)) this.#hasBegun = true;
-    this.#reckonedPosition.factsChanged(before, facts);
-    // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no
-    // signal of the list for that.
+    // Of a player that was there before, the first reading shows no beginning.
+    const showsBeginnings = this.isKnown || !this.#wasThereBefore;
+    if (this.isPlaying && !wasPlaying && showsBeginnings) this.#hasBegunToPlay = true;
+    this.#reckonedPosition.applyFacts(before, facts);
+    // VLC 3.0 completes its list when another track begins, and a track's title when the track plays. It
+    // sends no signal of the list for these changes.
     const hasNewTexts = JSON.stringify(before.metadata.texts) !== JSON.stringify(facts.metadata.texts);
-    if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readings.again();
+    if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readings.request();
   }
 
-  /** Stops for good if this is only a stand-in for other players. */
-  async #checkStandIn(): Promise<void> {
+  /** A stand-in for other players has no record. */
+  async #stopIfStandIn(): Promise<void> {
     if (!(await isStandIn(this.#bus, this.#methods))) return;
     this.stop();
     this.isKnown = false;
     this.published.drop();
   }
 
-  /** True if the Player interface answered; a player without the root interface is accepted. */
+  /** False if the Player interface did not answer. The root interface may be missing. */
   async #read(): Promise<boolean> {
     const [root, player] = await Promise.all([
       fetchProperties(this.#bus, this.#methods, ROOT_INTERFACE, ROOT_PROPERTIES),
@@ -249,24 +254,25 @@ export class Player {
       this.#readingFailed(player.error);
       return false;
     }
-    // Properties that are missing now no longer exist.
+    // The reading begins with no facts, because a property that it lacks no longer exists.
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
     this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#reckonedPosition.applyReading(positionIn(player.value));
-    // It waits after the reading is applied: otherwise the reading would overwrite a change from the wait.
+    // The reading is applied before this wait, because it must not undo a change that comes during the wait.
     if (!this.isKnown) {
-      const others = Promise.all([this.tracklist.readings.first, this.#standInChecked]);
-      await within(this.#clock, TRACKLIST_WAIT_MS, others);
+      const firstAnswers = Promise.all([this.tracklist.readings.firstAttempt, this.#standInCheck]);
+      await within(this.#clock, TRACKLIST_WAIT_MS, firstAnswers);
     }
     if (this.readings.isStopped) return false;
     this.isKnown = true;
-    this.#changed();
+    this.#publishSoon();
     return true;
   }
 
-  /** Logs once that the player cannot be read, unless it has left. */
+  /** Reports that a player without a record cannot be read, unless it has left. */
   #readingFailed(error: BusError): void {
-    const isOften = this.readings.failures + 1 >= LOGGED_AFTER_FAILURES;
-    if (!this.isKnown && isOften && !isAbsence(error)) this.#listener.unlisted(sentence(error));
+    const failures = this.readings.failures + 1;
+    const isReported = !this.isKnown && failures >= LOGGED_AFTER_FAILURES && !isAbsence(error);
+    if (isReported) this.#listener.onUnreadable(sentence(error));
   }
 }

@@ -1,32 +1,22 @@
-// The position of one player between its readings: reckons it, counts its jumps, and decides when it is to be
-// read again (docs/players.md, "Positions"). It reads nothing itself.
+// Decides when the position of one player must be read again, and when it has jumped, so that clients must be
+// informed (docs/players.md, "Positions"). It reads nothing itself.
 
 import { type Clock, Timers } from '../../host/clock.js';
-import {
-  type Anchor,
-  anchorAt,
-  hasClockJumped,
-  isJump,
-  type Moment,
-  motionOf,
-  NOTHING_KNOWN,
-  type PlayerFacts,
-  playbackStatus,
-  reckoned,
-} from './facts.js';
+import { motionOf, NOTHING_KNOWN, type PlayerFacts, playbackStatus } from './facts.js';
 import { isSameTrack } from './metadata.js';
+import { type Anchor, anchorAt, hasClockJumped, isJump, type Moment, reckonPosition } from './reckoning.js';
 
 /**
- * The position is read again so long after playing began. An idle output may take 2 s of sound at once, and
- * the player's position is ahead by as much (what-we-learnt.md, "Players").
+ * After the beginning of playing, the position is read once more at this time. An idle output may take 2 s of
+ * sound at once, and until then the player's position is ahead by as much (what-we-learnt.md, "Players").
  */
 const SETTLED_MS = 3_000;
 /**
- * The position is read so long after the reckoned end of a track, because players report positions late, and
- * some in whole seconds.
+ * The position is read this long after the reckoned end of a track: players report positions late, and some
+ * only in whole seconds.
  */
 const END_SLACK_MS = 1_000;
-/** The longest time of a timer. The end of a longer track is not waited for. */
+/** Node's timers take no longer time. No reading is planned for the end of a longer track. */
 const TIMER_MAX_MS = 0x7fff_ffff;
 
 export class ReckonedPosition {
@@ -35,18 +25,21 @@ export class ReckonedPosition {
   readonly #timers: Timers<'settled' | 'end'>;
   #motion = motionOf(NOTHING_KNOWN);
   #anchor: Anchor;
-  /** Counts changes of the position that clients cannot reckon. */
+  /** How often the position has changed in a way that clients cannot reckon. */
   #jumps = 0;
-  /** True if the reckoned position is unreliable until the next reading. */
+  /** True if the reckoned position may be wrong until the next reading. */
   #isUnreliable = true;
-  /** True if the position was read at the reckoned end and the player has reported no change since. */
-  #isEndRead = false;
+  /**
+   * True if the reading at the reckoned end has been requested, and the player has reported no change since.
+   */
+  #wasEndRead = false;
 
+  /** `readAgain` has the player's properties read. The result comes by `applyReading`. */
   constructor(clock: Clock, readAgain: () => void) {
     this.#clock = clock;
     this.#readAgain = readAgain;
     this.#timers = new Timers(clock);
-    this.#anchor = { positionUs: undefined, at: this.#now() };
+    this.#anchor = { positionUs: undefined, moment: this.#now() };
   }
 
   get jumps(): number {
@@ -58,7 +51,8 @@ export class ReckonedPosition {
   }
 
   /**
-   * The anchor for a record. It is a new one after the clock was set, because clients reckon from its date.
+   * The anchor for a record. If the date was set, the anchor is a new one, because clients reckon from its
+   * date.
    */
   anchor(): Anchor {
     const now = this.#now();
@@ -66,42 +60,50 @@ export class ReckonedPosition {
     return this.#anchor;
   }
 
-  /** Microseconds, and the date in milliseconds since the epoch; undefined if the player has no position. */
+  /**
+   * The reckoned position in microseconds, with the date now, in milliseconds since the epoch. Undefined if
+   * the player has no position.
+   */
   current(): { readonly positionUs: number; readonly date: number } | undefined {
     const now = this.#now();
-    const positionUs = reckoned(this.#anchor, this.#motion, now);
+    const positionUs = reckonPosition(this.#anchor, this.#motion, now);
     return positionUs === undefined ? undefined : { positionUs, date: now.date };
   }
 
-  /** The player has announced that it jumped to this position. */
-  jumped(positionUs: number | undefined): void {
-    this.#isEndRead = false;
+  /** To be called when the player has announced that it jumped to this position. */
+  applyJump(positionUs: number | undefined): void {
+    this.#wasEndRead = false;
     this.#jumpTo(positionUs);
   }
 
-  /** Facts have changed; the position is reckoned by the new ones until the next reading. */
-  factsChanged(before: PlayerFacts, after: PlayerFacts): void {
-    const was = this.#motion;
-    const is = motionOf(after);
-    this.#motion = is;
+  /**
+   * To be called when facts have changed. The position is reckoned by the new ones until the next reading.
+   */
+  applyFacts(before: PlayerFacts, after: PlayerFacts): void {
+    const oldMotion = this.#motion;
+    const newMotion = motionOf(after);
+    this.#motion = newMotion;
     const hasOtherTrack = !isSameTrack(before.metadata, after.metadata);
-    const hasOtherMotion = was.rate !== is.rate || playbackStatus(before) !== playbackStatus(after);
-    if (was.rate !== is.rate) this.#anchor = anchorAt(this.#anchor, was, this.#now());
-    if (hasOtherTrack)
-      this.#anchor = { positionUs: this.#anchor.positionUs === undefined ? undefined : 0, at: this.#now() };
-    if (hasOtherTrack || hasOtherMotion) {
+    const hasOtherRate = oldMotion.rate !== newMotion.rate;
+    const hasOtherStatus = playbackStatus(before) !== playbackStatus(after);
+    const hasOtherLength = oldMotion.lengthUs !== newMotion.lengthUs;
+    // Until now the player has moved at the old rate.
+    if (hasOtherRate) this.#anchor = anchorAt(this.#anchor, oldMotion, this.#now());
+    if (hasOtherTrack) this.#anchor = this.#anchorAtBeginning();
+    const mayHaveJumped = hasOtherTrack || hasOtherRate || hasOtherStatus;
+    if (mayHaveJumped) {
       this.#isUnreliable = true;
-      this.#isEndRead = false;
+      this.#wasEndRead = false;
     }
-    if (hasOtherTrack || hasOtherMotion || was.lengthUs !== is.lengthUs) this.#planReadingAtEnd();
+    if (mayHaveJumped || hasOtherLength) this.#planReadingAtEnd();
   }
 
-  /** Applies a reading. If it matches the reckoned position, clients need no event. */
+  /** To be called with each position that was read. If it is the reckoned one, clients need no event. */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();
     if (!this.#isUnreliable && !isJump(this.#anchor, this.#motion, positionUs, now)) return;
-    const isPlaying = this.#motion.rate !== 0;
-    if (this.#isUnreliable && isPlaying) this.#timers.set('settled', SETTLED_MS, this.#readAgain);
+    const isMoving = this.#motion.rate !== 0;
+    if (this.#isUnreliable && isMoving) this.#timers.set('settled', SETTLED_MS, this.#readAgain);
     this.#isUnreliable = false;
     this.#jumpTo(positionUs);
   }
@@ -110,29 +112,38 @@ export class ReckonedPosition {
     this.#timers.cancelAll();
   }
 
+  /** The beginning of a track. A player that reported no position before has none there either. */
+  #anchorAtBeginning(): Anchor {
+    const hasPosition = this.#anchor.positionUs !== undefined;
+    return { positionUs: hasPosition ? 0 : undefined, moment: this.#now() };
+  }
+
   #jumpTo(positionUs: number | undefined): void {
-    this.#anchor = { positionUs, at: this.#now() };
+    this.#anchor = { positionUs, moment: this.#now() };
     this.#jumps += 1;
     this.#planReadingAtEnd();
   }
 
   /**
-   * Plans a reading at the end of the track: a player that repeats the track may announce nothing, such as
-   * Mopidy, and MPD with mpDris2. After that reading the next is planned only once the position is in the
-   * first half of the track, so that a player that stands still near the end is not polled.
+   * Plans a reading at the end of the track, because a player that repeats the track may not announce it
+   * (Mopidy, and MPD with mpDris2). Another reading after that one is planned only once the position is in
+   * the first half of the track, so that a player that stands still near the end is not polled.
    */
   #planReadingAtEnd(): void {
     this.#timers.cancel('end');
     const { rate, lengthUs } = this.#motion;
-    const { positionUs } = this.#anchor;
-    if (rate <= 0 || lengthUs === undefined || positionUs === undefined || positionUs >= lengthUs) return;
-    if (this.#isEndRead && positionUs > lengthUs / 2) return;
-    this.#isEndRead = false;
-    const elapsedMs = this.#clock.monotonic() - this.#anchor.at.monotonic;
-    const waitMs = Math.max(0, (lengthUs - positionUs) / 1000 / rate - elapsedMs) + END_SLACK_MS;
+    const { positionUs, moment } = this.#anchor;
+    if (lengthUs === undefined || positionUs === undefined) return;
+    const isMovingToEnd = rate > 0 && positionUs < lengthUs;
+    const isStillNearEnd = this.#wasEndRead && positionUs > lengthUs / 2;
+    if (!isMovingToEnd || isStillNearEnd) return;
+    this.#wasEndRead = false;
+    const fromAnchorToEndMs = (lengthUs - positionUs) / 1000 / rate;
+    const sinceAnchorMs = this.#clock.monotonic() - moment.monotonic;
+    const waitMs = Math.max(0, fromAnchorToEndMs - sinceAnchorMs) + END_SLACK_MS;
     if (waitMs > TIMER_MAX_MS) return;
     this.#timers.set('end', waitMs, () => {
-      this.#isEndRead = true;
+      this.#wasEndRead = true;
       this.#readAgain();
     });
   }

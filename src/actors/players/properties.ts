@@ -1,6 +1,7 @@
-// Reads the properties of one interface of a player: all at once, or one by one where the player does not
-// answer that.
+// Reads the properties of one interface of a player: all by one call, or one by one if the player refuses
+// that call.
 
+import { success } from '../../protocol/actor/result.js';
 import { type PropertyRecord, type PropertyTable, readProperties } from '../../protocol/dbus/daemon.js';
 import {
   PLAYER_PATH,
@@ -18,14 +19,15 @@ export const CALL_OPTIONS = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
 
 type Methods = ReturnType<typeof playerMethods>;
 
-/** True if the player did not answer at all; false if it answered with an error. */
+/** True if the player did not answer at all. False if it answered with an error. */
 export function isWithoutReply(error: BusError): boolean {
   return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
 }
 
 /**
- * Some players fail at `GetAll` and answer `Get`: then the properties are read one by one. Those that fail
- * are missing, and it is an error if all do.
+ * The properties of the interface. If the player answers `GetAll` with an error, those of `table` are read by
+ * `Get`, because some players know only that. Properties that cannot be read are missing in the result. It is
+ * an error if none can be read, or if the player stops answering.
  */
 export async function fetchProperties(
   bus: Caller<'players'>,
@@ -35,17 +37,20 @@ export async function fetchProperties(
 ): Promise<BusResult<PropertyRecord>> {
   const all = await bus.call(methods.getAll, [iface], CALL_OPTIONS);
   if (all.ok || isWithoutReply(all.error)) return all;
-  const entries: [string, unknown][] = [];
-  // One after the other: the calls that may wait on one bus are few.
+  const entries: [name: string, value: unknown][] = [];
+  // One after the other, because only few calls may be under way on one bus.
   for (const name of Object.keys(table)) {
-    const one = await bus.call(methods.get, [iface, name], CALL_OPTIONS);
-    if (one.ok) entries.push([name, one.value]);
-    else if (isWithoutReply(one.error)) return one;
+    const property = await bus.call(methods.get, [iface, name], CALL_OPTIONS);
+    if (property.ok) entries.push([name, property.value]);
+    else if (isWithoutReply(property.error)) return property;
   }
-  return entries.length > 0 ? { ok: true, value: withoutPrototype(entries) } : all;
+  return entries.length > 0 ? success(withoutPrototype(entries)) : all;
 }
 
-/** True for playerctld: it repeats the newest player, and keeps that player's state when it has gone. */
+/**
+ * True for playerctld, which repeats the state of another player, also after that player has gone. False for
+ * a player that does not answer.
+ */
 export async function isStandIn(bus: Caller<'players'>, methods: Methods): Promise<boolean> {
   const answer = await bus.call(methods.getAll, [STAND_IN_INTERFACE], CALL_OPTIONS);
   return answer.ok && readProperties(STAND_IN_PROPERTIES, answer.value).PlayerNames !== undefined;

@@ -1,12 +1,12 @@
-// Decides where covers may be fetched from: the internet, and nothing of the house (docs/players.md, "Covers
-// from the web"). Pure.
+// Decides from which IP addresses covers may be fetched: from those of the internet, but from none of the
+// house (docs/players.md, "Covers from the web"). Pure.
 
 import { isIPv4, isIPv6 } from 'node:net';
 import { isIn } from '../networks.js';
 
 /**
- * IANA's registry of special addresses, and multicast; 100.64.0.0/10 is shared by the customers of a provider
- * (CGNAT).
+ * The networks of IANA's registry of special addresses, and multicast. In 100.64.0.0/10 are customers of a
+ * provider who share an address (CGNAT).
  */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -27,43 +27,51 @@ const SPECIAL_V4 = [
 ];
 
 /**
- * All global unicast addresses; loopback, mapped, unique local, link-local and multicast ones are outside.
+ * All global unicast addresses. Loopback, mapped, unique local, link-local and multicast ones are elsewhere.
  */
 const GLOBAL_V6 = ['2000::/3'];
 
-/** The networks of tunnels to other addresses (Teredo, 6to4), and those for documentation. */
+/** Tunnels to other addresses (Teredo, 6to4), and addresses for documentation. */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-/** The well-known prefix of NAT64: the last 32 bits are an IPv4 address. */
+/** An address behind NAT64's well-known prefix. Its last 32 bits are an IPv4 address. */
 const NAT64 = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
- * A house has several networks with one prefix, and an address from DHCPv6 has a network of its own (`/128`):
- * this many bits of it are taken as the prefix of the house.
+ * A provider gives a house a prefix of at least so many bits. An interface's own network is longer: a house
+ * may have several networks, and an address from DHCPv6 is a network of one address (`/128`).
  */
 const HOUSE_V6_BITS = 48;
 
 /**
- * `own` are the networks of the node's interfaces (`ADDRESS/BITS`). They are excluded because with IPv6 the
- * house's devices have global addresses, too.
+ * `ownNetworks` are those of the node's interfaces (`ADDRESS/BITS`). They are not public, because with IPv6
+ * the devices of the house have global addresses, too.
  */
-export function isPublic(address: string, own: readonly string[]): boolean {
-  if (isIPv4(address)) return !isIn(SPECIAL_V4, address) && !isIn(own, address);
-  if (!isIPv6(address) || address.includes('%')) return false;
-  const [, high = '0', low] = NAT64.exec(shortest(address)) ?? [];
-  if (low !== undefined) {
-    const parts = [high, low].map((part) => Number.parseInt(part, 16));
-    return isPublic(parts.flatMap((part) => [part >> 8, part & 255]).join('.'), own);
-  }
-  return isIn(GLOBAL_V6, address) && !isIn(SPECIAL_V6, address) && !isIn(own.map(houseOf), address);
+export function isPublic(address: string, ownNetworks: readonly string[]): boolean {
+  if (isIPv4(address)) return !isIn(SPECIAL_V4, address) && !isIn(ownNetworks, address);
+  const hasZone = address.includes('%');
+  if (!isIPv6(address) || hasZone) return false;
+  const behindNat64 = ipv4BehindNat64(address);
+  if (behindNat64 !== undefined) return isPublic(behindNat64, ownNetworks);
+  const houses = ownNetworks.map(houseOf);
+  return isIn(GLOBAL_V6, address) && !isIn(SPECIAL_V6, address) && !isIn(houses, address);
 }
 
+/** Undefined if the IPv6 address has another prefix. */
+function ipv4BehindNat64(address: string): string | undefined {
+  const [, high = '0', low] = NAT64.exec(shortestSpelling(address)) ?? [];
+  if (low === undefined) return undefined;
+  const pairsOfBytes = [high, low].map((digits) => Number.parseInt(digits, 16));
+  return pairsOfBytes.flatMap((pair) => [pair >> 8, pair & 255]).join('.');
+}
+
+/** The network of the house to which an interface's network belongs. */
 function houseOf(network: string): string {
   const [address, bits] = network.split('/');
   return `${address}/${Math.min(Number(bits), HOUSE_V6_BITS)}`;
 }
 
-/** One address has many spellings; a URL has only the shortest. */
-function shortest(address: string): string {
+/** One IPv6 address has many spellings. A URL has only the shortest. */
+function shortestSpelling(address: string): string {
   return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }

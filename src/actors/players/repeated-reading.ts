@@ -1,55 +1,44 @@
-// Reads a part of a player's state whenever it may have changed: one reading at a time, with a pause between
-// two. While the player does not answer, it tries again with back-off. Nothing is polled.
+// Decides when a part of a player's state is read again: one reading at a time, with a pause between two, and
+// with a growing pause while the player does not answer. Nothing is read without a request.
 
 import { backoffMs, type Clock } from '../../host/clock.js';
 
 export class RepeatedReading {
   /** Resolves when the first attempt has ended. */
-  readonly first: Promise<void>;
+  readonly firstAttempt: Promise<void>;
   readonly #clock: Clock;
   readonly #pauseMs: number;
   readonly #read: () => Promise<boolean>;
   #isUnderWay = false;
-  #isStale = false;
-  #readAt = Number.NEGATIVE_INFINITY;
+  /** True if a reading was requested after the last one began. */
+  #isRequested = false;
+  #lastEndedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
-  /** Callers that wait for the reading under way, and for the next one. */
-  #waiting: ((isAnswered: boolean) => void)[] = [];
+  /** Callers that wait for the reading under way. */
+  #waitingForThis: ((isAnswered: boolean) => void)[] = [];
+  /** Callers that wait for the reading after that. */
   #waitingForNext: ((isAnswered: boolean) => void)[] = [];
-  #cancel: (() => void) | undefined;
-  /** True after `stop`: a reading that ends later is to be ignored. */
+  #cancelTimer: (() => void) | undefined;
+  /** True after `stop`. The caller must ignore a reading that ends later. */
   isStopped = false;
 
-  /** `read` resolves to false if there was no answer. It is called once from within the constructor. */
+  /**
+   * `pauseMs`: between two readings. `read` resolves to false if the player did not answer. It is called once
+   * from within the constructor.
+   */
   constructor(clock: Clock, pauseMs: number, read: () => Promise<boolean>) {
     this.#clock = clock;
     this.#pauseMs = pauseMs;
     this.#read = read;
-    this.first = this.#readNow();
+    this.firstAttempt = this.#readNow();
   }
 
   /**
-   * A change during a reading must cause another reading, because it is unknown which of the two is newer.
+   * While this is true, each change of the state must request another reading, because nobody knows whether
+   * the change or the reading is newer.
    */
   get isUnderWay(): boolean {
     return this.#isUnderWay;
-  }
-
-  again(): void {
-    this.#isStale = true;
-    this.#readAfter(Math.max(0, this.#readAt + this.#pauseMs - this.#clock.monotonic()));
-  }
-
-  /**
-   * Reads again, and resolves when a reading that began after this call has ended. False if there was no
-   * answer.
-   */
-  next(): Promise<boolean> {
-    return new Promise((resolve) => {
-      this.#waitingForNext.push(resolve);
-      if (this.isStopped) this.#settle(false);
-      else this.again();
-    });
   }
 
   /** Attempts without an answer since the last one with an answer. */
@@ -57,39 +46,58 @@ export class RepeatedReading {
     return this.#failures;
   }
 
+  /** Has the state read again, after the pause. */
+  request(): void {
+    this.#isRequested = true;
+    this.#readAfter(Math.max(0, this.#lastEndedAt + this.#pauseMs - this.#clock.monotonic()));
+  }
+
+  /**
+   * The same, and resolves when a reading that began after this call has ended: to false if there was no
+   * answer.
+   */
+  requestAndWait(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#waitingForNext.push(resolve);
+      if (this.isStopped) this.#settle(false);
+      else this.request();
+    });
+  }
+
   stop(): void {
     this.isStopped = true;
-    this.#cancel?.();
+    this.#cancelTimer?.();
     this.#settle(false);
   }
 
+  /** A reading under way plans the next one itself when it ends. */
   #readAfter(ms: number): void {
     if (this.#isUnderWay || this.isStopped) return;
-    this.#cancel?.();
-    this.#cancel = this.#clock.after(ms, () => void this.#readNow());
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#clock.after(ms, () => void this.#readNow());
   }
 
   async #readNow(): Promise<void> {
     this.#isUnderWay = true;
-    this.#isStale = false;
-    this.#waiting = this.#waitingForNext;
+    this.#isRequested = false;
+    this.#waitingForThis = this.#waitingForNext;
     this.#waitingForNext = [];
     const isAnswered = await this.#read();
     this.#isUnderWay = false;
-    this.#readAt = this.#clock.monotonic();
+    this.#lastEndedAt = this.#clock.monotonic();
     this.#failures = isAnswered ? 0 : this.#failures + 1;
     this.#settle(isAnswered);
     if (!isAnswered) this.#readAfter(backoffMs(this.#failures, this.#clock.random()));
-    else if (this.#isStale) this.#readAfter(this.#pauseMs);
+    else if (this.#isRequested) this.#readAfter(this.#pauseMs);
   }
 
   /**
-   * Resolves the callers that wait for this reading. Without an answer it resolves all callers, because the
-   * next attempt may be half a minute away.
+   * Resolves the callers that wait for this reading. Without an answer also those that wait for the next one,
+   * because that may begin only half a minute later.
    */
   #settle(isAnswered: boolean): void {
-    const settled = isAnswered ? this.#waiting : [...this.#waiting, ...this.#waitingForNext];
-    this.#waiting = [];
+    const settled = isAnswered ? this.#waitingForThis : [...this.#waitingForThis, ...this.#waitingForNext];
+    this.#waitingForThis = [];
     if (!isAnswered) this.#waitingForNext = [];
     for (const resolve of settled) resolve(isAnswered);
   }

@@ -1,4 +1,4 @@
-// The tracklist of one player: when it is read, and the part of it that clients see.
+// Decides when the tracklist of one player is read, and which part of it clients get.
 
 import type { Clock } from '../../host/clock.js';
 import { success } from '../../protocol/actor/result.js';
@@ -13,91 +13,95 @@ import {
 } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
 import type { BusResult } from '../bus/fault.js';
-import { isTrack, metadataOf } from './metadata.js';
+import { isTrackId, metadataOf } from './metadata.js';
 import { CALL_OPTIONS, fetchProperties, isWithoutReply } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 
-/** Tracks of one list, from its beginning; a longer list is cut. */
+/** The first tracks of a list. Further ones are left out. */
 const TRACKS_MAX = 500;
 /**
- * UTF-16 units of all ids, keys and values of one list; tracks beyond that are left out. A usual track has
- * 300 units.
+ * UTF-16 units of all ids, keys and values of one list. Further tracks are left out. A usual track has 300
+ * units.
  */
 const LIST_MAX_UNITS = 256 * 1024;
 /**
- * Pause between two readings: a player that is filled with an album sends signals for each track, and a long
- * list costs 50 ms.
+ * The pause between two readings. While an album is added, a player sends signals for each track, and a
+ * reading of a long list costs 50 ms.
  */
 const READ_PAUSE_MS = 500;
-/** VLC 3.0 sends its signals as `MediaPlayer2.TrackList`, without the beginning of the name. */
-const INTERFACE_END = 'MediaPlayer2.TrackList';
+/** VLC 3.0 sends its signals from an interface that lacks the beginning of the name. */
+const END_OF_TRACKLIST_INTERFACE = 'MediaPlayer2.TrackList';
 
-type Properties = Readonly<Record<string, unknown>>;
+type TrackMetadata = Readonly<Record<string, unknown>>;
 type Track = TracklistRecord['tracks'][number];
 
 interface TracklistReading {
+  /** The record. */
   readonly json: string;
   readonly canEdit: boolean;
   readonly tracks: readonly Track[];
-  /** Also of a list that was cut; NO_TRACK for an empty one. */
+  /** The last track of the whole list, even if clients get only a part of it; NO_TRACK for an empty list. */
   readonly lastId: string;
 }
 
 export class Tracklist {
   readonly #bus: Caller<'players'>;
   readonly #methods: ReturnType<typeof playerMethods>;
-  readonly #changed: () => void;
+  readonly #onChange: () => void;
   readonly readings: RepeatedReading;
-  /** Undefined if the player has none, or has not answered yet. */
+  /** The newest one; undefined if the player has no tracklist, or has not answered yet. */
   reading: TracklistReading | undefined;
   /**
-   * Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property only when the next
-   * track begins.
+   * Tracks that signals have announced, but that are not in the property `Tracks` yet: VLC 3.0 adds them to
+   * it only when the next track begins.
    */
-  readonly #added = new Set<string>();
+  readonly #announcedIds = new Set<string>();
 
-  constructor(owner: string, bus: Caller<'players'>, clock: Clock, changed: () => void) {
+  /** `onChange`: called when a reading differs from the one before. */
+  constructor(owner: string, bus: Caller<'players'>, clock: Clock, onChange: () => void) {
     this.#bus = bus;
     this.#methods = playerMethods(owner);
-    this.#changed = changed;
+    this.#onChange = onChange;
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
-  /** The id of a track of the list; `ref` is that id or its last segment. */
-  idOf(ref: string): string | undefined {
+  /**
+   * The id of a track of the list; `reference` is that id, or its last segment. Undefined for no such track.
+   */
+  idOf(reference: string): string | undefined {
     const ids = this.reading?.tracks.map(({ track_id }) => track_id) ?? [];
-    return ids.find((id) => id === ref) ?? ids.find((id) => id.slice(id.lastIndexOf('/') + 1) === ref);
+    return ids.find((id) => id === reference) ?? ids.find((id) => lastSegmentOf(id) === reference);
   }
 
   applySignal(signal: Signal): void {
-    const [iface] = signalValues(PROPERTIES_CHANGED, signal) ?? [];
-    if (signal.interface.endsWith(INTERFACE_END)) this.#trackAddedOrRemoved(signal);
-    else if (iface !== TRACKLIST_INTERFACE) return;
-    this.readings.again();
+    const [changedInterface] = signalValues(PROPERTIES_CHANGED, signal) ?? [];
+    if (signal.interface.endsWith(END_OF_TRACKLIST_INTERFACE)) this.#updateAnnouncedIds(signal);
+    else if (changedInterface !== TRACKLIST_INTERFACE) return;
+    this.readings.request();
   }
 
-  #trackAddedOrRemoved({ member, values: [value] }: Signal): void {
-    if (member === 'TrackListReplaced') this.#added.clear();
-    if (member === 'TrackRemoved' && typeof value === 'string') this.#added.delete(value);
-    if (member !== 'TrackAdded') return;
-    // VLC 3.0 sends a list of metadata where the specification has one.
-    const [metadata] = [value].flat() as readonly (Properties | undefined)[];
+  #updateAnnouncedIds({ member, values: [value] }: Signal): void {
+    if (member === 'TrackListReplaced') this.#announcedIds.clear();
+    if (member === 'TrackRemoved' && typeof value === 'string') this.#announcedIds.delete(value);
+    if (member !== 'TrackAdded' || this.#announcedIds.size >= TRACKS_MAX) return;
+    // The specification sends the metadata of one track. VLC 3.0 sends a list with it.
+    const [metadata] = [value].flat() as readonly (TrackMetadata | undefined)[];
     const id = metadata?.['mpris:trackid'];
-    if (typeof id === 'string' && isTrack(id) && this.#added.size < TRACKS_MAX) this.#added.add(id);
+    if (typeof id === 'string' && isTrackId(id)) this.#announcedIds.add(id);
   }
 
   async #read(): Promise<boolean> {
-    const read = await this.#readOnce();
-    if (!read.ok) return false;
-    if (this.readings.isStopped || read.value?.json === this.reading?.json) return true;
-    this.reading = read.value;
-    this.#changed();
+    const result = await this.#readOnce();
+    if (!result.ok) return false;
+    if (this.readings.isStopped || result.value?.json === this.reading?.json) return true;
+    this.reading = result.value;
+    this.#onChange();
     return true;
   }
 
   /**
-   * The value is undefined for a player without a tracklist: it refuses to answer, or answers something else.
-   * It is an error if the player does not answer at all.
+   * The value is undefined for a player without a tracklist, which answers with an error, or without
+   * `Tracks`. It is an error only if the player does not answer at all.
    */
   async #readOnce(): Promise<BusResult<TracklistReading | undefined>> {
     const bus = this.#bus;
@@ -105,27 +109,36 @@ export class Tracklist {
     if (!listed.ok) return isWithoutReply(listed.error) ? listed : success(undefined);
     const { Tracks, CanEditTracks = false } = readProperties(TRACKLIST_PROPERTIES, listed.value);
     if (Tracks === undefined) return success(undefined);
-    for (const id of Tracks) this.#added.delete(id);
-    const all = [...new Set([...Tracks.filter(isTrack), ...this.#added])];
-    const ids = all.slice(0, TRACKS_MAX);
+    for (const id of Tracks) this.#announcedIds.delete(id);
+    const allIds = [...new Set([...Tracks.filter(isTrackId), ...this.#announcedIds])];
+    const ids = allIds.slice(0, TRACKS_MAX);
     const described = await bus.call(this.#methods.getTracksMetadata, [ids], CALL_OPTIONS);
     if (!described.ok && isWithoutReply(described.error)) return described;
-    const tracks = tracksOf(ids, described.ok ? described.value : []);
+    const tracks = boundedTracks(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
-    const lastId = all.at(-1) ?? NO_TRACK;
+    const lastId = allIds.at(-1) ?? NO_TRACK;
     return success({ json: JSON.stringify(record), canEdit: CanEditTracks, tracks, lastId });
   }
 }
 
-function tracksOf(ids: readonly string[], described: readonly Properties[]): Track[] {
-  const byId = new Map(described.slice(0, ids.length).map((each) => [each['mpris:trackid'], each]));
+function lastSegmentOf(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1);
+}
+
+/** The first tracks, with their metadata, as many as fit into `LIST_MAX_UNITS`. */
+function boundedTracks(ids: readonly string[], described: readonly TrackMetadata[]): Track[] {
+  // A player may send more than was asked for.
+  const metadataById = new Map(
+    described.slice(0, ids.length).map((metadata) => [metadata['mpris:trackid'], metadata]),
+  );
   const tracks: Track[] = [];
-  let left = LIST_MAX_UNITS;
+  let unitsLeft = LIST_MAX_UNITS;
   for (const id of ids) {
-    const metadata = metadataOf(byId.get(id) ?? {}).texts;
-    left -= [id, ...Object.entries(metadata).flat()].reduce((sum, text) => sum + text.length, 0);
-    if (left < 0) break;
-    tracks.push({ track_id: id, metadata });
+    const { texts } = metadataOf(metadataById.get(id) ?? {});
+    const keysAndValues = Object.entries(texts).flat();
+    unitsLeft -= [id, ...keysAndValues].join('').length;
+    if (unitsLeft < 0) break;
+    tracks.push({ track_id: id, metadata: texts });
   }
   return tracks;
 }

@@ -1,6 +1,6 @@
-// Fetches a cover from the web: one request, at most one redirect, and only from the internet's own
-// addresses, never from those of the house (docs/players.md, "Covers from the web"). Each address of a name
-// is checked before anything is sent, and the connection is made to these addresses and no others. It keeps
+// Fetches a cover from the web by one request, after at most one redirect. It asks only addresses of the
+// internet, never those of the house (docs/players.md, "Covers from the web"): all addresses of a name are
+// checked before anything is sent, and the connection is made to these addresses and no others. It keeps
 // nothing.
 
 import { Resolver } from 'node:dns/promises';
@@ -18,23 +18,25 @@ const FETCH_MAX_MS = 5_000;
 const REDIRECTS_MAX = 1;
 const ADDRESSES_MAX = 16;
 /**
- * The time for each address of a name but the last. Node's own 250 ms are too short for a server far away,
- * and the kernel repeats a lost first packet after a second; two dead addresses leave time for a third.
+ * The addresses of a name are tried one after the other; each but the last has this time to answer. Node's
+ * own 250 ms are too short for a server far away, because the kernel repeats a lost first packet only after a
+ * second. Two dead addresses leave time for a third.
  */
-const ATTEMPT_MS = 1_500;
+const TIME_PER_ADDRESS_MS = 1_500;
 
+/** What may be asked. A test has another web. */
 export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
   /** All addresses of a name, from name servers alone, because the node's own files may name anything. */
   readonly addressesOf: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
-  /** The port of a URL is acceptable: '' is the usual one of its scheme. */
-  readonly isPort: (port: string) => boolean;
+  /** True if covers may be fetched from this port of a URL; '' is the usual port of the URL's scheme. */
+  readonly isAllowedPort: (port: string) => boolean;
 }
 
 const THE_WEB: WebAccess = {
   isPublic: (address) => isPublic(address, ownNetworks()),
   addressesOf,
-  isPort: (port) => port === '',
+  isAllowedPort: (port) => port === '',
 };
 
 /** Undefined if the image cannot be fetched. Never rejects. */
@@ -48,10 +50,11 @@ async function fetchImage(
   url: URL,
   web: WebAccess,
   signal: AbortSignal,
-  redirects: number,
+  redirectsLeft: number,
 ): Promise<ImageAnswer | undefined> {
   const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
-  if (!isWeb || url.username !== '' || url.password !== '' || !web.isPort(url.port)) return undefined;
+  const hasUser = url.username !== '' || url.password !== '';
+  if (!isWeb || hasUser || !web.isAllowedPort(url.port)) return undefined;
   const addresses = await checkedAddresses(url.hostname, web, signal);
   if (addresses.length === 0 || signal.aborted) return undefined;
   const response = await responseOf(url, addresses, signal);
@@ -59,31 +62,34 @@ async function fetchImage(
     const { statusCode = 0, headers } = response;
     if (statusCode === 200) return imageOf(await bodyWithin(response, COVER_MAX_BYTES));
     const isRedirect = [301, 302, 303, 307, 308].includes(statusCode) && headers.location !== undefined;
-    if (!isRedirect || redirects === 0) return undefined;
-    return await fetchImage(new URL(headers.location ?? '', url), web, signal, redirects - 1);
+    if (!isRedirect || redirectsLeft === 0) return undefined;
+    const target = new URL(headers.location ?? '', url);
+    return await fetchImage(target, web, signal, redirectsLeft - 1);
   } finally {
     response.destroy();
   }
 }
 
-/** Empty if one of the addresses is not public. */
+/** All addresses of a URL's host. Empty if one of them is not public. */
 async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortSignal): Promise<string[]> {
-  const literal = hostname.replace(/^\[(.*)\]$/, '$1');
-  const addresses = isIP(literal) === 0 ? await web.addressesOf(hostname, signal) : [literal];
-  return addresses.every((address) => web.isPublic(address)) ? addresses.slice(0, ADDRESSES_MAX) : [];
+  const hostWithoutBrackets = hostname.replace(/^\[(.*)\]$/, '$1');
+  const isAddress = isIP(hostWithoutBrackets) !== 0;
+  const addresses = isAddress ? [hostWithoutBrackets] : await web.addressesOf(hostname, signal);
+  const areAllPublic = addresses.every((address) => web.isPublic(address));
+  return areAllPublic ? addresses.slice(0, ADDRESSES_MAX) : [];
 }
 
 function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {
-  const known = addresses.map((address) => ({ address, family: isIP(address) }));
-  // With `autoSelectFamily`, Node requests all addresses, and tries one after the other.
-  const lookup: LookupFunction = (_host, _options, found) => found(null, known);
+  const withFamilies = addresses.map((address) => ({ address, family: isIP(address) }));
+  // Because of `autoSelectFamily`, Node wants all addresses here.
+  const lookup: LookupFunction = (_host, _options, callback) => callback(null, withFamilies);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
-  // These are in a variable because the types of a request lack the options of its socket.
+  // These options have a variable of their own because the types of a request lack them.
   const socketOptions = {
     lookup,
     rejectUnauthorized: true,
     autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+    autoSelectFamilyAttemptTimeout: TIME_PER_ADDRESS_MS,
   };
   return new Promise((resolve, reject) => {
     request(url, {
@@ -99,16 +105,17 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
 }
 
 function ownNetworks(): readonly string[] {
-  return Object.values(networkInterfaces()).flatMap((all = []) => all.flatMap(({ cidr }) => cidr ?? []));
+  const interfaces = Object.values(networkInterfaces());
+  return interfaces.flatMap((addresses = []) => addresses.flatMap(({ cidr }) => cidr ?? []));
 }
 
 /**
- * getaddrinfo would also use mDNS and the node's own files, and would block one of the process's few file
- * threads while it waits.
+ * Asks the name servers. Node's usual look-up (getaddrinfo) would also use mDNS and the node's own files, and
+ * would block one of the process's few file threads while it waits.
  */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
   const resolver = new Resolver();
   signal.addEventListener('abort', () => resolver.cancel(), { once: true });
-  const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-  return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
 }

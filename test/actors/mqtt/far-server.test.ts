@@ -73,7 +73,7 @@ inOwnNetwork(import.meta.url, () => {
     const [line] = await once(server.stdout, 'data');
     const port = Number(String(line));
     const delayed = await delayConnections(server.pid ?? 0, port);
-    const web = { isPublic: () => true, isPort: () => true, addressesOf: async () => ADDRESSES };
+    const web = { isPublic: () => true, isAllowedPort: () => true, addressesOf: async () => ADDRESSES };
     const cover = webCover(`http://far.test:${port}/`, new ManualClock(), web);
     await delayed.letGo();
     assert.equal((await cover)?.type, 'image/png');

@@ -3,22 +3,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  type Anchor,
-  anchorAt,
-  hasClockJumped,
-  isJump,
   motionOf,
   NOTHING_KNOWN,
   playerRecord,
   positionIn,
-  reckoned,
   withPlayerProperties,
   withRootProperties,
 } from '../../../src/actors/players/facts.js';
 import { isSameTrack, metadataOf } from '../../../src/actors/players/metadata.js';
+import {
+  type Anchor,
+  anchorAt,
+  hasClockJumped,
+  isJump,
+  reckonPosition,
+} from '../../../src/actors/players/reckoning.js';
 
 const AT = { date: 1_000_000, monotonic: 500 };
-const anchor = (positionUs: number | undefined): Anchor => ({ positionUs, at: AT });
+const anchor = (positionUs: number | undefined): Anchor => ({ positionUs, moment: AT });
 const after = (ms: number) => ({ date: AT.date + ms, monotonic: AT.monotonic + ms });
 
 test('numbers that are not finite, or not exact, are left out', () => {
@@ -105,15 +107,15 @@ const RECKONED: readonly Reckoned[] = [
 ];
 for (const [what, rate, from, to, lengthUs] of RECKONED) {
   test(`a position is extrapolated: ${what}`, () =>
-    assert.equal(reckoned(anchor(from), { rate, lengthUs }, after(2_000)), to));
+    assert.equal(reckonPosition(anchor(from), { rate, lengthUs }, after(2_000)), to));
 }
 
 test('a clock that is set changes no position, and is noticed', () => {
   const motion = motionOf(withPlayerProperties(NOTHING_KNOWN, { PlaybackStatus: 'Playing', Rate: 1 }));
   const later = { date: AT.date + 1e12, monotonic: AT.monotonic + 1_000 };
-  assert.equal(reckoned(anchor(0), motion, later), 1_000_000);
+  assert.equal(reckonPosition(anchor(0), motion, later), 1_000_000);
   assert.ok(hasClockJumped(anchor(0), later) && !hasClockJumped(anchor(0), after(1e9)));
-  assert.deepEqual(anchorAt(anchor(0), motion, later), { positionUs: 1_000_000, at: later });
+  assert.deepEqual(anchorAt(anchor(0), motion, later), { positionUs: 1_000_000, moment: later });
 });
 
 test('a reading is a jump if it differs from the extrapolated position', () => {

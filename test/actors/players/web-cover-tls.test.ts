@@ -28,7 +28,7 @@ const MODULES = new URL('../../../src/', import.meta.url).href;
 const FETCH = `
 import { systemClock } from '${MODULES}host/clock.js';
 import { webCover } from '${MODULES}actors/players/web-cover.js';
-const web = { isPublic: () => true, isPort: () => true, addressesOf: async () => ['127.0.0.1'] };
+const web = { isPublic: () => true, isAllowedPort: () => true, addressesOf: async () => ['127.0.0.1'] };
 const covers = [];
 for (const url of process.argv.slice(1)) covers.push((await webCover(url, systemClock, web))?.type ?? null);
 process.stdout.write(JSON.stringify(covers));

@@ -29,7 +29,7 @@ async function web(t: TestContext, answer: RequestListener, more: Partial<WebAcc
   const open: WebAccess = {
     isPublic: (address) => address === '127.0.0.1',
     addressesOf: async () => ['127.0.0.1'],
-    isPort: () => true,
+    isAllowedPort: () => true,
     ...more,
   };
   // A clock that stands still: a busy machine may take longer than a cover may.
@@ -130,7 +130,7 @@ test('a URL with a user and password, or another port, is not fetched', async (t
       requests += 1;
       response.end(PNG);
     },
-    { isPort: (port) => port === '' },
+    { isAllowedPort: (port) => port === '' },
   );
   assert.equal(await fetch(), undefined);
   assert.equal(await fetch('/', 'me:secret@covers.example'), undefined);

@@ -1,0 +1,71 @@
+// Reckons a player's position between two readings of it (docs/players.md, "Positions"), and decides whether
+// a position is another one than the reckoned one. Pure.
+
+/**
+ * One moment on both clocks, in ms. Dates are for people and may jump; durations are measured with the
+ * monotonic clock.
+ */
+export interface Moment {
+  readonly date: number;
+  readonly monotonic: number;
+}
+
+/** A known position, from which later positions are reckoned. */
+export interface Anchor {
+  /** Undefined if the player reports no position. */
+  readonly positionUs: number | undefined;
+  /** When the player was at this position. */
+  readonly moment: Moment;
+}
+
+export interface Motion {
+  /** Seconds of the track per second; 0 while the player does not play. */
+  readonly rate: number;
+  /** The track's length; undefined if it is unknown or endless. */
+  readonly lengthUs: number | undefined;
+}
+
+/**
+ * A position that differs by more from the reckoned one is a jump. Smaller differences are usual: players
+ * report positions in steps of some tenths of a second.
+ */
+const JUMP_US = 500_000;
+/**
+ * If the two clocks differ by more, the date was set. Smaller differences are usual: a time server corrects
+ * the date slowly.
+ */
+const CLOCK_STEP_MS = 500;
+
+/**
+ * The position now, in microseconds; undefined without a known one. It is not beyond the track's end, unless
+ * the player itself reported more.
+ */
+export function reckonPosition(anchor: Anchor, motion: Motion, now: Moment): number | undefined {
+  const { positionUs, moment } = anchor;
+  const { rate, lengthUs = Number.MAX_SAFE_INTEGER } = motion;
+  if (positionUs === undefined) return undefined;
+  const elapsedUs = (now.monotonic - moment.monotonic) * 1000;
+  const reckonedUs = Math.max(positionUs + elapsedUs * rate, 0);
+  const endUs = Math.max(positionUs, lengthUs);
+  return Math.round(Math.min(reckonedUs, endUs));
+}
+
+/** The anchor of the position now. It gives the same later positions as the anchor before. */
+export function anchorAt(anchor: Anchor, motion: Motion, now: Moment): Anchor {
+  return { positionUs: reckonPosition(anchor, motion, now), moment: now };
+}
+
+export function isJump(anchor: Anchor, motion: Motion, positionUs: number | undefined, now: Moment): boolean {
+  const reckonedUs = reckonPosition(anchor, motion, now);
+  if (reckonedUs === undefined || positionUs === undefined) return reckonedUs !== positionUs;
+  return Math.abs(reckonedUs - positionUs) > JUMP_US;
+}
+
+/**
+ * True if the date was set after the anchor's moment, so that clients reckon wrongly from the anchor's date.
+ */
+export function hasClockJumped({ moment }: Anchor, now: Moment): boolean {
+  const elapsedByDateMs = now.date - moment.date;
+  const elapsedMs = now.monotonic - moment.monotonic;
+  return Math.abs(elapsedByDateMs - elapsedMs) > CLOCK_STEP_MS;
+}
