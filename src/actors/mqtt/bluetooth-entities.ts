@@ -66,7 +66,11 @@ function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
 const KNOWN_DEVICES = 'value_json.known_devices | default([])';
 
 /** Whether the device is connected, its battery, and where commands are taken a switch that connects it. */
-function deviceEntities({ address, label }: DisplayedDevice, topic: string, control: boolean) {
+function deviceEntities(
+  { address, label }: DisplayedDevice,
+  topic: string,
+  control: boolean,
+): readonly Draft[] {
   const key = `bluetooth_${address.replaceAll(':', '')}`;
   const thisDevice = `selectattr('address', 'eq', '${address}')`;
   // A device that was forgotten is not in the list, so it counts as not connected.
