@@ -30,7 +30,7 @@ export interface Draft {
 }
 
 /** Holds while the expression over the topic's JSON is true. */
-export interface Condition {
+interface Condition {
   readonly topic: string;
   readonly expression: string;
 }
