@@ -167,8 +167,7 @@ export class MqttConnection {
 
   /** False if the message is larger than the broker accepts. */
   accepts(topic: string, text: string, correlation?: Uint8Array): boolean {
-    const contentBytes =
-      Buffer.byteLength(topic) + Buffer.byteLength(text) + (correlation?.byteLength ?? 0);
+    const contentBytes = Buffer.byteLength(topic) + Buffer.byteLength(text) + (correlation?.byteLength ?? 0);
     return PACKET_HEAD_BYTES_MAX + contentBytes <= this.#packetBytesMax;
   }
 

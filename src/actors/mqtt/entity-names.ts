@@ -61,8 +61,7 @@ export function distinctLabels(things: readonly LabelledThing[]): ReadonlyMap<st
   const displayed = things.map(({ name, label, addition }) => {
     return { name, label: displayName(label) || displayName(name), addition: displayName(addition) };
   });
-  const isShared = (label: string): boolean =>
-    displayed.filter((thing) => thing.label === label).length > 1;
+  const isShared = (label: string): boolean => displayed.filter((thing) => thing.label === label).length > 1;
   const textsByName = new Map<string, string>();
   const usedTexts = new Set<string>();
   for (const { name, label, addition } of displayed) {

@@ -101,7 +101,8 @@ class Probe {
     await this.#connection.end('the probe is over');
     if (this.#isTooMuch) return failed({ kind: 'failed', reason: TOO_MUCH });
     if (result.ok) return result;
-    if (result.error.kind === 'ended') return failed({ kind: 'failed', reason: await this.#connection.ended });
+    if (result.error.kind === 'ended')
+      return failed({ kind: 'failed', reason: await this.#connection.ended });
     return failed(result.error);
   }
 
@@ -116,10 +117,7 @@ class Probe {
   }
 
   /** Reads the retained messages of `filters`, and finds out which node claims the branch. */
-  async #readClaim(
-    branch: string,
-    filters: readonly string[],
-  ): Promise<Result<Claim, ProbeError | Ended>> {
+  async #readClaim(branch: string, filters: readonly string[]): Promise<Result<Claim, ProbeError | Ended>> {
     const who = `${branch}/who`;
     const status = `${branch}/status`;
     // At QoS 0 the broker sends all retained messages in order, and waits for no acknowledgement in between.

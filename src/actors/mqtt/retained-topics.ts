@@ -201,7 +201,8 @@ export class RetainedTopics {
     if (topic !== this.device) return;
     // The default output was not among the options of the device message before this one. Home Assistant
     // shows it only when the state comes again after this message.
-    if (isDefaultOutputUnlisted(this.#branch, this.#device.entities)) this.republish(this.full('audio/server'));
+    if (isDefaultOutputUnlisted(this.#branch, this.#device.entities))
+      this.republish(this.full('audio/server'));
     this.#device.acknowledged(text);
   }
 

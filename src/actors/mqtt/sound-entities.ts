@@ -163,8 +163,7 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
 /** The minutes that were left at the last change of the sleep: the topic is not published each minute. */
 const MINUTES_LEFT =
   '(((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0) if value_json.active else 0)';
-const STOP_OR_MINUTES =
-  '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
+const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
 
 function sleepEntities(node: DisplayedNode): readonly Draft[] {
   if (serverOf(node.branch) === undefined) return [];

@@ -79,10 +79,7 @@ function refusalOf(player: Player, command: PlayerCommand): Refusal | undefined 
   return isTrackCommand(command) ? trackRefusalOf(player, command) : undefined;
 }
 
-function neededCapability(
-  { isPlaying }: Player,
-  command: PlayerCommand,
-): keyof PlayerRecord['capabilities'] {
+function neededCapability({ isPlaying }: Player, command: PlayerCommand): keyof PlayerRecord['capabilities'] {
   const isPause = command.do === 'play_pause' && isPlaying;
   return isPause ? 'can_pause' : (NEEDED_CAPABILITIES[command.do] ?? 'can_control');
 }

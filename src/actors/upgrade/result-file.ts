@@ -46,7 +46,8 @@ export class ResultFile {
   async #readOnce(): Promise<void> {
     const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
     // If the reading takes longer, that is published, and the reading goes on.
-    if ((await inTime(this.#clock, reading)) === READ_TOO_SLOW) this.#deliver(failed(READ_TOO_SLOW.error.problem));
+    if ((await inTime(this.#clock, reading)) === READ_TOO_SLOW)
+      this.#deliver(failed(READ_TOO_SLOW.error.problem));
     const file = await reading;
     this.#deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
     if (this.#watch !== undefined || this.#isStopped) return;
