@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 
-/** As long as a whole attempt to connect may take: a later address would be of no use. */
+/** A whole attempt to connect may take as long, so a later address would be of no use. */
 const LOOKUP_MAX_MS = 10_000;
 /** Enough for a name with hundreds of addresses. */
 const OUTPUT_MAX_BYTES = 1 << 16;

@@ -29,8 +29,9 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 const BATCH_ITEMS_MAX = 1024;
 
 /**
- * What an actor publishes without a pause in between leaves as one batch. While a command runs, a batch has
- * everything of one turn, so that the command's answer leaves together with the changes that it made.
+ * Everything that an actor publishes without a pause in between leaves as one batch. While a command runs, a
+ * batch has everything of one turn, so that the command's answer leaves together with the changes that it
+ * made.
  */
 export interface Publisher {
   /**

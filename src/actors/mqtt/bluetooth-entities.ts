@@ -65,7 +65,9 @@ function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
 
 const KNOWN_DEVICES = 'value_json.known_devices | default([])';
 
-/** Whether the device is connected, its battery, and where commands are taken a switch that connects it. */
+/**
+ * Two sensors (the connection and the battery), and if commands are taken, a switch that connects the device.
+ */
 function deviceEntities(
   { address, label }: DisplayedDevice,
   topic: string,

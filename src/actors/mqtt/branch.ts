@@ -258,7 +258,7 @@ export class Branch {
     return names.assign(Number(key), name);
   }
 
-  /** As `/health` has the backends. */
+  /** The backends, as `/health` has them. */
   #backendsText(): string {
     const entries = CHILD_NAMES.flatMap((child) => {
       const health = this.#health.get(child);

@@ -14,7 +14,7 @@ export interface QueuedRequest {
   /** The requests of one queue run one after the other, in the order in which they arrived. */
   readonly queue: string;
   /**
-   * What the request sets. A newer request that sets the same thing takes the place of one that still waits.
+   * The thing that the request sets. A newer request for the same thing replaces one that still waits.
    * Absent if each request counts.
    */
   readonly supersedes?: string;
@@ -33,7 +33,7 @@ export interface WaitingRequest extends QueuedRequest {
  */
 export class CommandQueues {
   readonly #carryOut: (request: WaitingRequest) => Promise<void>;
-  /** Of all queues, oldest first. */
+  /** The requests of all queues, oldest first. */
   readonly #waiting: WaitingRequest[] = [];
   /** The queues that have a running request. */
   readonly #busyQueues = new Set<string>();

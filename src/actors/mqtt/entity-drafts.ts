@@ -56,7 +56,7 @@ interface Choice {
   readonly key: string;
   readonly name: string;
   readonly topic: string;
-  /** What people see, by the name that the node uses. */
+  /** The text for people, by the name that the node uses. */
   readonly labels: ReadonlyMap<string, string>;
   /** The member of the topic's JSON that has the current name. */
   readonly stateMember: string;

@@ -21,7 +21,7 @@ const TOO_MUCH = 'the branch holds more than a node publishes';
  */
 const ANSWER_MS = 5_000;
 
-/** What the broker retains for a node that may serve its branch. */
+/** The result for a node that may serve its branch. */
 export interface RetainedState {
   /** Texts by topic: those of the branch, and the device message. */
   readonly retained: ReadonlyMap<string, string>;

@@ -163,7 +163,7 @@ export class RetainedTopics {
   }
 
   /**
-   * What must be published now. A topic whose text is too large is emptied, because readers would believe
+   * The texts to publish now. A topic whose text is too large is emptied, because readers would believe
    * that its old text is the present state. `accepts`: false for a text that is too large for the broker.
    */
   differences(accepts: (topic: string, text: string) => boolean): Differences {

@@ -57,7 +57,9 @@ export class Serving {
   readonly #refusedFilters: LeftOut[] = [];
   /** The status of the node that publishes the device instead of this one; '' for none. */
   #watchedStatus = '';
-  /** What `onSettled` was last called for, as a text to compare; undefined before its first call. */
+  /**
+   * The state for which `onSettled` was last called, as a text to compare; undefined before its first call.
+   */
   #reportedState: string | undefined;
   #phase: Phase = { kind: 'idle' };
   /** True if the desired texts may have changed since the present round began. */

@@ -32,7 +32,8 @@ const MESSAGE_MAX_BYTES = 24 << 20;
 /** The backend is up after this time at the latest. A player that hangs is published when it answers. */
 const FIRST_READING_MAX_MS = 1_000;
 /**
- * Of one player. The supervisor bounds the commands of all players, and one that hangs must not use them up.
+ * The bound for one player. The supervisor bounds those of all players together, and a player that hangs must
+ * not use them up.
  */
 const COMMANDS_UNDER_WAY_MAX = 8;
 

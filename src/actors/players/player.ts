@@ -225,7 +225,7 @@ export class Player {
     const before = this.#facts;
     const wasPlaying = this.isPlaying;
     this.#facts = facts;
-    // Of a player that was there before, the first reading shows no beginning.
+    // The first reading of a player that was there before shows no beginning.
     const showsBeginnings = this.isKnown || !this.#wasThereBefore;
     if (this.isPlaying && !wasPlaying && showsBeginnings) this.#hasBegunToPlay = true;
     this.#reckonedPosition.applyFacts(before, facts);

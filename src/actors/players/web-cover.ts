@@ -24,7 +24,7 @@ const ADDRESSES_MAX = 16;
  */
 const TIME_PER_ADDRESS_MS = 1_500;
 
-/** What may be asked. A test has another web. */
+/** The addresses and ports that may be asked. A test uses others. */
 export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
   /** All addresses of a name, from name servers alone, because the node's own files may name anything. */
