@@ -55,5 +55,5 @@ export async function reachableSoundServer(env = process.env, uid = process.getu
   for (const path of found.value.paths) {
     if (await answers(path)) return { path };
   }
-  return { elsewhere: found.value.elsewhere };
+  return { elsewhere: found.value.addressProblem };
 }

@@ -5,7 +5,7 @@
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { ClientProps, clientRecord } from '../../src/actors/audio/view.js';
+import { clientRecord, PropertyCache } from '../../src/actors/audio/view.js';
 import { frame } from '../../src/gateway/events/frames.js';
 import {
   COMMANDS,
@@ -44,7 +44,7 @@ function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
   if (telling === 'bytes')
     return ({ bytes }, end) => bytes.toString('latin1', Math.max(0, end - POSTED_BYTES), end);
   const texts = new TextCache();
-  const clientProps = new ClientProps();
+  const propertyCache = new PropertyCache();
   const around = { kind: 'pulseaudio', output: 'living' } as const;
   return (received, end) => {
     const reader = new Reader(received, OLDEST_VERSION, texts, HEADER_BYTES, end);
@@ -54,7 +54,7 @@ function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
     reader.u32();
     if (reader.atEnd) return '';
     const info = COMMANDS.GET_SINK_INPUT_INFO.reply.read(reader);
-    return JSON.stringify(clientRecord(info, { ...around, name: info.name ?? '' }, clientProps));
+    return JSON.stringify(clientRecord(info, { ...around, name: info.name ?? '' }, propertyCache));
   };
 }
 

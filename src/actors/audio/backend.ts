@@ -1,6 +1,5 @@
-// The audio backend: finds the sound server, keeps one connection to it for ever, and answers commands. It
-// decides when there is a connection and which status is published; the work on a connection is in
-// connection.ts.
+// The audio backend: finds the sound server, connects to it again and again, and answers commands. It decides
+// when there is a connection and which status is published. The work on a connection is in connection.ts.
 
 import { backoffMs, type Clock, systemClock } from '../../host/clock.js';
 import { homeDirectory } from '../../host/user-directories.js';
@@ -25,39 +24,37 @@ import { TIMING, type Timing } from './timing.js';
 import { Upkeep } from './upkeep.js';
 import type { OpenLink } from './wake.js';
 
-/** The longest time of a timer. */
+/** The longest time that a timer can have. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/**
- * At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve.
- */
+/** Requests without a reply. */
 const PENDING_MAX_REQUESTS = 64;
 
-/** The connection after its first publication. */
-interface Live {
+/** A connection over which everything has been published once. */
+interface LiveConnection {
   readonly connection: SoundConnection;
   readonly upkeep: Upkeep;
-  /** Its socket. */
+  /** The path of its socket. */
   readonly path: string;
-  /** On the monotonic clock. */
+  /** When it came up, in ms on the monotonic clock. */
   readonly since: number;
 }
 
 interface ConnectionEnd {
-  readonly detail: string;
-  /** How long it was up; undefined if it never was. */
+  readonly reason: string;
+  /** How long the connection was up; undefined if it never was. */
   readonly upMs?: number;
 }
 
 /** The next attempt's number for the back-off: 0 (at once) only after a connection that lasted `stableMs`. */
-export function attemptAfter(attempt: number, upMs: number | undefined, stableMs: number): number {
+export function nextAttempt(attempt: number, upMs: number | undefined, stableMs: number): number {
   return upMs !== undefined && upMs >= stableMs ? 0 : attempt + 1;
 }
 
 export class AudioBackend implements Actor<AudioCommand> {
   readonly #settings: AudioSettings;
   readonly #context: ServerContext;
-  readonly #publish: BackendLink;
+  readonly #node: BackendLink;
   readonly #log: Publisher['log'];
   readonly #clock: Clock;
   readonly #timing: Timing;
@@ -67,68 +64,68 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #knownOutputs: KnownOutputs;
   readonly #listenPairs: ListenPairs;
   readonly #cookiePaths: readonly string[];
-  readonly #own: DaemonCommands;
+  readonly #daemonCommands: DaemonCommands;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  #live: Live | undefined;
-  #isWatched = false;
-  /** Why there is no connection; undefined until a reason has been published. */
-  #detail: string | undefined;
+  #live: LiveConnection | undefined;
+  #areLevelsWatched = false;
+  /** Why the last connection or attempt has ended; undefined before its end. */
+  #endReason: string | undefined;
 
   constructor(
     settings: AudioSettings,
     context: ServerContext,
-    publish: BackendLink,
+    node: BackendLink,
     clock: Clock,
     timing: Timing = TIMING,
   ) {
     this.#settings = settings;
     this.#context = context;
-    this.#publish = publish;
+    this.#node = node;
     this.#clock = clock;
     this.#timing = timing;
-    this.#publisher = new SoundPublisher(publish, settings);
+    this.#publisher = new SoundPublisher(node, settings);
     this.#state = new SoundState(settings);
     this.#reconciliation = new Reconciliation(clock, timing.reconcileMs);
-    this.#log = (level, message, fields) => publish.log(level, message, fields);
+    this.#log = (level, message, fields) => node.log(level, message, fields);
     this.#knownOutputs = new KnownOutputs(context, clock, this.#log);
     this.#listenPairs = new ListenPairs(settings.listen);
     this.#cookiePaths = cookiePaths(context.env, context.home);
-    this.#own = new DaemonCommands({
+    this.#daemonCommands = new DaemonCommands({
       settings,
       context,
       state: this.#state,
       clock,
-      node: publish,
+      node,
       cookiePaths: this.#cookiePaths,
       commandMs: timing.commandMs,
-      live: () => this.#live?.connection,
+      live: () => this.#live,
     });
     this.#running = this.#run();
   }
 
   async stop(): Promise<void> {
-    await this.#own.leave();
+    await this.#daemonCommands.leave();
     this.#stop.abort();
     await this.#running;
-    await this.#knownOutputs.settled();
+    await this.#knownOutputs.flush();
   }
 
   async handle(command: AudioCommand): Promise<Answer> {
-    if (command.do === 'cookie') return this.#own.cookie();
+    if (command.do === 'cookie') return this.#daemonCommands.cookie();
     if (this.#live === undefined) {
-      const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
-      return failure('unavailable', detail);
+      const reason = this.#endReason;
+      return failure('unavailable', reason === undefined ? 'Not connected yet' : `Not connected: ${reason}`);
     }
-    const { connection, upkeep, path } = this.#live;
-    if (command.do === 'network') return this.#own.network(connection, path);
-    if (command.do === 'sleep' || command.do === 'sleep/stop') return this.#own.sleep(command);
+    const { connection, upkeep } = this.#live;
+    if (command.do === 'network') return this.#daemonCommands.network();
+    if (command.do === 'sleep' || command.do === 'sleep/stop') return this.#daemonCommands.sleep(command);
     if (command.do === 'listen' || command.do === 'stop-listen') return upkeep.listen(command);
     return connection.executor.run(command);
   }
 
   watchLevels(isWatched: boolean): void {
-    this.#isWatched = isWatched;
+    this.#areLevelsWatched = isWatched;
     this.#live?.connection.meters.watch(isWatched);
   }
 
@@ -140,44 +137,48 @@ export class AudioBackend implements Actor<AudioCommand> {
     const { signal } = this.#stop;
     let attempt = 0;
     while (!signal.aborted) {
-      const files = [readCookie(this.#cookiePaths), findServer(this.#context)] as const;
-      const [cookie, found] = await Promise.all(files);
+      const [cookie, found] = await Promise.all([readCookie(this.#cookiePaths), findServer(this.#context)]);
       const paths = found.ok ? found.value.paths : [];
       const sockets = paths.map((path) => ({ path, before: fileIdentity(path) }));
-      const ended: ConnectionEnd = found.ok
-        ? await this.#connectFirst(sockets, cookie, found.value.elsewhere)
-        : { detail: found.error };
+      const end: ConnectionEnd = found.ok
+        ? await this.#connectToFirst(sockets, cookie, found.value.addressProblem)
+        : { reason: found.error };
       if (signal.aborted) return;
-      if (ended.upMs === undefined && ended.detail !== this.#detail)
-        this.#publish.status('connecting', ended.detail);
-      this.#detail = ended.detail;
-      attempt = attemptAfter(attempt, ended.upMs, this.#timing.stableMs);
-      if (await socketOrDelay(sockets, backoffMs(attempt, this.#clock.random()), signal)) attempt = 0;
+      // The end of a connection that was up has been published already (`#onEnded`).
+      const isNewReason = end.upMs === undefined && end.reason !== this.#endReason;
+      if (isNewReason) this.#node.status('connecting', end.reason);
+      this.#endReason = end.reason;
+      attempt = nextAttempt(attempt, end.upMs, this.#timing.stableMs);
+      const hasAppeared = await socketOrDelay(sockets, backoffMs(attempt, this.#clock.random()), signal);
+      if (hasAppeared) attempt = 0;
     }
   }
 
   /**
-   * Tries the sockets that exist, in order, until one gives a complete connection. Resolves when that
-   * connection has ended. If every attempt fails, the reason is the failure of the first one, with the
-   * sentence about a server that is elsewhere. If no socket exists, the first one is tried for its failure.
+   * Tries the sockets that exist, in order, until a connection over one of them is up, and resolves when
+   * that has ended. If every attempt fails, the reason is that of the first one, together with
+   * `addressProblem`. If no socket exists, the first one is tried all the same, because its failure is the
+   * reason then.
    */
-  async #connectFirst(
+  async #connectToFirst(
     sockets: readonly AwaitedSocket[],
     cookie: Uint8Array | undefined,
-    elsewhere: string | undefined,
+    addressProblem: string | undefined,
   ): Promise<ConnectionEnd> {
     const existing = sockets.filter(({ before }) => before !== undefined);
-    let first: ConnectionEnd | undefined;
-    for (const { path } of existing.length > 0 ? existing : sockets.slice(0, 1)) {
+    const toTry = existing.length > 0 ? existing : sockets.slice(0, 1);
+    let firstEnd: ConnectionEnd | undefined;
+    for (const { path } of toTry) {
       if (this.#stop.signal.aborted) break;
-      const ended = await this.#connect(path, cookie);
-      if (ended.upMs !== undefined) return ended;
-      first ??= ended;
+      const end = await this.#connect(path, cookie);
+      if (end.upMs !== undefined) return end;
+      firstEnd ??= end;
     }
-    const { detail } = first ?? { detail: 'there is no address to connect to' };
-    return { detail: elsewhere === undefined ? detail : `${detail}; ${elsewhere}` };
+    const reason = firstEnd?.reason ?? 'there is no address to connect to';
+    return { reason: addressProblem === undefined ? reason : `${reason}; ${addressProblem}` };
   }
 
+  /** Resolves when the connection has ended, also if it has never been up. */
   #connect(path: string, cookie: Uint8Array | undefined): Promise<ConnectionEnd> {
     const { connectMs, authMs, requestMs } = this.#timing;
     const session = {
@@ -188,10 +189,10 @@ export class AudioBackend implements Actor<AudioCommand> {
       pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
-      // A server that hangs in the handshake must not keep us from the one that has taken its place.
-      const watch = new AbortController();
-      const place = { path, before: fileIdentity(path) };
-      void socketOrDelay([place], FOR_EVER_MS, watch.signal).then((isReplaced) => {
+      // A server that hangs in the handshake must not keep us from another one that has replaced its socket.
+      const handshake = new AbortController();
+      const socket = { path, before: fileIdentity(path) };
+      void socketOrDelay([socket], FOR_EVER_MS, handshake.signal).then((isReplaced) => {
         const detail = 'another socket has taken its place';
         if (isReplaced) connection.close({ kind: 'transport-failed', detail });
       });
@@ -203,21 +204,21 @@ export class AudioBackend implements Actor<AudioCommand> {
         publisher: this.#publisher,
         clock: this.#clock,
         timing: this.#timing,
-        publishLevel: (level) => this.#publish.level(level),
+        publishLevel: (level) => this.#node.level(level),
         log: this.#log,
-        onPublished: ({ sinksCameOrWent, sources }) => {
+        onPublished: ({ haveSinksComeOrGone, haveSourcesChanged }) => {
           const isFirst = this.#live === undefined;
           if (isFirst) {
-            watch.abort();
-            this.#up({ connection, upkeep, path, since: this.#clock.monotonic() });
+            handshake.abort();
+            this.#onUp({ connection, upkeep, path, since: this.#clock.monotonic() });
           }
-          upkeep.follow(isFirst || sinksCameOrWent, isFirst || sources);
+          upkeep.update(isFirst || haveSinksComeOrGone, isFirst || haveSourcesChanged);
         },
         onClosed: (reason) => {
-          watch.abort();
+          handshake.abort();
           upkeep.end();
-          this.#stop.signal.removeEventListener('abort', abort);
-          resolve(this.#down(describeClosed(reason)));
+          this.#stop.signal.removeEventListener('abort', onStop);
+          resolve(this.#onEnded(describeClosed(reason)));
         },
       });
       const upkeep = new Upkeep({
@@ -227,47 +228,47 @@ export class AudioBackend implements Actor<AudioCommand> {
         listenPairs: this.#listenPairs,
         clock: this.#clock,
         timing: this.#timing,
-        publish: this.#publish,
+        publish: this.#node,
         run: (command) => connection.executor.run(command),
         ask: (command, args) => connection.ask(command, args),
       });
-      const abort = () => connection.close({ kind: 'stopped' });
-      this.#stop.signal.addEventListener('abort', abort);
+      const onStop = () => connection.close({ kind: 'stopped' });
+      this.#stop.signal.addEventListener('abort', onStop);
     });
   }
 
-  /** Called when everything has been published once. */
-  #up(live: Live): void {
+  /** To be called when everything has been published once. */
+  #onUp(live: LiveConnection): void {
     const { connection, path } = live;
     this.#reconciliation.begin(connection);
     const { kind } = this.#state;
     this.#live = live;
-    this.#publish.status('up');
-    if (this.#isWatched) connection.meters.watch(true);
-    this.#publish.log('info', 'connected to the sound server', { path, kind });
+    this.#node.status('up');
+    if (this.#areLevelsWatched) connection.meters.watch(true);
+    this.#node.log('info', 'connected to the sound server', { path, kind });
   }
 
-  /** Called when a connection has ended, whether it was up or not. */
-  #down(detail: string): ConnectionEnd {
-    if (this.#live === undefined) return { detail };
+  /** To be called when a connection has ended, whether it was up or not. */
+  #onEnded(reason: string): ConnectionEnd {
+    if (this.#live === undefined) return { reason };
     const { since } = this.#live;
     this.#reconciliation.end();
     this.#live = undefined;
     this.#publisher.forget();
-    if (this.#stop.signal.aborted) return { detail };
-    this.#publish.status('connecting', detail);
-    return { detail, upMs: this.#clock.monotonic() - since };
+    if (this.#stop.signal.aborted) return { reason };
+    this.#node.status('connecting', reason);
+    return { reason, upMs: this.#clock.monotonic() - since };
   }
 }
 
-export default actorThread<'audio'>((settings, publish) => {
+export default actorThread<'audio'>((settings, node) => {
   // Not os.userInfo(), which fails for a user who is not in the user database.
   const uid = process.getuid?.() ?? 0;
   const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
-  return new AudioBackend(settings, context, publish, systemClock);
+  return new AudioBackend(settings, context, node, systemClock);
 });
 
 /**
- * Called before there are settings, so that this module is loaded by then. Nothing else needs preparation.
+ * To be called before there are settings. It has nothing to do: to call it has loaded this module already.
  */
 export const warmUp = (): undefined => undefined;

@@ -1,9 +1,10 @@
-// Knows which sources others capture, while somebody watches levels: an input runs by other hands only there.
-// It reads the server's captures at first, and again when one has come, gone or changed.
+// Finds out which sources other programs capture, while somebody watches levels: only these inputs are
+// measured. It reads the server's captures (source outputs) at first, and again when one has come, gone or
+// changed.
 
 import { CAPTURE_MASK, type SubscriptionEvent } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
-import { capturedSources } from './levels.js';
+import { sourcesCapturedBy } from './levels.js';
 
 export class Captures {
   readonly #onRead: () => void;
@@ -11,15 +12,15 @@ export class Captures {
   #isReading = false;
   /** True if something has changed since the present read began. */
   #isStale = false;
-  /** The indexes of the sources that others capture; none until the first read. */
-  captured: ReadonlySet<number> = new Set();
+  /** The indices of the sources that others capture; none until the first read. */
+  capturedSources: ReadonlySet<number> = new Set();
 
   /** `onRead` is called after each read. */
   constructor(onRead: () => void) {
     this.#onRead = onRead;
   }
 
-  /** Does nothing if it has begun. Subscribes before reading, or a change in between would be missed. */
+  /** Does nothing the second time. Subscribes before it reads, or a change in between would be missed. */
   begin(link: Link): void {
     if (this.#link === link) return;
     this.#link = link;
@@ -34,7 +35,7 @@ export class Captures {
     this.#link = undefined;
     this.#isReading = false;
     this.#isStale = false;
-    this.captured = new Set();
+    this.capturedSources = new Set();
   }
 
   onEvent({ facility }: SubscriptionEvent): void {
@@ -45,6 +46,7 @@ export class Captures {
     const link = this.#link;
     if (link === undefined) return;
     this.#isStale = this.#isReading;
+    // The read that is under way is followed by another one.
     if (this.#isReading) return;
     this.#isReading = true;
     link.request('GET_SOURCE_OUTPUT_INFO_LIST', {}, (result) => {
@@ -54,7 +56,7 @@ export class Captures {
         if (result.error.kind !== 'server') link.close({ kind: 'stopped' });
         return;
       }
-      this.captured = capturedSources(result.value);
+      this.capturedSources = sourcesCapturedBy(result.value);
       if (this.#isStale) this.#read();
       this.#onRead();
     });

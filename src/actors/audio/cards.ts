@@ -2,7 +2,7 @@
 
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { CardInfo } from '../../protocol/pulse/records.js';
-import { byId, keepOnly } from './known-records.js';
+import { byId, removeUnlisted } from './known-records.js';
 
 export class Cards {
   readonly #known = new Map<number, CardInfo>();
@@ -31,20 +31,26 @@ export class Cards {
     if (this.#known.delete(index)) this.#onChange(index);
   }
 
-  /** Replaces all cards by a list, except those in `past`, which were removed after the list was made. */
-  replace(list: readonly CardInfo[], past: ReadonlySet<number>): void {
-    for (const info of keepOnly(list, past, this.#known, (index) => this.remove(index))) this.put(info);
+  /**
+   * Replaces all cards by the list of a reply. `removed` has the indices that were removed while the list was
+   * read: they are left out.
+   */
+  replace(list: readonly CardInfo[], removed: ReadonlySet<number>): void {
+    const present = removeUnlisted(list, removed, this.#known, (index) => this.remove(index));
+    for (const info of present) this.put(info);
   }
 
+  /** Undefined for a card that is not known. */
   nameOf(index: number | undefined): string | undefined {
     const card = index === undefined ? undefined : this.#known.get(index);
-    return card && (card.name ?? `card_${card.index}`);
+    if (card === undefined) return undefined;
+    return card.name ?? `card_${card.index}`;
   }
 
   /** By id, else by exact name. */
   find(ref: string): CardInfo | undefined {
-    const named = ({ index }: CardInfo): boolean => this.nameOf(index) === ref;
-    return byId(this.#known, ref) ?? [...this.#known.values()].find(named);
+    const all = [...this.#known.values()];
+    return byId(this.#known, ref) ?? all.find(({ index }) => this.nameOf(index) === ref);
   }
 
   clear(): void {

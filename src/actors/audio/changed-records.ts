@@ -1,20 +1,30 @@
 // Collects which records of the sound server have changed since they were last published.
 
 /**
- * The indices of records that have changed, each once. Mostly there is one, for which an array takes less
+ * The lists have the indices of records, each once. Mostly there is one, for which an array takes less memory
  * than a set.
  */
-export class ChangedRecords {
-  server = false;
-  sinksCameOrWent = false;
-  readonly sinks: number[] = [];
-  readonly inputs: number[] = [];
-  readonly cards: number[] = [];
-  /** True if some input has changed. Inputs are few, so all of them are compared. */
-  sources = false;
+export interface ChangedRecords {
+  hasServerChanged: boolean;
+  haveSinksComeOrGone: boolean;
+  /** No list: sources are few, so all of them are compared with what was published. */
+  haveSourcesChanged: boolean;
+  readonly sinks: number[];
+  readonly sinkInputs: number[];
+  readonly cards: number[];
 }
 
-/** Adds an index that is not there yet. */
-export function add(indices: number[], index: number): void {
+export function noChanges(): ChangedRecords {
+  return {
+    hasServerChanged: false,
+    haveSinksComeOrGone: false,
+    haveSourcesChanged: false,
+    sinks: [],
+    sinkInputs: [],
+    cards: [],
+  };
+}
+
+export function addOnce(indices: number[], index: number): void {
   if (!indices.includes(index)) indices.push(index);
 }

@@ -1,5 +1,5 @@
-// Plans which request to the sound server a command needs, from the state as last read. Pure: it sends
-// nothing.
+// Plans which request to the sound server a command needs, from the state as last read. Pure: executor.ts
+// sends it.
 
 import type { AudioTarget } from '../../protocol/actor/commands.js';
 import type { Fault } from '../../protocol/actor/faults.js';
@@ -15,6 +15,7 @@ import {
   faultPlan,
   NOTHING,
   notFound,
+  type Refusal,
   type SettingPlan,
   type SoundCommand,
   setPlan,
@@ -22,42 +23,43 @@ import {
 } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
-/** Outputs, inputs and streams have a volume and a mute. */
+/** Devices and streams have a volume and a mute. */
 type CommandTarget = Device | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
+/** The commands for one output or one input that streams do not have. */
 type DeviceCommand = Exclude<
   Extract<SoundCommand, { readonly output: string } | { readonly input: string }>,
   { readonly do: 'move' }
 >;
 
-const LEVELS = {
+const REQUESTS = {
   sink: { mute: 'SET_SINK_MUTE', volume: 'SET_SINK_VOLUME' },
   source: { mute: 'SET_SOURCE_MUTE', volume: 'SET_SOURCE_VOLUME' },
   'sink-input': { mute: 'SET_SINK_INPUT_MUTE', volume: 'SET_SINK_INPUT_VOLUME' },
 } as const;
 
-function findOutput(state: SoundState, ref: string): Device | SettingPlan {
+function findOutput(state: SoundState, ref: string): Device | Refusal {
   const record = state.findSink(ref);
   return record === undefined ? notFound('output', ref) : { kind: 'sink', record };
 }
 
-function findInput(state: SoundState, ref: string): Device | SettingPlan {
+function findInput(state: SoundState, ref: string): Device | Refusal {
   const record = state.sources.find(ref);
   return record === undefined ? notFound('input', ref) : { kind: 'source', record };
 }
 
-function findDevice(state: SoundState, command: DeviceCommand): Device | SettingPlan {
+function findDevice(state: SoundState, command: DeviceCommand): Device | Refusal {
   return 'input' in command ? findInput(state, command.input) : findOutput(state, command.output);
 }
 
-function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
+function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | Refusal {
   switch (target.kind) {
     case 'output':
       return findOutput(state, target.ref);
     case 'input':
       return findInput(state, target.ref);
     case 'client': {
-      const record = state.findInput(target.ref);
+      const record = state.findClient(target.ref);
       return record === undefined ? notFound('client', target.ref) : { kind: 'sink-input', record };
     }
     case 'server': {
@@ -70,62 +72,67 @@ function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | 
 
 function planMute({ kind, record }: CommandTarget, desired: boolean | undefined): SettingPlan {
   const { index, muted: before } = record.info;
-  return setPlan({ command: LEVELS[kind].mute, args: { index, muted: desired ?? !before } }, kind, index);
+  return setPlan({ command: REQUESTS[kind].mute, args: { index, muted: desired ?? !before } }, kind, index);
 }
 
 /** The volume limit, 1 = 100 %; undefined where there is none. */
 function limitOf({ limits }: SoundState, { kind, record }: CommandTarget): number | undefined {
   if (kind === 'source') return undefined;
-  return kind === 'sink' ? limits.of(record.info) : limits.ofFlat(record.info);
+  return kind === 'sink' ? limits.of(record.info) : limits.ofStream(record.info);
 }
 
-/** The refusal for a target that takes no volume; undefined if it takes one. */
-function planWithoutVolume(state: SoundState, { kind, record }: CommandTarget): SettingPlan | undefined {
+/** Undefined if the volume of the target can be set. */
+function refusalOfVolume(state: SoundState, { kind, record }: CommandTarget): Refusal | undefined {
   if (kind === 'source') return undefined;
   if (kind === 'sink') {
-    const input = passthroughOn(state.inputs, record.info.index);
-    if (input === undefined) return undefined;
-    const detail = `The output has no volume while ${JSON.stringify(input.name)} is played ${howPlayed(input.info)}`;
-    return faultOf({ of: 'sink-input', index: input.info.index }, 'no-volume', detail);
+    const stream = passthroughOn(state.sinkInputs, record.info.index);
+    if (stream === undefined) return undefined;
+    const detail = `The output has no volume while ${JSON.stringify(stream.name)} is played ${howPlayed(stream.info)}`;
+    return faultOf({ of: 'sink-input', index: stream.info.index }, 'no-volume', detail);
   }
   const { info } = record;
-  const why = hasVolume(info) ? 'it follows its output' : `it is played ${howPlayed(info)}`;
   if (hasVolume(info) && info.volumeWritable) return undefined;
-  const basis: ReadRequest = { of: 'sink-input', index: info.index };
-  return faultOf(basis, 'no-volume', `The stream has no volume of its own: ${why}`);
+  const why = hasVolume(info) ? 'it follows its output' : `it is played ${howPlayed(info)}`;
+  const reason: ReadRequest = { of: 'sink-input', index: info.index };
+  return faultOf(reason, 'no-volume', `The stream has no volume of its own: ${why}`);
 }
 
-/** `desired` is undefined if the volume is to stay unchanged. */
+/** `desired`: 1 = 100 %; undefined if the volume is to stay as it is. */
 function planVolume({ kind, record }: CommandTarget, desired: number | undefined): SettingPlan {
   if (desired === undefined) return NOTHING;
   const { info, balance } = record;
   const args = { index: info.index, volume: channelsAt(desired, info.volume, balance) };
-  return setPlan({ command: LEVELS[kind].volume, args }, kind, info.index);
+  return setPlan({ command: REQUESTS[kind].volume, args }, kind, info.index);
 }
 
-/** A volume, or a step. */
-function planLevel(
+/** `delta` is a step up or down. */
+function planVolumeOrStep(
   state: SoundState,
   target: CommandTarget,
   command: Extract<SoundCommand, { readonly do: 'volume' | 'delta' }>,
 ): SettingPlan {
-  const refusal = planWithoutVolume(state, target);
+  const refusal = refusalOfVolume(state, target);
   if (refusal !== undefined) return refusal;
   const isSink = target.kind === 'sink';
   const limit = limitOf(state, target);
   if (command.do === 'delta') {
-    const from = isSink ? state.stepsFrom(target.record.info) : target.record.info.volume;
-    return planVolume(target, volumeAfter(command.delta, from, limit));
+    const start = isSink ? state.stepStart(target.record.info) : target.record.info.volume;
+    return planVolume(target, volumeAfter(command.delta, start, limit));
   }
   if (isSink && limit !== undefined && command.volume > limit)
     return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
   return planVolume(target, Math.min(limit ?? 1, 1, Math.max(0, command.volume)));
 }
 
-/** A volume above the output's limit, or above `unlimited` where it has none, becomes that. */
-function planOwnVolume(state: SoundState, output: Device, volume: number, unlimited: number): SettingPlan {
-  const most = limitOf(state, output) ?? unlimited;
-  return planWithoutVolume(state, output) ?? planVolume(output, Math.min(volume, most));
+/** A volume above the output's limit becomes the limit. An output without one has `defaultLimit` instead. */
+function planLimitedVolume(
+  state: SoundState,
+  output: Device,
+  volume: number,
+  defaultLimit: number,
+): SettingPlan {
+  const limit = limitOf(state, output) ?? defaultLimit;
+  return refusalOfVolume(state, output) ?? planVolume(output, Math.min(volume, limit));
 }
 
 function planKeepLimit(state: SoundState, output: Device): SettingPlan {
@@ -139,36 +146,37 @@ function planBalance(state: SoundState, device: Device, desired: number): Settin
   const balance = partsOf(desired, channelMap);
   if (balance === undefined)
     return faultPlan('not-stereo', `The ${NOUNS[kind]} needs exactly two channels, left and right`);
-  const refusal = planWithoutVolume(state, device);
+  const refusal = refusalOfVolume(state, device);
   if (refusal !== undefined) return refusal;
   const limit = limitOf(state, device) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
   const args = { index, volume: channelsOf(balance, loudest) };
-  const plan = setPlan({ command: LEVELS[kind].volume, args }, kind, index);
-  return { ...plan, remember: balance };
+  const plan = setPlan({ command: REQUESTS[kind].volume, args }, kind, index);
+  return { ...plan, balance };
 }
 
 function planProfile(state: SoundState, ref: string, desired: string): SettingPlan {
   const card = state.cards.find(ref);
   if (card === undefined) return notFound('card', ref);
   const { index, profiles } = card;
-  const basis: ReadRequest = { of: 'card', index };
+  const reason: ReadRequest = { of: 'card', index };
   const profile = profiles.find(({ name }) => name === desired);
-  const named = JSON.stringify(desired);
-  if (profile === undefined) return faultOf(basis, 'no-such-profile', `The card has no profile ${named}`);
-  const unplugged = `Profile ${named} cannot be used now: nothing is plugged in for it`;
-  if (profile.available === 0) return faultOf(basis, 'profile-unavailable', unplugged);
+  const quoted = JSON.stringify(desired);
+  if (profile === undefined) return faultOf(reason, 'no-such-profile', `The card has no profile ${quoted}`);
+  const unplugged = `Profile ${quoted} cannot be used now: nothing is plugged in for it`;
+  if (profile.available === 0) return faultOf(reason, 'profile-unavailable', unplugged);
   return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: desired } }, 'card', index);
 }
 
 function planMove(state: SoundState, clientRef: string, outputRef: string): SettingPlan {
-  const client = state.findInput(clientRef);
+  const client = state.findClient(clientRef);
   if (client === undefined) return notFound('client', clientRef);
   const sink = state.findSink(outputRef);
   if (sink === undefined) return notFound('output', outputRef);
   const { index } = client.info;
-  const limit = state.limits.of(sink.info) ?? 1;
-  if (!hasVolume(client.info) && limit < 1 && client.info.sink !== sink.info.index) {
+  const isLimited = (state.limits.of(sink.info) ?? 1) < 1;
+  const playsElsewhere = client.info.sink !== sink.info.index;
+  if (isLimited && playsElsewhere && !hasVolume(client.info)) {
     const detail = `The stream is played ${howPlayed(client.info)}, which sets the output to 100 %, above its volume_limit`;
     return faultOf({ of: 'sink-input', index }, 'no-volume', detail);
   }
@@ -186,10 +194,10 @@ function planForDevice(state: SoundState, device: Device, command: DeviceCommand
     case 'keep-limit':
       return planKeepLimit(state, device);
     case 'start-volume':
-      return planOwnVolume(state, device, command.volume, 1);
+      return planLimitedVolume(state, device, command.volume, 1);
     case 'fade':
-      // The volume from before a fade may be above 100 %.
-      return planOwnVolume(state, device, command.volume, Number.POSITIVE_INFINITY);
+      // The last step of a fade sets the volume from before it, which may be above 100 %.
+      return planLimitedVolume(state, device, command.volume, Number.POSITIVE_INFINITY);
   }
 }
 
@@ -198,11 +206,11 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
   if (command.do === 'profile') return planProfile(state, command.card, command.profile);
   if ('target' in command) {
     const target = resolveTarget(state, command.target);
-    if (!('record' in target)) return target;
-    return command.do === 'mute' ? planMute(target, command.muted) : planLevel(state, target, command);
+    if (target.kind === 'fault') return target;
+    return command.do === 'mute' ? planMute(target, command.muted) : planVolumeOrStep(state, target, command);
   }
   const device = findDevice(state, command);
-  return 'record' in device ? planForDevice(state, device, command) : device;
+  return device.kind === 'fault' ? device : planForDevice(state, device, command);
 }
 
 /** The sink or source whose volume, balance or mute a command changes; undefined if it changes none. */
@@ -213,22 +221,25 @@ export function deviceOf(
   if (command.do === 'move' || command.do === 'profile') return undefined;
   if (command.do === 'port' || command.do === 'default') return undefined;
   const target = 'target' in command ? resolveTarget(state, command.target) : findDevice(state, command);
-  if (target.kind !== 'sink' && target.kind !== 'source') return undefined;
+  if (target.kind === 'fault' || target.kind === 'sink-input') return undefined;
   return { of: target.kind, index: target.record.info.index };
 }
 
-/** The same command with its present sink as a fixed target, so that a new default does not redirect it. */
-export function onSink(command: SoundCommand, sink: number): SoundCommand {
+/**
+ * The same command for this sink. A command for the default output then stays with the sink that is the
+ * default now. `sink` is an index.
+ */
+export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
 }
 
 /**
- * The fault for a record that the server did not find. The state has been read again meanwhile, so planning
- * the command once more shows which record it is.
+ * The fault for a record that the server did not find. The state has been read again meanwhile. So planning
+ * the command once more mostly ends in the fault that names the missing record.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
-  const again = planCommand(state, command);
-  if (again.kind === 'fault') return again.fault;
+  const newPlan = planCommand(state, command);
+  if (newPlan.kind === 'fault') return newPlan.fault;
   if (command.do === 'profile') return { fault: 'no-such-card', detail: 'The card was removed meanwhile' };
   const kind = 'target' in command ? command.target.kind : undefined;
   if ('input' in command || kind === 'input')

@@ -1,8 +1,8 @@
-// The lines that people type on a computer so that it plays on this node, for either sound server there.
-// Pure.
+// Makes the lines that people type on another computer so that it plays on this node, for each of the two
+// sound servers that the computer may have. Pure.
 
 import type { NetworkRecord } from '../../protocol/actor/schemas.js';
-import type { NetworkDoor } from './network-doors.js';
+import type { OpenPort } from './open-ports.js';
 
 type ComputerCommand = NetworkRecord['commands'][number];
 
@@ -13,34 +13,44 @@ export interface NodeToReach {
   readonly hostname: string;
   /** The user who runs the sound server. */
   readonly user: string;
-  /** The port at which the service gives the cookie; undefined if it does not. */
+  /** The port of the daemon, if it serves the cookie; undefined if it does not. */
   readonly cookiePort: number | undefined;
 }
 
-/** Milliseconds after which PulseAudio 16 and PipeWire 1.4 look for a node that was away. */
+/** How often PulseAudio 16 and PipeWire 1.4 try to connect to a node that is away. */
 const RECONNECT_MS = 5_000;
 
-/** PipeWire's tunnel takes a cookie only from here; it has no other use for the file. */
+/** The only file from which a tunnel of PipeWire takes its cookie. PipeWire itself does not need the file. */
 const PIPEWIRE_COOKIE = '~/.config/pulse/cookie';
 
-export function computerCommands(door: NetworkDoor, node: NodeToReach): ComputerCommand[] {
-  const isLocked = door.cookie === 'required';
-  const own = `~/.config/pulse/${node.hostname}.cookie`;
-  const server = `${isIPv6(node.address) ? 'tcp6' : 'tcp'}:${inUrl(node.address)}:${door.port}`;
-  const fetch = (file: string): readonly string[] => (isLocked ? [cookieLine(node, file)] : []);
-  const program = `PULSE_SERVER=${server}${isLocked ? ` PULSE_COOKIE=${own}` : ''} PROGRAM`;
+export function computerCommands(openPort: OpenPort, node: NodeToReach): ComputerCommand[] {
+  const needsCookie = openPort.cookie === 'required';
+  const cookieFile = `~/.config/pulse/${node.hostname}.cookie`;
+  const fetchCookieTo = (file: string): readonly string[] => (needsCookie ? [cookieLine(node, file)] : []);
+  const protocol = isIPv6(node.address) ? 'tcp6' : 'tcp';
+  const server = `${protocol}:${inUrl(node.address)}:${openPort.port}`;
+  const program = `PULSE_SERVER=${server}${needsCookie ? ` PULSE_COOKIE=${cookieFile}` : ''} PROGRAM`;
   const tunnel = `pactl load-module module-tunnel-sink server=${server}`;
-  const sink = `sink_name=${node.hostname} reconnect_interval_ms=${RECONNECT_MS}`;
-  const cookie = isLocked ? `cookie=${own.replace('~', '$HOME')} ` : '';
+  const cookieArgument = needsCookie ? `cookie=${cookieFile.replace('~', '$HOME')} ` : '';
+  const sinkArguments = `sink_name=${node.hostname} reconnect_interval_ms=${RECONNECT_MS}`;
+  const programLines = [...fetchCookieTo(cookieFile), program];
   return [
-    { for: 'pulseaudio', use: 'program', lines: [...fetch(own), program] },
-    { for: 'pulseaudio', use: 'output', lines: [...fetch(own), `${tunnel} ${cookie}${sink}`] },
-    { for: 'pipewire', use: 'program', lines: [...fetch(own), program] },
-    { for: 'pipewire', use: 'output', lines: [...fetch(PIPEWIRE_COOKIE), `${tunnel} ${sink}`] },
+    { for: 'pulseaudio', use: 'program', lines: programLines },
+    {
+      for: 'pulseaudio',
+      use: 'output',
+      lines: [...fetchCookieTo(cookieFile), `${tunnel} ${cookieArgument}${sinkArguments}`],
+    },
+    { for: 'pipewire', use: 'program', lines: programLines },
+    {
+      for: 'pipewire',
+      use: 'output',
+      lines: [...fetchCookieTo(PIPEWIRE_COOKIE), `${tunnel} ${sinkArguments}`],
+    },
   ];
 }
 
-/** Only the computer's user may read the file. */
+/** Copies the cookie to a file that only the user of the computer may read. */
 function cookieLine({ address, user, cookiePort }: NodeToReach, file: string): string {
   const from = inUrl(address);
   const get =

@@ -1,5 +1,5 @@
-// One live connection to the sound server: subscribes, reads what events mark as dirty, publishes
-// differences. It neither dials nor redials.
+// One connection to the sound server: subscribes to events, has the records read that they are about, and
+// publishes what differs. It does not decide whether and when there is a connection (backend.ts).
 
 import type { Clock } from '../../host/clock.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
@@ -21,16 +21,19 @@ import { type OpenLink, Waker } from './wake.js';
 
 interface ConnectionContext {
   readonly openLink: OpenLink;
-  /** Outlives the connection (see `SoundState.enterLife`). */
+  /** It outlives the connection (see `SoundState.enterLife`). */
   readonly state: SoundState;
   readonly publisher: SoundPublisher;
   readonly clock: Clock;
-  /** `switchMs`: until a card's new profile has made its outputs. */
+  /** `switchMs`: how long a card's new profile may take to make its outputs. */
   readonly timing: CommandTiming & { readonly switchMs: number };
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
-  /** Called when cards, outputs or inputs have come or gone, or an input has changed; and at first. */
-  readonly onPublished: (changed: Pick<ChangedRecords, 'sinksCameOrWent' | 'sources'>) => void;
+  /**
+   * Called after the first publication, and after each in which sinks have come or gone, or a source or
+   * card has changed.
+   */
+  readonly onPublished: (changed: Pick<ChangedRecords, 'haveSinksComeOrGone' | 'haveSourcesChanged'>) => void;
   readonly onClosed: (reason: ClosedReason) => void;
 }
 
@@ -42,11 +45,11 @@ export class SoundConnection implements Performer {
   readonly #link: Link;
   readonly #waker: Waker;
   /** Undefined where the configuration limits no output. */
-  readonly #limits: LimitKeeper | undefined;
+  readonly #limitKeeper: LimitKeeper | undefined;
   readonly #reading: Reading;
   readonly readAgain: Performer['readAgain'];
-  #switch: ProfileSwitch | undefined;
-  #ended = false;
+  #profileSwitch: ProfileSwitch | undefined;
+  #hasEnded = false;
 
   constructor(context: ConnectionContext) {
     const { openLink, state, clock, timing, publishLevel } = context;
@@ -56,15 +59,15 @@ export class SoundConnection implements Performer {
       onReply: this.#publishChanges,
       onFailed: (command, error) => this.giveUp(command, error),
     });
-    this.readAgain = this.#reading.again;
+    this.readAgain = this.#reading.readAgain;
     this.executor = new Executor(this, timing, clock);
-    if (!state.limits.areNone)
-      this.#limits = new LimitKeeper(state, clock, (command) => this.executor.run(command), context.log);
+    if (state.limits.areConfigured)
+      this.#limitKeeper = new LimitKeeper(state, clock, (command) => this.executor.run(command), context.log);
     this.#link = openLink({
       onReady: () => this.#begin(),
       onEvent: this.#reading.onEvent,
-      // Events come in bursts: what to read is decided after the whole burst.
-      onRead: this.#reading.due,
+      // Events come in bursts, so the requests for their records are sent after the whole burst.
+      onRead: this.#reading.requestDue,
       onClosed: (reason) => {
         this.#end();
         context.onClosed(reason);
@@ -78,10 +81,7 @@ export class SoundConnection implements Performer {
     this.#link.close(reason);
   }
 
-  /**
-   * Reads the server's info first: its cookie shows whether the state of an earlier connection is still
-   * valid.
-   */
+  /** Reads the server's info first: its cookie shows whether the state of an earlier connection is valid. */
   #begin(): void {
     this.#link.request('GET_SERVER_INFO', {}, (result) => {
       if (!result.ok) return this.giveUp('GET_SERVER_INFO', result.error);
@@ -90,7 +90,7 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Subscribes before reading: in the other order, a change in between would be missed. */
+  /** Subscribes before anything is read: in the other order, a change in between would be missed. */
   #subscribe(): void {
     this.#link.request('SUBSCRIBE', { mask: AUDIO_MASK }, (result) => {
       if (result.ok) this.#reading.begin(this.#link);
@@ -100,50 +100,52 @@ export class SoundConnection implements Performer {
 
   /** Reads everything again, and publishes what differs. This also shows whether the server still answers. */
   readAll(): void {
-    this.#reading.all();
+    this.#reading.readAll();
   }
 
   #end(): void {
-    this.#ended = true;
-    this.#limits?.end();
-    this.#switch?.end();
+    this.#hasEnded = true;
+    this.#limitKeeper?.end();
+    this.#profileSwitch?.end();
     this.#waker.stop();
     this.meters.stop();
     this.#reading.end();
   }
 
-  send(setting: Setting, changes: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
+  send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
     const { command, args } = setting;
-    const ended = this.#limits?.watch(setting);
-    // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for
-    // both.
-    this.#reading.hold(changes);
+    const endWatch = this.#limitKeeper?.watch(setting);
+    // PipeWire sends the change's event before its reply, PulseAudio after it. So the record is not read for
+    // the event, but once for both.
+    this.#reading.hold(changed);
     const latest = this.#context.clock.monotonic() + deadlineMs;
-    const desired =
-      command === 'SET_CARD_PROFILE' && desiredProfile(this.state, args.index, args.profile, latest);
+    const newProfile =
+      command === 'SET_CARD_PROFILE'
+        ? desiredProfile(this.state, args.index, args.profile, latest)
+        : undefined;
     return new Promise((resolve) => {
-      const settle = (result: Result<unknown>): void => {
-        const finish = (): void => {
-          ended?.(result.ok);
-          resolve(result);
-        };
-        if (result.ok && desired !== false) void this.#switched(desired).then(finish);
-        else finish();
-        // After a success, `readAgain` does this.
-        if (result.ok) return;
-        this.#reading.release(changes);
-        this.#reading.due();
+      const finish = (result: Result<unknown>): void => {
+        endWatch?.(result.ok);
+        resolve(result);
+      };
+      const onReply = (result: Result<unknown>): void => {
+        if (!result.ok) {
+          finish(result);
+          this.#reading.release(changed);
+          this.#reading.requestDue();
+        } else if (newProfile === undefined) finish(result);
+        else void this.#awaitProfile(newProfile).then(() => finish(result));
       };
       try {
-        this.#link.request(command, args, settle, deadlineMs);
+        this.#link.request(command, args, onReply, deadlineMs);
       } catch (error) {
-        this.#reading.release(changes);
+        this.#reading.release(changed);
         throw error;
       }
     });
   }
 
-  /** Requests a value that is not kept here; without `deadlineMs` it has the deadline of all requests. */
+  /** Sends any other request. Without `deadlineMs` it has the deadline of all requests. */
   ask<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
@@ -153,26 +155,27 @@ export class SoundConnection implements Performer {
   }
 
   /**
-   * Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients
-   * it is one change.
+   * Resolves when the new profile's outputs are there. Until then nothing is published, so that clients get
+   * the new profile and its outputs as one change.
    */
-  #switched(desired: DesiredProfile): Promise<void> {
-    if (this.#ended) return Promise.resolve();
+  #awaitProfile(desired: DesiredProfile): Promise<void> {
+    if (this.#hasEnded) return Promise.resolve();
     const { clock, timing } = this.#context;
-    const readAgain = (): void => this.#reading.allAtOnce();
-    const change = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readAgain);
-    this.#switch = change;
+    const readAgain = (): void => this.#reading.readAllTogether();
+    const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readAgain);
+    this.#profileSwitch = profileSwitch;
     this.#reading.isSwitching = true;
     this.#reading.release({ of: 'card' });
-    this.#reading.allAtOnce();
-    return change.over;
+    this.#reading.readAllTogether();
+    return profileSwitch.ended;
   }
 
   isWaking(of: 'sink' | 'source', index: number): boolean {
-    return !this.#ended && this.#waker.isWaking(of, index);
+    return !this.#hasEnded && this.#waker.isWaking(of, index);
   }
 
   giveUp(command: RequestName, error: RequestError): void {
+    // After `closed` and `violation` the link has ended already.
     if (error.kind === 'timeout') this.#link.close({ kind: 'timeout', command });
     else if (error.kind !== 'closed' && error.kind !== 'violation') {
       const detail = error.kind === 'server' ? error.meaning : error.kind;
@@ -180,17 +183,16 @@ export class SoundConnection implements Performer {
     }
   }
 
-  readonly #publishChanges = (isWhole: boolean): void => {
+  readonly #publishChanges = (isConsistent: boolean): void => {
     if (this.#waker.waking.size > 0) this.#waker.onRead();
-    if (!isWhole || this.#switch?.isStillGoing() === true) return;
-    this.#switch = undefined;
+    if (!isConsistent || this.#profileSwitch?.isStillGoing() === true) return;
+    this.#profileSwitch = undefined;
     this.#reading.isSwitching = false;
     const changed = this.#context.publisher.update(this.state);
-    this.#limits?.keep();
-    if (this.meters.isWatched) this.meters.follow();
+    this.#limitKeeper?.check();
+    if (this.meters.isWatched) this.meters.update();
     if (changed === undefined) return;
-    const { cards, sources, sinksCameOrWent } = changed;
-    if (sinksCameOrWent || sources || cards.length > 0)
-      this.#context.onPublished({ sinksCameOrWent, sources });
+    const { cards, haveSourcesChanged, haveSinksComeOrGone } = changed;
+    if (haveSinksComeOrGone || haveSourcesChanged || cards.length > 0) this.#context.onPublished(changed);
   };
 }

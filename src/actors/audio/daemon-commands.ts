@@ -1,4 +1,4 @@
-// Answers the commands that the daemon carries out itself, and not the sound server: the cookie, the network,
+// Answers the commands that the daemon carries out itself, without the sound server: the cookie, the network,
 // the sleep. Rarely used parts are loaded with their first use.
 
 import { join } from 'node:path';
@@ -25,9 +25,11 @@ interface DaemonCommandParts {
   readonly node: BackendLink;
   readonly cookiePaths: readonly string[];
   readonly commandMs: number;
-  /** Undefined while there is no connection. */
-  readonly live: () => SoundConnection | undefined;
+  /** The present connection, and the path of its socket; undefined while there is none. */
+  readonly live: () => { readonly connection: SoundConnection; readonly path: string } | undefined;
 }
+
+const NOT_CONNECTED = failure('unavailable', 'Not connected');
 
 type SleepCommand = Extract<AudioCommand, { readonly do: 'sleep' | 'sleep/stop' }>;
 
@@ -41,7 +43,8 @@ export class DaemonCommands {
     const { context, node } = parts;
     this.#parts = parts;
     this.#sleepPath = join(runtimeDirectory(context.env, context.uid), 'tonearm/sleep.json');
-    if (fileIdentity(this.#sleepPath) === undefined) node.put('audio.sleep', '', '{"active":false}');
+    const isFileMissing = fileIdentity(this.#sleepPath) === undefined;
+    if (isFileMissing) node.put('audio.sleep', '', '{"active":false}');
     else void this.#loadSleep();
   }
 
@@ -52,11 +55,12 @@ export class DaemonCommands {
     return failure('no-cookie', 'There is no cookie file of the right size');
   }
 
-  /** `path` is the socket of the connection. */
-  async network(live: SoundConnection, path: string): Promise<Answer> {
-    const { settings, commandMs } = this.#parts;
+  async network(): Promise<Answer> {
+    const { settings, commandMs, live } = this.#parts;
     const { networkAnswer } = await import('./network.js');
-    return networkAnswer(live, path, settings, commandMs);
+    const present = live();
+    if (present === undefined) return NOT_CONNECTED;
+    return networkAnswer(present.connection, present.path, settings, commandMs);
   }
 
   async sleep(command: SleepCommand): Promise<Answer> {
@@ -64,7 +68,7 @@ export class DaemonCommands {
     return command.do === 'sleep' ? sleep.start(command.minutes, command.fade) : sleep.stop();
   }
 
-  /** To be called when the service ends, while there may be a connection. */
+  /** To be called when the daemon ends, before its connection is closed. */
   async leave(): Promise<void> {
     const sleep = await this.#sleep;
     await sleep?.leave();
@@ -76,7 +80,8 @@ export class DaemonCommands {
   }
 
   async #run(command: SoundCommand): Promise<Answer> {
-    return this.#parts.live()?.executor.run(command) ?? failure('unavailable', 'Not connected');
+    const present = this.#parts.live();
+    return present === undefined ? NOT_CONNECTED : present.connection.executor.run(command);
   }
 
   async #newSleep(): Promise<Sleep> {

@@ -1,5 +1,5 @@
-// Fades an output to silence, and puts its volume back when nothing sounds there any more. A hand on the
-// volume ends that: the volume that somebody sets stays.
+// Fades an output to silence, and puts its volume back when nothing plays there any more. If somebody else
+// sets the volume meanwhile, that volume stays, and the fade is over.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -10,10 +10,13 @@ import type { SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
 const STEP_MS = 250;
-/** The pause between two checks: a stream that no player owns may sound on for hours, at no volume. */
+/**
+ * The pause between two checks whether the output is silent, doubled each time: a stream that no player
+ * pauses may play on for hours, at volume 0.
+ */
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
-/** A coarse mixer comes nearer to the requested volume than this. Any other volume is that of a hand. */
+/** Even a coarse mixer comes nearer to the requested volume than this. Otherwise somebody else has set it. */
 const COARSE_MAX = 0.1;
 
 export interface FadeContext {
@@ -22,14 +25,14 @@ export interface FadeContext {
   readonly run: (command: SoundCommand) => Promise<Answer>;
 }
 
-/** The fade of the default output; undefined where nothing sounds on it. */
-export function fadeOf(context: FadeContext): Fade | undefined {
+/** A fade of the default output; undefined if nothing plays there. */
+export function fadeOfDefault(context: FadeContext): Fade | undefined {
   const sink = context.state.defaultSink()?.info;
-  return sink !== undefined && sounds(context.state, sink) ? new Fade(context, sink) : undefined;
+  return sink !== undefined && isPlayedTo(context.state, sink) ? new Fade(context, sink) : undefined;
 }
 
-function sounds({ inputs }: SoundState, { index }: SinkInfo): boolean {
-  return [...inputs.values()].some(({ info }) => info.sink === index && !info.corked);
+function isPlayedTo({ sinkInputs }: SoundState, { index }: SinkInfo): boolean {
+  return [...sinkInputs.values()].some(({ info }) => info.sink === index && !info.corked);
 }
 
 const volumeOf = ({ volume }: SinkInfo): number => fractionOf(loudestOf(volume));
@@ -37,12 +40,15 @@ const volumeOf = ({ volume }: SinkInfo): number => fractionOf(loudestOf(volume))
 export class Fade {
   readonly #context: FadeContext;
   readonly #timers: Timers<'wait'>;
-  /** A step that is under way has moved the volume, which another one would take for a hand. */
+  /** One step at a time, or a step would take the change by another one for a change by somebody else. */
   readonly #turns = new Turns();
-  /** It outlives a connection, which the index does not. */
+  /** The name stays the same after a reconnection; the index may not. */
   readonly #name: string;
+  /** The volume before the fade, 1 = 100 %, like all volumes here. */
   readonly #before: number;
-  /** The volume that was read after the last step. The server's mixer may have coarser steps. */
+  /**
+   * The volume that was read after the last step, which is not always the requested one: mixers have steps.
+   */
   #expected: number;
   isOver = false;
 
@@ -54,17 +60,23 @@ export class Fade {
     this.#expected = this.#before;
   }
 
-  /** Resolves when the output is silent, or the fade is over because of a hand, a refusal, or `putBack`. */
+  /**
+   * Lowers the volume to 0 within `ms`. Resolves when it is 0, or when the fade is over before: because
+   * somebody else has set the volume, because of a refusal, or by `putBack`.
+   */
   async down(ms: number): Promise<void> {
     const { clock } = this.#context;
     const begin = clock.monotonic();
-    for (let left = 1; left > 0 && !this.isOver; ) {
+    let share = 1;
+    while (share > 0 && !this.isOver) {
       await this.#wait(Math.min(STEP_MS, ms));
-      left = Math.max(0, 1 - (clock.monotonic() - begin) / ms);
-      await this.#turns.run(() => this.#step(left * this.#before));
+      share = Math.max(0, 1 - (clock.monotonic() - begin) / ms);
+      const volume = share * this.#before;
+      await this.#turns.run(() => this.#step(volume));
     }
   }
 
+  /** Sets the volume from before the fade, which is over then. */
   putBack(): Promise<void> {
     return this.#turns.run(async () => {
       await this.#step(this.#before);
@@ -74,15 +86,17 @@ export class Fade {
 
   /** Resolves when the volume is as it was, or somebody has set another one. */
   async putBackWhenSilent(): Promise<void> {
-    for (let ms = FIRST_CHECK_MS; !this.isOver; ms = Math.min(2 * ms, CHECK_MAX_MS)) {
-      await this.#wait(ms);
+    let pauseMs = FIRST_CHECK_MS;
+    while (!this.isOver) {
+      await this.#wait(pauseMs);
+      pauseMs = Math.min(2 * pauseMs, CHECK_MAX_MS);
       const sink = this.#sink();
-      if (sink !== undefined && !sounds(this.#context.state, sink)) await this.putBack();
-      else this.#endByHand(sink);
+      if (sink !== undefined && !isPlayedTo(this.#context.state, sink)) await this.putBack();
+      else this.#endIfChanged(sink);
     }
   }
 
-  /** To be called when the service ends: a promise that waits never resolves. */
+  /** To be called when the process ends. Promises of `down` and `putBackWhenSilent` do not resolve then. */
   end(): void {
     this.isOver = true;
     this.#timers.cancelAll();
@@ -90,18 +104,19 @@ export class Fade {
 
   async #step(volume: number): Promise<void> {
     const sink = this.#sink();
-    this.#endByHand(sink);
+    this.#endIfChanged(sink);
     if (this.isOver || sink === undefined) return;
     const answer = await this.#context.run({ do: 'fade', output: String(sink.index), volume });
     if (!answer.ok) this.isOver = true;
     const after = this.#sink();
     if (after === undefined) return;
     this.#expected = volumeOf(after);
-    // The hand came between the step and its reading.
+    // Somebody else has set the volume between the step and its reading.
     if (Math.abs(this.#expected - volume) > COARSE_MAX) this.isOver = true;
   }
 
-  #endByHand(sink: SinkInfo | undefined): void {
+  /** The fade is over if somebody else has set the volume. */
+  #endIfChanged(sink: SinkInfo | undefined): void {
     if (sink !== undefined && volumeOf(sink) !== this.#expected) this.isOver = true;
   }
 

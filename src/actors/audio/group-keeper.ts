@@ -1,6 +1,6 @@
-// Keeps the groups of the configuration in the sound server, over one connection: reads the modules whenever
-// outputs have come or gone, and carries out what group-modules.ts decides. It removes nothing when it ends:
-// the groups stay while the daemon is away, and are found again.
+// Keeps the groups of the configuration in the sound server, over one connection: reads the modules after
+// outputs have come or gone, and carries out what group-modules.ts decides. When the daemon ends, the groups
+// stay; the next daemon finds them again.
 
 import type { Clock } from '../../host/clock.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
@@ -13,8 +13,8 @@ import {
   groupSteps,
   type ObservedSound,
 } from './group-modules.js';
-import { GROUP_PREFIX } from './group-names.js';
-import { KeepPace } from './keep-pace.js';
+import { KeeperSchedule } from './keeper-schedule.js';
+import { GROUP_PREFIX } from './marks.js';
 import { type Ask, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
@@ -30,46 +30,46 @@ interface GroupContext {
 
 export class GroupKeeper {
   readonly #context: GroupContext;
-  readonly #pace: KeepPace;
+  readonly #schedule: KeeperSchedule;
   readonly #keep = new SharedWork(() => this.#keepGroups());
 
   constructor(context: GroupContext) {
     this.#context = context;
-    this.#pace = new KeepPace(context.clock, () => void this.#keep.run());
+    this.#schedule = new KeeperSchedule(context.clock, () => void this.#keep.run());
   }
 
-  /** To be called at the start, and when outputs have come or gone; the work begins after a pause. */
-  follow(): void {
-    this.#pace.follow();
+  /** To be called at the beginning, and when outputs have come or gone. The work begins after a pause. */
+  onChange(): void {
+    this.#schedule.onChange();
   }
 
   /** To be called when the connection has ended. */
   end(): void {
-    this.#pace.end();
+    this.#schedule.end();
   }
 
   async #keepGroups(): Promise<void> {
     const { groups, remark } = this.#context;
     const observed = await this.#observe();
-    if (this.#pace.hasEnded) return;
+    if (this.#schedule.hasEnded) return;
     if (observed === undefined) {
       remark('The groups are not looked after: the sound server does not list its modules');
-      return this.#pace.tryAgain();
+      return this.#schedule.onRefusal();
     }
     const streams = new Map(Object.keys(groups).map((group) => [group, this.#streamsOn(group)]));
     const failures: string[] = [];
     for (const step of groupSteps(groups, observed)) {
-      const failed = await this.#take(step);
-      // Streams may have left their group when its old module was unloaded.
+      const failure = await this.#carryOut(step);
+      // The streams of a group go elsewhere when its old module is unloaded.
       if (step.do === 'make') await this.#moveBack(step.group, streams.get(step.group) ?? []);
-      if (this.#pace.hasEnded) return;
-      if (failed !== undefined) failures.push(failed);
+      if (this.#schedule.hasEnded) return;
+      if (failure !== undefined) failures.push(failure);
     }
     remark([...groupRemarks(groups, observed), ...failures].join('; ') || undefined);
-    if (failures.length > 0) this.#pace.tryAgain();
+    if (failures.length > 0) this.#schedule.onRefusal();
   }
 
-  /** Undefined where the server does not list its modules, or the connection has ended. */
+  /** Undefined if the server does not list its modules, or the connection has ended. */
   async #observe(): Promise<ObservedSound | undefined> {
     const { ask, state } = this.#context;
     const modules = await ask('GET_MODULE_INFO_LIST', {});
@@ -79,8 +79,8 @@ export class GroupKeeper {
     return { server, modules: modules.value, outputs };
   }
 
-  /** Resolves with a sentence for /health where the server has refused it. */
-  #take(step: GroupStep): Promise<string | undefined> {
+  /** Resolves with a sentence for /health if the server has refused the step. */
+  #carryOut(step: GroupStep): Promise<string | undefined> {
     return step.do === 'make' ? this.#make(step) : this.#unload(step.module);
   }
 
@@ -95,21 +95,22 @@ export class GroupKeeper {
     for (const standIn of loaded) await this.#unload(standIn);
     const fields = { group, missing: standIns.length };
     if (made.ok) log('info', 'a group was made', fields);
-    if (made.ok || this.#pace.hasEnded) return undefined;
+    if (made.ok || this.#schedule.hasEnded) return undefined;
     const why = made.error;
     log('warn', 'a group could not be made', { ...fields, why });
     return `The group ${JSON.stringify(group)} could not be made: ${why}`;
   }
 
-  /** The streams that play to a group; they go elsewhere when it is made anew. */
+  /** The indices of the streams that play to a group. */
   #streamsOn(group: string): readonly number[] {
-    const { sinks, inputs } = this.#context.state;
-    const { info: sink } = [...sinks.values()].find(({ info }) => info.name === GROUP_PREFIX + group) ?? {};
+    const { sinks, sinkInputs } = this.#context.state;
+    const sink = [...sinks.values()].find(({ info }) => info.name === GROUP_PREFIX + group);
     if (sink === undefined) return [];
-    return [...inputs.values()].flatMap(({ info }) => (info.sink === sink.index ? [info.index] : []));
+    const streams = [...sinkInputs.values()].filter(({ info }) => info.sink === sink.info.index);
+    return streams.map(({ info }) => info.index);
   }
 
-  /** A stream that has ended meanwhile, or is not to be moved, is left alone. */
+  /** A refusal is no failure: the stream has ended meanwhile, or cannot be moved. */
   async #moveBack(group: string, streams: readonly number[]): Promise<void> {
     if (streams.length === 0) return;
     const { ask } = this.#context;
@@ -122,7 +123,7 @@ export class GroupKeeper {
   async #unload(module: ModuleInfo): Promise<string | undefined> {
     const { ask, log } = this.#context;
     const why = await unloadModule(ask, module);
-    if (why === undefined || this.#pace.hasEnded) return undefined;
+    if (why === undefined || this.#schedule.hasEnded) return undefined;
     log('warn', 'a module could not be unloaded', { module: module.argument ?? '', why });
     return `A module of a group could not be unloaded: ${why}`;
   }

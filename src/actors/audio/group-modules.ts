@@ -1,10 +1,10 @@
 // Decides which modules the sound server is to load and unload so that it has the groups of the configuration
-// and no other groups of ours (docs/configuration.md, "Groups"). Pure: the steps lead from the observed to
-// the desired state, and there is none where they agree.
+// and no other groups of ours (docs/configuration.md, "Groups"). Pure: it compares the observed modules with
+// the desired groups, and returns the steps that are missing.
 
 import type { GroupChoice } from '../../protocol/actor/settings.js';
 import type { ModuleInfo, ServerInfo } from '../../protocol/pulse/records.js';
-import { GROUP_MARK, GROUP_PREFIX, STAND_IN_MARK } from './group-names.js';
+import { GROUP_MARK, GROUP_PREFIX, STAND_IN_MARK } from './marks.js';
 import { kindOfServer } from './server-kind.js';
 import { type ModuleLoad, withoutQuotes } from './sound-modules.js';
 
@@ -13,7 +13,7 @@ export type Groups = Readonly<Record<string, GroupChoice>>;
 export interface ObservedSound {
   readonly server: ServerInfo;
   readonly modules: readonly ModuleInfo[];
-  /** The names of the outputs; stand-ins are none. */
+  /** The names of the sinks without stand-ins. */
   readonly outputs: ReadonlySet<string>;
 }
 
@@ -23,17 +23,17 @@ export type GroupStep =
       readonly do: 'make';
       readonly group: string;
       readonly module: ModuleLoad;
-      /** Loaded before, and unloaded after the group. */
+      /** Loaded before the group, and unloaded after it has been made. */
       readonly standIns: readonly ModuleLoad[];
     };
 
 const COMBINE = 'module-combine-sink';
 const NULL_SINK = 'module-null-sink';
 
-/** From this version on PulseAudio corrects the clocks of a group without danger. */
+/** From this major version on, PulseAudio does not abort while it corrects the clocks of a group. */
 const SAFE_PULSEAUDIO = 17;
 
-/** The arguments that `combineModule` and `standIn` write, and nobody else does. */
+/** The arguments that `combineModule` and `standIn` write, and no other program does. */
 const OWN_GROUP = new RegExp(
   `^sink_name=tonearm\\.(?<group>[a-z0-9_-]+) slaves=(?<outputs>\\S+) .*${GROUP_MARK}=\\k<group>"$`,
   's',
@@ -41,16 +41,16 @@ const OWN_GROUP = new RegExp(
 const OWN_STAND_IN = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
 
 /**
- * The modules to unload come first, then those to load. A group of other outputs than the configured ones is
- * made anew; another label alone is no reason, as that would interrupt the music.
+ * The modules to unload come first, then those to load. A group whose outputs are not the configured ones is
+ * made anew. A group with another label is not, because that would interrupt the music.
  */
 export function groupSteps(desired: Groups, observed: ObservedSound): readonly GroupStep[] {
   const kept = new Set<string>();
   const steps: GroupStep[] = [];
   for (const module of observed.modules) {
     const { group, outputs } = ownGroup(module) ?? {};
-    const isRight = group !== undefined && outputs === choiceOf(desired, group)?.outputs.join();
-    if (isRight && !kept.has(group)) kept.add(group);
+    const isAsDesired = group !== undefined && outputs === choiceOf(desired, group)?.outputs.join();
+    if (isAsDesired && !kept.has(group)) kept.add(group);
     else if (group !== undefined || isOwnStandIn(module)) steps.push({ do: 'unload', module });
   }
   for (const [group, choice] of Object.entries(desired)) {
@@ -63,16 +63,17 @@ export function groupSteps(desired: Groups, observed: ObservedSound): readonly G
   return steps;
 }
 
-/** Sentences for /health about groups that play nowhere. */
+/** Sentences for /health about groups that are not made, or play nowhere. */
 export function groupRemarks(desired: Groups, observed: ObservedSound): readonly string[] {
   return Object.entries(desired).flatMap(([group, choice]) => {
-    const named = `The group ${JSON.stringify(group)}`;
-    if (isNameTaken(group, observed)) return [`${named} is not made: another output has its name`];
+    const subject = `The group ${JSON.stringify(group)}`;
+    if (isNameTaken(group, observed)) return [`${subject} is not made: another output has its name`];
     const isNowhere = missingOutputs(choice, observed).length === choice.outputs.length;
-    return isNowhere ? [`${named} plays nowhere: none of its outputs is there`] : [];
+    return isNowhere ? [`${subject} plays nowhere: none of its outputs is there`] : [];
   });
 }
 
+/** Undefined for a group that is not configured, also for a name that every object inherits. */
 function choiceOf(desired: Groups, group: string): GroupChoice | undefined {
   return Object.hasOwn(desired, group) ? desired[group] : undefined;
 }
@@ -89,7 +90,10 @@ function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): read
   return outputs.filter((output) => !observed.outputs.has(output));
 }
 
-/** An output of others has the name: PulseAudio would number ours, PipeWire would have two. */
+/**
+ * True if an output that is no group of ours has the name. A group of that name would get a number from
+ * PulseAudio, and PipeWire would have two sinks of one name.
+ */
 function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolean {
   return outputs.has(GROUP_PREFIX + group) && !modules.some((module) => ownGroup(module)?.group === group);
 }
@@ -99,16 +103,16 @@ function combineModule(group: string, { label, outputs }: GroupChoice, server: S
   // PipeWire stores the volume of a group under its media.name, which all groups share unless the argument
   // has one.
   const properties = `device.description='${withoutQuotes(label ?? group)}' media.name=${name} ${GROUP_MARK}=${group}`;
-  const safety = isInDanger(server) ? 'adjust_time=0 ' : '';
-  const argument = `sink_name=${name} slaves=${outputs.join()} ${safety}sink_properties="${properties}"`;
+  const clocks = mayAbort(server) ? 'adjust_time=0 ' : '';
+  const argument = `sink_name=${name} slaves=${outputs.join()} ${clocks}sink_properties="${properties}"`;
   return { name: COMBINE, argument };
 }
 
 /**
- * PulseAudio 16 aborts when a stream moves to a group that is being made, unless the correction of clocks is
- * off.
+ * PulseAudio 16 aborts when a stream moves to a group that is being made, unless the correction of the clocks
+ * is switched off (`adjust_time=0`).
  */
-function isInDanger(server: ServerInfo): boolean {
+function mayAbort(server: ServerInfo): boolean {
   const major = Number.parseInt(server.packageVersion ?? '', 10);
   return kindOfServer(server) === 'pulseaudio' && !(major >= SAFE_PULSEAUDIO);
 }

@@ -1,10 +1,11 @@
-// Turns a source of the sound server into the record of an input that clients see (docs/http-api.md,
+// Turns a source of the sound server into the record of an input, which clients see (docs/http-api.md,
 // "Input"). Pure.
 
 import type { InputRecord } from '../../protocol/actor/schemas.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
+import { DEVICE_STATES } from './device-states.js';
 import type { KnownSource } from './sources.js';
-import { type ClientProps, DEVICE_STATES, type Encodable, optional, portsOf } from './view.js';
+import { type Encodable, optional, type PropertyCache, portsOf } from './view.js';
 
 /** The parts of an input's record that do not come from its source. */
 export interface InputSurroundings {
@@ -17,7 +18,7 @@ export interface InputSurroundings {
 export function inputRecord(
   { info, balance }: KnownSource,
   { isDefault, card, listen }: InputSurroundings,
-  clientProps: ClientProps,
+  propertyCache: PropertyCache,
 ): Encodable<InputRecord> {
   return {
     id: info.index,
@@ -31,8 +32,8 @@ export function inputRecord(
     active_port: optional(info.activePort),
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: optional(card),
-    props: clientProps.of(info.props).props,
-    // Silence has no balance of its own, so the remembered one is published.
+    props: propertyCache.of(info.props).props,
+    // Silent channels show no balance, so the remembered one is published.
     balance: balanceOf(balance ?? info.volume, info.channelMap),
     listen: listen.length > 0 ? [...listen] : undefined,
   };

@@ -1,5 +1,5 @@
-// Keeps the names of the outputs that have appeared in this life of the sound server. They are in a file of
-// the runtime directory, so that a restart of the service does not take a known output for a new one.
+// Keeps the names of the outputs that have appeared in this life of the sound server. A file of the runtime
+// directory has them, too, so that no output counts as new after a restart of the daemon.
 
 import { join } from 'node:path';
 import { type Clock, within } from '../../host/clock.js';
@@ -10,9 +10,9 @@ import { jsonObject } from '../text.js';
 import { SharedWork } from '../turns.js';
 import type { ServerContext } from './server-address.js';
 
-/** The names of the longest ago are forgotten first. */
+/** The oldest names are forgotten first. */
 const NAMES_MAX = 256;
-/** 256 names of PipeWire's longest are less. */
+/** Enough for 256 of the longest names that PipeWire gives. */
 const FILE_MAX_BYTES = 1024 * 1024;
 
 export class KnownOutputs {
@@ -21,8 +21,9 @@ export class KnownOutputs {
   readonly #log: Publisher['log'];
   #cookie: number | undefined;
   #names = new Set<string>();
-  #recalling: Promise<void> = Promise.resolve();
+  #reading: Promise<void> = Promise.resolve();
   #writing: Promise<void> = Promise.resolve();
+  readonly #write = new SharedWork(() => this.#writeFile());
 
   constructor({ env, uid }: ServerContext, clock: Clock, log: Publisher['log']) {
     this.#path = join(runtimeDirectory(env, uid), 'tonearm/outputs.json');
@@ -31,15 +32,15 @@ export class KnownOutputs {
   }
 
   /**
-   * To be awaited before all else. `cookie` comes from the server's info, and is another one in each life of
-   * the server.
+   * To be awaited before `has` and `add`. `cookie` comes from the server's info, and is another one in each
+   * life of the server. Resolves when the names of this life are known.
    */
   enterLife(cookie: number): Promise<void> {
     if (cookie !== this.#cookie) {
       this.#cookie = cookie;
-      this.#recalling = this.#recall(cookie);
+      this.#reading = this.#read(cookie);
     }
-    return this.#recalling;
+    return this.#reading;
   }
 
   has(name: string): boolean {
@@ -47,29 +48,29 @@ export class KnownOutputs {
   }
 
   add(names: readonly string[]): void {
-    const fresh = names.filter((name) => !this.#names.has(name));
-    if (fresh.length === 0) return;
-    for (const name of fresh) this.#names.add(name);
-    const [...known] = this.#names;
-    for (const name of known.slice(0, -NAMES_MAX)) this.#names.delete(name);
+    const newNames = names.filter((name) => !this.#names.has(name));
+    if (newNames.length === 0) return;
+    const oldestFirst = [...this.#names, ...newNames];
+    this.#names = new Set(oldestFirst.slice(-NAMES_MAX));
     this.#writing = this.#write.run();
   }
 
-  /** Resolves when the added names are in the file, or cannot be written. */
-  async settled(): Promise<void> {
+  /** Resolves when the added names are in the file, or cannot be written in time. */
+  async flush(): Promise<void> {
     await within(this.#clock, READ_MAX_MS, this.#writing);
   }
 
-  async #recall(cookie: number): Promise<void> {
+  async #read(cookie: number): Promise<void> {
     const file = await inTime(this.#clock, readSmallFile(this.#path, FILE_MAX_BYTES));
-    const kept = file.ok ? jsonObject(Buffer.from(file.value.bytes).toString()) : undefined;
-    const names: unknown = kept?.['cookie'] === cookie ? kept['names'] : undefined;
+    const content = file.ok ? jsonObject(Buffer.from(file.value.bytes).toString()) : undefined;
+    // The names in the file may be those of an earlier life.
+    const names: unknown = content?.['cookie'] === cookie ? content['names'] : undefined;
     // Another life may have begun meanwhile.
     if (cookie !== this.#cookie) return;
     this.#names = new Set(Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []);
   }
 
-  readonly #write = new SharedWork(async () => {
+  async #writeFile(): Promise<void> {
     const text = JSON.stringify({ cookie: this.#cookie, names: [...this.#names] });
     try {
       await writeWhole(this.#path, `${text}\n`);
@@ -77,5 +78,5 @@ export class KnownOutputs {
       const fields = { path: this.#path, why: codeOf(error) };
       this.#log('debug', 'a restart will not know which outputs were seen', fields);
     }
-  });
+  }
 }

@@ -1,11 +1,12 @@
-// Finds the sink, source, stream or card that a reference means, and replaces all records of a kind by the
-// list that the server has sent. Pure.
+// Finds the sink, source, stream or card whose id a client has written, and removes records that are missing
+// in the server's list. Pure.
 
 import type { Balance } from '../../protocol/pulse/volume.js';
 
-/** A record together with its balance, which a reading of silent channels would lose. */
+/** A record of the server as last read. */
 export interface KnownRecord<R> {
   readonly info: R;
+  /** Remembered, because silent channels do not show it. Undefined until the channels were not silent. */
   readonly balance: Balance | undefined;
 }
 
@@ -17,17 +18,17 @@ export function byId<R>(records: ReadonlyMap<number, R>, ref: string): R | undef
 }
 
 /**
- * Removes the known records that are not in the list. Returns the list without the records in `past`, which
- * were removed after it was made.
+ * Calls `removeOne` for each known record that is not in the list. Returns the list without the indices in
+ * `removed`: those records were removed while the list was read.
  */
-export function keepOnly<R extends { readonly index: number }>(
+export function removeUnlisted<R extends { readonly index: number }>(
   list: readonly R[],
-  past: ReadonlySet<number>,
+  removed: ReadonlySet<number>,
   known: ReadonlyMap<number, unknown>,
-  remove: (index: number) => void,
+  removeOne: (index: number) => void,
 ): R[] {
-  const live = list.filter((info) => !past.has(info.index));
-  const indices = new Set(live.map((info) => info.index));
-  for (const index of [...known.keys()]) if (!indices.has(index)) remove(index);
-  return live;
+  const present = list.filter((info) => !removed.has(info.index));
+  const indices = new Set(present.map((info) => info.index));
+  for (const index of [...known.keys()]) if (!indices.has(index)) removeOne(index);
+  return present;
 }

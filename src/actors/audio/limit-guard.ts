@@ -1,7 +1,7 @@
-// Finds the outputs that a command has left above their volume limit: the sound server stores a volume for
-// each port and profile, and may restore it by itself. It leaves alone the volumes that others set, so it
-// checks only the outputs of a recent command, and those of Bluetooth devices that have just appeared. Pure:
-// it sends nothing.
+// Finds the sinks that the sound server has set above their volume limit: it stores a volume for each port
+// and profile, and may restore that by itself after a command. Volumes that others set are left alone, so
+// only the sinks of a recent command are checked, and those of Bluetooth devices that have just appeared.
+// Pure: it sends nothing.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { rootOf } from './masters.js';
@@ -14,22 +14,22 @@ import type { SoundState } from './state.js';
  */
 const RESTORING_MS = 1_000;
 
-/** Attempts per command. A server with a coarse mixer, for example, may never reach the limit. */
+/** Attempts per command. With a coarse mixer, for example, the server may never get down to the limit. */
 const TRIES_MAX = 8;
 
-/** Commands of the last `RESTORING_MS` whose outputs are watched. One more replaces the oldest. */
+/** Commands of the last `RESTORING_MS` whose sinks are watched. One more replaces the oldest. */
 const WATCHED_MAX_COMMANDS = 32;
 
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 
-/** The outputs of a card, or one with the filters above it. */
-type Outputs = { readonly card: number } | { readonly root: number };
+/** The sinks of a card, or all that play to one sink (`root`), which is no filter. Indices. */
+type WatchedSinks = { readonly card: number } | { readonly root: number };
 
-interface Watched {
-  readonly outputs: Outputs;
-  /** Outputs that others had set above their limit before. */
+interface WatchedCommand {
+  readonly sinks: WatchedSinks;
+  /** Sinks that others had set above their limit before the command. */
   readonly exempt: ReadonlySet<number>;
-  /** By the guard's clock; without end while the command is under way. */
+  /** In ms, by the guard's clock; infinite while the command is under way. */
   until: number;
   tries: number;
 }
@@ -37,11 +37,11 @@ interface Watched {
 export class LimitGuard {
   readonly #state: SoundState;
   readonly #now: () => number;
-  #watched: Watched[] = [];
-  /** Outputs that were there at the last check; undefined before the first one. */
-  #known: ReadonlySet<number> | undefined;
-  /** Outputs that are being set back. */
-  readonly #pending = new Set<number>();
+  #watched: WatchedCommand[] = [];
+  /** Sinks that were there at the last check; undefined before the first one. */
+  #sinksBefore: ReadonlySet<number> | undefined;
+  /** Sinks that are being set back now. */
+  readonly #beingSetBack = new Set<number>();
 
   /** `now`: milliseconds of any monotonic clock. */
   constructor(state: SoundState, now: () => number) {
@@ -49,42 +49,48 @@ export class LimitGuard {
     this.#now = now;
   }
 
-  /** To be called before the command is sent. Returns the function to call when it has ended. */
-  watch(setting: Setting): (isDone: boolean) => void {
-    const outputs = this.#outputsOf(setting);
-    if (outputs === undefined) return () => undefined;
-    // The server stores a volume for each port and profile. So the volume that others set before belongs to
-    // the old port or profile.
-    const isAnother = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
-    const exempt = new Set(isAnother ? [] : this.#exceeded(outputs).map(({ index }) => index));
-    const watched = this.#add(outputs, exempt, Number.POSITIVE_INFINITY);
-    return (isDone) => {
-      watched.until = isDone ? this.#now() + RESTORING_MS : 0;
+  /**
+   * To be called before the command is sent. Returns the function to call when the command has ended; a
+   * command that has failed is watched no longer.
+   */
+  watch(setting: Setting): (hasSucceeded: boolean) => void {
+    const sinks = this.#changedBy(setting);
+    if (sinks === undefined) return () => undefined;
+    // A new port or profile has a stored volume of its own. What others set before belongs to the old one,
+    // and exempts nothing.
+    const isNewVolume = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
+    const exempt = new Set(isNewVolume ? [] : this.#aboveLimit(sinks).map(({ index }) => index));
+    const watched = this.#add(sinks, exempt, Number.POSITIVE_INFINITY);
+    return (hasSucceeded) => {
+      watched.until = hasSucceeded ? this.#now() + RESTORING_MS : 0;
     };
   }
 
-  /** Outputs to set back now. To be called when something has been read. */
-  take(): readonly SinkInfo[] {
+  /**
+   * Returns the sinks to set back now, each of which must be settled. To be called when something has been
+   * read.
+   */
+  takeSinks(): readonly SinkInfo[] {
     this.#watchAppeared();
     if (this.#watched.length === 0) return [];
     const now = this.#now();
     this.#watched = this.#watched.filter(({ until }) => until >= now);
     const found = new Set<SinkInfo>();
     for (const watched of this.#watched) {
-      const above = this.#exceeded(watched.outputs).filter(
-        ({ index }) => !watched.exempt.has(index) && !this.#pending.has(index),
+      const above = this.#aboveLimit(watched.sinks).filter(
+        ({ index }) => !watched.exempt.has(index) && !this.#beingSetBack.has(index),
       );
       if (above.length === 0 || watched.tries >= TRIES_MAX) continue;
       watched.tries += 1;
       for (const sink of above) found.add(sink);
     }
-    for (const { index } of found) this.#pending.add(index);
+    for (const { index } of found) this.#beingSetBack.add(index);
     return [...found];
   }
 
-  /** To be called when an output that was taken has been set back, or could not be. */
-  settled(index: number): void {
-    this.#pending.delete(index);
+  /** To be called when a sink has been set back, or could not be. */
+  settle(index: number): void {
+    this.#beingSetBack.delete(index);
   }
 
   /**
@@ -93,48 +99,49 @@ export class LimitGuard {
    */
   #watchAppeared(): void {
     const { sinks } = this.#state;
-    const known = this.#known;
-    this.#known = new Set(sinks.keys());
-    if (known === undefined) return;
+    const before = this.#sinksBefore;
+    this.#sinksBefore = new Set(sinks.keys());
+    if (before === undefined) return;
     for (const [index, { info }] of sinks) {
-      if (known.has(index) || !isOfBluetooth(info)) continue;
+      if (before.has(index) || !isOfBluetooth(info)) continue;
       this.#add({ root: rootOf(this.#state, info).index }, new Set(), this.#now() + RESTORING_MS);
     }
   }
 
-  #add(outputs: Outputs, exempt: ReadonlySet<number>, until: number): Watched {
-    const watched: Watched = { outputs, exempt, until, tries: 0 };
+  #add(sinks: WatchedSinks, exempt: ReadonlySet<number>, until: number): WatchedCommand {
+    const watched: WatchedCommand = { sinks, exempt, until, tries: 0 };
     this.#watched.push(watched);
     if (this.#watched.length > WATCHED_MAX_COMMANDS) this.#watched.shift();
     return watched;
   }
 
-  #outputsOf({ command, args }: Setting): Outputs | undefined {
+  /** The sinks whose volume the server may restore after a command; undefined if it restores none. */
+  #changedBy({ command, args }: Setting): WatchedSinks | undefined {
     if (command === 'SET_CARD_PROFILE') return { card: args.index };
     if (command === 'SET_SINK_PORT') return this.#rootAt(args.index);
     if (command === 'MOVE_SINK_INPUT') return this.#rootAt(args.sink);
     return undefined;
   }
 
-  #rootAt(index: number | undefined): Outputs | undefined {
+  #rootAt(index: number | undefined): WatchedSinks | undefined {
     const info = index === undefined ? undefined : this.#state.sinks.get(index)?.info;
     return info && { root: rootOf(this.#state, info).index };
   }
 
-  /** An output under passthrough takes no volume. */
-  #exceeded(outputs: Outputs): SinkInfo[] {
-    const { sinks, inputs, limits } = this.#state;
+  /** Those of the sinks that are above their limit. A sink with a passthrough stream has no volume. */
+  #aboveLimit(watched: WatchedSinks): SinkInfo[] {
+    const { sinks, sinkInputs, limits } = this.#state;
     return [...sinks.values()]
       .map(({ info }) => info)
-      .filter((info) => limits.isExceeded(info) && passthroughOn(inputs, info.index) === undefined)
+      .filter((info) => limits.isExceeded(info) && passthroughOn(sinkInputs, info.index) === undefined)
       .filter((info) => {
         const root = rootOf(this.#state, info);
-        return 'card' in outputs ? root.card === outputs.card : root.index === outputs.root;
+        return 'card' in watched ? root.card === watched.card : root.index === watched.root;
       });
   }
 }
 
-/** PulseAudio's property and PipeWire's, before the name. */
+/** By PulseAudio's property, by PipeWire's, or by the name that both give. */
 function isOfBluetooth({ name, props }: SinkInfo): boolean {
   return (
     props['device.bus'] === 'bluetooth' ||

@@ -1,5 +1,5 @@
-// Sets back the outputs that a command, or a Bluetooth device that came, has left above their volume limit,
-// by commands that queue with all others, and logs it.
+// Sets the sinks that limit-guard.ts finds back to their volume limit, by commands that wait in the same
+// queue as all others, and logs that.
 
 import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -14,7 +14,7 @@ export class LimitKeeper {
   readonly #guard: LimitGuard;
   readonly #run: (command: SoundCommand) => Promise<Answer>;
   readonly #log: Publisher['log'];
-  #isEnded = false;
+  #hasEnded = false;
 
   constructor(
     state: SoundState,
@@ -29,32 +29,31 @@ export class LimitKeeper {
 
   /** To be called when the connection has ended. */
   end(): void {
-    this.#isEnded = true;
+    this.#hasEnded = true;
   }
 
-  /** To be called before a command is sent. Returns the function to call when it has ended. */
-  watch(setting: Setting): (isDone: boolean) => void {
+  /** See `LimitGuard.watch`. */
+  watch(setting: Setting): (hasSucceeded: boolean) => void {
     return this.#guard.watch(setting);
   }
 
   /** To be called when something has been read. */
-  keep(): void {
-    for (const sink of this.#guard.take()) void this.#setBack(sink);
+  check(): void {
+    for (const sink of this.#guard.takeSinks()) void this.#setBack(sink);
   }
 
   async #setBack({ index, name, volume }: SinkInfo): Promise<void> {
     const answer = await this.#run({ do: 'keep-limit', output: String(index) });
-    this.#guard.settled(index);
-    if (this.#isEnded) return;
+    this.#guard.settle(index);
+    if (this.#hasEnded) return;
     const before = levelOf(volume);
-    if (answer.ok) this.#log('info', 'an output was set back to its volume limit', { output: name, before });
-    else
-      this.#log('warn', 'an output stays above its volume limit', {
-        output: name,
-        before,
-        why: answer.error.detail,
-      });
+    const fields = { output: name, before };
+    if (answer.ok) this.#log('info', 'an output was set back to its volume limit', fields);
+    else {
+      const why = answer.error.detail;
+      this.#log('warn', 'an output stays above its volume limit', { ...fields, why });
+    }
     // The server may have restored its own volume once more before the answer.
-    this.keep();
+    this.check();
   }
 }

@@ -1,14 +1,16 @@
 // Keeps the loopbacks by which inputs are heard in the sound server, over one connection, and carries out the
-// commands for them: it reads modules, devices and streams anew each time, and does what listen-modules.ts
-// decides. It ends with nothing undone: loopbacks stay while the daemon is away, and are found again.
+// commands for them: reads modules, devices and streams anew each time, and does what listen-modules.ts
+// decides. When the daemon ends, the loopbacks stay; the next daemon finds them again.
 
 import type { Clock } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
-import { failure } from '../../protocol/actor/faults.js';
+import { type Fault, failure } from '../../protocol/actor/faults.js';
+import type { Failure } from '../../protocol/actor/result.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import { Turns } from '../turns.js';
-import { KeepPace } from './keep-pace.js';
+import { CONNECTION_ENDED } from './executor.js';
+import { KeeperSchedule } from './keeper-schedule.js';
 import {
   isPlainName,
   isSamePair,
@@ -18,6 +20,7 @@ import {
   listenSteps,
   loopbackArgument,
   loopbacksIn,
+  type ObservedDevice,
   type ObservedLoopbacks,
 } from './listen-modules.js';
 import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
@@ -25,9 +28,9 @@ import { type Ask, isSameModule, loadModule, unloadModule } from './sound-module
 import type { SoundState } from './state.js';
 
 /**
- * The time until a new loopback stands at its input and output, in ms, and the pause between two readings.
+ * How long a new loopback may take to connect to its input and output, and the pause between two readings.
  */
-const STANDS_WITHIN_MS = 2_000;
+const CONNECT_MAX_MS = 2_000;
 const PAUSE_MS = 50;
 
 export interface ListenContext {
@@ -43,31 +46,31 @@ export interface ListenContext {
 
 export class ListenKeeper {
   readonly #context: ListenContext;
-  readonly #pace: KeepPace;
+  readonly #schedule: KeeperSchedule;
   readonly #turns = new Turns();
 
   constructor(context: ListenContext) {
     this.#context = context;
-    this.#pace = new KeepPace(context.clock, () => void this.#turns.run(() => this.#keep()));
+    this.#schedule = new KeeperSchedule(context.clock, () => void this.#turns.run(() => this.#keep()));
     context.pairs.begin();
   }
 
-  /** To be called when inputs or outputs have come or gone, and at first. */
-  follow(): void {
-    this.#pace.follow();
+  /** To be called at the beginning, and when inputs or outputs have come or gone. */
+  onChange(): void {
+    this.#schedule.onChange();
   }
 
   /** To be called when the connection has ended. */
   end(): void {
-    this.#pace.end();
+    this.#schedule.end();
   }
 
   /** `input` and `output` are ids or names. */
   listen(input: string, output: string): Promise<Answer> {
-    return this.#turns.run(() => this.#begin(input, output));
+    return this.#turns.run(() => this.#startPair(input, output));
   }
 
-  /** Without `output` it ends everywhere. */
+  /** Without `output` the input is no longer heard anywhere. */
   stop(input: string, output: string | undefined): Promise<Answer> {
     return this.#turns.run(() => this.#stopPairs(input, output));
   }
@@ -75,60 +78,52 @@ export class ListenKeeper {
   async #keep(): Promise<void> {
     const { pairs, remark } = this.#context;
     const observed = await this.#observe();
-    if (this.#pace.hasEnded) return;
+    if (this.#schedule.hasEnded) return;
     if (observed === undefined) {
       remark('Listening is not looked after: the sound server does not list its modules and streams');
-      return this.#pace.tryAgain();
+      return this.#schedule.onRefusal();
     }
     pairs.observe(observed);
     const failures: string[] = [];
     for (const step of listenSteps(pairs.all, pairs.ended, observed)) {
-      const failed = await this.#take(step, observed);
-      if (this.#pace.hasEnded) return;
-      if (failed !== undefined) failures.push(failed);
+      const problem = await this.#carryOut(step, observed);
+      if (this.#schedule.hasEnded) return;
+      if (problem !== undefined) failures.push(problem);
     }
     remark(failures.join('; ') || undefined);
     if (failures.length === 0) pairs.forgetEnded();
-    else this.#pace.tryAgain();
+    else this.#schedule.onRefusal();
   }
 
-  async #begin(inputRef: string, outputRef: string): Promise<Answer> {
+  async #startPair(inputRef: string, outputRef: string): Promise<Answer> {
     const { state, pairs } = this.#context;
     const input = state.sources.find(inputRef)?.info.name;
-    if (input === undefined) return failure('no-such-input', `There is no input ${JSON.stringify(inputRef)}`);
+    if (input === undefined) return noSuchInput(inputRef);
     const output = state.findSink(outputRef)?.info.name;
-    if (output === undefined)
-      return failure('no-such-output', `There is no output ${JSON.stringify(outputRef)}`);
+    if (output === undefined) return noSuchOutput(outputRef);
     const pair: ListenPair = { input, output, origin: 'command' };
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObserved();
     pairs.observe(observed);
     const refusal = this.#refusalOf(pair, observed);
     if (refusal !== undefined) return refusal;
-    const present = loopbacksIn(observed).filter((each) => isSamePair(each.pair, pair));
-    if (!present.some(({ place }) => place === 'right')) {
-      for (const { module } of present) await this.#unload(module);
-      const failed = await this.#make(pair, observed);
-      if (failed !== undefined) return failure('refused', failed);
+    const loopbacks = loopbacksIn(observed).filter((loopback) => isSamePair(loopback.pair, pair));
+    if (!loopbacks.some(({ place }) => place === 'right')) {
+      for (const { module } of loopbacks) await this.#unload(module);
+      const problem = await this.#make(pair, observed);
+      if (problem !== undefined) return failure('refused', problem);
     }
     pairs.add(pair);
     return DONE;
   }
 
-  #refusalOf(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Answer | undefined {
+  /** Undefined if a loopback can be made for the pair. */
+  #refusalOf(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Failure<Fault> | undefined {
     const { pairs } = this.#context;
-    const named: readonly (readonly [name: string, all: ObservedLoopbacks['sinks']])[] = [
-      [pair.input, sources],
-      [pair.output, sinks],
-    ];
-    for (const [name, all] of named) {
-      const quoted = JSON.stringify(name);
-      if (!isPlainName(name))
-        return failure('refused', `The sound server cannot be given the name ${quoted} for a loopback`);
-      if (all.filter((each) => each.name === name).length > 1)
-        return failure('same-name', `Another one is called ${quoted}, too, and a loopback is made by name`);
-    }
-    if (!pairs.isFull || pairs.all.some((each) => isSamePair(each, pair))) return undefined;
+    const refusal = refusalOfName(pair.input, sources) ?? refusalOfName(pair.output, sinks);
+    if (refusal !== undefined) return refusal;
+    const isDesired = pairs.all.some((desired) => isSamePair(desired, pair));
+    if (isDesired || !pairs.isFull) return undefined;
     return failure('too-many-listens', `${PAIRS_MAX} inputs and outputs are listened to already`);
   }
 
@@ -136,30 +131,29 @@ export class ListenKeeper {
     const { state, pairs } = this.#context;
     const input = state.sources.find(inputRef)?.info.name ?? inputRef;
     const output = outputRef === undefined ? undefined : state.findSink(outputRef)?.info.name;
-    const isNamed = (pair: ListenPair): boolean =>
+    const isMeant = (pair: ListenPair): boolean =>
       pair.input === input && (outputRef === undefined || pair.output === (output ?? outputRef));
-    const isKnown = pairs.all.some(isNamed);
-    if (!isKnown && state.sources.find(inputRef) === undefined)
-      return failure('no-such-input', `There is no input ${JSON.stringify(inputRef)}`);
-    if (!isKnown && outputRef !== undefined && output === undefined)
-      return failure('no-such-output', `There is no output ${JSON.stringify(outputRef)}`);
+    // A desired pair can be stopped even while its input or output is away.
+    const isDesired = pairs.all.some(isMeant);
+    if (!isDesired && state.sources.find(inputRef) === undefined) return noSuchInput(inputRef);
+    if (!isDesired && outputRef !== undefined && output === undefined) return noSuchOutput(outputRef);
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObserved();
     pairs.observe(observed);
-    pairs.remove(isNamed);
-    for (const { module, pair } of loopbacksIn(observed)) {
-      const failed = isNamed(pair) ? await this.#unload(module) : undefined;
-      if (failed !== undefined) return failure('refused', failed);
+    pairs.remove(isMeant);
+    for (const { module } of loopbacksIn(observed).filter(({ pair }) => isMeant(pair))) {
+      const problem = await this.#unload(module);
+      if (problem !== undefined) return failure('refused', problem);
     }
     return DONE;
   }
 
   #notObserved(): Answer {
-    if (this.#pace.hasEnded) return failure('unavailable', 'The connection to the sound server has ended');
+    if (this.#schedule.hasEnded) return CONNECTION_ENDED;
     return failure('refused', 'The sound server does not list its modules and streams');
   }
 
-  /** Undefined where the connection has ended, or the server does not list something. */
+  /** Undefined if the connection has ended, or the server does not list something. */
   async #observe(): Promise<ObservedLoopbacks | undefined> {
     const { ask } = this.#context;
     const [modules, sinks, sources, sinkInputs, sourceOutputs] = await Promise.all([
@@ -169,7 +163,7 @@ export class ListenKeeper {
       ask('GET_SINK_INPUT_INFO_LIST', {}),
       ask('GET_SOURCE_OUTPUT_INFO_LIST', {}),
     ]);
-    if (this.#pace.hasEnded || !modules.ok || !sinks.ok || !sources.ok) return undefined;
+    if (this.#schedule.hasEnded || !modules.ok || !sinks.ok || !sources.ok) return undefined;
     if (!sinkInputs.ok || !sourceOutputs.ok) return undefined;
     return {
       modules: modules.value,
@@ -180,40 +174,44 @@ export class ListenKeeper {
     };
   }
 
-  /** Resolves with a sentence for /health where it has failed. */
-  #take(step: ListenStep, observed: ObservedLoopbacks): Promise<string | undefined> {
+  /** Resolves with a sentence for /health if the step has failed. */
+  #carryOut(step: ListenStep, observed: ObservedLoopbacks): Promise<string | undefined> {
     return step.do === 'make' ? this.#make(step.pair, observed) : this.#unload(step.module);
   }
 
   async #make(pair: ListenPair, observed: ObservedLoopbacks): Promise<string | undefined> {
     const { ask, log, latencyMs, state } = this.#context;
-    const refused = this.#refusalOf(pair, observed);
-    if (refused?.ok === false) return refused.error.detail;
+    const refusal = this.#refusalOf(pair, observed);
+    if (refusal !== undefined) return refusal.error.detail;
     const description = state.sources.find(pair.input)?.info.description || pair.input;
     const argument = loopbackArgument(pair, description, latencyMs);
     const loaded = await loadModule(ask, { name: LOOPBACK, argument });
-    const named = `${JSON.stringify(pair.input)} cannot be heard at ${JSON.stringify(pair.output)}`;
-    if (!loaded.ok) return `${named}: ${loaded.error}`;
-    const module = loaded.value;
-    const fault = await this.#standing(module);
     const { input, output } = pair;
-    if (fault === undefined) log('info', 'an input is heard', { input, output });
-    else await this.#unload(module);
-    return fault === undefined ? undefined : `${named}: ${fault}`;
+    const failed = `${JSON.stringify(input)} cannot be heard at ${JSON.stringify(output)}`;
+    if (!loaded.ok) return `${failed}: ${loaded.error}`;
+    const problem = await this.#awaitConnected(loaded.value);
+    if (problem !== undefined) {
+      await this.#unload(loaded.value);
+      return `${failed}: ${problem}`;
+    }
+    log('info', 'an input is heard', { input, output });
+    return undefined;
   }
 
-  /** Undefined once the loopback stands at its input and its output, else what is wrong. */
-  async #standing(module: ModuleInfo): Promise<string | undefined> {
+  /**
+   * Resolves with undefined once the loopback is connected to its input and output, else with what is wrong.
+   */
+  async #awaitConnected(module: ModuleInfo): Promise<string | undefined> {
     const { clock } = this.#context;
-    const latest = clock.monotonic() + STANDS_WITHIN_MS;
+    const latest = clock.monotonic() + CONNECT_MAX_MS;
     for (;;) {
       const observed = await this.#observe();
       if (observed === undefined) return 'the sound server does not list its streams';
-      const found = loopbacksIn(observed).find((each) => isSameModule(each.module, module));
-      if (found === undefined) return 'the sound server has given its loopback up';
-      if (found.place === 'right') return undefined;
-      if (found.place === 'wrong') return 'the sound server has taken another input or output';
-      if (clock.monotonic() > latest) return 'the loopback stands nowhere';
+      const loopback = loopbacksIn(observed).find((each) => isSameModule(each.module, module));
+      if (loopback === undefined) return 'the sound server has removed its loopback';
+      if (loopback.place === 'right') return undefined;
+      if (loopback.place === 'wrong') return 'the sound server has taken another input or output';
+      if (clock.monotonic() > latest) return 'the loopback is connected to nothing';
       await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
     }
   }
@@ -221,8 +219,25 @@ export class ListenKeeper {
   async #unload(module: ModuleInfo): Promise<string | undefined> {
     const { ask, log } = this.#context;
     const why = await unloadModule(ask, module);
-    if (why === undefined || this.#pace.hasEnded) return undefined;
+    if (why === undefined || this.#schedule.hasEnded) return undefined;
     log('warn', 'a loopback could not be unloaded', { module: module.argument ?? '', why });
     return `A loopback could not be unloaded: ${why}`;
   }
+}
+
+function noSuchInput(ref: string): Answer {
+  return failure('no-such-input', `There is no input ${JSON.stringify(ref)}`);
+}
+
+function noSuchOutput(ref: string): Answer {
+  return failure('no-such-output', `There is no output ${JSON.stringify(ref)}`);
+}
+
+/** Undefined if a loopback can be made with this name, which exactly one of the devices must have. */
+function refusalOfName(name: string, devices: readonly ObservedDevice[]): Failure<Fault> | undefined {
+  const quoted = JSON.stringify(name);
+  if (!isPlainName(name))
+    return failure('refused', `The sound server cannot be given the name ${quoted} for a loopback`);
+  if (devices.filter((device) => device.name === name).length <= 1) return undefined;
+  return failure('same-name', `Another one is called ${quoted}, too, and a loopback is made by name`);
 }

@@ -1,12 +1,12 @@
 // Decides which loopbacks the sound server is to load and unload so that each input that is listened to is
-// heard at its outputs (docs/http-api.md, "Listening"). Pure: the steps lead from the observed to the desired
-// state, and there is none where they agree. Loopbacks of others are ignored.
+// heard at its outputs (docs/http-api.md, "Listening"). Pure: it compares the observed loopbacks with the
+// desired pairs, and returns the steps that are missing. Loopbacks of other programs are ignored.
 
 import type { ModuleInfo, SinkInputInfo, SourceOutputInfo } from '../../protocol/pulse/records.js';
-import { LISTEN_MARK } from './listen-names.js';
+import { LISTEN_MARK } from './marks.js';
 import { withoutQuotes } from './sound-modules.js';
 
-/** A loopback was begun by the configuration, or by a command. */
+/** A loopback is begun by the configuration, or by a command. */
 export type ListenOrigin = 'configuration' | 'command';
 
 /** An input that is to be heard at an output, both by name. */
@@ -31,8 +31,8 @@ export interface ObservedLoopbacks {
 }
 
 /**
- * `right`: it stands at its input and its output. `wrong`: it stands at others, as PipeWire 1.4 takes the
- * defaults where one of the two has just gone. `loose`: an end of it stands nowhere.
+ * To what a loopback is connected. `right`: to its input and its output. `wrong`: to others, as PipeWire 1.4
+ * takes the default where one of the two has just gone. `loose`: one of its two ends is not connected.
  */
 export type LoopbackPlace = 'right' | 'wrong' | 'loose';
 
@@ -48,10 +48,10 @@ export type ListenStep =
 
 export const LOOPBACK = 'module-loopback';
 
-/** Names that need no quotes in an argument; the two servers read quotes differently. */
+/** Names that need no quotes in an argument: the two servers read quotes in different ways. */
 const PLAIN_NAME = /^[^\s\p{Cc}"'\\]+$/u;
-/** The arguments that `loopbackArgument` writes, and nobody else does. */
-const OWN = new RegExp(
+/** The arguments that `loopbackArgument` writes, and no other program does. */
+const OWN_ARGUMENT = new RegExp(
   `^source=(?<input>\\S+) sink=(?<output>\\S+) .*${LISTEN_MARK}=\\k<input> ${LISTEN_MARK}_by=(?<origin>\\w+)"$`,
   's',
 );
@@ -74,10 +74,10 @@ export function loopbackArgument(pair: ListenPair, description: string, latencyM
   ].join(' ');
 }
 
-/** The loopbacks of ours, in the order of their modules. */
+/** Our loopbacks, in the order of their modules. */
 export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
   return observed.modules.flatMap((module) => {
-    const found = module.name === LOOPBACK ? OWN.exec(module.argument ?? '')?.groups : undefined;
+    const found = module.name === LOOPBACK ? OWN_ARGUMENT.exec(module.argument ?? '')?.groups : undefined;
     if (found === undefined) return [];
     const { input = '', output = '', origin } = found;
     const pair: ListenPair = {
@@ -90,17 +90,17 @@ export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
 }
 
 function placeOf(observed: ObservedLoopbacks, module: number, { input, output }: ListenPair): LoopbackPlace {
-  const played = observed.sinkInputs.find(({ ownerModule }) => ownerModule === module);
-  const read = observed.sourceOutputs.find(({ ownerModule }) => ownerModule === module);
-  const sink = observed.sinks.find(({ index }) => index === played?.sink);
-  const source = observed.sources.find(({ index }) => index === read?.source);
+  const sinkInput = observed.sinkInputs.find(({ ownerModule }) => ownerModule === module);
+  const sourceOutput = observed.sourceOutputs.find(({ ownerModule }) => ownerModule === module);
+  const sink = observed.sinks.find(({ index }) => index === sinkInput?.sink);
+  const source = observed.sources.find(({ index }) => index === sourceOutput?.source);
   if (sink === undefined || source === undefined) return 'loose';
   return sink.name === output && source.name === input ? 'right' : 'wrong';
 }
 
 /**
- * The modules to unload come first, then those to load. A pair whose input or output is not there waits. A
- * loopback that is neither desired nor has ended is another service's, and stays.
+ * The modules to unload come first, then those to load. A pair whose input or output is not there gets no
+ * step. A loopback whose pair is neither desired nor ended belongs to another tonearm, and stays.
  */
 export function listenSteps(
   desired: readonly ListenPair[],
@@ -111,20 +111,21 @@ export function listenSteps(
   const steps: ListenStep[] = [];
   for (const loopback of loopbacksIn(observed)) {
     const { module, pair, place } = loopback;
-    const isDesired = desired.some((each) => isSamePair(each, pair));
-    const isFirst = !kept.some((each) => isSamePair(each.pair, pair));
+    const isDesired = desired.some((other) => isSamePair(other, pair));
+    const hasEnded = ended.some((other) => isSamePair(other, pair));
+    const isFirst = !kept.some((other) => isSamePair(other.pair, pair));
     if (isDesired && isFirst && place === 'right') kept.push(loopback);
-    else if (isDesired || ended.some((each) => isSamePair(each, pair))) steps.push({ do: 'unload', module });
+    else if (isDesired || hasEnded) steps.push({ do: 'unload', module });
   }
   for (const pair of desired) {
-    const isKept = kept.some((each) => isSamePair(each.pair, pair));
-    if (!isKept && devicesOf(pair, observed) !== undefined) steps.push({ do: 'make', pair });
+    const isKept = kept.some((other) => isSamePair(other.pair, pair));
+    if (!isKept && indicesOf(pair, observed) !== undefined) steps.push({ do: 'make', pair });
   }
   return steps;
 }
 
-/** The indices of the pair's input and output; undefined unless both are there. */
-export function devicesOf(
+/** `SOURCE SINK`, the indices of the pair's input and output; undefined unless both are there. */
+export function indicesOf(
   { input, output }: ListenPair,
   { sinks, sources }: ObservedLoopbacks,
 ): string | undefined {

@@ -1,9 +1,9 @@
-// Holds which inputs are to be heard at which outputs. It outlives the connections to the sound server: a
-// pair that was desired before the server's restart is desired after it. Pure.
+// Remembers which inputs are to be heard at which outputs, and which no longer. It outlives the connections
+// to the sound server: a pair that was desired before the server's restart is desired after it. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import {
-  devicesOf,
+  indicesOf,
   isSamePair,
   type ListenPair,
   loopbacksIn,
@@ -14,14 +14,14 @@ export const PAIRS_MAX = 8;
 
 interface DesiredPair {
   readonly pair: ListenPair;
-  /** The indices of the input and output at which it was observed on this connection. */
-  devices: string | undefined;
+  /** See `indicesOf`: those that the input and output last had on this connection; undefined before. */
+  indices: string | undefined;
 }
 
 export class ListenPairs {
   readonly #configured: AudioSettings['listen'];
   #desired: DesiredPair[];
-  /** Pairs whose loopbacks are to go. */
+  /** Pairs whose loopbacks are to be unloaded. */
   #ended: readonly ListenPair[] = [];
   /** False until the loopbacks of an earlier life of the daemon have been taken over, or there were none. */
   hasAdopted = false;
@@ -30,7 +30,7 @@ export class ListenPairs {
     this.#configured = listen;
     this.#desired = Object.entries(listen).map(([input, output]) => ({
       pair: { input, output, origin: 'configuration' },
-      devices: undefined,
+      indices: undefined,
     }));
   }
 
@@ -44,7 +44,7 @@ export class ListenPairs {
 
   /** To be called when a connection begins: indices of another life of the server mean nothing. */
   begin(): void {
-    for (const desired of this.#desired) desired.devices = undefined;
+    for (const desired of this.#desired) desired.indices = undefined;
   }
 
   get ended(): readonly ListenPair[] {
@@ -59,31 +59,32 @@ export class ListenPairs {
   add(pair: ListenPair): void {
     this.#ended = this.#ended.filter((each) => !isSamePair(each, pair));
     if (!this.#desired.some((each) => isSamePair(each.pair, pair)))
-      this.#desired.push({ pair, devices: undefined });
+      this.#desired.push({ pair, indices: undefined });
   }
 
-  remove(isGone: (pair: ListenPair) => boolean): void {
-    this.#ended = [...this.#ended, ...this.all.filter(isGone)];
-    this.#desired = this.#desired.filter(({ pair }) => !isGone(pair));
+  remove(isToEnd: (pair: ListenPair) => boolean): void {
+    this.#ended = this.#ended.concat(this.all.filter(isToEnd));
+    this.#desired = this.#desired.filter(({ pair }) => !isToEnd(pair));
   }
 
   /**
-   * Takes over the pairs that commands have begun in an earlier life of the daemon, and ends pairs of
-   * commands whose input or output has gone; a pair of the configuration waits for it.
+   * Takes over the pairs that commands have begun in an earlier life of the daemon. Ends the pairs of
+   * commands whose input or output is gone or another one now; a pair of the configuration waits until it
+   * comes back.
    */
   observe(observed: ObservedLoopbacks): void {
     if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));
-    const gone: ListenPair[] = [];
+    const toEnd: ListenPair[] = [];
     for (const desired of this.#desired) {
-      const devices = devicesOf(desired.pair, observed);
-      const isOther = desired.devices !== undefined && devices !== desired.devices;
-      desired.devices = devices ?? desired.devices;
-      if (isOther && !this.#isConfigured(desired.pair)) gone.push(desired.pair);
+      const indices = indicesOf(desired.pair, observed);
+      const hasChanged = desired.indices !== undefined && indices !== desired.indices;
+      desired.indices = indices ?? desired.indices;
+      if (hasChanged && !this.#isConfigured(desired.pair)) toEnd.push(desired.pair);
     }
-    if (gone.length > 0) this.remove((pair) => gone.includes(pair));
+    if (toEnd.length > 0) this.remove((pair) => toEnd.includes(pair));
   }
 
-  /** Pairs that only an earlier configuration had end. */
+  /** Pairs that an earlier configuration had and this one has not are ended. */
   #adopt(found: readonly ListenPair[]): void {
     this.hasAdopted = true;
     const byCommand = found.filter(({ origin }) => origin === 'command');

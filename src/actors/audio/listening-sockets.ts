@@ -1,5 +1,5 @@
-// Finds the TCP sockets on which the sound server's process listens, in the kernel's tables: PipeWire names
-// its own to no client. It reads only, and does not decide which of them play (network-doors.ts does).
+// Finds the TCP sockets on which the sound server's process listens, in the kernel's tables, because PipeWire
+// tells no client about them. By which of them other machines can play is decided in open-ports.ts.
 
 import { readdir, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,12 +10,16 @@ export interface ListeningSocket {
   readonly port: number;
 }
 
-/** The kernel's tables of sockets. A line has 150 bytes, so this is a machine of 28 000 sockets. */
+/** One of the kernel's tables. A line has 150 bytes, so this is enough for 28 000 sockets. */
 const TABLE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** States of a socket in the kernel's tables: of a Unix one that is connected, of a TCP one that listens. */
-const CONNECTED = '03';
-const LISTENS = '0A';
+/** The state of a connected socket in the table of Unix sockets. */
+const UNIX_CONNECTED = '03';
+/**
+ * The state of a listening socket in the tables of TCP sockets, and the columns that are read there, from 0.
+ */
+const TCP_LISTENING = '0A';
+const TCP_COLUMNS = { local: 1, state: 3, inode: 9 } as const;
 
 const PROCESS = /^\d+$/;
 const SOCKET_LINK = /^socket:\[(\d+)\]$/;
@@ -29,42 +33,42 @@ export async function listeningSockets(
   proc = '/proc',
 ): Promise<readonly ListeningSocket[] | undefined> {
   const paths = [path, await realpath(path).catch(() => path)];
-  const ours = connectedAt(paths, await readTable(join(proc, 'net/unix')));
-  const own = await socketsOfHolder(proc, ours);
-  if (own === undefined) return undefined;
+  const connected = connectedAt(paths, await readTable(join(proc, 'net/unix')));
+  const inodes = await socketsOfHolder(proc, connected);
+  if (inodes === undefined) return undefined;
   const tables = await Promise.all(['net/tcp', 'net/tcp6'].map((name) => readTable(join(proc, name))));
-  return tables.flatMap((table) => listeningIn(table, own));
+  return tables.flatMap((table) => listeningIn(table, inodes));
 }
 
-/** '' if it cannot be read: a kernel without IPv6 has no table of it. */
+/** Empty if the table cannot be read: a kernel without IPv6 has none for it. */
 async function readTable(path: string): Promise<string> {
   const read = await readSmallFile(path, TABLE_MAX_BYTES);
   return read.ok ? Buffer.from(read.value.bytes).toString() : '';
 }
 
 /**
- * The inodes of the server's ends of connections by the socket at one of these paths. The socket that waits
- * for them would not do: systemd holds it, too.
+ * The inodes of the server's ends of connections that were made by a socket at one of these paths. The socket
+ * that waits for connections does not show which process is the server: systemd has that socket, too.
  */
 function connectedAt(paths: readonly string[], table: string): ReadonlySet<string> {
   const rows = table.split('\n').map((line) => /^\S+ \S+ \S+ \S+ \S+ (\S+) +(\d+) (.*)$/.exec(line) ?? []);
   return new Set(
-    rows.flatMap(([, state, inode = '', at = '']) =>
-      state === CONNECTED && paths.includes(at) ? [inode] : [],
+    rows.flatMap(([, state, inode = '', path = '']) =>
+      state === UNIX_CONNECTED && paths.includes(path) ? [inode] : [],
     ),
   );
 }
 
-/** The inodes of all sockets of the first process that holds one of these. */
+/** The inodes of all sockets of the first process that has one of the `connected` sockets. */
 async function socketsOfHolder(
   proc: string,
   connected: ReadonlySet<string>,
 ): Promise<ReadonlySet<string> | undefined> {
   if (connected.size === 0) return undefined;
-  const processes = (await readdir(proc)).filter((name) => PROCESS.test(name));
-  for (const process of processes) {
-    const own = await socketsOf(join(proc, process, 'fd'));
-    if ([...connected].some((inode) => own.has(inode))) return own;
+  const names = await readdir(proc).catch((): string[] => []);
+  for (const process of names.filter((name) => PROCESS.test(name))) {
+    const inodes = await socketsOf(join(proc, process, 'fd'));
+    if ([...connected].some((inode) => inodes.has(inode))) return inodes;
   }
   return undefined;
 }
@@ -76,12 +80,13 @@ async function socketsOf(folder: string): Promise<ReadonlySet<string>> {
   return new Set(links.flatMap((link) => SOCKET_LINK.exec(link)?.[1] ?? []));
 }
 
-/** Exported for its test, which has tables of other machines. */
-export function listeningIn(table: string, own: ReadonlySet<string>): readonly ListeningSocket[] {
+/** The sockets with these inodes that listen. Exported for its test, which has tables of other machines. */
+export function listeningIn(table: string, inodes: ReadonlySet<string>): readonly ListeningSocket[] {
   return table.split('\n').flatMap((line) => {
-    const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
-    if (state !== LISTENS || !own.has(inode)) return [];
-    const [address = '', port = ''] = local.split(':');
+    const columns = line.trim().split(/\s+/);
+    const isListening = columns[TCP_COLUMNS.state] === TCP_LISTENING;
+    if (!isListening || !inodes.has(columns[TCP_COLUMNS.inode] ?? '')) return [];
+    const [address = '', port = ''] = (columns[TCP_COLUMNS.local] ?? '').split(':');
     return [{ address: addressOf(address), port: Number.parseInt(port, 16) }];
   });
 }
@@ -91,6 +96,7 @@ function addressOf(hex: string): string {
   const bytes = Buffer.from(hex, 'hex');
   bytes.swap32();
   if (bytes.length === 4) return bytes.join('.');
-  const groups = Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(2 * at).toString(16));
+  const groups = Array.from({ length: 8 }, (_, group) => bytes.readUInt16BE(2 * group).toString(16));
+  // A URL has the short form of the address, between brackets.
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }

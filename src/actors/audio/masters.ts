@@ -1,44 +1,43 @@
-// Filters: to which sink a filter plays, whose volume limit it therefore has, and which sinks share a volume.
-// Pure.
+// Finds the master of a filter: the sink to which the filter plays. Its volume limit holds for the filter,
+// too. Pure.
 
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
+import { isOfModule } from './marks.js';
 
-/** The property of a filter that names the sink above which it was made. */
+/** The property of a filter that has the name of its master, as it was when the filter was made. */
 const MASTER = 'device.master_device';
 
 /** PA_SINK_FLAT_VOLUME: the sink's volume is that of its loudest stream. */
 const SINK_FLAT_VOLUME = 0x40;
 
-/** Filters above filters that are followed: a server may name a ring of them. */
+/** Sinks of a chain of filters that are followed: a server may report filters that play in a circle. */
 const CHAIN_MAX_SINKS = 16;
 
-/** A sound server's state has these records, by index. */
+/** The part of a sound server's state that this needs: the records by index. */
 export interface SoundRecords {
   readonly sinks: ReadonlyMap<number, { readonly info: SinkInfo }>;
-  readonly inputs: ReadonlyMap<number, { readonly info: SinkInputInfo }>;
+  readonly sinkInputs: ReadonlyMap<number, { readonly info: SinkInputInfo }>;
 }
 
 export function isFilter({ props }: SinkInfo): boolean {
   return props[MASTER] !== undefined;
 }
 
-/** The stream by which a filter plays belongs to its module, and to no client. */
-function masterOf({ sinks, inputs }: SoundRecords, filter: SinkInfo): SinkInfo | undefined {
+function masterOf({ sinks, sinkInputs }: SoundRecords, filter: SinkInfo): SinkInfo | undefined {
   if (!isFilter(filter)) return undefined;
-  // The stream decides, and the property only where there is none: after the stream has been moved,
-  // PulseAudio's property still names the old sink (docs/development/what-we-learnt.md, "PulseAudio and
-  // PipeWire").
-  for (const { info } of inputs.values()) {
-    const isOwn = info.client === undefined && info.ownerModule !== undefined;
-    if (!isOwn || info.ownerModule !== filter.ownerModule) continue;
-    const master = sinks.get(info.sink ?? -1)?.info;
+  // A filter plays by a stream of its module. That stream decides, and the property only where there is none:
+  // after the stream has been moved, PulseAudio's property still names the old sink
+  // (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+  for (const { info: stream } of sinkInputs.values()) {
+    if (!isOfModule(stream) || stream.ownerModule !== filter.ownerModule) continue;
+    const master = sinks.get(stream.sink ?? -1)?.info;
     if (master !== undefined) return master;
   }
   for (const { info } of sinks.values()) if (info.name === filter.props[MASTER]) return info;
   return undefined;
 }
 
-/** The sink, its master, that one's master, and so on. */
+/** The sink, its master, the master of that one, and so on. */
 export function mastersFrom(records: SoundRecords, sink: SinkInfo): readonly SinkInfo[] {
   const chain = [sink];
   let next = masterOf(records, sink);
@@ -49,12 +48,12 @@ export function mastersFrom(records: SoundRecords, sink: SinkInfo): readonly Sin
   return chain;
 }
 
-/** The sink that stands below all filters: a card's, or a virtual one. */
+/** The last master: a sink that is no filter, of a card or virtual. The sink itself if it is no filter. */
 export function rootOf(records: SoundRecords, sink: SinkInfo): SinkInfo {
   return mastersFrom(records, sink).at(-1) ?? sink;
 }
 
-/** True if a client's volume can raise the sink, or a master of it. */
-export function isFlat(records: SoundRecords, sink: SinkInfo): boolean {
+/** True if the volume of a stream can raise that of the sink, or of a master of it. */
+export function hasFlatVolume(records: SoundRecords, sink: SinkInfo): boolean {
   return mastersFrom(records, sink).some(({ flags }) => (flags & SINK_FLAT_VOLUME) !== 0);
 }

@@ -1,18 +1,18 @@
-// Peak meters while somebody watches: one record stream for each output that plays, on its monitor, and for
-// each input that others capture. All others get none, because it would wake them, or keep them running.
-// Levels are computed in levels.ts.
+// Keeps the peak meters while somebody watches them: one record stream for each output that plays, on its
+// monitor, and one for each input that others capture. Other devices get none, because a stream would wake
+// them, or keep them awake. What is measured, and the levels, are decided in levels.ts.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Link } from '../dial.js';
 import { Captures } from './captures.js';
 import {
+  areSamePeaks,
+  currentLevels,
   hasAwakeInput,
-  isSame,
   type Levels,
-  levelsNow,
   levelText,
-  loudestPeaks,
-  type Metered,
+  louderPeaks,
+  type MeteredDevice,
   meteredDevices,
   peakStream,
   peaksOf,
@@ -20,22 +20,23 @@ import {
 import type { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
 
-/** Devices measured at a time, outputs first, by index; further ones have no level. */
+/** Devices that are measured at a time: outputs first, by index. Further ones have no level. */
 const METERS_MAX_DEVICES = 32;
 /**
- * At most 10 levels a second, also where the network delivers delayed ones together (docs/events.md,
- * "Levels"); with 8 a second, two outputs take less than 1 % of a core. The first level after a rest often
- * mixes old and new sound. So the second one comes sooner, and the third one later.
+ * The pause after a sent level, by the pace before it: 8 levels a second while they change (`busy`), for
+ * which two outputs take less than 1 % of a core. Never more than 10 in a second, also where the network
+ * delivers delayed ones together (docs/events.md, "Levels"). The first level after a rest often mixes old and
+ * new sound. So the second one comes sooner, and the third one later.
  */
 const PAUSES_MS = { rest: 50, first: 150, busy: 120 } as const;
-/** The remaining part of the first pause, when nothing has followed. */
+/** The pause in the place of the second level, if that has not changed. */
 const REST_OF_FIRST_MS = 50;
 /** Pause before a meter or the meters' connection is tried again after the server ended or refused it. */
 const RETRY_MS = 2_000;
 
 interface Meter {
-  readonly of: Metered;
-  /** The index of its record stream, once created. */
+  readonly device: MeteredDevice;
+  /** The index of its record stream; absent until that has been created, and after a failure. */
   stream?: number;
   /** True if its level includes a fragment that came after the last sent level. */
   isUnsent: boolean;
@@ -43,26 +44,26 @@ interface Meter {
 }
 
 /**
- * All streams share a connection of their own: none is left over, and no failure affects the main one, at
- * whose end `stop` is called.
+ * The streams share a connection of their own, with which they end: none is left over, and no failure affects
+ * the main connection.
  */
 export class Meters {
   readonly #open: OpenLink;
   readonly #state: SoundState;
   readonly #publish: (level: string) => void;
-  readonly #captures = new Captures(() => this.follow());
+  readonly #captures = new Captures(() => this.update());
   readonly #meters = new Set<Meter>();
   isWatched = false;
   #link: Link | undefined;
   #isReady = false;
   /** True while a stream is being created. One at a time: of many, PipeWire leaves some unanswered. */
   #isCreating = false;
-  /** Levels as far as known, also of outputs that are not measured. */
+  /** All levels that are known, also those of outputs that are not measured. */
   #levels: Levels = noLevels();
   #sent: string | undefined;
-  #soon: NodeJS.Immediate | undefined;
+  #sendSoon: NodeJS.Immediate | undefined;
   readonly #timers: Timers<'pause' | 'retry'>;
-  /** The pace when a level was last sent, or found unchanged. */
+  /** `rest` if the last level was found unchanged, `first` after the first changed one, then `busy`. */
   #pace: keyof typeof PAUSES_MS = 'rest';
 
   constructor(open: OpenLink, state: SoundState, clock: Clock, publish: (level: string) => void) {
@@ -75,22 +76,22 @@ export class Meters {
   /**
    * To be called once everything has been read. While nobody watches there is no connection, stream or timer.
    */
-  watch(watched: boolean): void {
-    this.isWatched = watched;
+  watch(isWatched: boolean): void {
+    this.isWatched = isWatched;
     this.#sent = undefined;
-    if (watched) {
-      this.follow();
+    if (isWatched) {
+      this.update();
       return;
     }
-    clearImmediate(this.#soon);
-    this.#soon = undefined;
+    clearImmediate(this.#sendSoon);
+    this.#sendSoon = undefined;
     this.#timers.cancelAll();
     this.#pace = 'rest';
     this.#closeLink();
     this.#levels = noLevels();
   }
 
-  /** The sound server is lost: watchers get a level without outputs. */
+  /** To be called when the main connection has ended. Watchers get a level without outputs. */
   stop(): void {
     if (!this.isWatched) return;
     this.watch(false);
@@ -101,32 +102,33 @@ export class Meters {
    * Opens the meters that are missing, closes those of devices that no longer run, and sends the level. To be
    * called when something has been read while somebody watches.
    */
-  follow(): void {
-    const running = this.#running();
-    const desired = running.slice(0, METERS_MAX_DEVICES);
-    this.#loseLevels(running.slice(METERS_MAX_DEVICES));
+  update(): void {
+    const devices = this.#meteredNow();
+    const desired = devices.slice(0, METERS_MAX_DEVICES);
+    this.#forgetLevels(devices.slice(METERS_MAX_DEVICES));
     if (desired.length === 0 && !hasAwakeInput(this.#state)) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
     else if (this.#isReady) {
       if (this.#state.sources.all.length > 0) this.#captures.begin(this.#link);
-      this.#fit(this.#link, desired);
+      this.#fitMeters(this.#link, desired);
     }
     this.#send();
   }
 
-  #running(): readonly Metered[] {
-    return meteredDevices(this.#state, this.#captures.captured);
+  #meteredNow(): readonly MeteredDevice[] {
+    return meteredDevices(this.#state, this.#captures.capturedSources);
   }
 
-  #fit(link: Link, desired: readonly Metered[]): void {
+  /** Stops the meters that are not desired, and starts one that is missing; its reply brings the next one. */
+  #fitMeters(link: Link, desired: readonly MeteredDevice[]): void {
     for (const meter of this.#meters) {
-      if (desired.some((device) => isSameDevice(device, meter.of))) continue;
+      if (desired.some((device) => isSameDevice(device, meter.device))) continue;
       this.#meters.delete(meter);
-      this.#end(link, meter);
+      this.#stopMeter(link, meter);
     }
-    const metered = [...this.#meters];
-    const missing = desired.find((device) => !metered.some(({ of }) => isSameDevice(device, of)));
-    if (missing !== undefined && !this.#isCreating) this.#begin(link, missing);
+    const metered = [...this.#meters].map(({ device }) => device);
+    const missing = desired.find((device) => !metered.some((other) => isSameDevice(device, other)));
+    if (missing !== undefined && !this.#isCreating) this.#startMeter(link, missing);
   }
 
   #openLink(): void {
@@ -134,16 +136,16 @@ export class Meters {
     const link = this.#open({
       onReady: () => {
         this.#isReady = true;
-        this.follow();
+        this.update();
       },
       onEvent: (event) => this.#captures.onEvent(event),
-      onData: (stream, fragment) => this.#take(this.#meterOf(stream), fragment),
-      onStreamKilled: (stream) => this.#failed(this.#meterOf(stream)),
+      onData: (stream, fragment) => this.#onFragment(this.#meterOf(stream), fragment),
+      onStreamKilled: (stream) => this.#onMeterFailed(this.#meterOf(stream)),
       onClosed: () => {
         if (this.#link !== link) return;
         this.#forgetLink();
         this.#retryLater();
-        this.#loseLevels(this.#running());
+        this.#forgetLevels(this.#meteredNow());
         this.#send();
       },
     });
@@ -164,33 +166,37 @@ export class Meters {
     this.#meters.clear();
   }
 
-  #begin(link: Link, of: Metered): void {
-    const meter: Meter = { of, isUnsent: false, hasFailed: false };
+  #startMeter(link: Link, device: MeteredDevice): void {
+    const meter: Meter = { device, isUnsent: false, hasFailed: false };
     this.#meters.add(meter);
     this.#isCreating = true;
-    const stream = peakStream(of.source, of.channelMap, 'Peak meter', true);
+    const stream = peakStream(device.source, device.channelMap, 'Peak meter', true);
     link.request('CREATE_RECORD_STREAM', stream, (result) => {
       if (this.#link !== link) return;
       this.#isCreating = false;
       if (result.ok) meter.stream = result.value.stream;
-      else if (result.error.kind === 'server') this.#failed(meter);
-      // Without a reply it is unknown which streams exist.
-      else return link.close({ kind: 'stopped' });
-      if (!this.#meters.has(meter)) this.#end(link, meter);
-      this.follow();
+      else if (result.error.kind === 'server') this.#onMeterFailed(meter);
+      else {
+        // Without a reply it is unknown which streams exist.
+        link.close({ kind: 'stopped' });
+        return;
+      }
+      // The meter may have become needless meanwhile.
+      if (!this.#meters.has(meter)) this.#stopMeter(link, meter);
+      this.update();
     });
   }
 
-  #end(link: Link, { stream }: Meter): void {
+  #stopMeter(link: Link, { stream }: Meter): void {
     if (stream === undefined) return;
     link.request('DELETE_RECORD_STREAM', { stream }, (result) => {
-      // A server's error means that there is no such stream. That is what the request was for.
+      // An error of the server means that there is no such stream any more, which is as good.
       if (!result.ok && result.error.kind !== 'server') link.close({ kind: 'stopped' });
     });
   }
 
-  /** Forgets levels that are unknown now; the next sent level leaves them out. */
-  #loseLevels(devices: readonly Metered[]): void {
+  /** For devices whose level is not known any more: the next sent level leaves them out. */
+  #forgetLevels(devices: readonly MeteredDevice[]): void {
     for (const { list, index } of devices) this.#levels[list].delete(index);
   }
 
@@ -198,11 +204,11 @@ export class Meters {
     return [...this.#meters].find((meter) => meter.stream === stream);
   }
 
-  #failed(meter: Meter | undefined): void {
+  #onMeterFailed(meter: Meter | undefined): void {
     if (meter === undefined) return;
     meter.hasFailed = true;
     delete meter.stream;
-    this.#loseLevels([meter.of]);
+    this.#forgetLevels([meter.device]);
     this.#retryLater();
     this.#send();
   }
@@ -211,52 +217,52 @@ export class Meters {
     if (this.#timers.has('retry')) return;
     this.#timers.set('retry', RETRY_MS, () => {
       for (const meter of this.#meters) if (meter.hasFailed) this.#meters.delete(meter);
-      this.follow();
+      this.update();
     });
   }
 
-  #take(meter: Meter | undefined, fragment: Uint8Array): void {
+  #onFragment(meter: Meter | undefined, fragment: Uint8Array): void {
     if (meter === undefined) return;
-    const { list, index, channelMap } = meter.of;
+    const { list, index, channelMap } = meter.device;
     const before = this.#levels[list].get(index);
     const newest = peaksOf(fragment, channelMap.length);
-    // At rest the link is not paused: unchanged fragments, 40 times a second, stop here.
-    if (this.#pace === 'rest' && before !== undefined && isSame(before, newest)) return;
-    this.#levels[list].set(
-      index,
-      meter.isUnsent && before !== undefined ? loudestPeaks(before, newest) : newest,
-    );
+    // At rest the link is not paused, so the fragments of each device arrive 20 times a second. Unchanged
+    // ones end here.
+    if (this.#pace === 'rest' && before !== undefined && areSamePeaks(before, newest)) return;
+    const peaks = meter.isUnsent && before !== undefined ? louderPeaks(before, newest) : newest;
+    this.#levels[list].set(index, peaks);
     meter.isUnsent = true;
     this.#send();
   }
 
-  /** Sends after everything received has been read: at once after a rest, else when the pause ends. */
+  /** Sends the level: after all that has been received is read, or during a pause when that ends. */
   #send(): void {
     if (this.#timers.has('pause')) return;
-    this.#soon ??= setImmediate(() => {
-      this.#soon = undefined;
+    this.#sendSoon ??= setImmediate(() => {
+      this.#sendSoon = undefined;
       this.#sendNow();
     });
   }
 
-  /** Sends only a changed level. During the pause nothing is read, which saves three of four wake-ups. */
+  /** Sends the level if it has changed. */
   #sendNow(): void {
     for (const meter of this.#meters) meter.isUnsent = false;
-    this.#levels = levelsNow(this.#state, this.#captures.captured, this.#levels);
+    this.#levels = currentLevels(this.#state, this.#captures.capturedSources, this.#levels);
     const level = levelText(this.#levels);
     const pace = this.#pace;
     if (level !== this.#sent) {
       this.#sent = level;
       this.#publish(level);
       this.#pace = pace === 'rest' ? 'first' : 'busy';
-      this.#wait(PAUSES_MS[pace]);
+      this.#startPause(PAUSES_MS[pace]);
     } else if (pace === 'first') {
       this.#pace = 'busy';
-      this.#wait(REST_OF_FIRST_MS);
+      this.#startPause(REST_OF_FIRST_MS);
     } else this.#pace = 'rest';
   }
 
-  #wait(ms: number): void {
+  /** During a pause nothing is read from the link, which saves three of four wake-ups. */
+  #startPause(ms: number): void {
     this.#link?.pause();
     this.#timers.set('pause', ms, () => {
       this.#link?.resume();
@@ -269,8 +275,8 @@ function noLevels(): Levels {
   return { outputs: new Map(), inputs: new Map() };
 }
 
-/** False for a device that is captured in another way than before. */
-function isSameDevice(one: Metered, other: Metered): boolean {
+/** False also for the same device if it must be captured in another way now. */
+function isSameDevice(one: MeteredDevice, other: MeteredDevice): boolean {
   const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
   return isSameSource && one.channelMap.length === other.channelMap.length;
 }

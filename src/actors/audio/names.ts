@@ -1,17 +1,18 @@
-// Client names: how a stream is called, with no two live streams of the same name (docs/http-api.md, "Names
-// of clients"). Pure. It knows only a name and a property list of the server's records.
-
-export { UniqueNames as ClientNames } from '../unique-names.js';
+// Decides which name a stream of sound gets if no other has it (docs/http-api.md, "Names of clients"), from
+// the name and the properties in the server's record. Pure. That no two streams share a name is the work of
+// unique-names.ts.
 
 /** PulseAudio's name for a stream without media.name. */
 const PULSEAUDIO_NO_NAME = '(null)';
 
-/** The `application.id` of a sound server, which it has where it plays to another one: a tunnel. */
+/** The `application.id` of a tunnel: a sound server that plays to another one. */
 const SOUND_SERVERS: readonly (string | undefined)[] = ['org.PulseAudio.PulseAudio', 'org.pipewire.PipeWire'];
 
 export type Props = Readonly<Record<string, string>>;
 
-/** `HOST (USER)`: a tunnel's own name is made of this node's output, and reads like one. */
+/**
+ * `HOST (USER)` instead of a tunnel's own name, which contains the name of our output and so looks like one.
+ */
 function tunnelName(props: Props): string | undefined {
   const host = props['application.process.host'];
   if (!host || !SOUND_SERVERS.includes(props['application.id'])) return undefined;
@@ -19,10 +20,7 @@ function tunnelName(props: Props): string | undefined {
   return user ? `${host} (${user})` : host;
 }
 
-/**
- * The name a stream gets if no other has it: a tunnel's, media.name, application.name, the binary, or
- * `stream`.
- */
+/** The tunnel's name, or the first that is not empty: media.name, application.name, the binary, `stream`. */
 export function preferredName(name: string | undefined, props: Props): string {
   const tunnel = tunnelName(props);
   if (tunnel !== undefined) return tunnel;

@@ -1,5 +1,5 @@
-// Answers `GET /audio/network`: whether other machines can play on this node's sound server, and how. It
-// reads server and kernel at each request, as neither announces a change.
+// Answers `GET /audio/network`: whether other machines can play on this node's sound server, and how. Server
+// and kernel are read at each request, because neither announces a change.
 
 import { networkInterfaces } from 'node:os';
 import { bestFirst, reachableAt } from '../../host/own-addresses.js';
@@ -11,15 +11,15 @@ import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { computerCommands } from './computer-lines.js';
 import type { SoundConnection } from './connection.js';
 import { listeningSockets } from './listening-sockets.js';
-import { networkDoors } from './network-doors.js';
+import { openPorts } from './open-ports.js';
 
-type Serving = Pick<AudioSettings, 'serveCookie' | 'apiPort'>;
+type CookieSettings = Pick<AudioSettings, 'serveCookie' | 'apiPort'>;
 
 /** `path`: the Unix socket by which the connection was made. */
 export async function networkAnswer(
   connection: SoundConnection,
   path: string,
-  settings: Serving,
+  settings: CookieSettings,
   deadlineMs: number,
 ): Promise<Answer> {
   const modules = await connection.ask('GET_MODULE_INFO_LIST', {}, deadlineMs);
@@ -28,23 +28,23 @@ export async function networkAnswer(
     return failure(fault, 'The sound server did not list its modules');
   }
   const { kind, server } = connection.state;
-  const doors = networkDoors(kind, modules.value, await listeningSockets(path));
   const interfaces = bestFirst(networkInterfaces());
-  const places = doors.map((door) => ({
-    door,
-    addresses: reachableAt(door.addresses, interfaces).map(({ info }) => info.address),
+  const ports = openPorts(kind, modules.value, await listeningSockets(path)).map((openPort) => ({
+    openPort,
+    addresses: reachableAt(openPort.addresses, interfaces).map(({ info }) => info.address),
   }));
-  const best = places.find(({ addresses }) => addresses.length > 0) ?? places[0];
-  if (best === undefined) return answer({ enabled: false, addresses: [], commands: [] });
-  const { door, addresses } = best;
+  // The record has one port: if possible, one that other machines can reach.
+  const published = ports.find(({ addresses }) => addresses.length > 0) ?? ports[0];
+  if (published === undefined) return answer({ enabled: false, addresses: [], commands: [] });
+  const { openPort, addresses } = published;
   const [address] = addresses;
   const node = {
     hostname: (server?.host ?? '').replace(/[^\w.-]/g, '_') || 'node',
     user: server?.user ?? '',
     cookiePort: settings.serveCookie ? settings.apiPort : undefined,
   };
-  const commands = address === undefined ? [] : computerCommands(door, { ...node, address });
-  const { port, cookie, allowed } = door;
+  const commands = address === undefined ? [] : computerCommands(openPort, { ...node, address });
+  const { port, cookie, allowed } = openPort;
   const record: NetworkRecord = { enabled: true, addresses, port, cookie, commands };
   return answer(allowed === undefined ? record : { ...record, allowed });
 }

@@ -1,32 +1,31 @@
-// The labels of the outputs: the name for people that each record carries (docs/http-api.md, "Output").
-// Pure.
+// The labels of the outputs: the names for people in their records (docs/http-api.md, "Output"). If
+// several outputs have the same label, each of them has its name behind it. Pure.
 
-/** An output's name, and its label as long as no other output has the same one. */
-interface OwnLabel {
+interface LabelledOutput {
   readonly name: string;
   readonly label: string;
 }
 
 export class OutputLabels {
-  readonly #byId = new Map<number, OwnLabel>();
-  /** How many outputs have a label for their own; labels that no output has are left out. */
+  readonly #byId = new Map<number, LabelledOutput>();
+  /** How many outputs have each label. A label that no output has any more is deleted. */
   readonly #counts = new Map<string, number>();
 
   /**
-   * Remembers the label of an output; undefined means that the output is gone. True if the labels of others
-   * may have changed with it.
+   * Remembers the label of an output; undefined means that the output is gone. True if something has changed:
+   * then the labels of other outputs may have changed, too.
    */
-  set(id: number, own: OwnLabel | undefined): boolean {
+  set(id: number, output: LabelledOutput | undefined): boolean {
     const before = this.#byId.get(id);
-    if (before?.label === own?.label && before?.name === own?.name) return false;
+    if (before?.label === output?.label && before?.name === output?.name) return false;
     if (before !== undefined) this.#count(before.label, -1);
-    if (own !== undefined) this.#count(own.label, 1);
-    if (own === undefined) this.#byId.delete(id);
-    else this.#byId.set(id, own);
+    if (output !== undefined) this.#count(output.label, 1);
+    if (output === undefined) this.#byId.delete(id);
+    else this.#byId.set(id, output);
     return true;
   }
 
-  /** Empty for an output that is not known. */
+  /** With the name behind it if another output has the same label. Empty for an output that is not known. */
   of(id: number): string {
     const { label = '', name } = this.#byId.get(id) ?? {};
     return (this.#counts.get(label) ?? 0) > 1 ? `${label} (${name})` : label;

@@ -1,5 +1,5 @@
-// Decides when a card has switched its profile: PulseAudio has made the new outputs before it replies,
-// PipeWire makes them later, one after the other. It reads nothing.
+// Decides when a card has switched its profile: PulseAudio has made the new outputs before it replies, and
+// PipeWire makes them later, one after the other. It reads nothing itself.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundState } from './state.js';
@@ -7,13 +7,15 @@ import type { SoundState } from './state.js';
 export interface DesiredProfile {
   readonly card: number;
   readonly profile: string;
-  /** The streams that had a sink before. The others wait for something else. */
+  /** The streams that had a sink before, by index: these must have one again. */
   readonly streams: ReadonlySet<number>;
   /** The end of the command's time, on the monotonic clock. */
   readonly latest: number;
 }
 
-/** PipeWire before 1.5.82 may not announce that a card has a new profile. */
+/**
+ * Everything is read again so often, because PipeWire before 1.5.82 may not announce a card's new profile.
+ */
 const READ_AGAIN_MS = 100;
 
 /** To be called before the profile is set. `latest`: when the command must end, by the monotonic clock. */
@@ -26,37 +28,39 @@ export function desiredProfile(
   return { card, profile, streams: streamsWithSink(state), latest };
 }
 
-function streamsWithSink({ inputs, sinks }: SoundState): ReadonlySet<number> {
-  return new Set([...inputs].flatMap(([index, { info }]) => (sinks.has(info.sink ?? -1) ? [index] : [])));
+function streamsWithSink({ sinkInputs, sinks }: SoundState): ReadonlySet<number> {
+  const streams = [...sinkInputs.values()].filter(({ info }) => sinks.has(info.sink ?? -1));
+  return new Set(streams.map(({ info }) => info.index));
 }
 
-/** True if the card has the profile and its outputs, and every stream has one to play to. */
+/**
+ * True if the card has the profile and all outputs of it, and there is a default output, and every stream
+ * that had an output has one again. Also true if the card is gone.
+ */
 function isReached(state: SoundState, { card, profile, streams }: DesiredProfile): boolean {
   const info = state.cards.get(card);
   if (info === undefined) return true;
-  const desired = info.profiles.find(({ name }) => name === profile)?.sinks;
-  const made = [...state.sinks.values()].filter((sink) => sink.info.card === card).length;
-  if (info.activeProfile !== profile || made !== desired) return false;
+  const sinkCount = info.profiles.find(({ name }) => name === profile)?.sinks;
+  const sinksOfCard = [...state.sinks.values()].filter((sink) => sink.info.card === card);
+  if (info.activeProfile !== profile || sinksOfCard.length !== sinkCount) return false;
   if (state.sinks.size === 0) return true;
-  const settled = streamsWithSink(state);
-  return (
-    state.defaultSink() !== undefined &&
-    [...state.inputs.keys()].every((index) => !streams.has(index) || settled.has(index))
-  );
+  const streamsNow = streamsWithSink(state);
+  const streamsToMove = [...state.sinkInputs.keys()].filter((index) => streams.has(index));
+  return state.defaultSink() !== undefined && streamsToMove.every((index) => streamsNow.has(index));
 }
 
 /** One switch, from the server's reply until it is complete, or until `limitMs` have passed. */
 export class ProfileSwitch {
-  /** Resolves when the switch is over, in one way or the other. */
-  readonly over: Promise<void>;
+  /** Resolves when the switch is complete, has taken too long, or the connection has ended. */
+  readonly ended: Promise<void>;
   readonly #state: SoundState;
   readonly #desired: DesiredProfile;
   readonly #readAgain: () => void;
   readonly #timers: Timers<'deadline' | 'reading'>;
-  #isOver = false;
-  #resolveOver = (): void => undefined;
+  #hasEnded = false;
+  #resolveEnded = (): void => undefined;
 
-  /** `readAgain` is called now and then until the switch is over. */
+  /** `readAgain` is called every `READ_AGAIN_MS` until the switch has ended. */
   constructor(
     state: SoundState,
     desired: DesiredProfile,
@@ -68,8 +72,8 @@ export class ProfileSwitch {
     this.#desired = desired;
     this.#readAgain = readAgain;
     this.#timers = new Timers(clock);
-    this.over = new Promise((resolve) => {
-      this.#resolveOver = resolve;
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
     });
     const waitMs = Math.max(0, Math.min(limitMs, desired.latest - clock.monotonic()));
     this.#timers.set('deadline', waitMs, () => this.end());
@@ -77,15 +81,15 @@ export class ProfileSwitch {
   }
 
   end(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.#timers.cancelAll();
-    this.#resolveOver();
+    this.#resolveEnded();
   }
 
   /** To be called when something has been read. Ends a switch that is complete. */
   isStillGoing(): boolean {
-    if (!this.#isOver && isReached(this.#state, this.#desired)) this.end();
-    return !this.#isOver;
+    if (!this.#hasEnded && isReached(this.#state, this.#desired)) this.end();
+    return !this.#hasEnded;
   }
 
   #readLater(): void {

@@ -1,5 +1,5 @@
-// Publishes records that differ from what was published before: one JSON text per changed record, encoded
-// once. It must not talk to the server and does not decide the records' content (view.ts does).
+// Publishes the records that differ from what was published before, each as one JSON text. It must not talk
+// to the server, and does not decide what a record contains (view.ts and input-record.ts do).
 
 import type { PortRecord, ProfileRecord } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
@@ -8,17 +8,17 @@ import type { Publisher } from '../runtime.js';
 import { firstWithin } from '../text.js';
 import type { ChangedRecords } from './changed-records.js';
 import { inputRecord } from './input-record.js';
-import { inputOf } from './listen-names.js';
+import { listenInputOf } from './marks.js';
 import { OutputLabels } from './output-labels.js';
 import { SOURCES_MAX_RECORDS } from './sources.js';
 import type { SoundState } from './state.js';
 import {
   audioServerRecord,
-  ClientProps,
   cardRecord,
   clientRecord,
   outputLabel,
   outputRecord,
+  PropertyCache,
 } from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
@@ -33,8 +33,8 @@ const JSON_MAX_UNITS = 16 * 1024;
  */
 const LIST_MAX_BYTES = 64 * 1024;
 
-/** The fields that can make a record long, and what names the active one of a list. */
-interface Listing {
+/** The fields that can make a record long; and the name of the active port or profile, which must stay. */
+interface LongRecord {
   readonly props?: object | undefined;
   readonly ports?: readonly PortRecord[] | undefined;
   readonly active_port?: string | undefined;
@@ -42,10 +42,10 @@ interface Listing {
   readonly active_profile?: string | undefined;
 }
 
-type Sink = Pick<Publisher, 'put' | 'drop' | 'log'>;
+type RecordReceiver = Pick<Publisher, 'put' | 'drop' | 'log'>;
 
 /** The collections of records that come and go. */
-type Named = 'audio.clients' | 'audio.outputs' | 'audio.inputs' | 'audio.cards';
+type ListedCollection = 'audio.clients' | 'audio.outputs' | 'audio.inputs' | 'audio.cards';
 
 /** A record's name and text, as they were published. */
 interface PublishedRecord {
@@ -56,64 +56,72 @@ interface PublishedRecord {
 }
 
 export class SoundPublisher {
-  readonly #publish: Sink;
+  readonly #publish: RecordReceiver;
   readonly #wishes: OutputWishes;
-  readonly #published: Readonly<Record<Named, Map<number, PublishedRecord>>> = {
+  readonly #publishedRecords: Readonly<Record<ListedCollection, Map<number, PublishedRecord>>> = {
     'audio.clients': new Map(),
     'audio.outputs': new Map(),
     'audio.inputs': new Map(),
     'audio.cards': new Map(),
   };
-  #kind: string | undefined;
-  #server: string | undefined;
-  readonly #clientProps = new ClientProps();
+  #publishedKind: string | undefined;
+  #publishedServer: string | undefined;
+  readonly #propertyCache = new PropertyCache();
   readonly #labels = new OutputLabels();
-  /** Kinds that hit their bound; cleared once half are gone, inputs once none is left out. */
-  readonly #full = new Set<'outputs' | 'inputs' | 'streams'>();
+  /**
+   * Kinds that have more than their bound, which is logged once. A kind leaves the set when half of its
+   * records are gone; inputs leave it when none is left out.
+   */
+  readonly #loggedFull = new Set<'outputs' | 'inputs' | 'streams'>();
 
-  constructor(publish: Sink, wishes: OutputWishes = NO_WISHES) {
+  constructor(publish: RecordReceiver, wishes: OutputWishes = NO_WISHES) {
     this.#publish = publish;
     this.#wishes = wishes;
   }
 
-  /** Forgets what was published: leaving `up` has removed all of it. */
+  /** To be called when the connection is lost: with the status `connecting`, all records are gone. */
   forget(): void {
-    this.#kind = undefined;
-    this.#server = undefined;
+    this.#publishedKind = undefined;
+    this.#publishedServer = undefined;
     this.#labels.clear();
-    for (const published of Object.values(this.#published)) published.clear();
+    for (const published of Object.values(this.#publishedRecords)) published.clear();
   }
 
   /**
-   * Publishes the changes, and returns them. Removals go first, under the old names, which are free from then
-   * on (docs/http-api.md, "Names of clients").
+   * Publishes the changes, and returns them. Removals go first, because another record may have the name of a
+   * removed one (docs/http-api.md, "Names of clients"). Undefined until the server's info has been read.
    */
   update(state: SoundState): Readonly<ChangedRecords> | undefined {
     const { server } = state;
     if (server === undefined) return undefined;
     const changed = state.takeChanged();
-    for (const id of changed.inputs) this.#dropUnlessCalled('audio.clients', id, state.client(id)?.name);
-    if (changed.server || changed.cards.length > 0) this.#updateAround(state, server, changed);
-    if (changed.sources) this.#updateInputs(state, server);
-    const kind = state.kind;
-    for (const id of changed.inputs) {
-      const input = state.client(id);
-      if (input === undefined) continue;
-      const { info, name } = input;
+    for (const id of changed.sinkInputs) this.#dropUnlessNamed('audio.clients', id, state.client(id)?.name);
+    if (changed.hasServerChanged || changed.cards.length > 0)
+      this.#updateServerCardsAndOutputs(state, server, changed);
+    if (changed.haveSourcesChanged) this.#updateInputs(state, server);
+    const { kind } = state;
+    for (const id of changed.sinkInputs) {
+      const client = state.client(id);
+      if (client === undefined) continue;
+      const { info, name } = client;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
-      this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#clientProps));
+      this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#propertyCache));
     }
-    if (state.inputs.size >= RECORDS_MAX || this.#full.size > 0) this.#logFull('streams', state.inputs.size);
+    this.#logFull('streams', state.sinkInputs.size);
     return changed;
   }
 
-  /** The server, cards and outputs, which seldom change, and change each other. */
-  #updateAround(state: SoundState, server: ServerInfo, changed: Readonly<ChangedRecords>): void {
+  /** These change seldom, and a change of one changes the records of the others. */
+  #updateServerCardsAndOutputs(
+    state: SoundState,
+    server: ServerInfo,
+    changed: Readonly<ChangedRecords>,
+  ): void {
     for (const id of changed.sinks)
-      this.#dropUnlessCalled('audio.outputs', id, state.sinks.get(id)?.info.name);
-    for (const id of changed.cards) this.#dropUnlessCalled('audio.cards', id, state.cards.nameOf(id));
+      this.#dropUnlessNamed('audio.outputs', id, state.sinks.get(id)?.info.name);
+    for (const id of changed.cards) this.#dropUnlessNamed('audio.cards', id, state.cards.nameOf(id));
     const defaultSink = state.defaultSink();
-    if (changed.server)
+    if (changed.hasServerChanged)
       this.#putServer(JSON.stringify(state.kind), JSON.stringify(audioServerRecord(server, defaultSink)));
     for (const id of changed.cards) {
       const info = state.cards.get(id);
@@ -121,18 +129,18 @@ export class SoundPublisher {
       if (info !== undefined && name !== undefined)
         this.#put('audio.cards', id, name, cardRecord(info, name));
     }
-    for (const id of this.#labelled(state, changed.sinks)) {
+    for (const id of this.#outputsToCompare(state, changed.sinks)) {
       const sink = state.sinks.get(id);
       if (sink === undefined) continue;
       const { name, card } = sink.info;
-      const around = {
+      const surroundings = {
         label: this.#labels.of(id),
         isDefault: id === defaultSink?.info.index,
         card: state.cards.nameOf(card),
         wish: wishFor(this.#wishes, name),
         volumeLimit: state.limits.of(sink.info),
       };
-      this.#put('audio.outputs', id, name, outputRecord(sink, around, this.#clientProps));
+      this.#put('audio.outputs', id, name, outputRecord(sink, surroundings, this.#propertyCache));
     }
     this.#logFull('outputs', state.sinks.size);
   }
@@ -140,26 +148,32 @@ export class SoundPublisher {
   /** Inputs are few, and change seldom: all of them are encoded, and those that differ are published. */
   #updateInputs(state: SoundState, { defaultSource }: ServerInfo): void {
     const { sources } = state;
-    for (const id of [...this.#published['audio.inputs'].keys()])
-      this.#dropUnlessCalled('audio.inputs', id, sources.byId(id)?.info.name);
+    for (const id of [...this.#publishedRecords['audio.inputs'].keys()])
+      this.#dropUnlessNamed('audio.inputs', id, sources.byId(id)?.info.name);
     for (const source of sources.all) {
       const { index, name, card } = source.info;
-      const listen = outputsOf(state, name);
-      const around = { isDefault: name === defaultSource, card: state.cards.nameOf(card), listen };
-      this.#put('audio.inputs', index, name, inputRecord(source, around, this.#clientProps));
+      const surroundings = {
+        isDefault: name === defaultSource,
+        card: state.cards.nameOf(card),
+        listen: listenOutputsOf(state, name),
+      };
+      this.#put('audio.inputs', index, name, inputRecord(source, surroundings, this.#propertyCache));
     }
-    this.#logLeftOut(sources.leftOut);
+    this.#logLeftOut(sources.leftOutCount);
   }
 
-  #logLeftOut(leftOut: number): void {
-    if (leftOut === 0) this.#full.delete('inputs');
-    if (leftOut === 0 || this.#full.has('inputs')) return;
-    this.#full.add('inputs');
+  #logLeftOut(leftOutCount: number): void {
+    if (leftOutCount === 0) this.#loggedFull.delete('inputs');
+    if (leftOutCount === 0 || this.#loggedFull.has('inputs')) return;
+    this.#loggedFull.add('inputs');
     this.#publish.log('warn', 'too many inputs: some are left out', { most: SOURCES_MAX_RECORDS });
   }
 
-  /** The outputs whose records may differ: all of them where a label came, went or changed. */
-  #labelled({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
+  /**
+   * The outputs whose records may differ: all of them if a label came, went or changed, because an output
+   * that shares its label shows its name behind it.
+   */
+  #outputsToCompare({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
     const relabelled = changed.filter((id) => {
       const info = sinks.get(id)?.info;
       if (info === undefined) return this.#labels.set(id, undefined);
@@ -169,22 +183,22 @@ export class SoundPublisher {
     return relabelled.length > 0 ? new Set([...changed, ...sinks.keys()]) : changed;
   }
 
-  #logFull(what: 'outputs' | 'streams', known: number): void {
-    if (known <= RECORDS_MAX / 2) this.#full.delete(what);
-    if (known < RECORDS_MAX || this.#full.has(what)) return;
-    this.#full.add(what);
+  #logFull(what: 'outputs' | 'streams', count: number): void {
+    if (count <= RECORDS_MAX / 2) this.#loggedFull.delete(what);
+    if (count < RECORDS_MAX || this.#loggedFull.has(what)) return;
+    this.#loggedFull.add(what);
     this.#publish.log('warn', `too many ${what}: some are left out`, { most: RECORDS_MAX });
   }
 
   #putServer(kind: string, server: string): void {
-    if (kind !== this.#kind) this.#publish.put('audio.kind', '', kind);
-    if (server !== this.#server) this.#publish.put('audio.server', '', server);
-    this.#kind = kind;
-    this.#server = server;
+    if (kind !== this.#publishedKind) this.#publish.put('audio.kind', '', kind);
+    if (server !== this.#publishedServer) this.#publish.put('audio.server', '', server);
+    this.#publishedKind = kind;
+    this.#publishedServer = server;
   }
 
-  #put(collection: Named, id: number, name: string, record: Listing): void {
-    const published = this.#published[collection];
+  #put(collection: ListedCollection, id: number, name: string, record: LongRecord): void {
+    const published = this.#publishedRecords[collection];
     const whole = JSON.stringify(record);
     const json = whole.length > JSON_MAX_UNITS ? JSON.stringify(shortened(record)) : whole;
     const before = published.get(id);
@@ -194,8 +208,9 @@ export class SoundPublisher {
     this.#publish.put(collection, key, json);
   }
 
-  #dropUnlessCalled(collection: Named, id: number, name: string | undefined): void {
-    const published = this.#published[collection];
+  /** Drops a record that is gone (`name` is undefined), or that has another name now. */
+  #dropUnlessNamed(collection: ListedCollection, id: number, name: string | undefined): void {
+    const published = this.#publishedRecords[collection];
     const before = published.get(id);
     if (before === undefined || before.name === name) return;
     published.delete(id);
@@ -204,18 +219,15 @@ export class SoundPublisher {
 }
 
 /** The names of the outputs at which an input is heard, in their order. */
-function outputsOf({ inputs, sinks }: SoundState, input: string): readonly string[] {
-  const names = [...inputs.values()]
-    .filter(({ info }) => inputOf(info) === input)
+function listenOutputsOf({ sinkInputs, sinks }: SoundState, input: string): readonly string[] {
+  const names = [...sinkInputs.values()]
+    .filter(({ info }) => listenInputOf(info) === input)
     .flatMap(({ info }) => sinks.get(info.sink ?? -1)?.info.name ?? []);
   return [...new Set(names)].sort();
 }
 
-/**
- * The record without properties, and with the first of its ports or profiles; the active one is always among
- * them.
- */
-function shortened({ props, ports, profiles, ...rest }: Listing): Listing {
+/** The record without properties, and with the first of its ports or profiles, and the active one. */
+function shortened({ props, ports, profiles, ...rest }: LongRecord): LongRecord {
   const { active_port: port, active_profile: profile } = rest;
   return {
     ...rest,

@@ -6,24 +6,26 @@ import type { RequestError } from '../../protocol/pulse/outcome.js';
 import type { SubscriptionEvent } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
 import {
-  ALL,
   KINDS,
-  ONE,
-  type OneRequest,
+  LIST_READS,
+  type ListRequests,
+  RECORD_READS,
   type ReadKind,
   type ReadRequest,
-  type ReadRequests,
   type ReadSpec,
   type ReadWaiter,
   ReadWaiters,
+  type RecordRequests,
   Refetch,
 } from './refetch.js';
 import type { RecordKind, SoundState } from './state.js';
 
 interface ReadingEvents {
-  /** Called after each reply. `isWhole`: what is known belongs together, and may be published. */
-  onReply(isWhole: boolean): void;
-  /** A list could not be read. */
+  /**
+   * Called after each reply. `isConsistent`: all records in the state belong together, and may be published.
+   */
+  onReply(isConsistent: boolean): void;
+  /** A read has failed, and not because its record is gone. */
   onFailed(command: RequestName, error: RequestError): void;
 }
 
@@ -38,12 +40,15 @@ export class Reading {
     source: new Refetch('source'),
   };
   readonly #refetches = Object.values(this.#refetch);
-  /** Kinds that are to be read, all of them, before anything is published. */
+  /** Kinds whose whole list must still be read before anything is published. */
   readonly #unread = new Set(KINDS);
-  /** Sinks have come or gone since everything was last read. */
-  #isShaken = false;
+  /**
+   * True if sinks have come or gone since everything was last read: the streams, the default and the card
+   * that come and go with a sink are to be published together with it.
+   */
+  #mustReadTogether = false;
   readonly #waiters = new ReadWaiters();
-  /** True while a card switches its profile: everything that follows belongs together, too. */
+  /** True while a card switches its profile: its events then announce sinks that come or go. */
   isSwitching = false;
   /** Undefined before the subscription is confirmed, and after the end. */
   #link: Link | undefined;
@@ -57,7 +62,7 @@ export class Reading {
   /** To be called once the subscription is confirmed; reads everything. */
   begin(link: Link): void {
     this.#link = link;
-    this.all();
+    this.readAll();
   }
 
   /** To be called when the connection has ended; nobody waits any more. */
@@ -68,116 +73,120 @@ export class Reading {
   }
 
   /** Reads everything again. This also shows whether the server still answers. */
-  all(): void {
+  readAll(): void {
     for (const refetch of this.#refetches) refetch.markAll();
-    this.due();
+    this.requestDue();
   }
 
-  /** Reads everything again, and nothing is published before. */
-  allAtOnce(): void {
-    this.#isShaken = true;
-    this.due();
+  /** Reads everything again, and has nothing published until all of it has been read. */
+  readAllTogether(): void {
+    this.#mustReadTogether = true;
+    this.requestDue();
   }
 
-  /** To be followed by `due` after the last event of a burst. */
+  /** To be followed by `requestDue` after the last event of a burst. */
   readonly onEvent = ({ facility, type, index }: SubscriptionEvent): void => {
     if (facility === 'server') this.#refetch.server.markAll();
     if (facility !== 'sink' && facility !== 'sink-input' && facility !== 'card' && facility !== 'source')
       return;
-    // Monitors change with their sinks, and none is read.
-    if (facility === 'source' && type === 'change' && this.#state.sources.byId(index ?? -1) === undefined)
-      return;
-    const isSwitching = facility === 'card' && this.isSwitching;
-    if (isSwitching || (facility === 'sink' && type !== 'change')) this.#isShaken = true;
+    // The state has no monitors. They change with their sinks, so reading them each time would be in vain.
+    const isKnownSource = facility === 'source' && this.#state.sources.byId(index ?? -1) !== undefined;
+    if (facility === 'source' && type === 'change' && !isKnownSource) return;
+    const isOfSwitch = facility === 'card' && this.isSwitching;
+    const hasSinkComeOrGone = facility === 'sink' && type !== 'change';
+    if (isOfSwitch || hasSinkComeOrGone) this.#mustReadTogether = true;
     if (index === undefined) this.#refetch[facility].markAll();
-    else if (type === 'remove') this.#removed(facility, index);
-    else this.#refetch[facility].changed(index);
+    else if (type === 'remove') this.#onRemoved(facility, index);
+    else this.#refetch[facility].onChanged(index);
   };
 
-  /** Keeps a record from being read until `again` or `release`: a command changes it. */
+  /** Keeps a record from being read until `readAgain` or `release`, because a command changes it. */
   hold({ of, index }: ReadRequest): void {
     this.#refetch[of].hold(index);
   }
 
-  /** To be followed by `due`. */
+  /** Ends `hold`. To be followed by `requestDue`. */
   release({ of }: ReadRequest): void {
     this.#refetch[of].hold(undefined);
   }
 
   /** Resolves when a read that began after this call has ended, or when there will be none any more. */
-  readonly again = (read: ReadRequest): Promise<void> => {
+  readonly readAgain = (read: ReadRequest): Promise<void> => {
     if (this.#hasEnded) return Promise.resolve();
-    const again = this.#waiters.add(read);
+    const hasBeenRead = this.#waiters.add(read);
     this.#refetch[read.of].hold(undefined);
     if (read.index === undefined) this.#refetch[read.of].markAll();
     else this.#refetch[read.of].mark(read.index);
-    this.due();
-    return again;
+    this.requestDue();
+    return hasBeenRead;
   };
 
-  /** Requests what is due. */
-  readonly due = (): void => {
-    // Events may come before the subscription is confirmed; everything is read after it anyway.
+  /** Sends the requests for all that is to be read now. */
+  readonly requestDue = (): void => {
+    // Events may come before the subscription is confirmed. They need no read of their own, because
+    // everything is read after it.
     const link = this.#link;
     if (link === undefined) return;
-    if (this.#isShaken && this.#unread.size === 0) {
-      // Streams, the default and a card that come and go with a sink are published together with it.
-      this.#isShaken = false;
+    if (this.#mustReadTogether && this.#unread.size === 0) {
+      this.#mustReadTogether = false;
       for (const kind of KINDS) this.#unread.add(kind);
       for (const refetch of this.#refetches) refetch.markAll();
     }
     for (const refetch of this.#refetches) {
-      for (const { of, index } of refetch.take()) {
-        if (of === 'server' || index === undefined) this.#readAllOf(link, of);
-        else this.#readOne(link, of, index);
+      for (const { of, index } of refetch.takeDue()) {
+        if (of === 'server' || index === undefined) this.#readList(link, of);
+        else this.#readRecord(link, of, index);
       }
     }
   };
 
-  #readAllOf<K extends ReadKind>(link: Link, of: K): void {
-    const { command, put }: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> = ALL[of];
+  #readList<K extends ReadKind>(link: Link, of: K): void {
+    const { command, put }: ReadSpec<ListRequests[K], [ReadonlySet<number>]> = LIST_READS[of];
     const waiters = this.#waiters.take({ of });
     link.request(command, {}, (result) => {
-      const past = this.#refetch[of].settleList();
-      if (result.ok) put(this.#state, result.value, past);
+      const removed = this.#refetch[of].settleList();
+      if (result.ok) put(this.#state, result.value, removed);
       else this.#events.onFailed(command, result.error);
-      this.#settled(waiters, result.ok ? of : undefined);
+      this.#afterReply(waiters, result.ok ? of : undefined);
     });
   }
 
-  #readOne<K extends RecordKind>(link: Link, of: K, index: number): void {
-    const { command, put }: ReadSpec<OneRequest[K]> = ONE[of];
+  #readRecord<K extends RecordKind>(link: Link, of: K, index: number): void {
+    const { command, put }: ReadSpec<RecordRequests[K]> = RECORD_READS[of];
     const waiters = this.#waiters.take({ of, index });
     link.request(command, { index }, (result) => {
-      const believable = this.#refetch[of].settleOne(index);
-      if (!result.ok) this.#readFailed(command, of, index, result.error);
-      else if (believable) put(this.#state, result.value);
-      this.#settled(waiters);
+      const isValid = this.#refetch[of].settleRecord(index);
+      if (!result.ok) this.#onRecordFailed(command, of, index, result.error);
+      else if (isValid) put(this.#state, result.value);
+      this.#afterReply(waiters);
     });
   }
 
-  #readFailed(command: RequestName, of: RecordKind, index: number, error: RequestError): void {
-    // The record went between its event and the request, or is not ready yet (PipeWire). Neither is an error.
+  #onRecordFailed(command: RequestName, of: RecordKind, index: number, error: RequestError): void {
+    // The record was removed between its event and the request, or is not ready yet (PipeWire). Neither is an
+    // error.
     if (error.kind === 'server' && error.name === 'NOENTITY') this.#state.remove(of, index);
     else if (error.kind === 'server') this.#refetch[of].markAll();
     else this.#events.onFailed(command, error);
   }
 
-  #removed(of: RecordKind, index: number): void {
-    this.#refetch[of].markRemoved(index);
+  #onRemoved(of: RecordKind, index: number): void {
+    this.#refetch[of].onRemoved(index);
     this.#state.remove(of, index);
     this.#link?.forget(index);
-    this.#settled(this.#waiters.take({ of, index }));
+    this.#afterReply(this.#waiters.take({ of, index }));
   }
 
-  /** `whole` is the kind whose records have all been read. */
-  #settled(waiters: readonly ReadWaiter[], whole?: ReadKind): void {
+  /** To be called after a reply, or after a removal. `listKind`: the kind whose whole list has been read. */
+  #afterReply(waiters: readonly ReadWaiter[], listKind?: ReadKind): void {
     if (!this.#hasEnded) {
-      const wasWhole = this.#unread.size === 0;
-      if (whole !== undefined) this.#unread.delete(whole);
-      // Sinks that come and go without end must not keep the other records from clients.
-      this.#events.onReply(this.#unread.size === 0 && !(wasWhole && this.#isShaken));
+      const hadUnread = this.#unread.size > 0;
+      if (listKind !== undefined) this.#unread.delete(listKind);
+      // The lists that are complete now are published, even if another sink has come or gone meanwhile: sinks
+      // that come and go without end must not keep the other records from clients.
+      const isComplete = this.#unread.size === 0 && (hadUnread || !this.#mustReadTogether);
+      this.#events.onReply(isComplete);
     }
-    for (const waiter of waiters) waiter.done();
+    for (const waiter of waiters) waiter.resolve();
   }
 }

@@ -1,16 +1,14 @@
-// Reads everything again once in a while, because events may be lost. It also decides when a connection that
-// names no default output is replaced by another one.
+// Has everything read again once a minute, because events may be lost. It also decides when a connection on
+// which the server reports no default output is replaced by another one.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundConnection } from './connection.js';
 import type { SoundState } from './state.js';
 
-/**
- * The connection to a server that never names a default output is replaced once in that many rounds at least.
- */
+/** Rounds without a default output after which a connection is replaced, at most (see `#isToBeReplaced`). */
 const PATIENCE_MAX_ROUNDS = 64;
 
-/** For all connections, one after the other. */
+/** One for all connections, which follow one another. */
 export class Reconciliation {
   readonly #timers: Timers<'round'>;
   readonly #everyMs: number;
@@ -26,7 +24,7 @@ export class Reconciliation {
   begin(connection: SoundConnection): void {
     this.#timers.set('round', this.#everyMs, () => {
       this.begin(connection);
-      if (this.#lacksDefault(connection.state))
+      if (this.#isToBeReplaced(connection.state))
         connection.close({ kind: 'transport-failed', detail: 'it names no default output' });
       else connection.readAll();
     });
@@ -38,12 +36,12 @@ export class Reconciliation {
   }
 
   /**
-   * True if the connection is to be replaced because it has no default output. PipeWire's server answers each
-   * connection by the events of that connection's own client, and now and then misses one for good; to
-   * another connection it names the default. The patience doubles each time, because a server without a
-   * session manager has none.
+   * To be called once in each round. True if there has been no default output for too many rounds.
+   * PipeWire's server answers each connection by the events that this connection has got, and now and then
+   * misses one for good; on another connection it reports the default. The number of rounds doubles each
+   * time, because a server without a session manager has no default, however often it is connected to.
    */
-  #lacksDefault(state: SoundState): boolean {
+  #isToBeReplaced(state: SoundState): boolean {
     const hasDefault = state.sinks.size === 0 || state.defaultSink() !== undefined;
     this.#roundsWithoutDefault = hasDefault ? 0 : this.#roundsWithoutDefault + 1;
     if (hasDefault) this.#patienceRounds = 1;

@@ -1,17 +1,18 @@
-// Decides what to read after the server's events, and has the table of the reads: the request for each kind
-// of record, all of them or one, and where its reply goes in the state. Pure: others send the requests.
-// Events are only hints (PipeWire drops and merges them), never data.
+// Decides what to read after the server's events, and which waiting commands a read settles; and has the
+// tables of the reads: the request for each kind of record, all of them or one, and where its reply goes in
+// the state. Pure: reading.ts sends the requests. Events are only hints (PipeWire drops and merges them),
+// never data.
 
 import type { Reply, RequestName } from '../../protocol/pulse/commands.js';
 import type { RecordKind, SoundState } from './state.js';
 
 /**
- * Per kind: above this number of dirty or running records the whole list is read instead, which costs about
- * as much.
+ * Records of one kind that are to be read, or are being read, one by one. Where there are more, the whole
+ * list is read instead, which costs about as much.
  */
 export const BURST_MAX_RECORDS = 16;
 
-/** Removals remembered while a list is being read; beyond this the list is read again instead. */
+/** Removals that are remembered while a list is being read. After more, the list is read again instead. */
 export const REMOVALS_MAX_RECORDS = 4096;
 
 /** Kinds that can be read: records, or the server's info, which is single and has no list. */
@@ -24,7 +25,7 @@ export interface ReadRequest {
 }
 
 /**
- * A read request, and the method that stores its reply. For a list that method also gets the records that
+ * A read request, and the method that stores its reply. For a list that method also gets the indices that
  * were removed while the list was read.
  */
 export interface ReadSpec<C extends RequestName, Removed extends readonly ReadonlySet<number>[] = []> {
@@ -32,7 +33,7 @@ export interface ReadSpec<C extends RequestName, Removed extends readonly Readon
   put(state: SoundState, value: Reply<C>, ...removed: Removed): void;
 }
 
-export interface ReadRequests {
+export interface ListRequests {
   readonly server: 'GET_SERVER_INFO';
   readonly sink: 'GET_SINK_INFO_LIST';
   readonly 'sink-input': 'GET_SINK_INPUT_INFO_LIST';
@@ -40,37 +41,37 @@ export interface ReadRequests {
   readonly source: 'GET_SOURCE_INFO_LIST';
 }
 
-/**
- * The order of reading. Sinks come after cards, so that a new profile is never read later than its outputs.
- */
 export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'source', 'sink-input'];
 
-export interface OneRequest {
+export interface RecordRequests {
   readonly sink: 'GET_SINK_INFO';
   readonly 'sink-input': 'GET_SINK_INPUT_INFO';
   readonly card: 'GET_CARD_INFO';
   readonly source: 'GET_SOURCE_INFO';
 }
 
-export const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> } = {
+export const LIST_READS: { readonly [K in ReadKind]: ReadSpec<ListRequests[K], [ReadonlySet<number>]> } = {
   server: { command: 'GET_SERVER_INFO', put: (state, info) => state.putServer(info) },
-  sink: { command: 'GET_SINK_INFO_LIST', put: (state, list, past) => state.replaceSinks(list, past) },
+  sink: { command: 'GET_SINK_INFO_LIST', put: (state, list, removed) => state.replaceSinks(list, removed) },
   'sink-input': {
     command: 'GET_SINK_INPUT_INFO_LIST',
-    put: (state, list, past) => state.replaceInputs(list, past),
+    put: (state, list, removed) => state.replaceSinkInputs(list, removed),
   },
-  card: { command: 'GET_CARD_INFO_LIST', put: (state, list, past) => state.cards.replace(list, past) },
-  source: { command: 'GET_SOURCE_INFO_LIST', put: ({ sources }, list, past) => sources.replace(list, past) },
+  card: { command: 'GET_CARD_INFO_LIST', put: (state, list, removed) => state.cards.replace(list, removed) },
+  source: {
+    command: 'GET_SOURCE_INFO_LIST',
+    put: ({ sources }, list, removed) => sources.replace(list, removed),
+  },
 };
 
-export const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
+export const RECORD_READS: { readonly [K in RecordKind]: ReadSpec<RecordRequests[K]> } = {
   sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
-  'sink-input': { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
+  'sink-input': { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putSinkInput(info) },
   card: { command: 'GET_CARD_INFO', put: (state, info) => state.cards.put(info) },
   source: { command: 'GET_SOURCE_INFO', put: ({ sources }, info) => sources.put(info) },
 };
 
-const NONE: readonly ReadRequest[] = [];
+const NO_READS: readonly ReadRequest[] = [];
 
 /**
  * The reads of one kind. A list and single records are never read at the same time: PipeWire may reply out of
@@ -80,59 +81,67 @@ const NONE: readonly ReadRequest[] = [];
  */
 export class Refetch {
   readonly #of: ReadKind;
-  // Together at most BURST_MAX_RECORDS. These are arrays, because a set that mostly has one or two members
-  // allocates a new table with each addition and deletion.
+  // The two together have at most BURST_MAX_RECORDS. They are arrays, because a set that mostly has one or
+  // two members allocates a new table with each addition and deletion.
   #dirty: number[] = [];
   readonly #underWay: number[] = [];
-  /** Removed since the running reads began; their replies about these records are outdated. */
+  /**
+   * The indices that were removed since the reads under way began; what a reply has about them is outdated.
+   */
   readonly #removed = new Set<number>();
   #list: 'not due' | 'due' | 'under way' = 'not due';
-  #listAgain = false;
+  /** True if the list that is being read must be read once more. */
+  #isListStale = false;
+  /** The record that is not to be read for now. */
   #onHold: number | undefined;
 
   constructor(of: ReadKind) {
     this.#of = of;
   }
 
-  /** Marks everything: at connect, once a minute, and after anything odd. */
+  /** Marks the whole list: at connect, once a minute, and wherever single reads are too many or unclear. */
   markAll(): void {
-    if (this.#list === 'under way') this.#listAgain = true;
+    if (this.#list === 'under way') this.#isListStale = true;
     else this.#list = 'due';
     this.#dirty = [];
   }
 
-  changed(index: number): void {
+  /** To be called for an event that says that the record is new or has changed. */
+  onChanged(index: number): void {
     const isBeingRead = this.#underWay.includes(index) && !this.#removed.has(index);
     if (!isBeingRead) this.mark(index);
   }
 
-  /** Keeps this record from being read for now: a command changes it and reads it when done. */
+  /** Keeps one record from being read, because a command changes it now and reads it afterwards; or none. */
   hold(index: number | undefined): void {
     this.#onHold = index;
   }
 
   /** Has the record read by a request that begins after this call. */
   mark(index: number): void {
-    if (this.#list === 'due' || this.#listAgain) return;
+    if (this.#list === 'due' || this.#isListStale) return;
     if (!this.#dirty.includes(index)) this.#dirty.push(index);
     if (this.#dirty.length + this.#underWay.length > BURST_MAX_RECORDS) this.markAll();
   }
 
-  markRemoved(index: number): void {
+  /** To be called for an event that says that the record is gone. */
+  onRemoved(index: number): void {
     this.#dirty = this.#dirty.filter((dirty) => dirty !== index);
-    if (this.#list !== 'under way' && !this.#underWay.includes(index)) return;
+    const isBeingRead = this.#list === 'under way' || this.#underWay.includes(index);
+    if (!isBeingRead) return;
     if (this.#removed.size < REMOVALS_MAX_RECORDS) this.#removed.add(index);
     else this.markAll();
   }
 
   /** Returns the reads to request now. Each of them must be settled, however it ends. */
-  take(): readonly ReadRequest[] {
-    if (this.#list === 'under way' || (this.#list === 'not due' && this.#dirty.length === 0)) return NONE;
+  takeDue(): readonly ReadRequest[] {
+    if (this.#list === 'under way') return NO_READS;
     if (this.#list === 'due') {
-      if (this.#underWay.length > 0) return NONE;
+      if (this.#underWay.length > 0) return NO_READS;
       this.#list = 'under way';
       return [{ of: this.#of }];
     }
+    if (this.#dirty.length === 0) return NO_READS;
     const reads: ReadRequest[] = [];
     const later: number[] = [];
     for (const index of this.#dirty) {
@@ -147,52 +156,53 @@ export class Refetch {
     return reads;
   }
 
-  /** True when the reply is valid; false when the record was removed meanwhile. */
-  settleOne(index: number): boolean {
-    const at = this.#underWay.indexOf(index);
-    if (at >= 0) this.#underWay.splice(at, 1);
+  /** True if the reply is valid; false if the record was removed meanwhile. */
+  settleRecord(index: number): boolean {
+    const position = this.#underWay.indexOf(index);
+    if (position >= 0) this.#underWay.splice(position, 1);
     return !this.#removed.delete(index);
   }
 
-  /** Returns the records removed meanwhile, which the list must not bring back. */
+  /** Returns the indices that were removed meanwhile: the list must not bring them back. */
   settleList(): ReadonlySet<number> {
-    const past = new Set(this.#removed);
+    const removed = new Set(this.#removed);
     this.#removed.clear();
-    this.#list = this.#listAgain ? 'due' : 'not due';
-    this.#listAgain = false;
-    return past;
+    this.#list = this.#isListStale ? 'due' : 'not due';
+    this.#isListStale = false;
+    return removed;
   }
 }
 
 /**
- * A command that waits until its record has been read again. It is the running one, or an earlier one whose
- * time has run out meanwhile.
+ * A command that waits until its record has been read again. It is the running one, or an earlier one that
+ * has been answered already, because its time had run out.
  */
 export interface ReadWaiter {
   readonly read: ReadRequest;
-  readonly done: () => void;
+  readonly resolve: () => void;
 }
 
-const NOBODY: readonly ReadWaiter[] = [];
+const NO_WAITERS: readonly ReadWaiter[] = [];
 
 export class ReadWaiters {
   #all: ReadWaiter[] = [];
 
   add(read: ReadRequest): Promise<void> {
-    return new Promise((done) => this.#all.push({ read, done }));
+    return new Promise((resolve) => this.#all.push({ read, resolve }));
   }
 
   /** Returns the waiters that a read settles. A list settles all waiters of its kind. */
   take({ of, index }: ReadRequest): readonly ReadWaiter[] {
-    if (this.#all.length === 0) return NOBODY;
-    const taken = this.#all.filter(
+    if (this.#all.length === 0) return NO_WAITERS;
+    const settled = this.#all.filter(
       ({ read }) => read.of === of && (index === undefined || index === read.index),
     );
-    this.#all = this.#all.filter((waiter) => !taken.includes(waiter));
-    return taken;
+    this.#all = this.#all.filter((waiter) => !settled.includes(waiter));
+    return settled;
   }
 
+  /** Resolves all of them: nothing will be read any more. */
   end(): void {
-    for (const { done } of this.#all.splice(0)) done();
+    for (const { resolve } of this.#all.splice(0)) resolve();
   }
 }

@@ -1,6 +1,6 @@
-// Finds the sound server at the places where libpulse does: by PULSE_SERVER alone, else at the user's
-// sockets, by `default-server` of client.conf, at the system's socket. It reads files and connects to
-// nothing.
+// Finds the sockets at which the sound server may be, as libpulse does: those of PULSE_SERVER alone; or else
+// the user's, then those of `default-server` in client.conf, then the system's. It reads files and connects
+// to nothing.
 
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -11,18 +11,19 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { inTime, readSmallFile } from '../small-file.js';
 import { clipped } from '../text.js';
 
-/** The places depend on the process's environment and user. */
+/** The sockets depend on these facts about the process and the machine. */
 export interface ServerContext {
   readonly env: Variables;
   readonly uid: number;
-  /** '' if there is none. */
+  /** The home directory; '' if there is none. */
   readonly home: string;
-  /** Undefined if unreadable: then addresses for other machines cannot be recognized. */
+  /** Undefined if it cannot be read: then all addresses count as addresses of this machine. */
   readonly machineId: string | undefined;
 }
 
-/** The text that names a server, and where it stands. */
+/** A configured text with the addresses of a server. */
 interface NamedServer {
+  /** Where the text stands, for people. */
   readonly by: string;
   readonly value: string;
 }
@@ -30,17 +31,17 @@ interface NamedServer {
 export interface ServerSockets {
   /** In the order of trying, never empty. */
   readonly paths: readonly string[];
-  /** A sentence about a named address that is no socket of this machine. */
-  readonly elsewhere?: string;
+  /** A sentence about a configured address that is left out, because it is no socket of this machine. */
+  readonly addressProblem?: string;
 }
 
-/** The error is a sentence: the server that is named cannot be reached. No other one is taken instead. */
+/** The error is a sentence: the configured server cannot be reached, and no other one is taken instead. */
 export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
 const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
 const CONFIGURATION_MAX_BYTES = 64 * 1024;
-/** Files of client.conf.d that are read, the first. */
+/** The first files of client.conf.d are read. */
 const CONFIGURATION_MAX_FILES = 64;
 /** Characters of an address in a detail. */
 const ADDRESS_MAX_UNITS = 200;
@@ -52,13 +53,13 @@ export function readMachineId(): string | undefined {
     try {
       return readFileSync(path, 'utf8').trim();
     } catch {
-      // The next one.
+      // The next file may have it.
     }
   }
   return undefined;
 }
 
-/** To be called at each attempt: files may have changed. Never rejects. */
+/** To be called at each attempt to connect, because files may have changed. Never rejects. */
 export async function findServer(context: ServerContext): Promise<FoundServer> {
   const value = context.env['PULSE_SERVER']?.trim();
   if (value) return namedSockets({ by: 'PULSE_SERVER', value }, context.machineId);
@@ -69,30 +70,31 @@ export async function findServer(context: ServerContext): Promise<FoundServer> {
 export function namedSockets(named: NamedServer, machineId: string | undefined): FoundServer {
   const addresses = addressesIn(named.value, machineId);
   const paths = [...new Set(addresses.filter(isAbsolute))];
-  // TCP is left out, because the daemon controls its own node.
+  // Addresses of TCP are left out, because the daemon controls only its own node.
   const value = clipped(named.value, ADDRESS_MAX_UNITS);
-  const elsewhere = `${named.by} is ${value}: tonearm speaks to a Unix socket only`;
-  if (paths.length === 0) return failed(elsewhere);
-  return success(addresses.every(isAbsolute) ? { paths } : { paths, elsewhere });
+  const addressProblem = `${named.by} is ${value}: tonearm speaks to a Unix socket only`;
+  if (paths.length === 0) return failed(addressProblem);
+  return success(addresses.every(isAbsolute) ? { paths } : { paths, addressProblem });
 }
 
 /**
- * `configured` is what client.conf names. No server of the system is taken instead of one that is elsewhere.
+ * `configured` is the `default-server` of client.conf. If that is no socket of this machine, the system's
+ * socket is not taken instead.
  */
 export function usualPlaces(context: ServerContext, configured: NamedServer | undefined): ServerSockets {
   const own = userSockets(context);
   if (configured === undefined) return { paths: [...new Set([...own, SYSTEM_SOCKET])] };
   const named = namedSockets(configured, context.machineId);
-  if (!named.ok) return { paths: own, elsewhere: named.error };
+  if (!named.ok) return { paths: own, addressProblem: named.error };
   return { ...named.value, paths: [...new Set([...own, ...named.value.paths, SYSTEM_SOCKET])] };
 }
 
-/** The addresses for this machine: between white space, some with a `{machine id}` before. */
+/** The addresses for this machine. White space separates them, and a `{machine id}` may stand before one. */
 function addressesIn(value: string, machineId: string | undefined): string[] {
   return value.split(/\s+/).flatMap((address) => {
-    const [, machine = machineId, rest = ''] = /^(?:\{([^}]*)\})?(.*)$/.exec(address) ?? [];
+    const [, machine = machineId, place = ''] = /^(?:\{([^}]*)\})?(.*)$/.exec(address) ?? [];
     const isForUs = machineId === undefined || machine === machineId;
-    return isForUs && rest !== '' ? [rest.replace(/^unix:(?=\/)/, '')] : [];
+    return isForUs && place !== '' ? [place.replace(/^unix:(?=\/)/, '')] : [];
   });
 }
 
@@ -109,29 +111,32 @@ function userSockets({ env, uid, home, machineId }: ServerContext): readonly str
     // libpulse makes this link where there is no runtime directory.
     config && machineId && `${config}/pulse/${machineId}-runtime`,
   ];
-  const sockets = folders.flatMap((folder) => (folder ? [`${folder}/native`] : []));
-  return [...new Set(sockets)];
+  const usable = folders.filter((folder) => folder !== undefined && folder !== '');
+  return [...new Set(usable.map((folder) => `${folder}/native`))];
 }
 
-/** The user's client.conf replaces that of /etc; the files of its client.conf.d add to it. */
+/**
+ * Reads `default-server`. The user's client.conf replaces that of /etc; each of the two has a client.conf.d
+ * beside it, whose files add to it.
+ */
 async function readDefaultServer(env: Variables, home: string): Promise<NamedServer | undefined> {
   const config = configurationHome(env, home);
   const own = config === undefined ? [] : [join(config, 'pulse/client.conf')];
   const named = env['PULSE_CLIENTCONFIG'];
-  for (const file of named ? [named] : own.concat(SYSTEM_CONFIGURATION)) {
+  const candidates = named ? [named] : own.concat(SYSTEM_CONFIGURATION);
+  for (const file of candidates) {
     const text = await readText(file);
     if (text === undefined) continue;
     let server = defaultServerIn(file, text);
-    for (const each of await filesIn(`${file}.d`)) {
-      const later = defaultServerIn(each, (await readText(each)) ?? '');
-      server = later ?? server;
-    }
+    // The last file that has the line decides.
+    for (const addition of await filesIn(`${file}.d`))
+      server = defaultServerIn(addition, (await readText(addition)) ?? '') ?? server;
     return server?.value ? server : undefined;
   }
   return undefined;
 }
 
-/** Undefined if the file has no such line; an empty value takes back an earlier one. */
+/** Undefined if the text has no such line. An empty value takes an earlier one back. */
 function defaultServerIn(file: string, text: string): NamedServer | undefined {
   const values = text.split('\n').flatMap((line) => /^\s*default-server\s*=([^#;]*)/.exec(line)?.[1] ?? []);
   const value = values.at(-1)?.trim();

@@ -1,6 +1,7 @@
-// Finds and reads the sound server's cookie, and waits for its socket; at each attempt anew, because a login
-// or a unit may create them meanwhile. It does not connect. The cookie's bytes go only to the server and to
-// the one route that serves them, never into a log or a detail (docs/security.md, "What the daemon defends").
+// Finds and reads the sound server's cookie, and waits for its socket. Both happen at each attempt to
+// connect, because a login or a unit may create these files meanwhile. The cookie's bytes go only to the
+// server and to the one route that serves them, never into a log or a detail (docs/security.md, "What the
+// daemon defends").
 
 import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../host/clock.js';
@@ -8,20 +9,22 @@ import type { Variables } from '../../host/user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
-/** A socket is complete as soon as it exists, so no time to settle is needed. */
+/** `PathWatch` waits so long until a file is complete. A socket is complete as soon as it exists. */
 const SETTLE_MS = 0;
 
-/**
- * A socket to wait for, with its `fileIdentity` before the failed attempt: a restarted server creates a new
- * one.
- */
+/** A socket to wait for. */
 export interface AwaitedSocket {
   readonly path: string;
+  /**
+   * Its `fileIdentity` before the attempt to connect; undefined if there was none. A new server has a new
+   * one.
+   */
   readonly before: string | undefined;
 }
 
 function isNew({ path, before }: AwaitedSocket): boolean {
-  return ![undefined, before].includes(fileIdentity(path));
+  const now = fileIdentity(path);
+  return now !== undefined && now !== before;
 }
 
 /**
@@ -34,44 +37,44 @@ export function socketOrDelay(
   signal: AbortSignal,
 ): Promise<boolean> {
   return new Promise((resolve) => {
-    const end = (appeared: boolean) => {
+    const end = (hasAppeared: boolean) => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', aborted);
+      signal.removeEventListener('abort', giveUp);
       for (const watch of watches) watch.close();
-      resolve(appeared);
+      resolve(hasAppeared);
     };
-    const aborted = () => end(false);
-    const timer = setTimeout(aborted, delayMs);
+    const giveUp = () => end(false);
+    const timer = setTimeout(giveUp, delayMs);
     const check = () => {
       if (awaited.some(isNew)) end(true);
     };
     const watches = awaited.map(({ path }) => new PathWatch(path, check, SETTLE_MS));
-    signal.addEventListener('abort', aborted);
+    signal.addEventListener('abort', giveUp);
     // The watches do not report changes made before they were set.
     if (signal.aborted) end(false);
     else check();
   });
 }
 
-/** Both servers refuse any other length, even where they do not compare the content. */
+/** PulseAudio and PipeWire refuse a cookie of another length, even where they do not compare its content. */
 export const COOKIE_BYTES = 256;
 
 /**
- * Paths in libpulse's order. `home` is '' if there is none: then only paths from the environment are left.
+ * Paths in libpulse's order. Without a home directory (`home` is '') only those of the environment are left.
  */
 export function cookiePaths(env: Variables, home: string): readonly string[] {
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
   const named = env['PULSE_COOKIE'];
   const usual = [join(config, 'pulse', 'cookie'), join(home, '.pulse-cookie')];
   // libpulse takes a relative name below the configuration directory.
-  const places = named ? [isAbsolute(named) ? named : join(config, named), ...usual] : usual;
+  const paths = named ? [isAbsolute(named) ? named : join(config, named), ...usual] : usual;
   // A path that is still relative would depend on the directory in which the daemon was started.
-  return places.filter((path) => isAbsolute(path));
+  return paths.filter((path) => isAbsolute(path));
 }
 
 /**
- * The first file of the right size; files that are missing, not regular, of another size or not read in time
- * are skipped.
+ * The cookie in the first regular file that has the right size. Undefined if there is none, or if the files
+ * cannot be read in time.
  */
 export function readCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
   return within(systemClock, READ_MAX_MS, firstCookie(paths));

@@ -4,8 +4,8 @@ import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import type { ServerInfo } from '../../protocol/pulse/records.js';
 
 /**
- * How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version
- * is in this text.
+ * The name that PipeWire gives itself, with its version. The version in the server's info is not
+ * PipeWire's, but a constant.
  */
 export const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
 

@@ -1,5 +1,5 @@
-// Defines the plan for a command: a request to the sound server, nothing, or a refusal; and computes the
-// volumes in it. Pure. It does not decide which of these (commands.ts).
+// Defines the plan for a command, which is one request to the sound server, nothing, or a refusal; and
+// computes the volumes in it. Pure. Which plan a command has is decided in commands.ts.
 
 import type { AudioCommand, ListenCommand } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
@@ -23,76 +23,76 @@ export type Setting = {
 }[SettingName];
 
 /** Commands that do not become one request to the sound server. */
-type DaemonsOwn = 'cookie' | 'network' | 'sleep' | 'sleep/stop' | ListenCommand['do'];
+type OtherCommand = 'cookie' | 'network' | 'sleep' | 'sleep/stop' | ListenCommand['do'];
 
 /**
- * The commands that the sound server carries out; the daemon itself answers the others. The daemon itself
- * sends the last three, and nobody else: to set back an output above its volume limit, to give a new one its
- * start volume, and to fade one.
+ * The commands that become one request to the sound server. The last three come from the daemon alone: it
+ * sets an output back to its volume limit, gives a new output its start volume, and fades an output.
  */
 export type SoundCommand =
-  | Exclude<AudioCommand, { readonly do: DaemonsOwn }>
+  | Exclude<AudioCommand, { readonly do: OtherCommand }>
   | { readonly do: 'keep-limit'; readonly output: string }
   | { readonly do: 'start-volume' | 'fade'; readonly output: string; readonly volume: number };
 
 interface SetPlan {
   readonly kind: 'set';
   readonly setting: Setting;
-  /**
-   * The record that the request changes. It is read again, so that the next command is planned from the
-   * truth.
-   */
-  readonly after: ReadRequest;
-  /** A balance of the record, remembered once it is set: silent channels do not show it. */
-  readonly remember?: Balance;
+  /** The record that the request changes. It is read again, so that the next command is planned from that. */
+  readonly changed: ReadRequest;
+  /** The balance that the request sets. It is remembered then, because silent channels do not show it. */
+  readonly balance?: Balance;
 }
 
-export type SettingPlan =
-  | SetPlan
-  /** The server already is in the desired state. */
-  | { readonly kind: 'nothing' }
+export interface Refusal {
+  readonly kind: 'fault';
+  readonly fault: Fault;
   /**
-   * `basis` is the record whose last reading is the reason. That reading may be out of date, so the record is
-   * read again before the command is refused.
+   * The record because of which the command is refused. Its last reading may be out of date, so the record is
+   * read again before that.
    */
-  | { readonly kind: 'fault'; readonly fault: Fault; readonly basis?: ReadRequest };
+  readonly reason?: ReadRequest;
+}
+
+/** `nothing`: the server is in the desired state already. */
+export type SettingPlan = SetPlan | Refusal | { readonly kind: 'nothing' };
 
 export const NOTHING: SettingPlan = { kind: 'nothing' };
 
-export function faultPlan(code: FaultCode, detail: string): SettingPlan {
+export function faultPlan(code: FaultCode, detail: string): Refusal {
   return { kind: 'fault', fault: { fault: code, detail } };
 }
 
-/** A refusal whose reason is the last reading of a record. */
-export function faultOf(basis: ReadRequest, code: FaultCode, detail: string): SettingPlan {
-  return { kind: 'fault', fault: { fault: code, detail }, basis };
+/** A refusal because of a record as it was last read. */
+export function faultOf(reason: ReadRequest, code: FaultCode, detail: string): Refusal {
+  return { kind: 'fault', fault: { fault: code, detail }, reason };
 }
 
-export function notFound(what: 'output' | 'input' | 'client' | 'card', ref: string): SettingPlan {
+export function notFound(what: 'output' | 'input' | 'client' | 'card', ref: string): Refusal {
   return faultPlan(`no-such-${what}`, `There is no ${what} ${JSON.stringify(ref)}`);
 }
 
 export function setPlan(setting: Setting, of: ReadRequest['of'], index?: number): SetPlan {
-  return { kind: 'set', setting, after: index === undefined ? { of } : { of, index } };
+  return { kind: 'set', setting, changed: index === undefined ? { of } : { of, index } };
 }
 
 /**
- * Raw channel volumes for a volume (1 = 100 %): the loudest channel gets it, the balance stays; `channels`
- * sets their number.
+ * Raw channel volumes: the loudest channel gets `volume` (1 = 100 %), and the balance stays. `channels` are
+ * the present raw volumes.
  */
 export function channelsAt(volume: number, channels: readonly number[], remembered?: Balance): number[] {
-  return channelsOf(rememberBalance(remembered, channels) ?? channels.map(() => 1), rawOf(volume));
+  const balance = rememberBalance(remembered, channels) ?? channels.map(() => 1);
+  return channelsOf(balance, rawOf(volume));
 }
 
 /**
- * The volume after a relative change, within 0..`most`; undefined if nothing changes: an increase never
- * lowers a volume above `most`.
+ * The volume after a step of `delta`, within 0..`most`. Undefined if nothing is to change: a step up does not
+ * lower a volume that is above `most`.
  */
 export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
   const loudest = loudestOf(channels);
   if (delta === 0 || (delta > 0 && loudest >= rawOf(most))) return undefined;
-  // A volume that was set in hundredths is not exact when it is read back. Without this rounding, the errors
-  // of repeated steps would add up.
+  // A volume that was set in hundredths is a little off when it is read back. Without this rounding, the
+  // errors of repeated steps would add up.
   const rounded = fractionOf(loudest);
   const from = rawOf(rounded) === loudest ? rounded : loudest / RAW_NORM;
   return Math.min(most, Math.max(0, from + delta));

@@ -1,5 +1,5 @@
-// Ends the music at a time (docs/http-api.md, "Sleep"): fades the default output, has all players paused, and
-// puts the volume back. The time is kept in a file of the runtime directory, for the next process.
+// Ends the music at a certain time (docs/http-api.md, "Sleep"): fades the default output, has all players
+// paused, and puts the volume back. A file of the runtime directory has the time for the next process.
 
 import { rm } from 'node:fs/promises';
 import { Timers, within } from '../../host/clock.js';
@@ -9,40 +9,41 @@ import type { BackendLink } from '../runtime.js';
 import { codeOf, inTime, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
 import { Turns } from '../turns.js';
-import { type Fade, type FadeContext, fadeOf } from './fade.js';
+import { type Fade, type FadeContext, fadeOfDefault } from './fade.js';
 
 const FILE_MAX_BYTES = 4096;
+/** The length of a fade unless the command has another one. */
 const FADE_S = 20;
 const MINUTE_MS = 60_000;
-/** The service makes up for an end that it has missed; a day later nobody waits for it. */
+/** An end that fell into a restart comes after it, if it is not longer ago: a day later nobody expects it. */
 const LATE_MAX_MS = 10 * MINUTE_MS;
-/** The backends come up within this time after a start. */
+/** The pause before such an end: within this time after a start, the backends come up. */
 const SETTLED_MS = 5_000;
-/** `minutes` of the command, at most. */
+/** The most that `minutes` of the command may be. A file with a later end is not ours. */
 const LONGEST_MS = 720 * MINUTE_MS;
-/** The end of the service waits so long for the volume. */
+/** How long the end of the daemon waits until the volume is put back. */
 const LEAVE_MAX_MS = 300;
 
 interface SleepContext extends FadeContext {
-  /** The file that keeps the end. */
+  /** The file that has the plan. */
   readonly path: string;
   readonly node: Pick<BackendLink, 'put' | 'log' | 'ask'>;
 }
 
 interface Plan {
-  /** Milliseconds since the epoch. */
+  /** When the fade begins, in milliseconds since the epoch. */
   readonly until: number;
-  /** In seconds. */
+  /** The length of the fade in seconds. */
   readonly fade: number;
 }
 
 export class Sleep {
   readonly #context: SleepContext;
   readonly #timers: Timers<'end' | 'faded'>;
-  /** The last one must be the one that stays. */
+  /** Writes the file in the order of the calls, so that it has the newest plan in the end. */
   readonly #turns = new Turns();
   #plan: Plan | undefined;
-  /** The fade of the last end, which may still wait for silence. */
+  /** The fade of the last sleep, which may still wait for silence to put the volume back. */
   #fade: Fade | undefined;
   #isFading = false;
 
@@ -51,36 +52,41 @@ export class Sleep {
     this.#timers = new Timers(context.clock);
   }
 
-  /** Continues the sleep that an earlier process has left. To be called once, before any command. */
+  /** Goes on with the sleep of an earlier process. To be called once, before any command. */
   async recall(): Promise<void> {
     const { clock, path, node } = this.#context;
     const file = await inTime(clock, readSmallFile(path, FILE_MAX_BYTES));
     const plan = file.ok ? planIn(Buffer.from(file.value.bytes).toString()) : undefined;
-    const leftMs = (plan?.until ?? Number.NaN) - clock.date();
-    if (plan !== undefined && leftMs > -LATE_MAX_MS && leftMs <= LONGEST_MS) {
-      this.#begin(plan, leftMs > 0 ? leftMs : SETTLED_MS);
-      return;
+    if (plan !== undefined) {
+      const leftMs = plan.until - clock.date();
+      if (leftMs > -LATE_MAX_MS && leftMs <= LONGEST_MS) {
+        this.#begin(plan, leftMs > 0 ? leftMs : SETTLED_MS);
+        return;
+      }
+      node.log('info', 'a sleep of an earlier process is over');
     }
-    if (plan !== undefined) node.log('info', 'a sleep of an earlier process is over');
-    await this.#over();
+    await this.#clear();
   }
 
+  /** `fade` is in seconds. */
   async start(minutes: number, fade = FADE_S): Promise<Answer> {
     await this.#abort();
     const ms = minutes * MINUTE_MS;
     const plan = { until: this.#context.clock.date() + ms, fade };
     this.#begin(plan, ms);
-    await this.#keep(`${JSON.stringify({ ...plan, until: new Date(plan.until).toISOString() })}\n`);
+    await this.#write(`${JSON.stringify({ ...plan, until: new Date(plan.until).toISOString() })}\n`);
     return DONE;
   }
 
   async stop(): Promise<Answer> {
     await this.#abort();
-    await this.#over();
+    await this.#clear();
     return DONE;
   }
 
-  /** To be called when the service ends: the next process fades again. */
+  /**
+   * To be called when the daemon ends. Puts the volume back; the file stays, and the next process goes on.
+   */
   async leave(): Promise<void> {
     await within(this.#context.clock, LEAVE_MAX_MS, this.#abort());
     this.#fade?.end();
@@ -93,27 +99,29 @@ export class Sleep {
   }
 
   async #end(plan: Plan): Promise<void> {
-    // One that still waits for silence has faded already.
-    const isSilent = this.#fade?.isOver === false;
-    const fade = isSilent ? undefined : fadeOf(this.#context);
-    const fadeMs = fade === undefined ? 0 : plan.fade * 1000;
-    if (!isSilent) this.#fade = fade;
-    this.#isFading = fade !== undefined;
-    // A hand on the volume ends the fade, and not the sleep.
-    const lasts = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
-    if (fadeMs > 0) await Promise.all([fade?.down(fadeMs), lasts]);
+    // The fade of an earlier sleep may still wait for silence. Then the output has faded already.
+    const hasFaded = this.#fade?.isOver === false;
+    const fade = hasFaded ? undefined : fadeOfDefault(this.#context);
+    if (!hasFaded) this.#fade = fade;
+    if (fade !== undefined) {
+      this.#isFading = true;
+      const fadeMs = plan.fade * 1000;
+      // If somebody sets the volume, the fade is over before its time. The players are paused at that time.
+      const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
+      if (fadeMs > 0) await Promise.all([fade.down(fadeMs), fadeTime]);
+    }
     if (this.#plan !== plan) return;
     this.#isFading = false;
     await this.#pausePlayers();
     void fade?.putBackWhenSilent();
-    // A client may have begun another one meanwhile.
-    if (this.#plan === plan) await this.#over();
+    // A client may have begun another sleep meanwhile.
+    if (this.#plan === plan) await this.#clear();
   }
 
   async #pausePlayers(): Promise<void> {
     const { node } = this.#context;
     const { status, body } = await node.ask({ operation: 'pausePlayers' });
-    // Without players there is nothing to pause.
+    // 404 means that the players are not enabled. Then there is nothing to pause.
     if (status < 400 || status === 404) return;
     node.log('warn', 'not all players could be paused for the sleep', { reason: body });
   }
@@ -127,9 +135,9 @@ export class Sleep {
     await this.#fade?.putBack();
   }
 
-  async #over(): Promise<void> {
+  async #clear(): Promise<void> {
     this.#plan = undefined;
-    await this.#keep(undefined);
+    await this.#write(undefined);
     this.#publish();
   }
 
@@ -143,18 +151,19 @@ export class Sleep {
   }
 
   /** Undefined removes the file. */
-  async #keep(text: string | undefined): Promise<void> {
+  async #write(text: string | undefined): Promise<void> {
     const { clock, path, node } = this.#context;
-    const done = this.#turns.run(() =>
+    const written = this.#turns.run(() =>
       text === undefined ? rm(path, { force: true }) : writeWhole(path, text),
     );
-    const logged = done.catch((error: unknown) =>
+    const logged = written.catch((error: unknown) =>
       node.log('warn', 'a restart will not know of the sleep', { path, why: codeOf(error) }),
     );
     await within(clock, READ_MAX_MS, logged);
   }
 }
 
+/** Undefined if the text is no plan. */
 function planIn(text: string): Plan | undefined {
   const { until, fade } = jsonObject(text) ?? {};
   const ms = Date.parse(String(until));

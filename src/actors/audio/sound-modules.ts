@@ -6,16 +6,16 @@ import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/comma
 import type { Result as ReplyResult, RequestError } from '../../protocol/pulse/outcome.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 
-/** Sends a request, and gives its result. */
+/** Sends a request to the sound server, and resolves with its result. */
 export type Ask = <C extends RequestName>(command: C, args: RequestArgs<C>) => Promise<ReplyResult<Reply<C>>>;
 
-/** A module as LOAD_MODULE takes it. */
+/** The arguments of LOAD_MODULE. */
 export interface ModuleLoad {
   readonly name: string;
   readonly argument: string;
 }
 
-/** The module as the server then lists it, or why the server has not loaded it. */
+/** Resolves with the module as the server lists it from now on, or with why it has not been loaded. */
 export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<ModuleInfo, string>> {
   const loaded = await ask('LOAD_MODULE', load);
   if (!loaded.ok) return failed(describeFailure(loaded.error));
@@ -24,8 +24,9 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
 }
 
 /**
- * Resolves with the reason where the server has refused it. PipeWire gives a free index to the next module at
- * once, so the module at the index is read before.
+ * Resolves with undefined if the module is gone, or with why the server has not unloaded it. PipeWire gives a
+ * free index to the next module at once. So the module at the index is read first, and another one is left
+ * alone.
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
   const present = await ask('GET_MODULE_INFO', { index: module.index });
@@ -34,14 +35,14 @@ export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string
   return unloaded.ok ? undefined : describeFailure(unloaded.error);
 }
 
-/** False for another module at the index of one that has gone. */
+/** The index alone does not tell: another module may have it when one has gone. */
 export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
   return one.index === other.index && one.name === other.name && one.argument === other.argument;
 }
 
 /**
- * Text for within two levels of quotes in an argument, which the two servers read differently where a quote
- * is within.
+ * The text without quotes and backslashes, for a value that stands within two levels of quotes in an
+ * argument: the two servers read further quotes there in different ways.
  */
 export function withoutQuotes(text: string): string {
   return text.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');

@@ -1,22 +1,20 @@
-// The inputs of the sound server as last read: its sources that are no monitors. Pure. It does not make their
-// records (input-record.ts).
+// The sources of the sound server as last read, without monitors: clients see them as inputs. Pure. Their
+// records are made in input-record.ts.
 
 import type { SourceInfo } from '../../protocol/pulse/records.js';
 import { type Balance, rememberBalance } from '../../protocol/pulse/volume.js';
-import { byId, type KnownRecord, keepOnly } from './known-records.js';
+import { isAwake } from './device-states.js';
+import { byId, type KnownRecord, removeUnlisted } from './known-records.js';
 
-/** Inputs that are known; others are left out until one of these goes. */
+/** Further sources are left out until one of these goes. */
 export const SOURCES_MAX_RECORDS = 16;
-
-/** `SourceInfo.state` of a source that is awake: running or idle. */
-const AWAKE: readonly (number | undefined)[] = [0, 1];
 
 export type KnownSource = KnownRecord<SourceInfo>;
 
 export class Sources {
   readonly #known = new Map<number, KnownSource>();
   readonly #leftOut = new Set<number>();
-  /** Sources that have been awake in this life of the server, and those that could not be woken. */
+  /** Sources that no command needs to wake: awake before in this life of the server, or never to be woken. */
   readonly #awake = new Set<number>();
   /** Called when a record may differ from what was published. */
   readonly #onChange: () => void;
@@ -25,13 +23,13 @@ export class Sources {
     this.#onChange = onChange;
   }
 
-  /** By id, in ascending order. */
+  /** In ascending order of their indices. */
   get all(): readonly KnownSource[] {
     return [...this.#known.values()].sort((a, b) => a.info.index - b.info.index);
   }
 
-  /** How many inputs there are above SOURCES_MAX_RECORDS. */
-  get leftOut(): number {
+  /** How many sources there are above SOURCES_MAX_RECORDS. */
+  get leftOutCount(): number {
     return this.#leftOut.size;
   }
 
@@ -42,19 +40,19 @@ export class Sources {
   put(info: SourceInfo): void {
     const { index, monitorOfSink, volume } = info;
     if (monitorOfSink !== undefined) return;
-    // An index may have come to belong to another source whose predecessor's removal was missed.
-    const known = this.#known.get(index);
-    const before = known?.info.name === info.name ? known : undefined;
-    if (known === undefined && this.#known.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
+    const atIndex = this.#known.get(index);
+    // Another source may have been at this index, if its removal was missed.
+    const before = atIndex?.info.name === info.name ? atIndex : undefined;
+    if (atIndex === undefined && this.#known.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
     else this.#known.set(index, { info, balance: rememberBalance(before?.balance, volume) });
-    if (AWAKE.includes(info.state)) this.#awake.add(index);
+    if (isAwake(info.state)) this.#awake.add(index);
     this.#onChange();
   }
 
   /** Stores a balance as it was set, because silent channels do not show it. */
   putBalance(index: number, balance: Balance): void {
-    const known = this.#known.get(index);
-    if (known !== undefined) this.#known.set(index, { ...known, balance });
+    const source = this.#known.get(index);
+    if (source !== undefined) this.#known.set(index, { ...source, balance });
   }
 
   remove(index: number): void {
@@ -64,12 +62,13 @@ export class Sources {
   }
 
   /**
-   * Replaces all inputs by a list, except those in `past`, which were removed after the list was made.
+   * Replaces all sources by the list of a reply. `removed` has the indices that were removed while the list
+   * was read: they are left out.
    */
-  replace(list: readonly SourceInfo[], past: ReadonlySet<number>): void {
-    const live = keepOnly(list, past, this.#known, (index) => this.remove(index));
+  replace(list: readonly SourceInfo[], removed: ReadonlySet<number>): void {
+    const present = removeUnlisted(list, removed, this.#known, (index) => this.remove(index));
     this.#leftOut.clear();
-    for (const info of live) this.put(info);
+    for (const info of present) this.put(info);
   }
 
   /** By id, else by exact name. */
@@ -77,10 +76,10 @@ export class Sources {
     return byId(this.#known, ref) ?? this.all.find(({ info }) => info.name === ref);
   }
 
-  /** The index of a virtual source that has not been awake, and may be woken; undefined for others. */
-  asleep(index: number): number | undefined {
-    const isVirtual = this.#known.get(index)?.info.card === undefined;
-    return this.#known.has(index) && isVirtual && !this.#awake.has(index) ? index : undefined;
+  /** True for a source without a card that has not been awake, and that no attempt has failed to wake. */
+  mayWake(index: number): boolean {
+    const source = this.#known.get(index);
+    return source !== undefined && source.info.card === undefined && !this.#awake.has(index);
   }
 
   /** Records that the source could not be woken: each further attempt would take as long. */

@@ -1,6 +1,6 @@
-// Gives an output that appears the volume that the configuration wants for its start, once in a life of the
-// sound server (docs/configuration.md, "Audio, players and power"). It does not decide which outputs are new
-// (known-outputs.ts).
+// Sets the configured start volume of each output that appears, once in a life of the sound server
+// (docs/configuration.md, "Audio, players and power"). Which outputs have appeared before is known by
+// known-outputs.ts.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -11,8 +11,8 @@ import type { SoundState } from './state.js';
 import { type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * PipeWire restores a stored volume up to 20 ms after it has announced the output, and overwrites a volume
- * that is set before. A board may take longer. To wake the output may take another 250 ms.
+ * The start volume is set this long after the output has appeared: PipeWire restores a stored volume up to 20
+ * ms after it has announced the output, on a slow board later, and overwrites a volume that is set before.
  */
 const RESTORED_AFTER_MS = 400;
 
@@ -25,37 +25,44 @@ interface StartVolumesContext {
   readonly run: (command: SoundCommand) => Promise<Answer>;
 }
 
-/** For one connection. */
+/** One for each connection. */
 export class StartVolumes {
   readonly #context: StartVolumesContext;
   /** By the index of the output. */
   readonly #timers: Timers<`${number}`>;
   /** The names of the outputs that were there at the last reading, by index. */
   #present = new Map<number, string>();
-  #isEnded = false;
+  #hasEnded = false;
 
   constructor(context: StartVolumesContext) {
     this.#context = context;
     this.#timers = new Timers(context.clock);
   }
 
-  /** To be called when all outputs have been read. */
-  follow(): void {
+  /** To be called when outputs have come or gone, and all of them have been read. */
+  update(): void {
     const { state, knownOutputs } = this.#context;
     const { server } = state;
     if (server === undefined) return;
     void knownOutputs.enterLife(server.cookie).then(() => {
-      if (!this.#isEnded) this.#awaitAppeared();
+      if (!this.#hasEnded) this.#planForAppeared();
     });
   }
 
-  /** To be called when the connection has ended. An output without its volume gets it on the next one. */
+  /**
+   * To be called when the connection has ended. An output that has not got its start volume yet gets it on
+   * the next connection.
+   */
   end(): void {
-    this.#isEnded = true;
+    this.#hasEnded = true;
     this.#timers.cancelAll();
   }
 
-  #awaitAppeared(): void {
+  /**
+   * Sets a timer for each output that has appeared and has a start volume; the others become known at once.
+   * An output that has gone gets none.
+   */
+  #planForAppeared(): void {
     const { state, wishes, knownOutputs } = this.#context;
     const before = this.#present;
     this.#present = new Map([...state.sinks].map(([index, { info }]) => [index, info.name]));
@@ -67,13 +74,14 @@ export class StartVolumes {
       if (volume === undefined) continue;
       this.#timers.set(`${index}`, RESTORED_AFTER_MS, () => void this.#set(index, name, volume));
     }
-    knownOutputs.add(appeared.flatMap(([index, name]) => (this.#timers.has(`${index}`) ? [] : [name])));
+    const withoutTimer = appeared.filter(([index]) => !this.#timers.has(`${index}`));
+    knownOutputs.add(withoutTimer.map(([, name]) => name));
   }
 
   async #set(index: number, name: string, volume: number): Promise<void> {
     const { knownOutputs, log, run } = this.#context;
     const answer = await run({ do: 'start-volume', output: String(index), volume });
-    if (this.#isEnded) return;
+    if (this.#hasEnded) return;
     knownOutputs.add([name]);
     if (answer.ok) log('info', 'an output has got its start volume', { output: name, volume });
     else log('warn', 'an output has not got its start volume', { output: name, why: answer.error.detail });

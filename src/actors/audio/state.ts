@@ -1,53 +1,55 @@
 // The sound server as last read: its info, sinks and sink inputs by index, with its cards (cards.ts) and
-// inputs (sources.ts), and which published records have changed. Pure: no socket, no clock. It outlives a
-// connection if the server lives on, so that names and balances are kept.
+// sources (sources.ts), and which published records have changed. Pure: no socket, no clock. The state
+// outlives a connection if the server lives on, so that names and balances are kept.
 
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { type Balance, loudestOf, rememberBalance } from '../../protocol/pulse/volume.js';
+import { UniqueNames } from '../unique-names.js';
 import { Cards } from './cards.js';
-import { add, ChangedRecords } from './changed-records.js';
-import { isStandIn, playsForGroup } from './group-names.js';
-import { byId, type KnownRecord, keepOnly } from './known-records.js';
+import { addOnce, type ChangedRecords, noChanges } from './changed-records.js';
+import { isAwake } from './device-states.js';
+import { byId, type KnownRecord, removeUnlisted } from './known-records.js';
 import { VolumeLimits } from './limits.js';
+import { isStandIn, playsForGroup } from './marks.js';
 import { isFilter } from './masters.js';
-import { ClientNames, preferredName } from './names.js';
+import { preferredName } from './names.js';
 import { kindOfServer } from './server-kind.js';
 import { Sources } from './sources.js';
 import { NO_WISHES, type OutputWishes } from './wishes.js';
 
-/** Named as the events name them. */
+/** The names are those of the server's events (`Facility` in protocol/pulse/subscription.ts). */
 export type RecordKind = 'sink' | 'sink-input' | 'card' | 'source';
 
 /** A stream with the name that clients know it by. */
-export interface KnownInput extends KnownRecord<SinkInputInfo> {
+export interface KnownSinkInput extends KnownRecord<SinkInputInfo> {
   readonly name: string;
 }
 
-/** `SinkInfo.state` of a sink that is awake: running or idle. Other sinks sleep or are being created. */
-const AWAKE: readonly (number | undefined)[] = [0, 1];
-
 export class SoundState {
-  #serverInfo: ServerInfo | undefined;
+  /** Undefined until it has been read. */
+  server: ServerInfo | undefined;
   readonly #sinks = new Map<number, KnownRecord<SinkInfo>>();
-  readonly #inputs = new Map<number, KnownInput>();
+  readonly #sinkInputs = new Map<number, KnownSinkInput>();
   readonly sinks: ReadonlyMap<number, KnownRecord<SinkInfo>> = this.#sinks;
-  readonly inputs: ReadonlyMap<number, KnownInput> = this.#inputs;
+  readonly sinkInputs: ReadonlyMap<number, KnownSinkInput> = this.#sinkInputs;
   readonly cards = new Cards((card) => this.#cardChanged(card));
   readonly sources = new Sources(() => {
-    this.#changed.sources = true;
+    this.#changed.haveSourcesChanged = true;
   });
   /**
    * By sink, the volume that a command set, and the volume that the server then reported: a mixer may have
    * coarser steps.
    */
   readonly #requested = new Map<number, { readonly raw: number; readonly reported: number }>();
-  /** Sinks that have been awake in this life of the server, and those that could not be woken. */
+  /**
+   * Sinks that no command needs to wake: they have been awake in this life of the server, or cannot be woken.
+   */
   readonly #awake = new Set<number>();
-  #names = new ClientNames();
-  #changed = new ChangedRecords();
-  /** PulseAudio until the server's info has been read. */
+  #names = new UniqueNames();
+  #changed: ChangedRecords = noChanges();
+  /** `pulseaudio` until the server's info has been read. */
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
 
@@ -55,130 +57,129 @@ export class SoundState {
     this.limits = new VolumeLimits(wishes, this);
   }
 
-  get server(): ServerInfo | undefined {
-    return this.#serverInfo;
-  }
-
   /**
-   * To be called when a connection begins, before anything is put. `cookie` comes from the server's info. It
-   * is a random number that stays the same as long as the server gives no index twice
-   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). With another cookie all old state is
-   * dropped.
+   * To be called when a connection begins, before anything is put. `cookie` comes from the server's info: a
+   * random number that stays the same as long as the server gives no index twice
+   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). With another cookie the old indices mean
+   * nothing, so the whole state is dropped.
    */
   enterLife(cookie: number): void {
-    if (this.#serverInfo?.cookie === cookie) return;
-    this.#serverInfo = undefined;
+    if (this.server?.cookie === cookie) return;
+    this.server = undefined;
     this.#sinks.clear();
-    this.#inputs.clear();
+    this.#sinkInputs.clear();
     this.cards.clear();
     this.sources.clear();
     this.#requested.clear();
     this.#awake.clear();
-    this.#names = new ClientNames();
+    this.#names = new UniqueNames();
   }
 
   putServer(info: ServerInfo): void {
-    this.#serverInfo = info;
+    this.server = info;
     this.kind = kindOfServer(info);
-    this.#changed.server = true;
-    // The default may have moved, which changes both the old and the new one. Sinks are few, so all are
-    // marked.
-    for (const index of this.#sinks.keys()) add(this.#changed.sinks, index);
-    this.#changed.sources = true;
+    this.#changed.hasServerChanged = true;
+    // Another default changes the records of the old and the new one. Sinks are few, so all are marked.
+    for (const index of this.#sinks.keys()) addOnce(this.#changed.sinks, index);
+    this.#changed.haveSourcesChanged = true;
   }
 
   putSink(info: SinkInfo): void {
     if (isStandIn(info)) return;
-    const known = this.#sinks.get(info.index);
-    if (known === undefined && this.#sinks.size >= RECORDS_MAX) return;
-    // The index now belongs to another sink, as the removal of the old one was missed. The new one inherits
-    // nothing.
-    if (known !== undefined && known.info.name !== info.name) this.remove('sink', info.index);
-    const balance = rememberBalance(this.#sinks.get(info.index)?.balance, info.volume);
-    this.#sinks.set(info.index, { info, balance });
-    if (AWAKE.includes(info.state)) this.#awake.add(info.index);
-    add(this.#changed.sinks, info.index);
-    this.#changed.server = true;
-    if (known?.info.name === info.name) return;
-    this.#changed.sinksCameOrWent = true;
-    this.#inputsChangeOf(info.index, info.ownerModule);
-    this.#filtersChange();
+    const atIndex = this.#sinks.get(info.index);
+    if (atIndex === undefined && this.#sinks.size >= RECORDS_MAX) return;
+    const before = atIndex?.info.name === info.name ? atIndex : undefined;
+    // Another sink was at this index, and its removal was missed. The new sink inherits nothing from it.
+    if (atIndex !== undefined && before === undefined) this.remove('sink', info.index);
+    this.#sinks.set(info.index, { info, balance: rememberBalance(before?.balance, info.volume) });
+    if (isAwake(info.state)) this.#awake.add(info.index);
+    addOnce(this.#changed.sinks, info.index);
+    this.#changed.hasServerChanged = true;
+    if (before !== undefined) return;
+    this.#changed.haveSinksComeOrGone = true;
+    this.#markSinkInputsOf(info.index, info.ownerModule);
+    this.#markFilters();
   }
 
-  putInput(info: SinkInputInfo): void {
-    const before = this.#inputs.get(info.index);
-    if (before === undefined && this.#inputs.size >= RECORDS_MAX) return;
+  putSinkInput(info: SinkInputInfo): void {
+    const before = this.#sinkInputs.get(info.index);
+    if (before === undefined && this.#sinkInputs.size >= RECORDS_MAX) return;
     // Equal lists of properties are the same object (text-cache.ts).
-    const isNamedSo = before?.info.name === info.name && before?.info.props === info.props;
-    const name = isNamedSo
+    const keepsName = before?.info.name === info.name && before?.info.props === info.props;
+    const name = keepsName
       ? before.name
       : this.#names.assign(info.index, preferredName(info.name, info.props));
-    this.#inputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
-    add(this.#changed.inputs, info.index);
-    // It may be the stream of a filter. Then the filter has another master now.
+    this.#sinkInputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
+    addOnce(this.#changed.sinkInputs, info.index);
+    // A stream without a client that plays to another sink now may be that of a filter, which then has
+    // another master, or the one by which an input is heard.
     if (info.client !== undefined || before?.info.sink === info.sink) return;
-    this.#filtersChange();
-    // It may be the one by which an input is heard.
-    this.#changed.sources = true;
+    this.#markFilters();
+    this.#changed.haveSourcesChanged = true;
   }
 
   /** Stores the balance of a sink or source as it was set, because silent channels do not show it. */
   putBalance({ of, index = -1 }: { readonly of: string; readonly index?: number }, balance: Balance): void {
     if (of === 'source') this.sources.putBalance(index, balance);
-    const known = of === 'sink' ? this.#sinks.get(index) : undefined;
-    if (known !== undefined) this.#sinks.set(index, { ...known, balance });
+    const sink = of === 'sink' ? this.#sinks.get(index) : undefined;
+    if (sink !== undefined) this.#sinks.set(index, { ...sink, balance });
   }
 
   remove(of: RecordKind, index: number): void {
     if (of === 'sink-input') {
       this.#names.release(index);
-      if (this.#inputs.get(index)?.info.client === undefined) this.#changed.sources = true;
-      if (this.#inputs.delete(index)) add(this.#changed.inputs, index);
+      if (this.#sinkInputs.get(index)?.info.client === undefined) this.#changed.haveSourcesChanged = true;
+      if (this.#sinkInputs.delete(index)) addOnce(this.#changed.sinkInputs, index);
     } else if (of === 'source') this.sources.remove(index);
     else if (of === 'card') this.cards.remove(index);
     else if (this.#sinks.delete(index)) {
       this.#awake.delete(index);
       this.#requested.delete(index);
-      add(this.#changed.sinks, index);
-      this.#changed.server = true;
-      this.#changed.sinksCameOrWent = true;
-      this.#inputsChangeOf(index);
-      this.#filtersChange();
+      addOnce(this.#changed.sinks, index);
+      this.#changed.hasServerChanged = true;
+      this.#changed.haveSinksComeOrGone = true;
+      this.#markSinkInputsOf(index);
+      this.#markFilters();
     }
   }
 
   /**
-   * Replaces all sinks by a list, except the records in `past`, which were removed after the list was made.
+   * Replaces all sinks by the list of a reply. `removed` has the indices that were removed while the list was
+   * read: they are left out.
    */
-  replaceSinks(list: readonly SinkInfo[], past: ReadonlySet<number>): void {
-    const live = keepOnly(list, past, this.#sinks, (index) => this.remove('sink', index));
-    for (const info of live) this.putSink(info);
+  replaceSinks(list: readonly SinkInfo[], removed: ReadonlySet<number>): void {
+    const present = removeUnlisted(list, removed, this.#sinks, (index) => this.remove('sink', index));
+    for (const info of present) this.putSink(info);
   }
 
   /**
    * Works like `replaceSinks`, but in the order of ids: the older of two streams of one name gets that name
    * without a number.
    */
-  replaceInputs(list: readonly SinkInputInfo[], past: ReadonlySet<number>): void {
-    const live = keepOnly(list, past, this.#inputs, (index) => this.remove('sink-input', index));
-    live.sort((a, b) => a.index - b.index);
+  replaceSinkInputs(list: readonly SinkInputInfo[], removed: ReadonlySet<number>): void {
+    const removeOne = (index: number): void => this.remove('sink-input', index);
+    const present = removeUnlisted(list, removed, this.#sinkInputs, removeOne);
+    present.sort((a, b) => a.index - b.index);
     // All names that streams no longer use are freed before any stream gets a new one. So a freed name goes
-    // to the first stream of the list that has it.
-    for (const { index, name, props } of live) this.#names.vacate(index, preferredName(name, props));
-    for (const info of live) this.putInput(info);
-  }
-
-  /** To be called when the sink has been read after its volume was set. */
-  putRequested(sink: number, raw: number): void {
-    const known = this.#sinks.get(sink);
-    if (known !== undefined) this.#requested.set(sink, { raw, reported: loudestOf(known.info.volume) });
+    // to the first stream of the list that prefers it.
+    for (const { index, name, props } of present) this.#names.vacate(index, preferredName(name, props));
+    for (const info of present) this.putSinkInput(info);
   }
 
   /**
-   * Returns where a step begins: at the volume that the last command set, unless the volume has changed
-   * since. Otherwise small steps would not move a mixer that has coarse ones.
+   * To be called when the sink has been read again after a command set its volume to `raw`, in the server's
+   * unit.
    */
-  stepsFrom({ index, volume }: SinkInfo): readonly number[] {
+  putRequested(index: number, raw: number): void {
+    const sink = this.#sinks.get(index)?.info;
+    if (sink !== undefined) this.#requested.set(index, { raw, reported: loudestOf(sink.volume) });
+  }
+
+  /**
+   * The raw volume from which a step begins: the one that the last command set, unless the volume has changed
+   * since. From the reported volume, small steps would never move a mixer whose own steps are coarser.
+   */
+  stepStart({ index, volume }: SinkInfo): readonly number[] {
     const requested = this.#requested.get(index);
     return requested !== undefined && requested.reported === loudestOf(volume) ? [requested.raw] : volume;
   }
@@ -188,7 +189,7 @@ export class SoundState {
    * none.
    */
   defaultSink(): KnownRecord<SinkInfo> | undefined {
-    return this.#sinkNamed(this.#serverInfo?.defaultSink);
+    return this.#sinkNamed(this.server?.defaultSink);
   }
 
   /** By id, else by exact name: a name made of digits is found unless it is also an id. */
@@ -197,20 +198,22 @@ export class SoundState {
   }
 
   /** By id, else by unique name. */
-  findInput(ref: string): KnownInput | undefined {
-    const input = byId(this.#inputs, ref) ?? this.#inputs.get(this.#names.idOf(ref) ?? -1);
-    return input && this.client(input.info.index);
-  }
-
-  /** The stream that clients see; the streams by which a group plays at its outputs are none. */
-  client(index: number): KnownInput | undefined {
-    const input = this.#inputs.get(index);
-    return input !== undefined && playsForGroup(this.#sinks, input.info) ? undefined : input;
+  findClient(ref: string): KnownSinkInput | undefined {
+    const stream = byId(this.#sinkInputs, ref) ?? this.#sinkInputs.get(this.#names.idOf(ref) ?? -1);
+    return stream && this.client(stream.info.index);
   }
 
   /**
-   * True if the sink was never known to be awake in this life of the server and no attempt to wake it has
-   * failed.
+   * The stream as a client of the interface; undefined for the streams by which a group plays at its outputs.
+   */
+  client(index: number): KnownSinkInput | undefined {
+    const stream = this.#sinkInputs.get(index);
+    return stream !== undefined && playsForGroup(this.#sinks, stream.info) ? undefined : stream;
+  }
+
+  /**
+   * True if the sink has never been awake in this life of the server, as far as known, and no attempt to wake
+   * it has failed.
    */
   mayWake(index: number): boolean {
     return this.#sinks.has(index) && !this.#awake.has(index);
@@ -221,10 +224,11 @@ export class SoundState {
     if (this.#sinks.has(index)) this.#awake.add(index);
   }
 
+  /** Returns the changes since the last call. */
   takeChanged(): Readonly<ChangedRecords> {
-    const taken = this.#changed;
-    this.#changed = new ChangedRecords();
-    return taken;
+    const changed = this.#changed;
+    this.#changed = noChanges();
+    return changed;
   }
 
   #sinkNamed(name: string | undefined): KnownRecord<SinkInfo> | undefined {
@@ -233,24 +237,27 @@ export class SoundState {
   }
 
   #cardChanged(card: number): void {
-    add(this.#changed.cards, card);
-    this.#changed.sources = true;
-    for (const { info } of this.#sinks.values()) if (info.card === card) add(this.#changed.sinks, info.index);
+    addOnce(this.#changed.cards, card);
+    this.#changed.haveSourcesChanged = true;
+    for (const { info } of this.#sinks.values())
+      if (info.card === card) addOnce(this.#changed.sinks, info.index);
   }
 
-  /** Filters have the volume limit of their master. */
-  #filtersChange(): void {
+  /** The record of a filter has the volume limit of its master. */
+  #markFilters(): void {
     for (const { info } of this.#sinks.values()) {
       if (!isFilter(info)) continue;
-      add(this.#changed.sinks, info.index);
-      this.#changed.server = true;
+      addOnce(this.#changed.sinks, info.index);
+      this.#changed.hasServerChanged = true;
     }
   }
 
-  /** `module`: the one that made the sink, and maybe streams by which it plays. */
-  #inputsChangeOf(sink: number, module?: number): void {
-    for (const { info } of this.#inputs.values())
+  /**
+   * Streams that play to the sink; and those by which the sink itself plays: its `module` has made them, too.
+   */
+  #markSinkInputsOf(sink: number, module?: number): void {
+    for (const { info } of this.#sinkInputs.values())
       if (info.sink === sink || (module !== undefined && info.ownerModule === module))
-        add(this.#changed.inputs, info.index);
+        addOnce(this.#changed.sinkInputs, info.index);
   }
 }

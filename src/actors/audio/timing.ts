@@ -6,23 +6,23 @@ export const TIMING = {
   authMs: 30_000,
   // Below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits").
   commandMs: 9_000,
-  // Servers answer within milliseconds. A server that does not answer within this time, after such slow
-  // commands, is not well.
+  // The part of `commandMs` that must be left when a command is sent. A server that works answers within
+  // milliseconds.
   commandLeastMs: 1_000,
   // Waking takes 40 to 250 ms on a busy machine. An output that takes longer will not wake.
   wakeMs: 3_000,
-  // PipeWire has made a card's new outputs within 0.3 s. A profile that makes fewer outputs than the server
-  // says takes all of this time.
+  // PipeWire makes a card's new outputs within 0.3 s. All of this time passes only if a profile makes fewer
+  // outputs than the server has announced.
   switchMs: 2_000,
   // A read gets as much time as a command.
   requestMs: 9_000,
   // Events may be lost (PipeWire merges and drops them), and a stopped server sends nothing, so everything is
   // read again.
   reconcileMs: 60_000,
-  // A server that closes a connection sooner is not well: the back-off then continues instead of starting
-  // again.
+  // If a connection was up for a shorter time, the back-off goes on instead of beginning again.
   stableMs: 10_000,
-  // PipeWire shows a placeholder until WirePlumber has found the cards, which takes a slow board seconds.
+  // PipeWire has only a placeholder until WirePlumber has found the cards, which takes seconds on a slow
+  // board.
   noCardMs: 10_000,
 };
 

@@ -1,27 +1,24 @@
 // Notifies the parts that act by themselves on one connection when cards, outputs or inputs have changed:
-// start volumes, groups, inputs that are heard, and the check for a sound card. It joins their remarks for
-// /health.
+// start volumes, groups, inputs that are heard, and the check for a sound card. It joins what they have to
+// remark to the detail of this backend in /health.
 
 import { type Clock, within } from '../../host/clock.js';
 import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';
-import { failure } from '../../protocol/actor/faults.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
+import { NO_ANSWER } from './executor.js';
 import type { GroupKeeper } from './group-keeper.js';
-import { isGroup } from './group-names.js';
 import type { KnownOutputs } from './known-outputs.js';
 import type { ListenKeeper } from './listen-keeper.js';
-import { inputOf } from './listen-names.js';
 import type { ListenPairs } from './listen-pairs.js';
+import { isGroup, listenInputOf } from './marks.js';
 import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import type { SoundCommand } from './setting-plan.js';
 import type { Ask } from './sound-modules.js';
 import { StartVolumes } from './start-volumes.js';
 import type { SoundState } from './state.js';
 
-const NO_ANSWER = failure('timeout', 'The sound server did not answer');
-
-type Remarker = 'card' | 'groups' | 'listening';
+type RemarkSource = 'card' | 'groups' | 'listening';
 
 export interface UpkeepContext {
   readonly state: SoundState;
@@ -29,7 +26,7 @@ export interface UpkeepContext {
   readonly knownOutputs: KnownOutputs;
   readonly listenPairs: ListenPairs;
   readonly clock: Clock;
-  /** `noCardMs`: how long no card may be there before it is reported. */
+  /** `noCardMs`: how long there may be no card before that is reported. */
   readonly timing: { readonly commandMs: number; readonly noCardMs: number };
   readonly publish: Pick<Publisher, 'status' | 'log'>;
   readonly run: (command: SoundCommand) => Promise<Answer>;
@@ -45,7 +42,7 @@ export class Upkeep {
   #groups: Promise<GroupKeeper> | undefined;
   /** Loaded with the first input that is listened to. */
   #listening: Promise<ListenKeeper> | undefined;
-  readonly #remarks = new Map<Remarker, string>();
+  readonly #remarks = new Map<RemarkSource, string>();
   #hasEnded = false;
 
   constructor(context: UpkeepContext) {
@@ -56,16 +53,16 @@ export class Upkeep {
     this.#startVolumes = new StartVolumes({ ...context, wishes: settings, log: this.#log });
   }
 
-  /** See `ConnectionContext.onPublished`. Both are true for the first publication, too. */
-  follow(outputsCameOrWent: boolean, inputsChanged: boolean): void {
+  /** See `ConnectionContext.onPublished`. For the first publication both are true. */
+  update(haveOutputsComeOrGone: boolean, haveInputsChanged: boolean): void {
     const { state } = this.#context;
     this.#noCard.update(hasNoSoundCard(state));
-    if (outputsCameOrWent || inputsChanged) this.#followListening();
-    if (!outputsCameOrWent) return;
-    this.#startVolumes.follow();
+    if (haveOutputsComeOrGone || haveInputsChanged) this.#updateListening();
+    if (!haveOutputsComeOrGone) return;
+    this.#startVolumes.update();
     if (this.#groups === undefined && !this.#needsGroups()) return;
     this.#groups ??= this.#loadGroups();
-    void this.#groups.then((groups) => groups.follow());
+    void this.#groups.then((groups) => groups.onChange());
   }
 
   /** To be called when the connection has ended. */
@@ -88,19 +85,22 @@ export class Upkeep {
     return (await within(clock, timing.commandMs, answer)) ?? NO_ANSWER;
   }
 
-  /** Those that an earlier life of the daemon has begun are found by their streams, at the first time. */
-  #followListening(): void {
+  /**
+   * Loads listening where inputs are to be heard. At the first time also where a stream shows that an earlier
+   * life of the daemon has let an input be heard: listening then takes that over.
+   */
+  #updateListening(): void {
     const { listenPairs, state } = this.#context;
     const { hasAdopted, all } = listenPairs;
-    const isFound = [...state.inputs.values()].some(({ info }) => inputOf(info) !== undefined);
-    if (all.length === 0 && !isFound) listenPairs.hasAdopted = true;
-    const isNeeded = all.length > 0 || (isFound && !hasAdopted);
+    const isListening = [...state.sinkInputs.values()].some(({ info }) => listenInputOf(info) !== undefined);
+    if (all.length === 0 && !isListening) listenPairs.hasAdopted = true;
+    const isNeeded = all.length > 0 || (isListening && !hasAdopted);
     if (this.#listening === undefined && !isNeeded) return;
     this.#listening ??= this.#loadListening();
-    void this.#listening.then((listening) => listening.follow());
+    void this.#listening.then((listening) => listening.onChange());
   }
 
-  /** Groups of an earlier configuration are taken away. */
+  /** True also for groups of an earlier configuration, which are to be removed. */
   #needsGroups(): boolean {
     const { settings, state } = this.#context;
     const isConfigured = Object.keys(settings.groups).length > 0;
@@ -136,11 +136,12 @@ export class Upkeep {
     return listening;
   }
 
-  #remark(by: Remarker, text: string | undefined): void {
-    if (this.#hasEnded || this.#remarks.get(by) === text) return;
-    if (text === undefined) this.#remarks.delete(by);
-    else this.#remarks.set(by, text);
-    const [...all] = this.#remarks.values();
-    this.#context.publish.status('up', all.length > 0 ? all.join('; ') : undefined);
+  /** Undefined takes the last remark of the source back. */
+  #remark(source: RemarkSource, text: string | undefined): void {
+    if (this.#hasEnded || this.#remarks.get(source) === text) return;
+    if (text === undefined) this.#remarks.delete(source);
+    else this.#remarks.set(source, text);
+    const detail = [...this.#remarks.values()].join('; ');
+    this.#context.publish.status('up', detail || undefined);
   }
 }

@@ -1,5 +1,6 @@
-// Turns sound server records into the records that clients see (docs/http-api.md, "Records"). Pure; optional
-// fields are absent, not null. The codec bounds texts and properties (text-cache.ts, property-budget.ts).
+// Turns records of the sound server into the records that clients see (docs/http-api.md, "Records"). Pure.
+// Optional fields are absent, not null. Texts and properties have a bound already: the codec's
+// (text-cache.ts, property-budget.ts).
 
 import type {
   AudioServerRecord,
@@ -13,30 +14,29 @@ import type {
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { withoutPrototype } from '../text.js';
-import { isGroup } from './group-names.js';
+import { DEVICE_STATES } from './device-states.js';
 import type { KnownRecord } from './known-records.js';
-import { inputOf } from './listen-names.js';
+import { isGroup, listenInputOf } from './marks.js';
 import type { Props } from './names.js';
 import { hasVolume } from './passthrough.js';
 import { kindOfServer, PIPEWIRE } from './server-kind.js';
 import type { OutputWish } from './wishes.js';
 
 /**
- * Profiles in the record of one card. A card has one for every combination of its outputs and inputs, and the
- * first ones are kept.
+ * Profiles in the record of one card: the first ones and the active one. A card has one for every combination
+ * of its outputs and inputs.
  */
 const PROFILES_MAX = 128;
 
 /** PA_SINK_NETWORK in libpulse's def.h. */
 const SINK_NETWORK = 0x8;
 
-/** By the state of a sink or a source. */
-export const DEVICE_STATES = ['running', 'idle', 'suspended'] as const;
+/** By `available` of a port, PA_PORT_AVAILABLE_UNKNOWN being 0. */
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
-/** The parts of records that come from a property list. */
-interface ClientParts {
+/** The parts of records that come from a property list. All but `props` are for streams. */
+interface PropertyParts {
   readonly props: Record<string, string>;
   readonly app: string | undefined;
   readonly binary: string | undefined;
@@ -45,16 +45,19 @@ interface ClientParts {
 }
 
 /**
- * The property lists of records, each built once. An unchanged list is the same object (text-cache.ts), and
- * to build one takes as long as the rest of its record.
+ * Keeps the parts of records that come from a property list, because making them takes as long as the rest of
+ * the record. An unchanged list is the same object (text-cache.ts).
  */
-export class ClientProps {
-  readonly #made = new WeakMap<Props, ClientParts>();
+export class PropertyCache {
+  readonly #parts = new WeakMap<Props, PropertyParts>();
 
-  /** Keys are sorted: a server may list the same properties in another order, and that is no change. */
-  of(props: Props): ClientParts {
-    const known = this.#made.get(props);
-    if (known !== undefined) return known;
+  /**
+   * Keys are sorted: a server may list the same properties in another order, and that must not change the
+   * record.
+   */
+  of(props: Props): PropertyParts {
+    const cached = this.#parts.get(props);
+    if (cached !== undefined) return cached;
     const binary = optional(props['application.process.binary']);
     const parts = {
       props: withoutPrototype(Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1))),
@@ -63,7 +66,7 @@ export class ClientProps {
       user: optional(props['application.process.user']),
       host: optional(props['application.process.host']),
     };
-    this.#made.set(props, parts);
+    this.#parts.set(props, parts);
     return parts;
   }
 }
@@ -71,6 +74,7 @@ export class ClientProps {
 /** A record to be encoded: absent fields are undefined, which JSON.stringify leaves out. */
 export type Encodable<R> = { readonly [K in keyof R]: object extends Pick<R, K> ? R[K] | undefined : R[K] };
 
+/** Undefined for an empty text, too. */
 export function optional(value: string | undefined): string | undefined {
   return value || undefined;
 }
@@ -111,19 +115,21 @@ function nickOf({ props }: SinkInfo, wish: OutputWish): string | undefined {
   return wish.label ?? optional(props['node.nick'] ?? props['device.nick']);
 }
 
-/** The output's own label, as long as no other output has the same one. Never empty. */
+/**
+ * The label of an output that shares it with no other (output-labels.ts adds to a shared one). Never empty.
+ */
 export function outputLabel(info: SinkInfo, wish: OutputWish): string {
-  const candidates = [nickOf(info, wish), info.description, info.name];
-  return candidates.map((text) => text?.trim()).find((text) => text) ?? `#${info.index}`;
+  const candidates = [nickOf(info, wish), info.description, info.name].map((text) => text?.trim());
+  return candidates.find((text) => text) ?? `#${info.index}`;
 }
 
 export function outputRecord(
   sink: KnownRecord<SinkInfo>,
   { label, isDefault, card, wish, volumeLimit }: OutputSurroundings,
-  clientProps: ClientProps,
+  propertyCache: PropertyCache,
 ): Encodable<OutputRecord> {
   const { info } = sink;
-  const { props } = clientProps.of(info.props);
+  const { props } = propertyCache.of(info.props);
   return {
     id: info.index,
     name: info.name,
@@ -138,7 +144,7 @@ export function outputRecord(
     active_port: optional(info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: wish.label === undefined ? props : withoutNick(props),
-    // Silence has no balance of its own, so the remembered one is published.
+    // Silent channels show no balance, so the remembered one is published.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: optional(card),
@@ -149,8 +155,8 @@ export function outputRecord(
 }
 
 /**
- * The server itself only reports profiles that are certainly unusable now. A profile is certainly usable if
- * something is plugged into one of its ports.
+ * The server reports only that a profile is certainly unusable now (`available` is 0). It is certainly usable
+ * if something is plugged into one of its ports, or if it has no devices: it switches the card off.
  */
 function availabilityOf(
   { name, available, sinks, sources }: CardInfo['profiles'][number],
@@ -164,14 +170,22 @@ function availabilityOf(
 
 export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> {
   const profiles = info.profiles.flatMap((profile): ProfileRecord[] => {
-    const { name: own, description, sinks, sources } = profile;
-    if (!own) return [];
+    const { name: profileName, description, sinks, sources } = profile;
+    if (!profileName) return [];
     const available = availabilityOf(profile, info);
-    return [{ name: own, description: description || own, available, outputs: sinks, inputs: sources }];
+    return [
+      {
+        name: profileName,
+        description: description || profileName,
+        available,
+        outputs: sinks,
+        inputs: sources,
+      },
+    ];
   });
-  const isActiveBeyond = profiles.findIndex(({ name: own }) => own === info.activeProfile) >= PROFILES_MAX;
-  // The active profile is always among those that are listed.
-  const first = isActiveBeyond ? PROFILES_MAX - 1 : PROFILES_MAX;
+  const isActive = (profile: ProfileRecord): boolean => profile.name === info.activeProfile;
+  // One place is kept for the active profile where it stands behind the first ones.
+  const firstCount = profiles.findIndex(isActive) >= PROFILES_MAX ? PROFILES_MAX - 1 : PROFILES_MAX;
   return {
     id: info.index,
     name,
@@ -179,14 +193,12 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
     driver: optional(info.driver),
     active_profile: info.activeProfile || undefined,
     profiles: profiles
-      .filter(({ name: own }, at) => at < first || own === info.activeProfile)
+      .filter((profile, position) => position < firstCount || isActive(profile))
       .slice(0, PROFILES_MAX),
   };
 }
 
-/**
- * Removes the device's nick where a label replaces it, so that clients can tell which of the two they see.
- */
+/** Without the device's own nick, so that clients cannot mistake that for the configured label. */
 function withoutNick(props: Record<string, string>): Record<string, string> {
   const { 'node.nick': _node, 'device.nick': _device, ...others } = props;
   return others;
@@ -202,9 +214,9 @@ export interface ClientSurroundings {
 export function clientRecord(
   info: SinkInputInfo,
   { kind, name, output }: ClientSurroundings,
-  clientProps: ClientProps,
+  propertyCache: PropertyCache,
 ): Encodable<ClientRecord> {
-  const { app = name, binary, user, host, props } = clientProps.of(info.props);
+  const { app = name, binary, user, host, props } = propertyCache.of(info.props);
   return {
     id: info.index,
     name,
@@ -218,6 +230,6 @@ export function clientRecord(
     host,
     props,
     output,
-    input: inputOf(info),
+    input: listenInputOf(info),
   };
 }

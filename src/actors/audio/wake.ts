@@ -1,5 +1,5 @@
-// Wakes a virtual output of PipeWire 1.4 by capturing its monitor for a moment, and a virtual input by
-// capturing it, before its first command is planned.
+// Wakes a virtual output of PipeWire 1.4 before its first command is planned, by capturing its monitor for a
+// moment; and likewise a virtual input, by capturing the input itself.
 
 import type { Clock } from '../../host/clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
@@ -22,14 +22,14 @@ interface Capture {
 const MONO = 0;
 
 /**
- * True if the output hides its volume and mute. PipeWire 1.4 does so for a virtual output that has never been
- * awake: it reports 100 %, whatever WirePlumber restored, and no volume or mute that it accepted, so a step
- * would start from the wrong volume. The first reading as idle or running has the true volume, and later
- * changes are reported at once, also while it sleeps (docs/development/what-we-learnt.md, "PulseAudio and
- * PipeWire"). An output of a card always reports both. The flag PA_SINK_HARDWARE cannot decide this: PipeWire
- * 1.4.2 gives it to its null sinks, too.
+ * True if the server does not report the true volume and mute of a sink. PipeWire 1.4 does not for a
+ * virtual one that has never been awake: it reports 100 %, whatever WirePlumber has restored and whatever
+ * volume and mute it has accepted, so a step would start from the wrong volume. The first reading in which
+ * the sink is idle or running has the true volume, and later changes are reported at once, also while the
+ * sink sleeps (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). The sink of a card always
+ * reports both. The flag PA_SINK_HARDWARE cannot decide this: PipeWire 1.4.2 gives it to its null sinks, too.
  */
-export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
+export function hidesVolume(state: SoundState, sink: SinkInfo): boolean {
   return sink.card === undefined && state.mayWake(sink.index) && state.kind === 'pipewire';
 }
 
@@ -43,11 +43,14 @@ export class Waker {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #limitMs: number;
   readonly #onEnded: () => void;
-  /** By the devices that are being woken. */
+  /** The devices that are being woken, by kind and index. */
   readonly #captures = new Map<string, Capture>();
   readonly waking: ReadonlyMap<string, unknown> = this.#captures;
 
-  /** `onEnded` is called each time a device has woken or will not wake; after `limitMs` at the latest. */
+  /**
+   * `onEnded` is called each time a device has woken or has not, which is decided after `limitMs` at the
+   * latest.
+   */
   constructor(
     open: OpenLink,
     state: SoundState,
@@ -62,30 +65,32 @@ export class Waker {
     this.#onEnded = onEnded;
   }
 
-  /** True if a command must wait for the sink or source; starts waking it if needed. */
+  /** True if a command must wait for the sink or source; begins to wake it if needed. */
   isWaking(of: Device, index: number): boolean {
     const key = `${of} ${index}`;
-    const source = this.#captures.has(key) ? undefined : this.#asleep(of, index);
-    if (source !== undefined) this.#wake(key, of, index, source);
-    return this.#captures.has(key);
+    if (this.#captures.has(key)) return true;
+    const source = this.#sourceToCapture(of, index);
+    if (source === undefined) return false;
+    this.#wake(key, of, index, source);
+    return true;
   }
 
   /** To be called when something has been read. */
   onRead(): void {
     for (const { of, index, link } of this.#captures.values())
-      if (this.#asleep(of, index) === undefined) link.close({ kind: 'stopped' });
+      if (this.#sourceToCapture(of, index) === undefined) link.close({ kind: 'stopped' });
   }
 
   stop(): void {
     for (const { link } of this.#captures.values()) link.close({ kind: 'stopped' });
   }
 
-  /** The source to capture so that a device wakes: the monitor of a sink, or the source itself. */
-  #asleep(of: Device, index: number): number | undefined {
-    if (of === 'source')
-      return this.#state.kind === 'pipewire' ? this.#state.sources.asleep(index) : undefined;
-    const sink = this.#state.sinks.get(index)?.info;
-    return sink !== undefined && keepsBack(this.#state, sink) ? sink.monitorSource : undefined;
+  /** The monitor of a sink, or the source itself. Undefined for a device that is awake or cannot be woken. */
+  #sourceToCapture(of: Device, index: number): number | undefined {
+    const { kind, sinks, sources } = this.#state;
+    if (of === 'source') return kind === 'pipewire' && sources.mayWake(index) ? index : undefined;
+    const sink = sinks.get(index)?.info;
+    return sink !== undefined && hidesVolume(this.#state, sink) ? sink.monitorSource : undefined;
   }
 
   #wake(key: string, of: Device, index: number, source: number): void {

@@ -1,8 +1,8 @@
-// The configuration's wishes for each output: its label, its volume limit, its volume at the start, and
-// whether pages leave it out, and the outputs of a group. Pure.
+// Finds what the configuration wants of an output: its label, its volume limit, its volume at the start,
+// whether pages leave it out; and of a group the outputs that belong to it. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
-import { GROUP_PREFIX } from './group-names.js';
+import { GROUP_PREFIX } from './marks.js';
 
 export type OutputWishes = Pick<AudioSettings, 'volumeLimit' | 'outputs'> &
   Partial<Pick<AudioSettings, 'groups'>>;
@@ -15,7 +15,7 @@ export interface OutputWish {
   readonly hidden?: boolean | undefined;
   /** 0..1, for its first appearance in a life of the sound server. */
   readonly startVolume?: number | undefined;
-  /** The outputs of the group that is called so. */
+  /** The names of its outputs, if this output is a group. */
   readonly group?: readonly string[] | undefined;
 }
 
@@ -23,23 +23,25 @@ export const NO_WISHES: OutputWishes = { outputs: {} };
 
 export function wishFor({ volumeLimit, outputs, groups = {} }: OutputWishes, name: string): OutputWish {
   const { label, hidden, startVolume } = ownValue(outputs, name) ?? {};
-  const group = name.startsWith(GROUP_PREFIX) ? ownValue(groups, name.slice(GROUP_PREFIX.length)) : undefined;
+  const groupName = name.startsWith(GROUP_PREFIX) ? name.slice(GROUP_PREFIX.length) : undefined;
+  const group = groupName === undefined ? undefined : ownValue(groups, groupName);
   const limit = typeof volumeLimit === 'object' ? ownValue(volumeLimit, name) : volumeLimit;
   return {
     label: label ?? group?.label,
-    volumeLimit: limit === undefined ? undefined : wholeHundredths(limit),
+    volumeLimit: limit === undefined ? undefined : roundedDown(limit),
     hidden: hidden || undefined,
     startVolume,
     group: group?.outputs,
   };
 }
 
-/** Rounded down, as volumes have two decimals in records: so that sliders can end at the limit itself. */
-function wholeHundredths(volume: number): number {
+/** In whole hundredths, as records show volumes: so a slider can end exactly at the limit. */
+function roundedDown(volume: number): number {
   // 0.57 * 100 is a little less than 57.
   return Math.floor(volume * 100 + 1e-6) / 100;
 }
 
+/** Undefined for a name such as `constructor`, which every object inherits. */
 function ownValue<T>(byName: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(byName, name) ? byName[name] : undefined;
 }

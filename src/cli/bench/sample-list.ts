@@ -1,7 +1,7 @@
 // A list of streams as a sound server sends it, and the work of an actor on it: `tonearm bench` times the
 // codec with these. Pure.
 
-import { ClientProps, clientRecord } from '../../actors/audio/view.js';
+import { clientRecord, PropertyCache } from '../../actors/audio/view.js';
 import { FROM_SERVER, REQUESTS, type Reply } from '../../protocol/pulse/commands.js';
 import { Framer } from '../../protocol/pulse/frame.js';
 import { Reader } from '../../protocol/pulse/reader.js';
@@ -80,7 +80,7 @@ export function sampleWork() {
     decode,
     // With a new cache each time, as for new records: known records are encoded faster.
     encode: () => {
-      const displayed = new ClientProps();
+      const displayed = new PropertyCache();
       return list.map((info) => JSON.stringify(clientRecord(info, around, displayed)));
     },
   };

@@ -99,7 +99,7 @@ export async function runTrace(
   const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
   if (!found.ok) return { end: 'cannotListen', message: found.error };
   const places = found.value;
-  if (places.elsewhere !== undefined) return { end: 'cannotListen', message: places.elsewhere };
+  if (places.addressProblem !== undefined) return { end: 'cannotListen', message: places.addressProblem };
   const output = outputTo(stdout);
   const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
   if (output.failure !== undefined) return { end: 'cannotWrite', message: output.failure };

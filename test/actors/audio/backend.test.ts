@@ -6,7 +6,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { attemptAfter } from '../../../src/actors/audio/backend.js';
+import { nextAttempt } from '../../../src/actors/audio/backend.js';
 import { TIMING } from '../../../src/actors/audio/timing.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { framed } from '../../protocol/pulse/bytes.js';
@@ -101,7 +101,7 @@ describe('a lost server', DEADLINE, () => {
   ];
   for (const [what, attempt, upMs, expected] of patience) {
     test(`is tried again after a connection ${what}`, () =>
-      assert.equal(attemptAfter(attempt, upMs, TIMING.stableMs), expected));
+      assert.equal(nextAttempt(attempt, upMs, TIMING.stableMs), expected));
   }
 
   test('is waited for in short steps again when its socket has appeared', async (t) => {

@@ -27,11 +27,11 @@ function filled(): SoundState {
   state.putSink(sinkInfo(1, 'kitchen', { volume: [FULL, HALF] }));
   state.putSink(sinkInfo(2, 'desk', { ports: [{ ...PORT, name: 'speaker' }], volume: [0, 0] }));
   state.putSink(sinkInfo(3, 'mono', { channelMap: [0], volume: [FULL] }));
-  state.putInput(inputInfo(5, 'News', { volume: [FULL, HALF] }));
-  state.putInput(inputInfo(6, 'Pass', { hasVolume: false, sink: 3 }));
+  state.putSinkInput(inputInfo(5, 'News', { volume: [FULL, HALF] }));
+  state.putSinkInput(inputInfo(6, 'Pass', { hasVolume: false, sink: 3 }));
   state.putSink(sinkInfo(4, 'cinema'));
-  state.putInput(inputInfo(7, 'Film', { sink: 4, format: { encoding: 2, props: {} } }));
-  state.putInput(inputInfo(8, 'Filter', { volumeWritable: false, sink: 1 }));
+  state.putSinkInput(inputInfo(7, 'Film', { sink: 4, format: { encoding: 2, props: {} } }));
+  state.putSinkInput(inputInfo(8, 'Filter', { volumeWritable: false, sink: 1 }));
   state.putSink(sinkInfo(10, 'twin'));
   state.putSink(sinkInfo(11, 'twin'));
   return state;
@@ -44,8 +44,8 @@ const client = (ref: string) => ({ kind: 'client', ref }) as const;
 const set = (command: Volume, index: number, volume: number[], balance?: number[]): SettingPlan => ({
   kind: 'set',
   setting: { command, args: { index, volume } },
-  after: { of: command === 'SET_SINK_VOLUME' ? 'sink' : 'sink-input', index },
-  ...(balance && { remember: balance }),
+  changed: { of: command === 'SET_SINK_VOLUME' ? 'sink' : 'sink-input', index },
+  ...(balance && { balance }),
 });
 type Volume = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
 
@@ -101,20 +101,20 @@ test('a mute works under AC-3, and on one of two outputs of a name', () => {
   ] as const) {
     const plan = planCommand(filled(), { do: 'mute', target: output(ref), muted: true });
     const setting = { command: 'SET_SINK_MUTE', args: { index, muted: true } };
-    assert.deepEqual(plan, { kind: 'set', setting, after: { of: 'sink', index } });
+    assert.deepEqual(plan, { kind: 'set', setting, changed: { of: 'sink', index } });
   }
 });
 
 test('a refusal by a reading names the record that is to be read again', () => {
-  const basisOf = (command: SoundCommand) => {
+  const reasonOf = (command: SoundCommand) => {
     const plan = planCommand(filled(), command);
-    return plan.kind === 'fault' ? plan.basis : assert.fail('it is not refused');
+    return plan.kind === 'fault' ? plan.reason : assert.fail('it is not refused');
   };
   const under: SoundCommand = { do: 'volume', target: output('cinema'), volume: 1 };
-  assert.deepEqual(basisOf(under), { of: 'sink-input', index: 7 });
-  assert.deepEqual(basisOf({ do: 'port', output: 'desk', port: 'hdmi' }), { of: 'sink', index: 2 });
-  assert.deepEqual(basisOf({ do: 'default', output: '10' }), { of: 'sink', index: 11 });
-  assert.equal(basisOf({ do: 'default', output: 'garden' }), undefined);
+  assert.deepEqual(reasonOf(under), { of: 'sink-input', index: 7 });
+  assert.deepEqual(reasonOf({ do: 'port', output: 'desk', port: 'hdmi' }), { of: 'sink', index: 2 });
+  assert.deepEqual(reasonOf({ do: 'default', output: '10' }), { of: 'sink', index: 11 });
+  assert.equal(reasonOf({ do: 'default', output: 'garden' }), undefined);
 });
 
 describe('where the volume of kitchen is limited to 0.5', () => {

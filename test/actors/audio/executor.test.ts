@@ -25,8 +25,8 @@ function filled(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo());
   state.putSink(sinkInfo(0, 'living'));
-  state.putInput(inputInfo(5, 'News'));
-  state.putInput(inputInfo(6, 'Pass', { hasVolume: false, sink: 9 }));
+  state.putSinkInput(inputInfo(5, 'News'));
+  state.putSinkInput(inputInfo(6, 'Pass', { hasVolume: false, sink: 9 }));
   return state;
 }
 
@@ -113,9 +113,9 @@ describe('a default that takes the streams along', () => {
   function moving(refusal: RequestError) {
     const state = filled();
     state.putSink(sinkInfo(1, 'group', { ownerModule: 7 }));
-    state.putInput(inputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: 7 }));
-    state.putInput(inputInfo(8, 'Show', { sink: 1 }));
-    state.putInput(inputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: 8 }));
+    state.putSinkInput(inputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: 7 }));
+    state.putSinkInput(inputInfo(8, 'Show', { sink: 1 }));
+    state.putSinkInput(inputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: 8 }));
     const moved: (number | undefined)[] = [];
     const send: Performer['send'] = async ({ command, args }) => {
       if (command !== 'MOVE_SINK_INPUT') return { ok: true, value: undefined };
@@ -140,9 +140,9 @@ describe('a default that takes the streams along', () => {
   test('moves no passthrough above a limit', async () => {
     const state = new SoundState({ outputs: {}, volumeLimit: { living: 0.5 } });
     state.putSink(sinkInfo(0, 'living'));
-    state.putInput(inputInfo(5, 'Film', { sink: 9, hasVolume: false }));
+    state.putSinkInput(inputInfo(5, 'Film', { sink: 9, hasVolume: false }));
     assert.deepEqual(streamMoves(state, 'living'), []);
-    state.putInput(inputInfo(5, 'Film', { sink: 9 }));
+    state.putSinkInput(inputInfo(5, 'Film', { sink: 9 }));
     assert.equal(streamMoves(state, 'living').length, 1);
   });
 });
@@ -153,7 +153,7 @@ test('a command that an earlier reading refuses is planned anew from a new readi
   const reads: ReadRequest[] = [];
   const readAgain: Performer['readAgain'] = async (read) => {
     reads.push(read);
-    if (reads.length > 1) state.putInput(inputInfo(6, 'Pass'));
+    if (reads.length > 1) state.putSinkInput(inputInfo(6, 'Pass'));
   };
   const executor = new Executor(performing({ state, readAgain }), TIMING, systemClock);
   assert.equal(faultOf(await executor.run(command)), 'no-volume');

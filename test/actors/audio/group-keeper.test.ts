@@ -73,34 +73,34 @@ const MADE = ['LOAD_MODULE module-null-sink', 'LOAD_MODULE module-combine-sink']
 
 test('a group is made after a second of calm, and after five without', async () => {
   const { kept, pass } = keeper();
-  kept.follow();
+  kept.onChange();
   assert.deepEqual(await pass(900), []);
-  kept.follow();
+  kept.onChange();
   assert.deepEqual(await pass(900), []);
   assert.deepEqual(await pass(100), MADE);
   for (let at = 0; at < 4_500; at += 500) {
-    kept.follow();
+    kept.onChange();
     assert.deepEqual(await pass(500), []);
   }
-  kept.follow();
+  kept.onChange();
   assert.deepEqual(await pass(500), MADE);
 });
 
 test('a group that the server refuses is tried five times, and again when outputs come or go', async () => {
   const { kept, clock, remarks, pass } = keeper({ refuses: true });
-  kept.follow();
+  kept.onChange();
   await pass(1_000);
   const why = 'it did not start (MODINITFAILED)';
   assert.deepEqual(remarks, [`The group "all" could not be made: ${why}`]);
   for (let tries = 1; tries < 5; tries += 1) assert.deepEqual(await pass(5_000), MADE);
   assert.equal(clock.timers, 0);
-  kept.follow();
+  kept.onChange();
   assert.deepEqual(await pass(1_000), MADE);
 });
 
 test('a group is made later if the server did not list its modules at first', async () => {
   const { kept, remarks, pass } = keeper({ unlisted: 1 });
-  kept.follow();
+  kept.onChange();
   assert.deepEqual(await pass(1_000), []);
   assert.match(remarks.join(), /does not list its modules/);
   assert.deepEqual(await pass(5_000), MADE);
@@ -110,17 +110,17 @@ test('a group is made later if the server did not list its modules at first', as
 test('a module is unloaded unless another module has its index now', async () => {
   const own = [moduleInfo(7, OLD)];
   const others = keeper({ modules: own, present: moduleInfo(7, 'sink_name=both slaves=x') });
-  others.kept.follow();
+  others.kept.onChange();
   assert.ok(!(await others.pass(1_000)).includes('UNLOAD_MODULE 7'));
   const { kept, pass } = keeper({ modules: own });
-  kept.follow();
+  kept.onChange();
   assert.ok((await pass(1_000)).includes('UNLOAD_MODULE 7'));
 });
 
 test('no request is sent once the connection has ended', async () => {
   const { kept, clock, pass } = keeper();
-  kept.follow();
+  kept.onChange();
   kept.end();
-  kept.follow();
+  kept.onChange();
   assert.deepEqual([await pass(10_000), clock.timers], [[], 0]);
 });

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  capturedSources,
-  levelsNow,
+  currentLevels,
   levelText,
-  loudestPeaks,
+  louderPeaks,
   peaksOf,
   playingSinks,
+  sourcesCapturedBy,
 } from '../../../src/actors/audio/levels.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
@@ -17,7 +17,7 @@ import { inputInfo, sinkInfo, sourceInfo } from './sound-records.js';
 function state(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[]): SoundState {
   const filled = new SoundState();
   for (const sink of sinks) filled.putSink(sink);
-  for (const input of inputs) filled.putInput(input);
+  for (const input of inputs) filled.putSinkInput(input);
   return filled;
 }
 
@@ -43,7 +43,7 @@ describe('an output is playing', () => {
 test('an output has its measured level while something plays, else 0, and none if it is unknown', () => {
   const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) => {
     const levels = { outputs: new Map(measured), inputs: new Map() };
-    return levelText(levelsNow(state([LIVING, KITCHEN], [NEWS]), new Set(), levels));
+    return levelText(currentLevels(state([LIVING, KITCHEN], [NEWS]), new Set(), levels));
   };
   const both = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';
   assert.equal(textOf([1, [0.7]], [3, [0.5, 0.25]], [9, [1]]), both);
@@ -56,8 +56,8 @@ test('an input has its measured level while it is awake and others capture it, e
     sound.sources.put(source);
   const peaks = new Map([5, 6, 7].map((index) => [index, [0.5, 0.25]]));
   const textOf = (source: number, corked: boolean, app: string) => {
-    const captured = capturedSources([{ source, corked, props: { 'application.name': app } }]);
-    return levelText(levelsNow(sound, captured, { outputs: new Map(), inputs: peaks }));
+    const captured = sourcesCapturedBy([{ source, corked, props: { 'application.name': app } }]);
+    return levelText(currentLevels(sound, captured, { outputs: new Map(), inputs: peaks }));
   };
   assert.equal(textOf(5, false, 'Recorder'), '{"outputs":[],"inputs":[{"id":5,"peak":[0.5,0.25]}]}');
   const none = '{"outputs":[]}';
@@ -85,8 +85,8 @@ describe('a fragment', () => {
   }
 
   test('a fragment and the one behind it become the louder channels of both, or silence', () => {
-    assert.deepEqual(loudestPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
-    assert.deepEqual(loudestPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
-    assert.deepEqual(loudestPeaks([0.5, 0.1], [0, 0]), [0, 0]);
+    assert.deepEqual(louderPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
+    assert.deepEqual(louderPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
+    assert.deepEqual(louderPeaks([0.5, 0.1], [0, 0]), [0, 0]);
   });
 });

@@ -28,9 +28,9 @@ function filled(): SoundState {
   state.putSink(filter(3, 'quiet', 'card', { volume: [0, 0] }));
   state.putSink(sinkInfo(4, 'loud', { volume: FULL }));
   state.putSink(sinkInfo(5, 'free', { volume: HALF, flags: FLAT }));
-  state.putInput(inputInfo(20, 'News', { sink: 0, volume: HALF }));
-  state.putInput(inputInfo(21, 'Music', { sink: 1, volume: HALF }));
-  state.putInput(inputInfo(22, 'Talk', { sink: 4, volume: HALF }));
+  state.putSinkInput(inputInfo(20, 'News', { sink: 0, volume: HALF }));
+  state.putSinkInput(inputInfo(21, 'Music', { sink: 1, volume: HALF }));
+  state.putSinkInput(inputInfo(22, 'Talk', { sink: 4, volume: HALF }));
   return state;
 }
 
@@ -74,13 +74,13 @@ describe('a filter', () => {
   test('a filter whose own stream was moved has the limit of its new output, and its record changes', () => {
     const state = filled();
     const own = { ownerModule: 101, client: undefined };
-    state.putInput(inputInfo(30, 'Echo stream', { ...own, sink: 0 }));
+    state.putSinkInput(inputInfo(30, 'Echo stream', { ...own, sink: 0 }));
     assert.equal(limitOf(state, 2), 0.5);
     state.takeChanged();
-    state.putInput(inputInfo(30, 'Echo stream', { ...own, sink: 5 }));
+    state.putSinkInput(inputInfo(30, 'Echo stream', { ...own, sink: 5 }));
     assert.equal(limitOf(state, 2), undefined);
-    const { sinks, server } = state.takeChanged();
-    assert.deepEqual([sinks, server], [[1, 2, 3], true]);
+    const { sinks, hasServerChanged } = state.takeChanged();
+    assert.deepEqual([sinks, hasServerChanged], [[1, 2, 3], true]);
   });
 });
 
@@ -103,7 +103,7 @@ describe('a command for a stream', () => {
 
   test('a command that moves passthrough to an output with a limit is refused', () => {
     const state = filled();
-    state.putInput(inputInfo(23, 'Film', { sink: 4, hasVolume: false }));
+    state.putSinkInput(inputInfo(23, 'Film', { sink: 4, hasVolume: false }));
     const to = (output: string) => planCommand(state, { do: 'move', client: 'Film', output });
     assert.equal(to('card').kind, 'fault');
     assert.equal(to('free').kind, 'set');
@@ -124,16 +124,16 @@ describe('an output that stands above its limit after a command', () => {
       let now = 0;
       const guard = new LimitGuard(state, () => now);
       const ended = guard.watch(setting);
-      const takenIds = (): number[] => guard.take().map(({ index }) => index);
+      const takenIds = (): number[] => guard.takeSinks().map(({ index }) => index);
       assert.deepEqual(takenIds(), []);
       louder(state);
       assert.deepEqual(takenIds(), [0]);
       assert.deepEqual(takenIds(), [], 'it is being set back');
-      guard.settled(0);
+      guard.settle(0);
       ended(true);
       now = 1_000;
       assert.deepEqual(takenIds(), [0], 'the server has restored it once more');
-      guard.settled(0);
+      guard.settle(0);
       now = 1_001;
       assert.deepEqual(takenIds(), [], 'others have set it');
     });
@@ -145,7 +145,7 @@ describe('an output that stands above its limit after a command', () => {
     guard.watch(MUTE)(true);
     guard.watch(PORT)(false);
     louder(state);
-    assert.deepEqual(guard.take(), []);
+    assert.deepEqual(guard.takeSinks(), []);
   });
 
   test('is left alone if others had set it so before a stream went there, while a new port has its own volume', () => {
@@ -153,9 +153,9 @@ describe('an output that stands above its limit after a command', () => {
     louder(state);
     const guard = new LimitGuard(state, () => 1);
     guard.watch(MOVE)(true);
-    assert.deepEqual(guard.take(), []);
+    assert.deepEqual(guard.takeSinks(), []);
     guard.watch(PORT)(true);
-    assert.equal(guard.take().length, 1);
+    assert.equal(guard.takeSinks().length, 1);
   });
 
   test('is not set back for ever where the server never reaches the limit', () => {
@@ -164,8 +164,8 @@ describe('an output that stands above its limit after a command', () => {
     guard.watch(PORT)(true);
     louder(state);
     let times = 0;
-    while (guard.take().length > 0) {
-      guard.settled(0);
+    while (guard.takeSinks().length > 0) {
+      guard.settle(0);
       times += 1;
       assert.ok(times < 100);
     }
@@ -178,7 +178,11 @@ describe('an output that stands above its limit after a command', () => {
     assert.equal(planCommand(state, command).kind, 'nothing');
     state.putSink(sinkInfo(0, 'card', { volume: [RAW_NORM, RAW_NORM / 2] }));
     const setting = { command: 'SET_SINK_VOLUME', args: { index: 0, volume: [RAW_NORM / 2, RAW_NORM / 4] } };
-    assert.deepEqual(planCommand(state, command), { kind: 'set', setting, after: { of: 'sink', index: 0 } });
+    assert.deepEqual(planCommand(state, command), {
+      kind: 'set',
+      setting,
+      changed: { of: 'sink', index: 0 },
+    });
   });
 });
 
@@ -196,12 +200,12 @@ describe('an output that appears above its limit', () => {
     state.putServer(serverInfo({ defaultSink: 'card' }));
     state.putSink(sinkInfo(0, 'card', { volume: FULL, ...fields }));
     const guard = new LimitGuard(state, () => now);
-    assert.deepEqual(guard.take(), [], 'what was there before is as others have set it');
+    assert.deepEqual(guard.takeSinks(), [], 'what was there before is as others have set it');
     state.putSink(sinkInfo(1, 'new', { volume: HALF, ...fields }));
-    assert.deepEqual(guard.take(), []);
+    assert.deepEqual(guard.takeSinks(), []);
     now = takeAtMs;
     state.putSink(sinkInfo(1, 'new', { volume: FULL, ...fields }));
-    return guard.take().map(({ index }) => `${index}`);
+    return guard.takeSinks().map(({ index }) => `${index}`);
   }
 
   for (const [how, fields] of Object.entries(BLUETOOTH)) {

@@ -46,7 +46,7 @@ test('a configured input is heard later if the server did not list its modules a
     clock.advance(ms);
     await setImmediate();
   };
-  keeper.follow();
+  keeper.onChange();
   await pass(1_000);
   assert.equal(requests.includes('LOAD_MODULE'), false);
   assert.match(String(remarks.at(-1)), /does not list its modules/);

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ClientNames, type Props, preferredName } from '../../../src/actors/audio/names.js';
+import { type Props, preferredName } from '../../../src/actors/audio/names.js';
+import { UniqueNames } from '../../../src/actors/unique-names.js';
 
 describe('the name of a client', () => {
   const app = { 'application.name': 'Radio', 'application.process.binary': 'radiod' };
@@ -50,7 +51,7 @@ describe('names of live clients', () => {
   ];
   for (const [what, ...steps] of rows) {
     test(what, () => {
-      const names = new ClientNames();
+      const names = new UniqueNames();
       for (const step of steps) {
         const [, number, preferred, name, left] =
           /^(\d+) (?:(.+) -> (.+)|leaves for (.+)|ends)$/.exec(step) ?? [];

@@ -21,7 +21,7 @@ function setUp() {
   });
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
-  state.replaceInputs([inputInfo(5, 'News')], new Set());
+  state.replaceSinkInputs([inputInfo(5, 'News')], new Set());
   const update = () => {
     publisher.update(state);
     return published.splice(0);
@@ -31,19 +31,19 @@ function setUp() {
 
 test('reading the same again publishes nothing, also with properties in another order', () => {
   const { state, update } = setUp();
-  state.putInput(inputInfo(5, 'News', { props: { a: '1', b: '2' } }));
+  state.putSinkInput(inputInfo(5, 'News', { props: { a: '1', b: '2' } }));
   update();
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living', { latency: 17 }), sinkInfo(1, 'kitchen')], new Set());
-  state.replaceInputs([inputInfo(5, 'News', { props: { b: '2', a: '1' } })], new Set());
+  state.replaceSinkInputs([inputInfo(5, 'News', { props: { b: '2', a: '1' } })], new Set());
   assert.deepEqual(update(), []);
 });
 
 test('clients that swap names are both removed under the old names before either gets a new one', () => {
   const { state, update } = setUp();
-  state.putInput(inputInfo(6, 'Weather'));
+  state.putSinkInput(inputInfo(6, 'Weather'));
   update();
-  state.replaceInputs([inputInfo(5, 'Weather'), inputInfo(6, 'News')], new Set());
+  state.replaceSinkInputs([inputInfo(5, 'Weather'), inputInfo(6, 'News')], new Set());
   const expected = [
     'drop audio.clients 5',
     'drop audio.clients 6',
@@ -77,7 +77,7 @@ test('the bound of known records is logged once, until half of them have gone', 
     const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));
     state.replaceSinks(sinks, new Set());
     const inputs = Array.from({ length: count }, (_, index) => inputInfo(index, `stream ${index}`));
-    state.replaceInputs(inputs, new Set());
+    state.replaceSinkInputs(inputs, new Set());
     return update().filter((line) => line.startsWith('warn'));
   };
   const full = ['outputs', 'streams'].map((what) => `warn too many ${what}: some are left out {"most":512}`);
@@ -103,8 +103,8 @@ test('properties that become six times as long in JSON are left out', () => {
   });
   state.putServer(serverInfo());
   const props = (text: string) => Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map((key) => [`${key}`, text]));
-  state.putInput(inputInfo(5, 'Long', { props: props('x'.repeat(1000)) }));
-  state.putInput(inputInfo(6, 'Wild', { props: props('\u0001'.repeat(1000)) }));
+  state.putSinkInput(inputInfo(5, 'Long', { props: props('x'.repeat(1000)) }));
+  state.putSinkInput(inputInfo(6, 'Wild', { props: props('\u0001'.repeat(1000)) }));
   publisher.update(state);
   const records = published.map((json) => JSON.parse(json) as { name: string; props: object });
   const kept = records.map(({ name, props: each }) => `${name} ${Object.keys(each).length}`);

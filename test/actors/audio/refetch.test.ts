@@ -10,14 +10,14 @@ import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/a
  */
 const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
   nothing: () => undefined,
-  event: (refetch, index) => refetch.changed(index),
+  event: (refetch, index) => refetch.onChanged(index),
   mark: (refetch, index) => refetch.mark(index),
   hold: (refetch, index) => refetch.hold(index),
   release: (refetch) => refetch.hold(undefined),
-  end: (refetch, index) => refetch.markRemoved(index),
+  end: (refetch, index) => refetch.onRemoved(index),
   all: (refetch) => refetch.markAll(),
-  reply: (refetch, index) => assert.equal(refetch.settleOne(index), true),
-  'late-reply': (refetch, index) => assert.equal(refetch.settleOne(index), false),
+  reply: (refetch, index) => assert.equal(refetch.settleRecord(index), true),
+  'late-reply': (refetch, index) => assert.equal(refetch.settleRecord(index), false),
   list: (refetch) => assert.deepEqual([...refetch.settleList()], []),
   'list-without': (refetch, index) => assert.deepEqual([...refetch.settleList()], [index]),
 };
@@ -35,7 +35,7 @@ const ROWS: readonly (readonly [what: string, steps: string])[] = [
 ];
 
 function taken(refetch: Refetch): (number | 'list')[] {
-  const reads = refetch.take();
+  const reads = refetch.takeDue();
   assert.ok(reads.every((read) => read.of === 'sink-input'));
   return reads.map(({ index }) => index ?? 'list');
 }
@@ -55,8 +55,8 @@ for (const [what, steps] of ROWS) {
 test('more removals than are remembered make the list be read again', () => {
   const refetch = new Refetch('sink-input');
   refetch.markAll();
-  refetch.take();
-  for (let index = 0; index <= REMOVALS_MAX_RECORDS; index += 1) refetch.markRemoved(index);
+  refetch.takeDue();
+  for (let index = 0; index <= REMOVALS_MAX_RECORDS; index += 1) refetch.onRemoved(index);
   assert.equal(refetch.settleList().size, REMOVALS_MAX_RECORDS);
   assert.deepEqual(taken(refetch), ['list']);
 });
@@ -80,6 +80,6 @@ test('records that are being read count towards a burst', () => {
   }
   refetch.mark(1000);
   assert.deepEqual(taken(refetch), []);
-  for (let index = 0; index < BURST_MAX_RECORDS; index += 1) refetch.settleOne(index);
+  for (let index = 0; index < BURST_MAX_RECORDS; index += 1) refetch.settleRecord(index);
   assert.deepEqual(taken(refetch), ['list']);
 });

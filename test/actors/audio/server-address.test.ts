@@ -73,7 +73,7 @@ describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
   test("without the system's socket where client.conf names a server that is elsewhere", () =>
     assert.deepEqual(usualPlaces(context(XDG), { by, value: 'tcp:h' }), {
       paths: [RUNTIME, LINKED],
-      elsewhere: `${by} is tcp:h: ${ONLY}`,
+      addressProblem: `${by} is tcp:h: ${ONLY}`,
     }));
 });
 
@@ -89,7 +89,7 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
       '{m1}/a  unix:/b tcp:host:4713 /a',
       success({
         paths: ['/a', '/b'],
-        elsewhere: `${by} is {m1}/a  unix:/b tcp:host:4713 /a: ${ONLY}`,
+        addressProblem: `${by} is {m1}/a  unix:/b tcp:host:4713 /a: ${ONLY}`,
       }),
     ],
   ];
@@ -183,10 +183,10 @@ describe('client.conf', () => {
   test('client.conf that names a server on the network is reported with its file', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = tcp:hifi:4713');
-    const elsewhere = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${ONLY}`;
+    const addressProblem = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${ONLY}`;
     const paths = userSockets(home);
     const found = await findServer(context({ XDG_RUNTIME_DIR: home }, home));
-    assert.deepEqual(found, success({ paths, elsewhere }));
+    assert.deepEqual(found, success({ paths, addressProblem }));
   });
 });
 

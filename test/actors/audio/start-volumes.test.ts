@@ -40,16 +40,16 @@ function service(folder: string) {
     const log = () => undefined;
     const volumes = new StartVolumes({ state, wishes: WISHES, knownOutputs, clock, log, run });
     const follow = async (): Promise<void> => {
-      volumes.follow();
+      volumes.update();
       await knownOutputs.enterLife(cookie);
-      await knownOutputs.settled();
+      await knownOutputs.flush();
     };
     /** The commands after the outputs have been read, and time has passed. */
     const sent = async (ms = SETTLED_MS): Promise<readonly SoundCommand[]> => {
       await follow();
       clock.advance(ms);
       await until('nothing is pending', () => clock.timers === 0 || ms < SETTLED_MS);
-      await knownOutputs.settled();
+      await knownOutputs.flush();
       return commands.splice(0);
     };
     return { state, volumes, sent };

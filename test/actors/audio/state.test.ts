@@ -9,7 +9,7 @@ function filled(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen', { card: 3 })], new Set());
-  state.replaceInputs([inputInfo(5, 'News'), inputInfo(6, 'Music', { sink: 1 })], new Set());
+  state.replaceSinkInputs([inputInfo(5, 'News'), inputInfo(6, 'Music', { sink: 1 })], new Set());
   state.takeChanged();
   return state;
 }
@@ -23,30 +23,30 @@ test('another sink with the index of a removed one inherits no balance', () => {
 
 test('a stream keeps its balance through silence', () => {
   const state = filled();
-  for (const left of [0x10000, 0]) state.putInput(inputInfo(5, 'News', { volume: [left, left / 2] }));
-  assert.deepEqual(state.inputs.get(5)?.balance, [1, 0.5]);
+  for (const left of [0x10000, 0]) state.putSinkInput(inputInfo(5, 'News', { volume: [left, left / 2] }));
+  assert.deepEqual(state.sinkInputs.get(5)?.balance, [1, 0.5]);
 });
 
 describe('a list', () => {
   test('does not bring back a record that was removed after the list was made', () => {
     const state = filled();
-    state.replaceInputs([inputInfo(5, 'News'), inputInfo(6, 'Music')], new Set([6]));
-    assert.deepEqual([...state.inputs.keys()], [5]);
+    state.replaceSinkInputs([inputInfo(5, 'News'), inputInfo(6, 'Music')], new Set([6]));
+    assert.deepEqual([...state.sinkInputs.keys()], [5]);
     state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set([0]));
     assert.deepEqual([...state.sinks.keys()], [1]);
   });
 
   test('in any order gives the name to the oldest stream', () => {
     const state = new SoundState();
-    state.replaceInputs([inputInfo(9, 'A'), inputInfo(3, 'A')], new Set());
-    assert.deepEqual([state.inputs.get(3)?.name, state.inputs.get(9)?.name], ['A', 'A #9']);
+    state.replaceSinkInputs([inputInfo(9, 'A'), inputInfo(3, 'A')], new Set());
+    assert.deepEqual([state.sinkInputs.get(3)?.name, state.sinkInputs.get(9)?.name], ['A', 'A #9']);
   });
 
   test('frees the names of ended streams before it gives names to new ones', () => {
     const state = new SoundState();
-    state.replaceInputs([inputInfo(3, 'A')], new Set());
-    state.replaceInputs([inputInfo(9, 'A')], new Set());
-    assert.equal(state.inputs.get(9)?.name, 'A');
+    state.replaceSinkInputs([inputInfo(3, 'A')], new Set());
+    state.replaceSinkInputs([inputInfo(9, 'A')], new Set());
+    assert.equal(state.sinkInputs.get(9)?.name, 'A');
   });
 });
 
@@ -62,18 +62,18 @@ describe('a name that its owner leaves goes to another stream', () => {
       const state = new SoundState();
       for (const names of [before, after]) {
         const infos = names.split(',').map((name, at) => inputInfo(at + 1, name));
-        state.replaceInputs(infos, new Set());
+        state.replaceSinkInputs(infos, new Set());
       }
-      assert.equal([1, 2].map((id) => state.inputs.get(id)?.name).join(), expected);
+      assert.equal([1, 2].map((id) => state.sinkInputs.get(id)?.name).join(), expected);
     });
   }
 });
 
 describe('a reference', () => {
   const state = filled();
-  state.putInput(inputInfo(7, '6'));
-  state.putInput(inputInfo(8, '99'));
-  state.putInput(inputInfo(10, 'News'));
+  state.putSinkInput(inputInfo(7, '6'));
+  state.putSinkInput(inputInfo(8, '99'));
+  state.putSinkInput(inputInfo(10, 'News'));
   const inputs: readonly (readonly [string, string, number | undefined])[] = [
     ['is an id rather than a name', '6', 6],
     ['may be a name of digits that is no id', '99', 8],
@@ -82,7 +82,7 @@ describe('a reference', () => {
     ['is not a number beyond all ids', '99999999999999999999', undefined],
   ];
   for (const [what, ref, expected] of inputs) {
-    test(`to a client ${what}`, () => assert.equal(state.findInput(ref)?.info.index, expected));
+    test(`to a client ${what}`, () => assert.equal(state.findClient(ref)?.info.index, expected));
   }
 });
 
@@ -92,25 +92,28 @@ test('a new connection to another server forgets names and balances', () => {
   state.putServer(serverInfo({ cookie: 1 }));
   state.putSink(sinkInfo(0, 'living', { volume: [0x10000, 0x8000] }));
   state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
-  state.replaceInputs([inputInfo(5, 'Song'), inputInfo(6, 'Song'), inputInfo(7, 'News')], new Set());
+  state.replaceSinkInputs([inputInfo(5, 'Song'), inputInfo(6, 'Song'), inputInfo(7, 'News')], new Set());
   state.enterLife(2);
-  assert.deepEqual([state.server, state.sinks.size, state.inputs.size], [undefined, 0, 0]);
+  assert.deepEqual([state.server, state.sinks.size, state.sinkInputs.size], [undefined, 0, 0]);
   state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
-  state.replaceInputs([inputInfo(6, 'Song'), inputInfo(7, 'Song')], new Set());
-  const names = [5, 6, 7, 8].map((id) => state.inputs.get(id)?.name);
+  state.replaceSinkInputs([inputInfo(6, 'Song'), inputInfo(7, 'Song')], new Set());
+  const names = [5, 6, 7, 8].map((id) => state.sinkInputs.get(id)?.name);
   assert.deepEqual(names, [undefined, 'Song', 'Song #7', undefined]);
   assert.equal(state.sinks.get(0)?.balance, undefined);
 });
 
 test('the first of very many streams are known, and a stream that ends makes room', () => {
   const state = new SoundState();
-  for (let index = 0; index < 600; index += 1) state.putInput(inputInfo(index, 'one of many'));
-  assert.deepEqual([state.inputs.size, state.inputs.has(511), state.inputs.has(512)], [512, true, false]);
-  state.putInput(inputInfo(511, 'another'));
-  assert.equal(state.inputs.get(511)?.info.name, 'another');
+  for (let index = 0; index < 600; index += 1) state.putSinkInput(inputInfo(index, 'one of many'));
+  assert.deepEqual(
+    [state.sinkInputs.size, state.sinkInputs.has(511), state.sinkInputs.has(512)],
+    [512, true, false],
+  );
+  state.putSinkInput(inputInfo(511, 'another'));
+  assert.equal(state.sinkInputs.get(511)?.info.name, 'another');
   state.remove('sink-input', 0);
-  state.putInput(inputInfo(600, 'a late one'));
-  assert.equal(state.inputs.has(600), true);
+  state.putSinkInput(inputInfo(600, 'a late one'));
+  assert.equal(state.sinkInputs.has(600), true);
   for (let index = 0; index < 600; index += 1) state.putSink(sinkInfo(index, `sink ${index}`));
   assert.equal(state.sinks.size, 512);
 });

@@ -7,10 +7,10 @@ import { Check } from 'typebox/value';
 import { kindOfServer } from '../../../src/actors/audio/server-kind.js';
 import {
   audioServerRecord,
-  ClientProps,
   clientRecord,
   outputLabel,
   outputRecord,
+  PropertyCache,
 } from '../../../src/actors/audio/view.js';
 import type { OutputWish } from '../../../src/actors/audio/wishes.js';
 import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/protocol/actor/schemas.js';
@@ -35,13 +35,13 @@ function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: Ou
     wish,
     volumeLimit: wish.volumeLimit,
   };
-  return published(OutputRecord, outputRecord(sink, facts, new ClientProps()));
+  return published(OutputRecord, outputRecord(sink, facts, new PropertyCache()));
 }
 
 const IN_LIVING = { kind: 'pipewire', name: 'News #9', output: 'living' } as const;
 
 function client(fields: Partial<SinkInputInfo>) {
-  return published(ClientRecord, clientRecord(inputInfo(9, 'News', fields), IN_LIVING, new ClientProps()));
+  return published(ClientRecord, clientRecord(inputInfo(9, 'News', fields), IN_LIVING, new PropertyCache()));
 }
 
 describe('the sound server', () => {

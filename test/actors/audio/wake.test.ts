@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { Timing } from '../../../src/actors/audio/timing.js';
-import { keepsBack } from '../../../src/actors/audio/wake.js';
+import { hidesVolume } from '../../../src/actors/audio/wake.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
 import { until } from '../../until.js';
@@ -47,7 +47,7 @@ describe('a volume waits for its output to wake', () => {
   for (const [what, readings, isKeptBack, server] of rows) {
     test(what, () => {
       const last = sinkInfo(0, 'living', readings.at(-1));
-      assert.equal(keepsBack(filled(readings, server), last), isKeptBack);
+      assert.equal(hidesVolume(filled(readings, server), last), isKeptBack);
     });
   }
 
@@ -59,7 +59,7 @@ describe('a volume waits for its output to wake', () => {
       state.putServer(serverInfo({ packageName: PIPEWIRE, cookie: 2 }));
       const asleep = sinkInfo(0, 'living', { state: SUSPENDED });
       state.putSink(asleep);
-      assert.equal(keepsBack(state, asleep), true);
+      assert.equal(hidesVolume(state, asleep), true);
     });
   }
 });

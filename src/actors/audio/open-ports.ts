@@ -1,6 +1,6 @@
 // Decides by which TCP ports other machines can play on the sound server, and whether each demands a cookie.
-// Pure. The two servers treat the options of their modules as in docs/development/what-we-learnt.md,
-// "PulseAudio and PipeWire".
+// Pure. How the two servers understand the arguments of their modules stands in
+// docs/development/what-we-learnt.md, "PulseAudio and PipeWire".
 
 import { EVERY_ADDRESS } from '../../host/own-addresses.js';
 import type { NetworkRecord, SoundServerKind } from '../../protocol/actor/schemas.js';
@@ -9,8 +9,8 @@ import type { ListeningSocket } from './listening-sockets.js';
 
 type LoadedModule = Pick<ModuleInfo, 'name' | 'argument'>;
 
-/** A port of the sound server, with the addresses on which it listens, none of them loopback. */
-export interface NetworkDoor {
+/** A TCP port on which the sound server listens. None of the addresses is loopback. */
+export interface OpenPort {
   readonly port: number;
   readonly addresses: readonly string[];
   readonly cookie: NonNullable<NetworkRecord['cookie']>;
@@ -19,53 +19,60 @@ export interface NetworkDoor {
 }
 
 const NATIVE = { name: 'module-native-protocol-tcp', port: 4713 };
-/** PipeWire's process may also listen for this one, which is no sound server's protocol. */
+/** The process of PipeWire may listen for this module, too. Nobody can play by its protocol. */
 const SIMPLE = { name: 'module-simple-protocol-tcp', port: 4711 };
 
 type Arguments = Readonly<Record<string, string>>;
 
 /** `sockets`: those of the server's process; undefined where it cannot be read. */
-export function networkDoors(
+export function openPorts(
   kind: SoundServerKind,
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[] | undefined,
-): readonly NetworkDoor[] {
-  const isByModule = kind === 'pulseaudio' || sockets === undefined;
-  const doors = isByModule ? doorsOfModules(kind, modules, sockets) : doorsOfSockets(modules, sockets);
-  return doors
-    .map((door) => ({ ...door, addresses: door.addresses.filter((address) => !isLoopback(address)) }))
+): readonly OpenPort[] {
+  const areModulesEnough = kind === 'pulseaudio' || sockets === undefined;
+  const ports = areModulesEnough ? portsOfModules(kind, modules, sockets) : portsOfSockets(modules, sockets);
+  return ports
+    .map((port) => ({ ...port, addresses: port.addresses.filter((address) => !isLoopback(address)) }))
     .filter(({ addresses }) => addresses.length > 0);
 }
 
-function doorsOfModules(
+/** Without `sockets`, the addresses are those of the module's arguments. */
+function portsOfModules(
   kind: SoundServerKind,
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[] | undefined,
-): readonly NetworkDoor[] {
+): readonly OpenPort[] {
   return argumentsOf(NATIVE.name, modules).flatMap((args) => {
     const port = portOf(args, NATIVE);
-    const lock = lockOf(kind, args);
-    const addresses = sockets?.filter((socket) => socket.port === port).map(({ address }) => address);
-    const configured = [args['listen'] ?? EVERY_ADDRESS];
-    return lock === undefined ? [] : [{ port, addresses: addresses ?? configured, ...lock }];
+    const cookieRule = cookieRuleOf(kind, args);
+    if (cookieRule === undefined) return [];
+    const addresses = sockets === undefined ? [args['listen'] ?? EVERY_ADDRESS] : addressesAt(sockets, port);
+    return [{ port, addresses, ...cookieRule }];
   });
 }
 
-/** PipeWire opens the ports of its configuration without any module that could be listed. */
-function doorsOfSockets(
+/** For PipeWire: it opens the ports of its configuration without a module that it would list. */
+function portsOfSockets(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[],
-): readonly NetworkDoor[] {
+): readonly OpenPort[] {
   const others = argumentsOf(SIMPLE.name, modules).map((args) => portOf(args, SIMPLE));
-  const ports = [...new Set(sockets.map(({ port }) => port))].filter((port) => !others.includes(port));
-  return ports.map((port) => {
-    const addresses = sockets.filter((socket) => socket.port === port).map(({ address }) => address);
-    return { port, addresses, cookie: 'unused' };
-  });
+  const ports = new Set(sockets.map(({ port }) => port));
+  return [...ports]
+    .filter((port) => !others.includes(port))
+    .map((port) => ({ port, addresses: addressesAt(sockets, port), cookie: 'unused' }));
+}
+
+function addressesAt(sockets: readonly ListeningSocket[], port: number): readonly string[] {
+  return sockets.filter((socket) => socket.port === port).map(({ address }) => address);
 }
 
 /** Undefined for a port that lets nobody in. */
-function lockOf(kind: SoundServerKind, args: Arguments): Pick<NetworkDoor, 'cookie' | 'allowed'> | undefined {
+function cookieRuleOf(
+  kind: SoundServerKind,
+  args: Arguments,
+): Pick<OpenPort, 'cookie' | 'allowed'> | undefined {
   if (kind === 'pipewire' || isTrue(args['auth-anonymous'])) return { cookie: 'unused' };
   const allowed = (args['auth-ip-acl'] ?? '').split(';').filter((network) => network !== '');
   if (allowed.length > 0) return { cookie: 'by_address', allowed };
@@ -88,13 +95,13 @@ function argumentsOf(name: string, modules: readonly LoadedModule[]): readonly A
 const ARGUMENT = /([\w.-]+)=(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S*))/gs;
 
 function moduleArguments(argument = ''): Arguments {
-  const found = [...argument.matchAll(ARGUMENT)].map(
-    ([, key = '', single, double, plain]): [string, string] => [
-      key,
-      (single ?? double ?? plain ?? '').replace(/\\(.)/gs, '$1'),
-    ],
+  const entries = [...argument.matchAll(ARGUMENT)].map(
+    ([, key = '', singleQuoted, doubleQuoted, plain = '']): [string, string] => {
+      const value = singleQuoted ?? doubleQuoted ?? plain;
+      return [key, value.replace(/\\(.)/gs, '$1')];
+    },
   );
-  return Object.fromEntries(found);
+  return Object.fromEntries(entries);
 }
 
 function isLoopback(address: string): boolean {

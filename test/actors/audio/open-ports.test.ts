@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListeningSocket } from '../../../src/actors/audio/listening-sockets.js';
-import { networkDoors } from '../../../src/actors/audio/network-doors.js';
+import { openPorts } from '../../../src/actors/audio/open-ports.js';
 
-type Kind = Parameters<typeof networkDoors>[0];
+type Kind = Parameters<typeof openPorts>[0];
 
 /** `module argument`. */
 const loaded = (text: string) => {
@@ -20,7 +20,7 @@ const socket = (text: string): ListeningSocket => {
 };
 /** `PORT COOKIE ADDRESS+ADDRESS`, and the networks that need no cookie. */
 const doors = (kind: Kind, modules: readonly string[], sockets?: readonly string[]) =>
-  networkDoors(kind, modules.map(loaded), sockets?.map(socket)).map(({ port, cookie, addresses, allowed }) =>
+  openPorts(kind, modules.map(loaded), sockets?.map(socket)).map(({ port, cookie, addresses, allowed }) =>
     [port, cookie, addresses.join('+'), ...(allowed ?? [])].join(' '),
   );
 

@@ -1,0 +1,63 @@
+// Decides when a keeper (group-keeper.ts, listen-keeper.ts) compares the sound server with what it is to
+// have: once nothing has come or gone for a while, and again a few times after a refusal.
+
+import { type Clock, Timers } from '../../host/clock.js';
+
+/**
+ * The pause after something has come or gone: a server that starts, or a card, makes several things at once.
+ */
+const CALM_MS = 1_000;
+/** If things come and go without end, the work begins after this time. */
+const CALM_MAX_MS = 5_000;
+/** The pause after a refusal of the server, and the tries until something comes or goes again. */
+const RETRY_MS = 5_000;
+const TRIES_MAX = 5;
+
+export class KeeperSchedule {
+  readonly #clock: Clock;
+  readonly #work: () => void;
+  readonly #timers: Timers<'work'>;
+  #tries = 0;
+  /** When the work must begin, on the monotonic clock; undefined while nothing has come or gone. */
+  #latest: number | undefined;
+  #hasEnded = false;
+
+  constructor(clock: Clock, work: () => void) {
+    this.#clock = clock;
+    this.#work = work;
+    this.#timers = new Timers(clock);
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** To be called at the beginning, and when something has come or gone. */
+  onChange(): void {
+    if (this.#hasEnded) return;
+    const now = this.#clock.monotonic();
+    this.#tries = 0;
+    this.#latest ??= now + CALM_MAX_MS;
+    this.#workAfter(Math.min(CALM_MS, Math.max(0, this.#latest - now)));
+  }
+
+  /** To be called when the server has refused something, or has not answered. */
+  onRefusal(): void {
+    if (this.#hasEnded) return;
+    this.#tries += 1;
+    if (this.#tries < TRIES_MAX) this.#workAfter(RETRY_MS);
+  }
+
+  /** To be called when the connection has ended. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#timers.cancelAll();
+  }
+
+  #workAfter(ms: number): void {
+    this.#timers.set('work', ms, () => {
+      this.#latest = undefined;
+      this.#work();
+    });
+  }
+}
