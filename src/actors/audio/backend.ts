@@ -17,6 +17,7 @@ import { KnownOutputs } from './known-outputs.js';
 import { ListenPairs } from './listen-pairs.js';
 import { SoundPublisher } from './publisher.js';
 import { Reconciliation } from './reconciliation.js';
+import { BURST_MAX_RECORDS, KINDS } from './refetch.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
 import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
 import { SoundState } from './state.js';
@@ -27,8 +28,12 @@ import type { OpenLink } from './wake.js';
 /** The longest time that a timer can have. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/** Requests without a reply. */
-const PENDING_MAX_REQUESTS = 64;
+/**
+ * Requests without a reply. Records are read by at most `BURST_MAX_RECORDS` requests of a kind, or by one for
+ * the list. The reserve is for one command, and for the few requests of groups, listening and the network.
+ */
+const RESERVE_MAX_REQUESTS = 48;
+const PENDING_MAX_REQUESTS = KINDS.length * BURST_MAX_RECORDS + RESERVE_MAX_REQUESTS;
 
 /** A connection over which everything has been published once. */
 interface LiveConnection {

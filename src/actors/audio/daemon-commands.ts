@@ -10,6 +10,7 @@ import { success } from '../../protocol/actor/result.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { fileIdentity } from '../path-watch.js';
 import type { BackendLink } from '../runtime.js';
+import { SharedWork } from '../turns.js';
 import type { SoundConnection } from './connection.js';
 import type { ServerContext } from './server-address.js';
 import { readCookie } from './server-files.js';
@@ -36,6 +37,7 @@ type SleepCommand = Extract<AudioCommand, { readonly do: 'sleep' | 'sleep/stop' 
 export class DaemonCommands {
   readonly #parts: DaemonCommandParts;
   readonly #sleepPath: string;
+  readonly #network = new SharedWork(() => this.#newNetworkAnswer());
   /** Loaded with the first sleep, or where an earlier process has left one. */
   #sleep: Promise<Sleep> | undefined;
 
@@ -55,7 +57,15 @@ export class DaemonCommands {
     return failure('no-cookie', 'There is no cookie file of the right size');
   }
 
-  async network(): Promise<Answer> {
+  /**
+   * Commands that come while an answer is made share the next one: each answer takes one of the few requests
+   * that a connection may have under way.
+   */
+  network(): Promise<Answer> {
+    return this.#network.run();
+  }
+
+  async #newNetworkAnswer(): Promise<Answer> {
     const { settings, commandMs, live } = this.#parts;
     const { networkAnswer } = await import('./network.js');
     const present = live();

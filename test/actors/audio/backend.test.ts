@@ -7,9 +7,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { nextAttempt } from '../../../src/actors/audio/backend.js';
+import { BURST_MAX_RECORDS } from '../../../src/actors/audio/refetch.js';
 import { TIMING } from '../../../src/actors/audio/timing.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
-import { framed } from '../../protocol/pulse/bytes.js';
+import { framed, source } from '../../protocol/pulse/bytes.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { faultOf, type Recorder } from '../recorder.js';
@@ -248,4 +249,29 @@ test('a socket that appears ends the wait for a server that hangs in the handsha
   const server = await scriptedServer(t);
   renameSync(server.socketPath, hanging.socketPath);
   await until('the backend is up', () => recorder.up);
+});
+
+describe('many requests at once', DEADLINE, () => {
+  test('two hundred commands for the network are answered, and a change is read beside them', async (t) => {
+    const { server, recorder, backend } = await connected(t);
+    const commands = Array.from({ length: 200 }, () => backend.handle({ do: 'network' }));
+    server.responder.send(event('inputChange', 5));
+    const refused = (await Promise.all(commands)).filter((answer) => !answer.ok);
+    assert.deepEqual(refused, []);
+    await until('the stream is read', () => server.count(COMMAND.getInput) === 1);
+    assert.deepEqual([recorder.up, server.connections()], [true, 1]);
+  });
+
+  test('a connection survives as many changes of every kind as are read one by one', async (t) => {
+    const indices = Array.from({ length: BURST_MAX_RECORDS }, (_, index) => index);
+    const sources = indices.flatMap((index) => source({ index, name: `input ${index}` }));
+    const { server } = await connected(t, but({ [COMMAND.getSources]: sources }));
+    const before = server.received.length;
+    server.handler = () => undefined;
+    const kinds = ['cardChange', 'sinkChange', 'sourceChange', 'inputChange'] as const;
+    const events = kinds.flatMap((kind) => indices.map((index) => event(kind, index)));
+    server.responder.send(Buffer.concat([...events, event('serverChange', 0)]));
+    await until('all of it is requested', () => server.received.length - before > events.length);
+    assert.equal(server.connections(), 1);
+  });
 });
