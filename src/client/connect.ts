@@ -71,8 +71,8 @@ class LiveNode implements Live {
   readonly ready: Promise<NodeState>;
   #setReady: (state: NodeState) => void = () => undefined;
   #failReady: (problem: ProblemError) => void = () => undefined;
-  /** True once the request for the server's record has ended. */
-  #isServerRead = false;
+  /** True once the request for the server's record has ended, even if it failed. */
+  #isServerRequestOver = false;
   readonly #options: ConnectOptions;
   readonly #store = new Store(Date.now());
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
@@ -84,14 +84,14 @@ class LiveNode implements Live {
    * with an id.
    */
   #isWhole = true;
-  #levels: boolean;
+  #hasLevels: boolean;
   #hadBye = false;
   readonly #clock = new NodeClock();
 
   constructor(node: Tonearm, options: ConnectOptions) {
     this.node = node;
     this.#options = options;
-    this.#levels = options.levels ?? false;
+    this.#hasLevels = options.levels ?? false;
     this.#published = this.#store.state;
     this.ready = new Promise((resolve, reject) => {
       this.#setReady = resolve;
@@ -103,9 +103,9 @@ class LiveNode implements Live {
       transport: node.transport,
       query: () => this.#query(),
       onEvent: ({ type, data }, hasNewId) =>
-        this.#take({ type, data: JSON.parse(data) } as NodeEvent, hasNewId),
+        this.#applyEvent({ type, data: JSON.parse(data) } as NodeEvent, hasNewId),
       onRead: () => this.#notify(),
-      onLost: (problem) => this.#lost(problem),
+      onLost: (problem) => this.#onLost(problem),
     });
     const { signal } = options;
     signal?.addEventListener('abort', this.#onAbort);
@@ -126,8 +126,8 @@ class LiveNode implements Live {
   }
 
   setLevels(isOn: boolean): void {
-    if (isOn === this.#levels) return;
-    this.#levels = isOn;
+    if (isOn === this.#hasLevels) return;
+    this.#hasLevels = isOn;
     this.#forgetLevels();
     this.#notify();
     this.#stream.renew();
@@ -145,8 +145,8 @@ class LiveNode implements Live {
     if (this.state.connection.status === 'closed') return;
     this.#stream.close();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
-    this.#forgetPart();
-    this.#connection('closed');
+    this.#dropPartialSnapshot();
+    this.#setConnection('closed');
     this.#failReady(abortedProblem('The connection was closed'));
     this.#notify();
   }
@@ -157,54 +157,58 @@ class LiveNode implements Live {
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
-    const base = types ?? (backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : []);
-    const lists = { types: this.#levels ? [...base, LEVEL] : types, backend, exclude };
+    const allOthers = backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : [];
+    const withLevels = [...(types ?? allOthers), LEVEL];
+    const lists = { types: this.#hasLevels ? withLevels : types, backend, exclude };
     const query = new URLSearchParams();
     for (const [name, values] of Object.entries(lists))
       if (values !== undefined) query.set(name, values.join());
     return query;
   }
 
-  #take(event: NodeEvent, hasNewId: boolean): void {
-    // A snapshot has the marks of all backends: one that is no longer enabled has none.
+  #applyEvent(event: NodeEvent, hasNewId: boolean): void {
+    // A snapshot begins. It has a mark of each enabled backend, so the others are forgotten here.
     if (isMark(event) && this.#isWhole) this.#store.set({ backends: new Map() });
     this.#store.apply(event);
     this.#isWhole = hasNewId || (this.#isWhole && !isMark(event));
-    if (event.type === 'server.info') this.#greeted(event.data);
+    if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
-      this.#clock.note(event.data.emitted_at);
-    // A snapshot's events have just been made, so an older estimate is not needed, even if a clock was set
-    // since.
+      this.#clock.noteEvent(event.data.emitted_at);
+    // A snapshot's events were made just now, so they make a new estimate: a clock may have been set since
+    // the old one.
     if (isMark(event)) this.#clock.forget();
     safely(() => this.#options.onEvent?.(event));
   }
 
-  #greeted(word: string): void {
+  #onServerInfo(word: string): void {
     this.#hadBye = word === 'bye';
     this.#clock.hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
-    this.#forgetPart();
-    this.#connection('live');
-    void this.#askServer();
+    this.#dropPartialSnapshot();
+    this.#setConnection('live');
+    void this.#fetchServer();
   }
 
-  #lost(problem: ProblemError): void {
-    this.#forgetPart();
+  #onLost(problem: ProblemError): void {
+    this.#dropPartialSnapshot();
     this.#forgetLevels();
     const { status } = this.#store.state.connection;
-    this.#connection(status === 'connecting' ? status : 'lost', this.#hadBye ? ownProblem('bye') : problem);
+    this.#setConnection(
+      status === 'connecting' ? status : 'lost',
+      this.#hadBye ? ownProblem('bye') : problem,
+    );
     this.#hadBye = false;
     this.#notify();
   }
 
-  #connection(status: NodeState['connection']['status'], problem?: ProblemError): void {
+  #setConnection(status: NodeState['connection']['status'], problem?: ProblemError): void {
     const before = this.#store.state.connection;
     const since = before.status === status ? before.since : Date.now();
     this.#store.set({ connection: { status, since, ...(problem && { problem: problem.problem }) } });
   }
 
-  /** Drops an incomplete snapshot. It will be sent again; until then the state before it is better. */
-  #forgetPart(): void {
+  /** Drops an incomplete snapshot, and goes back to the state before it. The node sends it again. */
+  #dropPartialSnapshot(): void {
     if (!this.#isWhole) this.#store.set(this.#published);
     this.#isWhole = true;
   }
@@ -226,35 +230,37 @@ class LiveNode implements Live {
 
   #publish(before: NodeState, changed: readonly Slice[]): void {
     const state = this.#published;
-    this.#fetchTheRest(before);
+    this.#fetchUnstreamed(before);
     safely(() => this.#options.onChange?.(state, changed));
     for (const slice of changed)
       for (const listener of this.#listeners.get(slice) ?? []) safely(() => listener(state[slice] as never));
   }
 
-  /** A published snapshot has the marks of all backends; only a node without backends sends none. */
+  /** True once a whole snapshot is published. Only a node without enabled backends sends no snapshot. */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;
-    if (connection.status !== 'live' || !this.#isServerRead) return false;
-    return backends.size > 0 || (server !== undefined && Object.values(server.backends).every((is) => !is));
+    if (connection.status !== 'live' || !this.#isServerRequestOver) return false;
+    const hasNoBackends =
+      server !== undefined && Object.values(server.backends).every((isEnabled) => !isEnabled);
+    return backends.size > 0 || hasNoBackends;
   }
 
-  async #askServer(): Promise<void> {
+  async #fetchServer(): Promise<void> {
     await this.#fetchSlice('server', () => this.node.server());
-    this.#isServerRead = true;
+    this.#isServerRequestOver = true;
     this.#notify();
   }
 
-  /** Fetches what the stream does not carry of a backend that has come up. */
-  #fetchTheRest({ backends }: NodeState): void {
-    const hasCome = (name: Backend): boolean => {
+  /** Fetches what the stream does not carry of each backend that was not up in the state before. */
+  #fetchUnstreamed({ backends: before }: NodeState): void {
+    const hasComeUp = (name: Backend): boolean => {
       const info = this.state.backends.get(name);
-      return info?.state === 'up' && info !== backends.get(name) && this.#isRequested(name);
+      return info?.state === 'up' && info !== before.get(name) && this.#isRequested(name);
     };
-    if (hasCome('power')) void this.#fetchSlice('power', () => this.node.power());
-    if (hasCome('upgrade')) {
+    if (hasComeUp('power')) void this.#fetchSlice('power', () => this.node.power());
+    if (hasComeUp('upgrade')) {
       const { upgrade } = this.#store.state;
-      void this.#fetchSlice('upgrade', async () => this.#completed(upgrade, await this.node.upgrade()));
+      void this.#fetchSlice('upgrade', async () => this.#mergeUpgrade(upgrade, await this.node.upgrade()));
     }
   }
 
@@ -263,8 +269,8 @@ class LiveNode implements Live {
     return requested?.includes(backend) ?? types === undefined;
   }
 
-  /** If the stream has changed the upgrade since the request, its values win over the response. */
-  #completed(atRequest: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
+  /** The response; if the stream has changed the upgrade since the request, with the stream's values. */
+  #mergeUpgrade(atRequest: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
     const { upgrade } = this.#store.state;
     const { can_check, can_upgrade, check } = record;
     return upgrade === atRequest ? record : { ...(check && { check }), ...upgrade, can_check, can_upgrade };

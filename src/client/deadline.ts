@@ -2,26 +2,26 @@
 // Safari 16 and Chromium 103 on.
 
 /**
- * `work` gets a signal that aborts after `ms`, or when `ended` does. If it fails because of that, the
- * rejection is the reason.
+ * `work` gets a signal that aborts after `ms`, or when `callerSignal` aborts. If `work` fails after that, the
+ * rejection is the signal's reason.
  */
 export async function withDeadline<T>(
   ms: number,
   work: (signal: AbortSignal) => Promise<T>,
-  ended?: AbortSignal,
+  callerSignal?: AbortSignal,
 ): Promise<T> {
   const controller = new AbortController();
-  const late = new Error(`No answer within ${ms} ms`);
-  const timer = setTimeout(() => controller.abort(late), ms);
-  const end = (): void => controller.abort(ended?.reason);
-  ended?.addEventListener('abort', end);
-  if (ended?.aborted) end();
+  const timeout = new Error(`No answer within ${ms} ms`);
+  const timer = setTimeout(() => controller.abort(timeout), ms);
+  const onAbort = (): void => controller.abort(callerSignal?.reason);
+  callerSignal?.addEventListener('abort', onAbort);
+  if (callerSignal?.aborted) onAbort();
   try {
     return await work(controller.signal);
   } catch (error) {
     throw controller.signal.aborted ? controller.signal.reason : error;
   } finally {
     clearTimeout(timer);
-    ended?.removeEventListener('abort', end);
+    callerSignal?.removeEventListener('abort', onAbort);
   }
 }

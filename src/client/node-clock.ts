@@ -1,20 +1,20 @@
 // Estimates the time on the node from its events, as its clock may be years away from this device's.
 
 /**
- * An event that arrives later than this, on a connection that has caught up, means that one of the two clocks
- * was set.
+ * If an event seems to have been on the way for this much longer than the fastest one, and is not an old one
+ * that is replayed, one of the two clocks was set.
  */
 const CLOCK_SET_MS = 2000;
 
 export class NodeClock {
   /**
-   * Set after a stream's first `love`: events have just happened then; earlier ones may be replayed from
-   * while the connection was lost.
+   * True after a stream's first `love`, the node's sign of life: each event after it was sent just now.
+   * Events before it may be old, and replayed, because the connection was lost when they were sent.
    */
   hasCaughtUp = false;
   /**
-   * Milliseconds by which this device's clock is ahead of the node's, plus the delay of an event: the
-   * smallest difference so far.
+   * Milliseconds between an event's time of arrival by this device's clock, and its time of sending by the
+   * node's: the smallest such difference so far, as it contains the shortest delay.
    */
   #aheadMs = Number.POSITIVE_INFINITY;
 
@@ -24,7 +24,7 @@ export class NodeClock {
   }
 
   /** Takes the time, in milliseconds since the epoch, at which the node sent an event. */
-  note(nodeMs: number): void {
+  noteEvent(nodeMs: number): void {
     const aheadMs = Date.now() - nodeMs;
     const wasSet = this.hasCaughtUp && aheadMs > this.#aheadMs + CLOCK_SET_MS;
     if (wasSet || aheadMs < this.#aheadMs) this.#aheadMs = aheadMs;

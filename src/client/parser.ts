@@ -9,14 +9,17 @@ export interface ParsedEvent {
 const EVENT_LENGTH_MAX = 4 * 1024 * 1024;
 
 export class EventParser {
-  /** The id to reconnect with: the last event's, or the one given if no event had an id. */
+  /** The id to reconnect with: that of the last event, or the constructor's if no event had one. */
   lastEventId: string;
   /** The stream's last `retry:` field. */
   retryMs: number | undefined;
-  #rest = '';
+  /** The beginning of a line whose end has not come. */
+  #lineBegin = '';
+  /** An LF that comes next belongs to this CR, and ends no other line. */
   #endedInCr = false;
   #type = '';
   #data: string | undefined;
+  /** The last `id:` field; it counts at the end of its event. */
   #id: string;
 
   constructor(lastEventId: string) {
@@ -29,19 +32,19 @@ export class EventParser {
    * an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
-    const whole = this.#rest + (this.#endedInCr && text.startsWith('\n') ? text.slice(1) : text);
+    const received = this.#lineBegin + (this.#endedInCr && text.startsWith('\n') ? text.slice(1) : text);
     if (text !== '') this.#endedInCr = text.endsWith('\r');
-    const lines = whole.split(/\r\n|\r|\n/);
-    this.#rest = lines.pop() ?? '';
+    const lines = received.split(/\r\n|\r|\n/);
+    this.#lineBegin = lines.pop() ?? '';
     for (const line of lines) {
-      const event = this.#line(line);
+      const event = this.#parseLine(line);
       if (event !== undefined) yield event;
     }
-    if (this.#rest.length + (this.#data?.length ?? 0) > EVENT_LENGTH_MAX)
+    if (this.#lineBegin.length + (this.#data?.length ?? 0) > EVENT_LENGTH_MAX)
       throw new RangeError('An event that does not end');
   }
 
-  #line(line: string): ParsedEvent | undefined {
+  #parseLine(line: string): ParsedEvent | undefined {
     if (line === '') return this.#dispatch();
     const [, field, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
     if (field === 'data') this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;

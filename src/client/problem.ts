@@ -1,4 +1,4 @@
-// Failures: the only error that functions of the client reject with has a problem document (RFC 9457).
+// Makes one error, `ProblemError`, of every failure of a request. It has a problem document (RFC 9457).
 
 import type { FaultCode, ProblemRecord } from './records.js';
 
@@ -46,7 +46,7 @@ export function ownProblem(code: OwnCode, detail = '', status = 0, cause?: unkno
 
 /** The caller's signal has aborted. */
 export function abortedProblem(reason: unknown): ProblemError {
-  return ownProblem('aborted', wordsOf(reason), 0, reason);
+  return ownProblem('aborted', messageOf(reason), 0, reason);
 }
 
 /**
@@ -56,20 +56,20 @@ export function abortedProblem(reason: unknown): ProblemError {
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   const code = error instanceof SyntaxError ? 'not-the-service' : 'unreachable';
-  return ownProblem(code, wordsOf(error), 0, error);
+  return ownProblem(code, messageOf(error), 0, error);
 }
 
-/** A cause may have a cause; a circle of them must end. */
+/** An error's cause may have a cause. They may be a circle, so only this many are followed. */
 const CAUSES_MAX = 4;
 
 /**
- * Never empty. A connection to a name with several addresses fails with an error whose own message is empty:
- * the reasons are in its `errors`.
+ * The message of an error, never empty for an `Error`. A connection to a name with several addresses fails
+ * with an error whose own message is empty: the reasons are in its `errors`.
  */
-function wordsOf(error: unknown, levels = CAUSES_MAX): string {
+function messageOf(error: unknown, causesMax = CAUSES_MAX): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);
   const isList = 'errors' in error && Array.isArray(error.errors);
-  const below: readonly unknown[] = isList ? (error.errors as readonly unknown[]) : [error.cause ?? ''];
-  const reasons = levels > 0 ? below.map((each) => wordsOf(each, levels - 1)) : [];
-  return error.message || reasons.filter((text) => text !== '').join('; ') || error.name;
+  const causes: readonly unknown[] = isList ? (error.errors as readonly unknown[]) : [error.cause ?? ''];
+  const messages = causesMax > 0 ? causes.map((cause) => messageOf(cause, causesMax - 1)) : [];
+  return error.message || messages.filter((text) => text !== '').join('; ') || error.name;
 }

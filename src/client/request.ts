@@ -5,7 +5,7 @@ import { abortedProblem, asProblem, ownProblem, ProblemError } from './problem.j
 import type { ProblemRecord } from './records.js';
 import type { Transport } from './transport.js';
 
-/** Per response. The node's own have at most 8 MiB: a cover, or the full state of a sound server. */
+/** The node's longest responses have 8 MiB: a cover, or the full state of a sound server. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** The whole response body; rejects if it is larger than `ANSWER_BYTES_MAX`. */
@@ -33,7 +33,7 @@ export async function problemOf(response: Response): Promise<ProblemError> {
   const { status } = response;
   const title = `${status} ${response.statusText}`.trim();
   if (type.startsWith('application/problem+json')) {
-    // Those of other programs may lack any member (RFC 9457, section 3.1).
+    // A problem document of another program may lack any member (RFC 9457, section 3.1).
     const problem = await jsonOf<Partial<ProblemRecord> | null>(response);
     return new ProblemError({ type: 'about:blank', title, status, detail: '', ...problem });
   }
@@ -43,24 +43,27 @@ export async function problemOf(response: Response): Promise<ProblemError> {
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** Rejects with a `ProblemError` and nothing else. `path` is encoded. */
+/**
+ * Resolves with what `read` makes of a successful response; rejects with a `ProblemError` and nothing else.
+ * `path` is already encoded.
+ */
 export async function send<T>(
-  { base, fetch, timeoutMs, headers, signal: ended }: Transport,
+  { base, fetch, timeoutMs, headers, signal: callerSignal }: Transport,
   method: string,
   path: string,
   body: unknown,
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
-  const typed = body === undefined ? headers : { ...headers, ...JSON_TYPE };
-  const content = body === undefined ? {} : { body: JSON.stringify(body) };
-  const work = async (signal: AbortSignal): Promise<T> => {
-    const response = await fetch(base + path, { method, signal, headers: typed, ...content });
+  const content =
+    body === undefined ? { headers } : { headers: { ...headers, ...JSON_TYPE }, body: JSON.stringify(body) };
+  const request = async (signal: AbortSignal): Promise<T> => {
+    const response = await fetch(base + path, { method, signal, ...content });
     if (!response.ok) throw await problemOf(response);
     return read(response);
   };
   try {
-    return await withDeadline(timeoutMs, work, ended);
+    return await withDeadline(timeoutMs, request, callerSignal);
   } catch (error) {
-    throw ended?.aborted ? abortedProblem(ended.reason) : asProblem(error);
+    throw callerSignal?.aborted ? abortedProblem(callerSignal.reason) : asProblem(error);
   }
 }

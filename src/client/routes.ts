@@ -28,8 +28,9 @@ const TIMEOUT_MS = 15_000;
 /** The functions of one node. */
 export interface Tonearm extends Routes {
   readonly transport: Transport;
+  /** The address of the player's cover, as for an `<img>`. */
   coverUrl(player: string): string;
-  /** The same functions with other options; headers are added to those that there are. */
+  /** The same functions with other options. The `headers` are added to those of the present options. */
   with(options: CallOptions): Tonearm;
 }
 
@@ -40,7 +41,7 @@ export interface Tonearm extends Routes {
  */
 export function tonearm(base: string | { readonly href: string } = '', options: ClientOptions = {}): Tonearm {
   return functionsAt({
-    base: checked((typeof base === 'string' ? base : base.href).replace(/\/+$/, '')),
+    base: checkedAddress((typeof base === 'string' ? base : base.href).replace(/\/+$/, '')),
     // A browser's `fetch` throws when it is called as a method of another object.
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
@@ -62,10 +63,10 @@ function functionsAt(transport: Transport): Tonearm {
 }
 
 /**
- * Without this check every request fails: `fetch` reads `localhost:8018` as protocol `localhost:`, and
- * rejects a user in an address.
+ * Throws for an address with which every request would fail: `fetch` reads `localhost:8018` as protocol
+ * `localhost:`, and refuses an address that contains a user's name.
  */
-function checked(base: string): string {
+function checkedAddress(base: string): string {
   if (base === '' && 'location' in globalThis) return base;
   if (!/^https?:\/\/[^/]/i.test(base) || new URL(base).username !== '')
     throw new TypeError(`${JSON.stringify(base)} is not an address such as http://node.local:8018`);
@@ -79,14 +80,14 @@ function routeFunction(transport: Transport, name: string, route: string) {
     if (BLOBS.includes(name)) return contentOf(response);
     return method === 'GET' ? jsonOf(response) : undefined;
   };
-  // Async, so that a parameter that cannot be encoded is a rejection, too: a page waits for the end of each
-  // request.
+  // Async, so that the promise rejects for a parameter that cannot be encoded, too: callers have one place
+  // for failures.
   return async (...args: readonly unknown[]): Promise<unknown> => {
-    const rest = [...args];
-    const path = template.replaceAll('{}', () => encodeURIComponent(String(rest.shift())));
-    const [last] = rest;
-    if (method !== 'GET') return send(transport, method, path, last, read);
-    const query = String(new URLSearchParams((last ?? {}) as Record<string, string>));
+    const values = [...args];
+    const path = template.replaceAll('{}', () => encodeURIComponent(String(values.shift())));
+    const [bodyOrQuery] = values;
+    if (method !== 'GET') return send(transport, method, path, bodyOrQuery, read);
+    const query = String(new URLSearchParams((bodyOrQuery ?? {}) as Record<string, string>));
     return send(transport, method, query === '' ? path : `${path}?${query}`, undefined, read);
   };
 }

@@ -63,17 +63,17 @@ export interface NodeState {
   readonly power: records.PowerRecord | undefined;
   readonly server: records.ServerRecord | undefined;
   /**
-   * Peaks per channel, 0..1, by output id; empty unless `levels` is on. The level of an output that is
-   * missing is not known now.
+   * Peaks per channel, 0..1, by output id; empty unless `levels` is on. An output that is missing here has no
+   * known level now.
    */
   readonly levels: ReadonlyMap<number, readonly number[]>;
-  /** The same by input id; of inputs only those have a level that something captures. */
+  /** The same by input id. Only inputs that a program captures have a level. */
   readonly inputLevels: ReadonlyMap<number, readonly number[]>;
 }
 
 export type Slice = keyof NodeState;
 
-/** The slices that events change: all but those that follow from these. */
+/** All slices but those that follow from others. */
 type OwnSlices = Omit<NodeState, 'defaultOutput'>;
 
 /** The slices that a snapshot replaces. */
@@ -108,8 +108,8 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
 }
 
 /**
- * The slices that a backend's mark forgets: their records may have ended unseen. The other slices are
- * replaced as a whole.
+ * The slices that become empty at a backend's mark, because some of their records may have ended while
+ * nothing was connected. The other slices have one value, which the snapshot replaces.
  */
 const FORGOTTEN: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'inputs', 'cards', 'clients'],
@@ -170,13 +170,11 @@ const RULES: Rules = {
   }),
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], ({ name }) => name) }),
   'node.removed': ({ nodes }, { name }) => ({ nodes: drop(nodes, [name]) }),
-  'player.position': ({ players }, moved) => ({
-    players: put(players, moved.flatMap(playersMovedTo(players)), busNameOf),
-  }),
-  'bluetooth.updated': ({ bluetooth }, record) => ({
-    bluetooth: record,
-    ...(record.scanning && bluetooth?.scanning !== true && { discovered: new Map() }),
-  }),
+  'player.position': ({ players }, positions) => ({ players: withPositions(players, positions) }),
+  'bluetooth.updated': ({ bluetooth }, record) => {
+    const isNewScan = record.scanning && bluetooth?.scanning !== true;
+    return { bluetooth: record, ...(isNewScan && { discovered: new Map() }) };
+  },
   'bluetooth.discovered': ({ discovered }, device) => ({ discovered: put(discovered, [device], addressOf) }),
   'backend.updated': ({ backends }, { backend, state, detail }) => ({
     backends: new Map(backends).set(backend, {
@@ -193,7 +191,7 @@ export const KNOWN_EVENTS = Object.keys(RULES) as readonly (keyof Rules)[];
 export class Store {
   #state: NodeState;
   /** True from the start of a stream until a snapshot's first mark. */
-  #begins = false;
+  #isBeginning = false;
 
   constructor(since: number) {
     this.#state = {
@@ -218,19 +216,20 @@ export class Store {
   apply(event: NodeEvent): void {
     const { type, data } = event;
     if (type === 'server.info') {
-      if (data === 'connected') this.#begins = true;
+      if (data === 'connected') this.#isBeginning = true;
       return;
     }
     if (isMark(event)) {
       const empty = emptySlices();
       const forgotten = (FORGOTTEN[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
-      // At a stream's beginning backends that are no longer enabled are forgotten, too. A stream that was too
-      // slow gets a snapshot in its midst.
-      this.set(this.#begins ? empty : Object.fromEntries(forgotten));
-      this.#begins = false;
+      // At a stream's beginning all is forgotten, also that of backends that are no longer enabled. A stream
+      // that was too slow gets a snapshot later, too.
+      this.set(this.#isBeginning ? empty : Object.fromEntries(forgotten));
+      this.#isBeginning = false;
     }
-    if (Object.hasOwn(RULES, type))
-      this.set((RULES[type] as (state: RecordSlices, data: unknown) => Patch)(this.#state, data));
+    if (!Object.hasOwn(RULES, type)) return;
+    const rule = RULES[type] as (state: RecordSlices, data: unknown) => Patch;
+    this.set(rule(this.#state, data));
   }
 }
 
@@ -239,11 +238,11 @@ export class Store {
  * since the epoch by the node's clock (`Live.nodeTime`), which may be years away from this device's.
  */
 export function positionOf(player: records.PlayerRecord, now: number): number | undefined {
-  const { position, position_updated_at: at, playback_status: status, rate = 1, metadata } = player;
+  const { position, position_updated_at: updatedAt, playback_status: status, rate = 1, metadata } = player;
   if (position === undefined || status !== 'Playing') return position;
-  const reckoned = position + (now - Date.parse(at)) * 1000 * rate;
+  const positionNow = position + (now - Date.parse(updatedAt)) * 1000 * rate;
   const length = Number(metadata?.['mpris:length']) || Number.POSITIVE_INFINITY;
-  return Math.max(0, Math.min(length, reckoned));
+  return Math.max(0, Math.min(length, positionNow));
 }
 
 function defaultOf(outputs: NodeState['outputs']): records.OutputRecord | undefined {
@@ -261,23 +260,31 @@ function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap
   return left;
 }
 
-/** A tracklist that ends has no event of its own: the player's record shows it. */
+/** A player that no longer has a tracklist says so only in its record; no event removes the tracklist. */
 function playerPatch({ players, tracklists }: RecordSlices, { data }: EventData['player.added']): Patch {
-  const hasNoMore = !data.tracklist_supported && tracklists.has(data.bus_name);
+  const hasTracklistEnded = !data.tracklist_supported && tracklists.has(data.bus_name);
   return {
     players: put(players, [data], busNameOf),
-    ...(hasNoMore && { tracklists: drop(tracklists, [data.bus_name]) }),
+    ...(hasTracklistEnded && { tracklists: drop(tracklists, [data.bus_name]) }),
   };
 }
 
-function playersMovedTo(players: ReadonlyMap<string, records.PlayerRecord>) {
-  return ({ bus_name, position, emitted_at }: records.PlayerPosition): records.PlayerRecord[] => {
+/** The players with new positions. Those of players that are not known are left out. */
+function withPositions(
+  players: NodeState['players'],
+  positions: readonly records.PlayerPosition[],
+): NodeState['players'] {
+  const changed = new Map(players);
+  for (const { bus_name, position, emitted_at } of positions) {
     const player = players.get(bus_name);
-    return player ? [{ ...player, position, position_updated_at: new Date(emitted_at).toISOString() }] : [];
-  };
+    if (player === undefined) continue;
+    const position_updated_at = new Date(emitted_at).toISOString();
+    changed.set(bus_name, { ...player, position, position_updated_at });
+  }
+  return changed;
 }
 
-/** A status is whole: what it leaves out is no more. */
+/** A status is complete: `checked_at` or `extra` that it leaves out does not hold any more. */
 function upgradeWithStatus(
   upgrade: NodeState['upgrade'],
   status: records.UpgradeStatus,

@@ -8,37 +8,35 @@ import type { Transport } from './transport.js';
 
 /** Proxies and service workers know a stream by this type in the request, and pass it on unbuffered. */
 const EVENT_STREAM = 'text/event-stream';
-/**
- * Requested from the node, which sends something after this much silence. The smallest value that it accepts.
- */
+/** The node is asked to send a sign of life after this much silence. It accepts no smaller value. */
 const KEEPALIVE_S = 10;
 /** After this much silence the connection is lost. */
 const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
-/** Until the node has sent `retry:`. */
+/** The wait before the second attempt, until the node has sent another in `retry:`. */
 const RETRY_MS = 2000;
 const RETRY_MS_MAX = 30_000;
-/** Even if the node's `retry:` is shorter. */
+/** The shortest wait, even if the node's `retry:` is shorter. */
 const RETRY_MS_MIN = 1000;
-/** Ids that are valid in a header. With any other every attempt would fail. */
-const SENDABLE = /^[!-~]{1,256}$/;
+/** Ids that may stand in a header: `fetch` refuses a request with any other. */
+const SENDABLE_ID = /^[!-~]{1,256}$/;
 
 export interface EventStreamOptions {
   readonly transport: Pick<Transport, 'base' | 'fetch' | 'headers'>;
   /** Called before each attempt. */
   readonly query: () => URLSearchParams;
   /**
-   * `hasNewId`: it has another id than the events before. May throw if it does not understand the event; the
-   * stream is then opened again without an id.
+   * `hasNewId` is true if the id differs from that of the event before. It may throw for an event that it
+   * does not understand; the stream is then opened again without an id.
    */
   readonly onEvent: (event: ParsedEvent, hasNewId: boolean) => void;
-  /** Called after each chunk, when its events were passed on. */
+  /** Called after each chunk of bytes, when `onEvent` has had its events. */
   readonly onRead: () => void;
   /** Called at each loss, and at each failed attempt. */
   readonly onLost: (problem: ProblemError) => void;
 }
 
-/** Events that browsers have and Node does not. */
-interface Surroundings extends Partial<EventTarget> {
+/** The global object: browsers have its events and its document, Node has neither. */
+interface MaybeBrowser extends Partial<EventTarget> {
   readonly document?: EventTarget & { readonly visibilityState: string };
 }
 
@@ -51,23 +49,23 @@ export class ReconnectingStream {
   #receivedAt = 0;
   #attempt = new AbortController();
   /** Ends the wait for the next attempt. */
-  #hurry: () => void = () => undefined;
+  #endPause: () => void = () => undefined;
   /** The current attempt was aborted in order to connect with another query. */
-  #renewing = false;
+  #isRenewing = false;
   /** The current attempt has received data. */
   #isOpen = false;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
-    this.#watchSurroundings();
+    this.#watchBrowser();
     void this.#run();
   }
 
   /** Reconnects because the query has changed; missed events are replayed. */
   renew(): void {
-    this.#renewing = true;
+    this.#isRenewing = true;
     this.#attempt.abort();
-    this.#hurry();
+    this.#endPause();
   }
 
   /** Tries at once, unless the stream is open. */
@@ -79,14 +77,14 @@ export class ReconnectingStream {
   close(): void {
     this.#closing.abort();
     this.#attempt.abort();
-    this.#hurry();
+    this.#endPause();
   }
 
   async #run(): Promise<void> {
     while (!this.#isClosed()) {
       const problem = await this.#connect();
       if (this.#isClosed()) return;
-      if (this.#renewing) continue;
+      if (this.#isRenewing) continue;
       this.#options.onLost(problem);
       await this.#pause();
     }
@@ -100,7 +98,7 @@ export class ReconnectingStream {
   async #connect(): Promise<ProblemError> {
     const attempt = new AbortController();
     this.#attempt = attempt;
-    this.#renewing = false;
+    this.#isRenewing = false;
     let watchdog: ReturnType<typeof setTimeout> | undefined;
     const markAlive = (): void => {
       clearTimeout(watchdog);
@@ -123,7 +121,7 @@ export class ReconnectingStream {
   async #read(signal: AbortSignal, markAlive: () => void): Promise<void> {
     const { transport, onRead } = this.#options;
     const { base, fetch } = transport;
-    const id = SENDABLE.test(this.#lastEventId) ? this.#lastEventId : '';
+    const id = SENDABLE_ID.test(this.#lastEventId) ? this.#lastEventId : '';
     const query = this.#options.query();
     query.set('snapshot', '1');
     query.set('keepalive', String(KEEPALIVE_S));
@@ -140,13 +138,14 @@ export class ReconnectingStream {
       markAlive();
       this.#isOpen = true;
       this.#failures = 0;
-      this.#take(parser, decoder.decode(piece.value, { stream: true }));
+      this.#passOn(parser, decoder.decode(piece.value, { stream: true }));
       this.#retryMs = Math.max(RETRY_MS_MIN, parser.retryMs ?? this.#retryMs);
       onRead();
     }
   }
 
-  #take(parser: EventParser, text: string): void {
+  /** Passes on the events that `text` completes. */
+  #passOn(parser: EventParser, text: string): void {
     try {
       for (const event of parser.feed(text)) {
         this.#options.onEvent(event, parser.lastEventId !== this.#lastEventId);
@@ -160,31 +159,34 @@ export class ReconnectingStream {
     }
   }
 
-  /** Doubled after each failure, with random jitter so that clients do not reconnect together. */
+  /**
+   * Waits before the next attempt: twice as long after each failure, less a random part of up to a half, so
+   * that clients do not reconnect together.
+   */
   #pause(): Promise<void> {
     const ms = Math.min(RETRY_MS_MAX, this.#retryMs * 2 ** this.#failures) * (1 - Math.random() / 2);
     this.#failures += 1;
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#hurry = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   }
 
-  #watchSurroundings(): void {
-    const page = globalThis as Surroundings;
+  #watchBrowser(): void {
+    const window = globalThis as MaybeBrowser;
     const { signal } = this.#closing;
-    page.addEventListener?.('offline', () => this.#attempt.abort(ownProblem('offline')), { signal });
-    page.addEventListener?.('online', () => this.#hurry(), { signal });
-    // Timers stop while a phone sleeps, and the monotonic clock may stop too, so this compares the date.
-    const { document } = page;
-    const appeared = (): void => {
+    window.addEventListener?.('offline', () => this.#attempt.abort(ownProblem('offline')), { signal });
+    window.addEventListener?.('online', () => this.#endPause(), { signal });
+    const { document } = window;
+    const onVisibility = (): void => {
       if (document?.visibilityState !== 'visible') return;
+      // By the date, because timers and the monotonic clock may stop while a phone sleeps.
       if (Date.now() - this.#receivedAt > SILENCE_MS_MAX) this.#attempt.abort(ownProblem('silent'));
-      this.#hurry();
+      this.#endPause();
     };
-    document?.addEventListener('visibilitychange', appeared, { signal });
+    document?.addEventListener('visibilitychange', onVisibility, { signal });
   }
 }
