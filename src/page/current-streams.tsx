@@ -1,13 +1,13 @@
-// Shows what plays on a node without a media player: the streams in one sentence, with the volume of their
-// output.
+// The large card of a node without a media player: the first stream that plays, how many others do, and the
+// volume of the output.
 
 import type { NodeState } from '../client/client.js';
 import { translate } from './language.js';
+import { largePlayerButtons } from './large-player-buttons.js';
 import { mainOutput, OutputVolume, soundingOf } from './main-volume.js';
 import { ForeignLine } from './parts.js';
 import { PlayingOn } from './playing-on.js';
 import { Receivers } from './receivers.js';
-import { sight } from './sight.js';
 import { NoCover } from './transport.js';
 
 export function CurrentStreams(state: NodeState) {
@@ -15,14 +15,15 @@ export function CurrentStreams(state: NodeState) {
   const [first] = sounding;
   const output = mainOutput(state);
   const isMuted = first !== undefined && (output?.muted === true || first.muted);
-  const others = sounding.length > 1 ? ` · ${translate('andMore', { count: sounding.length - 1 })}` : '';
+  const otherCount = sounding.length - 1;
+  const others = otherCount > 0 ? ` · ${translate('andMore', { count: otherCount })}` : '';
   return (
     <article class="card hero sounding">
       <div class="cover" aria-hidden="true">
         <NoCover isLarge={first === undefined} />
       </div>
       <div class="hero-side">
-        <div ref={sight.watch}>
+        <div ref={largePlayerButtons.watch}>
           <ForeignLine class="title">{first?.name ?? translate('nothingPlays')}</ForeignLine>
           {first === undefined ? (
             <Receivers state={state} />

@@ -1,11 +1,12 @@
-// The foot of a phone's page: the volume of the room, the tabs, and the player where it is out of sight.
+// The foot of a phone's page: the volume of the room, the tabs, and a small player while the large one's
+// buttons are not on the screen.
 
 import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
-import { Icon } from './icons.js';
+import { Icon, type IconName } from './icons.js';
 import { translate } from './language.js';
+import { useAreButtonsVisible } from './large-player-buttons.js';
 import { OutputVolume, soundingOf } from './main-volume.js';
 import { ForeignLine } from './parts.js';
-import { useIsVisible } from './sight.js';
 import { PlayButton, titleOf } from './transport.js';
 import type { TabId } from './view.js';
 
@@ -19,17 +20,19 @@ interface FootProps {
   readonly tabs: readonly TabId[];
   readonly tab: TabId;
   readonly onTab: (tab: TabId) => void;
-  /** The tabs in which something needs a person. */
+  /** The tabs that have something that a person must look at. */
   readonly marked: ReadonlySet<TabId>;
 }
 
-/** Each thing stays in its place while the page scrolls, whichever tab is open. */
+const TAB_ICONS: Readonly<Record<TabId, IconName>> = { music: 'note', sound: 'speaker', node: 'node' };
+
+/** It stays in its place while the page scrolls, whichever tab is open. */
 export function Foot({ state, player, output, isGone, tabs, tab, onTab, marked }: FootProps) {
-  const isHeroVisible = useIsVisible();
+  const areButtonsVisible = useAreButtonsVisible();
   return (
     <footer class="foot">
       <fieldset disabled={isGone}>
-        {isHeroVisible ? null : <Mini state={state} player={player} />}
+        {areButtonsVisible ? null : <SmallPlayer state={state} player={player} />}
         {output === undefined ? null : (
           <div class="foot-volume">
             <ForeignLine class="quiet">{output.label}</ForeignLine>
@@ -38,17 +41,17 @@ export function Foot({ state, player, output, isGone, tabs, tab, onTab, marked }
         )}
       </fieldset>
       <nav class="tabs" aria-label={translate('parts')}>
-        {tabs.map((each) => (
+        {tabs.map((id) => (
           <button
-            key={each}
+            key={id}
             type="button"
             class="tab"
-            aria-current={each === tab ? 'page' : undefined}
-            onClick={() => onTab(each)}
+            aria-current={id === tab ? 'page' : undefined}
+            onClick={() => onTab(id)}
           >
-            <Icon name={each === 'music' ? 'note' : each === 'sound' ? 'speaker' : 'node'} />
-            {translate(`tab_${each}`)}
-            {marked.has(each) ? (
+            <Icon name={TAB_ICONS[id]} />
+            {translate(`tab_${id}`)}
+            {marked.has(id) ? (
               <span class="mark">
                 <span class="unseen">{translate('needsYou')}</span>
               </span>
@@ -60,7 +63,7 @@ export function Foot({ state, player, output, isGone, tabs, tab, onTab, marked }
   );
 }
 
-function Mini({ state, player }: Pick<FootProps, 'state' | 'player'>) {
+function SmallPlayer({ state, player }: Pick<FootProps, 'state' | 'player'>) {
   const name =
     player === undefined
       ? (soundingOf(state.clients)[0]?.name ?? translate('nothingPlays'))

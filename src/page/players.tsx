@@ -4,20 +4,19 @@ import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord, StreamedTracklist } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
 import { translate } from './language.js';
+import { largePlayerButtons } from './large-player-buttons.js';
 import { Late, Part } from './late.js';
 import { OutputVolume } from './main-volume.js';
-import { Changing } from './may-change.js';
+import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Field, ForeignLine, useUnfold } from './parts.js';
+import { canBePaused, controlsOf, hasTrack, isPlaying } from './player-controls.js';
 import { PlayingOn } from './playing-on.js';
 import { Receivers } from './receivers.js';
-import { sight } from './sight.js';
 import { StreamRows } from './streams.js';
 import {
   artistAndAlbum,
   Cover,
-  hasTrack,
-  isPlaying,
   LoopButton,
   PlayButton,
   PositionBar,
@@ -31,7 +30,7 @@ import { VolumeSlider } from './volume-slider.js';
 const TRACKS = new Part(async () => (await import('./tracklist.js')).Tracks);
 
 interface PlayersProps extends NodeState {
-  /** Shown large. */
+  /** The large one. */
   readonly player: PlayerRecord;
   /** The output that it plays to. */
   readonly output: OutputRecord | undefined;
@@ -61,7 +60,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
             )}
           </div>
           <PositionBar player={player} />
-          <div ref={sight.watch}>
+          <div ref={largePlayerButtons.watch}>
             <Transport player={player} label={label} />
           </div>
           <PlayingOn output={output} state={{ ...state, players }} />
@@ -71,38 +70,38 @@ export function Players({ player, output, ...state }: PlayersProps) {
       </article>
       {isOnlyPlayer ? null : (
         <ul class="card rows">
-          {others.map((each) => (
+          {others.map((other) => (
             <PlayerRow
-              key={each.bus_name}
-              player={each}
-              tracklist={tracklists.get(each.bus_name)}
+              key={other.bus_name}
+              player={other}
+              tracklist={tracklists.get(other.bus_name)}
               state={state}
             />
           ))}
-          <Changing>
+          <IfMayChange>
             <PauseAll players={[...players.values()]} />
-          </Changing>
+          </IfMayChange>
         </ul>
       )}
     </>
   );
 }
 
-/** It keeps its place, however many of them play. */
+/** Always drawn, so that it keeps its place however many players play. */
 function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   const node = useNode();
-  const playing = players.filter((each) => isPlaying(each) && each.capabilities.can_pause);
-  const send = () => Promise.all(playing.map(({ bus_name }) => node.pause(bus_name)));
+  const pausable = players.filter(canBePaused);
+  const send = () => Promise.all(pausable.map(({ bus_name }) => node.pause(bus_name)));
   return (
     <li class="pause-all">
-      <ActionButton icon="pause" disabled={playing.length < 2} send={send}>
+      <ActionButton icon="pause" disabled={pausable.length < 2} send={send}>
         {translate('pauseAll')}
       </ActionButton>
     </li>
   );
 }
 
-/** With several players, button labels contain the player's name. */
+/** The label of a button. With several players it contains the player's name. */
 function labelOf({ identity }: PlayerRecord, isOnlyPlayer: boolean, what: string): string {
   return isOnlyPlayer ? what : translate('ofPlayer', { what, name: identity });
 }
@@ -116,14 +115,14 @@ interface PlayerProps {
 function PlayerRow({ player, tracklist, state }: PlayerProps) {
   const { isOpen, unfold } = useUnfold(player.identity);
   const label = (what: string): string => labelOf(player, false, what);
-  const about = [player.identity, artistAndAlbum(player)].filter(Boolean).join(' · ');
+  const details = [player.identity, artistAndAlbum(player)].filter(Boolean).join(' · ');
   return (
     <li class="player" data-playing={isPlaying(player)}>
       <div class="row player-row">
         <Cover player={player} />
         <div class="grow">
           <ForeignLine class="strong title">{titleOf(player)}</ForeignLine>
-          <ForeignLine class="quiet">{about}</ForeignLine>
+          <ForeignLine class="quiet">{details}</ForeignLine>
         </div>
         <PlayButton player={player} label={label} />
         {unfold}
@@ -141,25 +140,26 @@ function PlayerRow({ player, tracklist, state }: PlayerProps) {
 
 type TransportProps = Parameters<typeof TransportButtons>[0];
 
-/** Play is in the middle, whatever else the player can do. */
-function Transport({ player, label, ...more }: TransportProps) {
+/** An absent button leaves its place free, so that play is always in the middle. */
+function Transport({ player, label, isWithoutPlay = false }: TransportProps) {
   const node = useNode();
-  const { bus_name, shuffle, loop_status, capabilities } = player;
+  const { bus_name, shuffle = false } = player;
+  const controls = controlsOf(player);
   return (
     <div class="row transport">
-      {shuffle === undefined ? (
+      {controls.shuffle === 'absent' ? (
         <span class="no-button" />
       ) : (
         <Toggle
           label={label(translate('shuffle'))}
           icon="shuffle"
           isOn={shuffle}
-          disabled={!capabilities.can_control}
+          disabled={controls.shuffle === 'disabled'}
           send={(desired) => node.setShuffle(bus_name, { shuffle: desired })}
         />
       )}
-      <TransportButtons player={player} label={label} {...more} />
-      {loop_status === undefined ? <span class="no-button" /> : <LoopButton player={player} label={label} />}
+      <TransportButtons player={player} label={label} isWithoutPlay={isWithoutPlay} />
+      {controls.loop === 'absent' ? <span class="no-button" /> : <LoopButton player={player} label={label} />}
     </div>
   );
 }
@@ -178,44 +178,42 @@ function Tracklist({ player, tracklist }: TracklistProps) {
   );
 }
 
-/**
- * Rarely needed controls. Stop is here if the player can pause, because some players forget their list when
- * stopped.
- */
+/** The tracklist, and the rarely needed controls: the player's own volume, stop, and its streams. */
 function PlayerMore({ player, tracklist, state }: PlayerProps) {
   const node = useNode();
-  const { bus_name, identity, volume, capabilities } = player;
+  const { bus_name, identity, volume = 0 } = player;
+  const controls = controlsOf(player);
   const [isOpen, setOpen] = useState(false);
-  const own = streamsOf(player, state.clients);
-  const hasMore = volume !== undefined || capabilities.can_pause || own.length > 0;
+  const streams = streamsOf(player, state.clients);
+  const hasMore = controls.volume !== 'absent' || controls.seldomStop !== 'absent' || streams.length > 0;
   return (
     <div class="player-more">
       {tracklist === undefined ? null : <Tracklist player={player} tracklist={tracklist} />}
       {hasMore ? (
         <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary aria-label={translate('moreOf', { name: identity })}>{translate('more')}</summary>
-          {volume === undefined ? null : (
+          {controls.volume === 'absent' ? null : (
             <Field name={translate('playerVolume')}>
               <VolumeSlider
                 class="grow"
                 label={translate('volumeOf', { name: identity })}
                 value={volume}
-                disabled={!capabilities.can_control}
+                disabled={controls.volume === 'disabled'}
                 send={(desired) => node.setPlayerVolume(bus_name, { volume: desired })}
               />
             </Field>
           )}
-          {capabilities.can_pause ? (
+          {controls.seldomStop === 'absent' ? null : (
             <ActionButton
               icon="stop"
               label={translate('ofPlayer', { what: translate('stop'), name: identity })}
-              disabled={!capabilities.can_control || !hasTrack(player)}
+              disabled={controls.seldomStop === 'disabled'}
               send={() => node.stop(bus_name)}
             >
               {translate('stop')}
             </ActionButton>
-          ) : null}
-          {isOpen && own.length > 0 ? <StreamRows streams={own} {...state} /> : null}
+          )}
+          {isOpen && streams.length > 0 ? <StreamRows streams={streams} {...state} /> : null}
         </details>
       ) : null}
     </div>

@@ -1,21 +1,21 @@
-// The sheet of ends: the music ends after some minutes or with the track, or plays on.
+// The sheet in which a person chooses when the music ends: after some minutes, with the track, or not at all.
 
 import { type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
 import { ActionButton } from './controls.js';
 import { translate } from './language.js';
 import { useLive, useNode } from './node.js';
+import { isPlaying, lengthOf } from './player-controls.js';
 import { Sheet } from './sheet.js';
-import { isPlaying } from './transport.js';
 
-const CHOICES = [15, 30, 60];
+const CHOICES_MINUTES = [15, 30, 60];
 const MINUTE_MS = 60_000;
-/** The node takes no shorter one. */
+/** The node accepts no shorter time. */
 const MINUTES_MIN = 1;
-/** By default the fade lasts so long; it ends with the track. */
+/** The length of the fade that the node makes by default after the minutes are over. */
 const FADE_MS = 20_000;
 
 interface SleepProps {
-  /** Says when the music ends. */
+  /** The title, which says when the music ends. */
   readonly text: string;
   readonly sleep: NonNullable<NodeState['sleep']>;
   readonly players: NodeState['players'];
@@ -25,13 +25,13 @@ interface SleepProps {
 export function Sleep({ text, sleep, players, onClose }: SleepProps) {
   const node = useNode();
   const live = useLive();
-  const player = [...players.values()].find((each) => isPlaying(each) && lengthOf(each) > 0);
+  const player = [...players.values()].find((candidate) => isPlaying(candidate) && lengthOf(candidate) > 0);
   const startAtEnd = (ending: PlayerRecord) =>
-    node.startSleep({ minutes: minutesLeft(ending, live.nodeTime()) });
+    node.startSleep({ minutes: minutesToFade(ending, live.nodeTime()) });
   return (
     <Sheet title={text} onClose={onClose}>
       <div class="row wrap-row">
-        {CHOICES.map((minutes) => (
+        {CHOICES_MINUTES.map((minutes) => (
           <ActionButton key={minutes} send={() => node.startSleep({ minutes })}>
             {translate('sleepMinutes', { minutes })}
           </ActionButton>
@@ -47,13 +47,8 @@ export function Sleep({ text, sleep, players, onClose }: SleepProps) {
   );
 }
 
-/** In microseconds; 0 if it is not known. */
-function lengthOf({ metadata }: PlayerRecord): number {
-  return Number(metadata?.['mpris:length']) || 0;
-}
-
-/** Until the fade has to begin, so that it ends with the track. */
-function minutesLeft(player: PlayerRecord, now: number): number {
+/** The minutes until the fade has to begin, so that it ends with the track. */
+function minutesToFade(player: PlayerRecord, now: number): number {
   const leftMs = (lengthOf(player) - (positionOf(player, now) ?? 0)) / 1000;
   return Math.max(MINUTES_MIN, (leftMs - FADE_MS) / MINUTE_MS);
 }

@@ -6,29 +6,30 @@ import type { PlayerRecord, StreamedTracklist, TracklistRecord } from '../client
 import { ActionButton, useAction } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
-import { Changing } from './may-change.js';
+import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { memoized, useGrowing } from './parts.js';
+import { controlsOf } from './player-controls.js';
 
-const STEP = 10;
+const TRACKS_AT_ONCE = 10;
 
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
 /**
- * The stream has only the first tracks of a long list. All are fetched where somebody has opened it; until
- * then the first are displayed.
+ * The whole list. The stream has only the first tracks of a long one, so it is requested; until the response
+ * comes, and if the request fails, these first tracks are the list.
  */
-function useWhole(player: string, streamed: StreamedTracklist): TracklistRecord {
+function useWholeTracklist(player: string, streamed: StreamedTracklist): TracklistRecord {
   const node = useNode();
   const [whole, setWhole] = useState<TracklistRecord>();
   useEffect(() => {
     if (streamed.truncated !== true) return undefined;
     let isCurrent = true;
-    const take = (list: TracklistRecord | undefined): void => {
+    const show = (list: TracklistRecord | undefined): void => {
       if (isCurrent) setWhole(list);
     };
-    node.tracklist(player).then(take, () => take(undefined));
+    node.tracklist(player).then(show, () => show(undefined));
     return () => {
       isCurrent = false;
     };
@@ -37,9 +38,9 @@ function useWhole(player: string, streamed: StreamedTracklist): TracklistRecord 
 }
 
 export function Tracks({ player, tracklist }: TracklistProps) {
-  const { bus_name, metadata = {}, capabilities } = player;
-  const { tracks, can_edit_tracks } = useWhole(bus_name, tracklist);
-  const drawn = useGrowing(tracks.length, STEP);
+  const { bus_name, metadata = {} } = player;
+  const { tracks, can_edit_tracks } = useWholeTracklist(bus_name, tracklist);
+  const drawn = useGrowing(tracks.length, TRACKS_AT_ONCE);
   return (
     <>
       <ol class="tracks">
@@ -49,12 +50,12 @@ export function Tracks({ player, tracklist }: TracklistProps) {
             busName={bus_name}
             track={track}
             isCurrent={track.track_id === metadata['mpris:trackid']}
-            canControl={capabilities.can_control}
+            canControl={controlsOf(player).tracks === 'usable'}
             canEdit={can_edit_tracks}
           />
         ))}
       </ol>
-      <Changing>{can_edit_tracks ? <AddTrack busName={bus_name} /> : null}</Changing>
+      <IfMayChange>{can_edit_tracks ? <AddTrack busName={bus_name} /> : null}</IfMayChange>
     </>
   );
 }
@@ -75,8 +76,8 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
   const removing = useLateRemoval(() => node.removeTrack(busName, id), name);
   return (
     <li class="row" aria-current={isCurrent}>
-      <Changing
-        still={
+      <IfMayChange
+        instead={
           <span class="track grow">
             <bdi>{name}</bdi> <bdi class="quiet">{artist}</bdi>
           </span>
@@ -91,24 +92,27 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
         <bdi>{name}</bdi> <bdi class="quiet">{removing.isUnderWay ? translate('trackRemoved') : artist}</bdi>
       </ActionButton>
       {canEdit ? (
-        <Changing>
-          {/* One button for both, so that it keeps its place and the focus. */}
+        <IfMayChange>
+          {/* One button to remove and to undo, so that it keeps its place and the focus. */}
           <Button
             icon={removing.isUnderWay ? 'undo' : 'close'}
             label={translate(removing.isUnderWay ? 'keepTrack' : 'removeTrack', { name })}
             disabled={!canControl}
             onClick={removing.isUnderWay ? removing.undo : removing.begin}
           />
-        </Changing>
+        </IfMayChange>
       ) : null}
     </li>
   );
 });
 
-/** The time in which a removal can be undone. No player brings a track back, so it is removed only then. */
+/**
+ * The time in which a removal can be undone. No player can bring a track back, so the command is sent only
+ * after this time.
+ */
 const UNDO_MS = 5000;
 
-/** Removes a track after `UNDO_MS`, or when its line is left; not if `undo` was called before. */
+/** Removes a track after `UNDO_MS`, or when its line or the page is left before; not if `undo` was called. */
 function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
@@ -119,15 +123,17 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
     const send = (): void => {
       if (isSent || isUndone.current) return;
       isSent = true;
-      const failed = translate('didNotWork', { what: translate('removeTrack', { name }) });
-      void report(failed, remove()).then((isDone) => isDone || setUnderWay(false));
+      const failureTitle = translate('didNotWork', { what: translate('removeTrack', { name }) });
+      void report(failureTitle, remove()).then((isDone) => {
+        if (!isDone) setUnderWay(false);
+      });
     };
     const timer = setTimeout(send, UNDO_MS);
-    const left = new AbortController();
-    addEventListener('pagehide', send, left);
+    const ended = new AbortController();
+    addEventListener('pagehide', send, ended);
     return () => {
       clearTimeout(timer);
-      left.abort();
+      ended.abort();
       send();
     };
   }, [isUnderWay]);

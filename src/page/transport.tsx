@@ -1,5 +1,5 @@
-// Every view of a player shares this: cover, texts, position, and the transport (previous, play or pause,
-// next, repeat) as far as possible.
+// The parts that all views of a player share: its texts, its cover, its position, and the buttons of its
+// transport (previous, play or pause, next, stop, repeat).
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
@@ -7,19 +7,11 @@ import { ActionButton, couldNotSet, useControl } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
 import { Late, Part } from './late.js';
-import { Changing } from './may-change.js';
+import { IfMayChange } from './may-change.js';
 import { useLive, useNode } from './node.js';
 import { useLater, useTicks } from './parts.js';
+import { controlsOf, hasTrack, isPlaying, lengthOf } from './player-controls.js';
 import { Slider } from './slider.js';
-
-export function isPlaying({ playback_status }: PlayerRecord): boolean {
-  return playback_status === 'Playing';
-}
-
-/** A stopped player may have a full list, but nothing of it to show and nothing to stop. */
-export function hasTrack({ metadata = {}, playback_status }: PlayerRecord): boolean {
-  return playback_status !== 'Stopped' || Boolean(metadata['xesam:title'] || metadata['xesam:url']);
-}
 
 export function titleOf(player: PlayerRecord): string {
   const { metadata = {} } = player;
@@ -32,12 +24,13 @@ export function artistAndAlbum({ metadata = {} }: PlayerRecord): string {
   return [metadata['xesam:artist'], metadata['xesam:album']].filter(Boolean).join(' – ');
 }
 
+/** The streams of the player's process. */
 export function streamsOf({ pid }: PlayerRecord, clients: NodeState['clients']): readonly ClientRecord[] {
   const isOwn = ({ props }: ClientRecord) => props?.['application.process.id'] === String(pid);
   return pid === undefined ? [] : [...clients.values()].filter(isOwn);
 }
 
-/** For each mode its look, and the mode after a press. */
+/** The text and the icon of each mode, and the mode after a press. */
 const LOOPS = {
   None: { text: 'loopNone', icon: 'loop', next: 'Playlist' },
   Playlist: { text: 'loopPlaylist', icon: 'loop', next: 'Track' },
@@ -50,46 +43,46 @@ interface TransportProps {
   readonly label: (what: string) => string;
 }
 
-export function LoopButton({ player, label: of }: TransportProps) {
+export function LoopButton({ player, label }: TransportProps) {
   const node = useNode();
-  const { bus_name, loop_status = 'None', capabilities } = player;
+  const { bus_name, loop_status = 'None' } = player;
   const send = (loop: keyof typeof LOOPS) => node.setLoop(bus_name, { loop });
-  const { displayed, set } = useControl(loop_status, send, couldNotSet(of(translate('loop'))));
+  const { displayed, set } = useControl(loop_status, send, couldNotSet(label(translate('loop'))));
   const { text, icon, next } = LOOPS[displayed];
   return (
-    <Changing>
+    <IfMayChange>
       <Button
-        label={of(translate('loopOf', { what: translate(text) }))}
+        label={label(translate('loopOf', { what: translate(text) }))}
         icon={icon}
         isPressed={displayed !== 'None'}
-        disabled={!capabilities.can_control}
+        disabled={controlsOf(player).loop === 'disabled'}
         onClick={() => set(next)}
       />
-    </Changing>
+    </IfMayChange>
   );
 }
 
 /** Play or pause in one button, which keeps its place and the focus. */
 export function PlayButton({ player, label }: TransportProps) {
   const node = useNode();
-  const { bus_name, capabilities: can } = player;
+  const { bus_name } = player;
   const send = (desired: boolean) => (desired ? node.play(bus_name) : node.pause(bus_name));
-  const failed = (desired: boolean): string =>
+  const failureTitle = (desired: boolean): string =>
     translate('didNotWork', { what: translate(desired ? 'play' : 'pause') });
-  const playing = useControl(isPlaying(player), send, failed);
-  const name = playing.displayed ? 'pause' : 'play';
+  const playing = useControl(isPlaying(player), send, failureTitle);
+  const verb = playing.displayed ? 'pause' : 'play';
+  const state = controlsOf(player)[verb];
   return (
-    <Changing>
+    <IfMayChange>
       <Button
         class="main"
-        icon={name}
-        label={label(translate(name))}
-        // Mopidy starts with an empty list, and does not announce that it can play when tracks have come.
-        isDimmed={!playing.displayed && can.can_control && !can.can_play}
-        disabled={playing.displayed ? !can.can_pause : !can.can_control}
+        icon={verb}
+        label={label(translate(verb))}
+        isDimmed={state === 'doubtful'}
+        disabled={state === 'disabled'}
         onClick={() => playing.set(!playing.displayed)}
       />
-    </Changing>
+    </IfMayChange>
   );
 }
 
@@ -100,21 +93,21 @@ interface ButtonsProps extends TransportProps {
 
 export function TransportButtons({ player, label, isWithoutPlay = false }: ButtonsProps) {
   const node = useNode();
-  const { bus_name, capabilities: can } = player;
-  const button = (verb: 'previous' | 'next' | 'stop', isAble: boolean) => (
+  const controls = controlsOf(player);
+  const button = (verb: 'previous' | 'next' | 'stop') => (
     <ActionButton
       icon={verb}
       label={label(translate(verb))}
-      disabled={!isAble}
-      send={() => node[verb](bus_name)}
+      disabled={controls[verb] === 'disabled'}
+      send={() => node[verb](player.bus_name)}
     />
   );
   return (
     <>
-      {button('previous', can.can_go_previous)}
+      {button('previous')}
       {isWithoutPlay ? null : <PlayButton player={player} label={label} />}
-      {button('next', can.can_go_next)}
-      {can.can_pause ? null : button('stop', can.can_control && hasTrack(player))}
+      {button('next')}
+      {controls.stop === 'absent' ? null : button('stop')}
     </>
   );
 }
@@ -122,8 +115,8 @@ export function TransportButtons({ player, label, isWithoutPlay = false }: Butto
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
 /**
- * The ids that name a track to a player. Some players give others, and their track is then the one that
- * plays.
+ * An object path of D-Bus, as a player demands it for a track's id. Some players report other ids: then none
+ * is sent, and the new position is for the track that plays.
  */
 const TRACK_ID = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
@@ -131,16 +124,16 @@ const TRACK_ID = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const node = useNode();
   const live = useLive();
-  const runs = isPlaying(player);
-  useTicks(TICK_MS, runs);
-  const { bus_name, metadata, capabilities } = player;
+  const movesByItself = isPlaying(player);
+  useTicks(TICK_MS, movesByItself);
+  const { bus_name, metadata } = player;
   const position = positionOf(player, live.nodeTime());
-  /** Not known, for instance, of a radio station. */
-  const length = Number(metadata?.['mpris:length']);
+  const length = lengthOf(player);
   const id = metadata?.['mpris:trackid'] ?? '';
   const track = TRACK_ID.test(id) ? { track_id: id } : {};
+  const control = controlsOf(player).position;
   if (position === undefined) return null;
-  if (!(length > 0)) return <p class="quiet">{clockOf(position)}</p>;
+  if (control === 'absent') return <p class="quiet">{clockOf(position)}</p>;
   return (
     <Slider
       class="position"
@@ -148,30 +141,33 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
       value={position}
       max={length}
       step={US_PER_S}
-      late
-      runs={runs}
-      text={(at) => translate('positionText', { position: clockOf(at), length: clockOf(length) })}
-      ends={(at) => [clockOf(at), `-${clockOf(length - at)}`]}
-      disabled={!capabilities.can_seek}
-      send={(at) => node.setPosition(bus_name, { position: Math.min(at, length), ...track })}
+      setsOnRelease
+      movesByItself={movesByItself}
+      text={(us) => translate('positionText', { position: clockOf(us), length: clockOf(length) })}
+      ends={(us) => [clockOf(us), `-${clockOf(length - us)}`]}
+      disabled={control === 'disabled'}
+      send={(us) => node.setPosition(bus_name, { position: Math.min(us, length), ...track })}
     />
   );
 }
 
 /** 83000000 -> `1:23`. */
 function clockOf(us: number): string {
-  const whole = Math.floor(us / US_PER_S);
-  const hours = Math.floor(whole / 3600);
-  const minutes = Math.floor(whole / 60) % 60;
-  const seconds = whole % 60;
-  const two = (part: number): string => String(part).padStart(2, '0');
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
+  const total = Math.floor(us / US_PER_S);
+  const hours = Math.floor(total / 3600);
+  const minutes = Math.floor(total / 60) % 60;
+  const seconds = total % 60;
+  const twoDigits = (part: number): string => String(part).padStart(2, '0');
+  if (hours === 0) return `${minutes}:${twoDigits(seconds)}`;
+  return `${hours}:${twoDigits(minutes)}:${twoDigits(seconds)}`;
 }
 
 const LAST_COVER = new Part(async () => (await import('./pictures.js')).LastCover);
 
-/** A cover that failed may be there later: the web is slow, or a player still writes its file. */
-const TRY_AGAIN_MS = 60_000;
+/**
+ * After this time a cover that failed is loaded again: the web is slow, or a player still writes its file.
+ */
+const RELOAD_MS = 60_000;
 
 interface CoverProps {
   readonly player: PlayerRecord;
@@ -180,20 +176,22 @@ interface CoverProps {
 }
 
 /**
- * Only covers of the node: one from elsewhere would disclose what is played. Where the node leads to the web,
- * the page's policy stops that. While nothing plays, the last cover stays, pale.
+ * Loads covers only from the node, because another host would learn what is played. If the node redirects the
+ * browser to the web, the page's policy stops that. While nothing plays, the player's last cover stays, pale.
  */
 export function Cover({ player, onPicture }: CoverProps) {
   const node = useNode();
-  const art = player.metadata?.['mpris:artUrl'] ?? '';
-  const [broken, setBroken] = useState('');
-  useLater(broken === '' ? undefined : TRY_AGAIN_MS, () => setBroken(''), [broken]);
-  const isOurs = /^(?:file|data|https?):/i.test(art) && broken !== art;
-  const last = useRef({ address: '', of: '' });
+  const artUrl = player.metadata?.['mpris:artUrl'] ?? '';
+  const [brokenUrl, setBrokenUrl] = useState('');
+  useLater(brokenUrl === '' ? undefined : RELOAD_MS, () => setBrokenUrl(''), [brokenUrl]);
+  /** The node serves covers of these schemes. */
+  const hasCover = /^(?:file|data|https?):/i.test(artUrl) && brokenUrl !== artUrl;
+  const last = useRef({ address: '', player: '' });
   const { bus_name } = player;
-  if (isOurs) last.current = { address: `${node.coverUrl(bus_name)}?of=${hashOf(art)}`, of: bus_name };
-  const isPast = !hasTrack(player) && last.current.of === bus_name;
-  const address = isOurs || isPast ? last.current.address : '';
+  if (hasCover)
+    last.current = { address: `${node.coverUrl(bus_name)}?of=${hashOf(artUrl)}`, player: bus_name };
+  const isPast = !hasTrack(player) && last.current.player === bus_name;
+  const address = hasCover || isPast ? last.current.address : '';
   useEffect(() => {
     if (address === '') onPicture?.(undefined);
   }, [address, onPicture]);
@@ -206,19 +204,23 @@ export function Cover({ player, onPicture }: CoverProps) {
           src={address}
           alt=""
           onLoad={({ currentTarget }) => onPicture?.(currentTarget)}
-          onError={() => setBroken(art)}
+          onError={() => setBrokenUrl(artUrl)}
         />
       )}
     </div>
   );
 }
 
-/** `isLarge`: it is where a cover is large while something plays. */
+/**
+ * The place of a cover while there is none. `isLarge`: in the large player, with the last cover of the tab.
+ */
 export function NoCover({ isLarge }: { readonly isLarge: boolean }) {
   return isLarge ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }
 
-/** Each picture gets its own address, so that the browser loads a picture only once. */
+/** Part of a cover's address, so that each picture has its own, and the browser loads a picture only once. */
 function hashOf(text: string): number {
-  return [...text].reduce((hash, letter) => (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007, 7);
+  let hash = 7;
+  for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007;
+  return hash;
 }

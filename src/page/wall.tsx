@@ -1,27 +1,20 @@
-// Shows what plays on a wall or a television: as large as it can be, with a clock while nobody is at it.
+// The page for a wall or a television: what plays, as large as it can be, and a clock. It is dim while nobody
+// uses it.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { formatClock, translate } from './language.js';
 import { OutputVolume } from './main-volume.js';
 import { ForeignLine, useTicks } from './parts.js';
-import { Hands } from './pulse.js';
+import { hasTrack, isPlaying } from './player-controls.js';
+import { InputWatch } from './pulse.js';
 import { Receivers } from './receivers.js';
-import {
-  artistAndAlbum,
-  Cover,
-  hasTrack,
-  isPlaying,
-  NoCover,
-  PositionBar,
-  TransportButtons,
-  titleOf,
-} from './transport.js';
+import { artistAndAlbum, Cover, NoCover, PositionBar, TransportButtons, titleOf } from './transport.js';
 import { useTint } from './use-tint.js';
 
-/** Dimmed after this time without input. */
-const REST_MS = 15_000;
-const REST_CHECK_MS = 250;
+/** The wall is dimmed after this time without input. */
+const DIM_AFTER_MS = 15_000;
+const DIM_CHECK_MS = 250;
 /** Everything moves by some pixels after this time, so that nothing burns in. */
 const SHIFT_MS = 60_000;
 const SHIFTS_PX = [0, 6, 12, 6, 0, -6, -12, -6] as const;
@@ -36,13 +29,13 @@ interface WallProps {
 }
 
 export function Wall({ state, player, output, name }: WallProps) {
-  const rests = useRest();
+  const isDimmed = useIsDimmed();
   const setPicture = useTint();
-  const maker = player === undefined ? '' : artistAndAlbum(player);
+  const artist = player === undefined ? '' : artistAndAlbum(player);
   const next = player === undefined ? undefined : nextOf(player, state.tracklists);
   const isSilent = player === undefined || !isPlaying(player);
   return (
-    <div class={`wall ${rests ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
+    <div class={`wall ${isDimmed ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
       <div class="wall-ground">{player === undefined ? null : <Cover player={player} />}</div>
       {player === undefined ? (
         <div class="cover" aria-hidden="true">
@@ -59,7 +52,7 @@ export function Wall({ state, player, output, name }: WallProps) {
         <ForeignLine class="wall-title">
           {player === undefined ? translate('nothingPlays') : titleOf(player)}
         </ForeignLine>
-        {maker === '' ? null : <ForeignLine>{maker}</ForeignLine>}
+        {artist === '' ? null : <ForeignLine>{artist}</ForeignLine>}
         {player === undefined || !hasTrack(player) ? <Receivers state={state} /> : null}
         {player === undefined ? null : (
           <>
@@ -78,20 +71,22 @@ export function Wall({ state, player, output, name }: WallProps) {
   );
 }
 
-function useRest(): boolean {
-  const [rests, setRests] = useState(false);
+function useIsDimmed(): boolean {
+  const [isDimmed, setDimmed] = useState(false);
   useEffect(() => {
-    const hands = new Hands(document);
-    const timer = setInterval(() => setRests(hands.idleMs > REST_MS), REST_CHECK_MS);
+    const input = new InputWatch(document);
+    const timer = setInterval(() => setDimmed(input.idleMs > DIM_AFTER_MS), DIM_CHECK_MS);
     return () => clearInterval(timer);
   }, []);
-  return rests;
+  return isDimmed;
 }
 
+/** The vertical shift is two steps ahead of the horizontal one, so that the picture goes round. */
 function useShift(): { readonly '--shift': string } {
   useTicks(SHIFT_MS);
-  const minute = Math.floor(Date.now() / SHIFT_MS);
-  const [x = 0, y = 0] = [0, 2].map((ahead) => SHIFTS_PX[(minute + ahead) % SHIFTS_PX.length] ?? 0);
+  const count = Math.floor(Date.now() / SHIFT_MS);
+  const x = SHIFTS_PX[count % SHIFTS_PX.length] ?? 0;
+  const y = SHIFTS_PX[(count + 2) % SHIFTS_PX.length] ?? 0;
   return { '--shift': `translate(${x}px, ${y}px)` };
 }
 
@@ -100,9 +95,9 @@ function Clock() {
   return <time>{formatClock(new Date())}</time>;
 }
 
-/** The title of the track after the current one, where the player has a list. */
+/** The title of the track after the current one; undefined if the player has no list, or no further track. */
 function nextOf({ bus_name, metadata }: PlayerRecord, lists: NodeState['tracklists']): string | undefined {
   const tracks = lists.get(bus_name)?.tracks ?? [];
-  const at = tracks.findIndex(({ track_id }) => track_id === metadata?.['mpris:trackid']);
-  return at < 0 ? undefined : tracks[at + 1]?.metadata['xesam:title'];
+  const current = tracks.findIndex(({ track_id }) => track_id === metadata?.['mpris:trackid']);
+  return current < 0 ? undefined : tracks[current + 1]?.metadata['xesam:title'];
 }

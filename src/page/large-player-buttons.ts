@@ -1,14 +1,15 @@
-// Watches whether the large player's buttons are on the screen: where they are not, a phone's foot has play.
+// Watches whether the large player's buttons are on the screen. While they are not, a phone's foot has a play
+// button.
 
 import { useEffect, useState } from 'preact/hooks';
 
-class Sight {
-  /** Made late, as the page may be too old for it. */
+class VisibilityWatch {
+  /** Made when it is needed, because this file is also loaded by browsers that lack it. */
   #observer: IntersectionObserver | undefined;
   #isVisible = false;
   readonly #listeners = new Set<(isVisible: boolean) => void>();
 
-  /** For the `ref` of the element. */
+  /** For the `ref` of the element around the buttons. */
   readonly watch = (element: Element | null): void => {
     this.#observer?.disconnect();
     if (element === null) {
@@ -36,11 +37,11 @@ class Sight {
   }
 }
 
-/** The page has one large player. */
-export const sight = new Sight();
+/** One for the whole page, which has one large player. */
+export const largePlayerButtons = new VisibilityWatch();
 
-export function useIsVisible(): boolean {
-  const [isVisible, setVisible] = useState(sight.isVisible);
-  useEffect(() => sight.subscribe(setVisible), []);
+export function useAreButtonsVisible(): boolean {
+  const [isVisible, setVisible] = useState(largePlayerButtons.isVisible);
+  useEffect(() => largePlayerButtons.subscribe(setVisible), []);
   return isVisible;
 }

@@ -1,0 +1,70 @@
+// Decides which controls a player has, and which of them can be used now. Every view of a player asks here.
+// Pure.
+
+import type { PlayerRecord } from '../client/client.js';
+
+/** `absent`: the player has no such control. `disabled`: it has it, and cannot use it now. */
+type ControlState = 'usable' | 'disabled' | 'absent';
+
+export interface PlayerControls {
+  readonly previous: ControlState;
+  /** `doubtful`: the player says that it cannot play, but may not have announced that it can by now. */
+  readonly play: ControlState | 'doubtful';
+  readonly pause: ControlState;
+  readonly next: ControlState;
+  /** Beside the other buttons, for a player that cannot pause. */
+  readonly stop: ControlState;
+  /** Among the rarely needed controls, because some players forget their list when they are stopped. */
+  readonly seldomStop: ControlState;
+  readonly shuffle: ControlState;
+  readonly loop: ControlState;
+  /** The slider; absent where the length is not known, as for a radio station. */
+  readonly position: ControlState;
+  readonly volume: ControlState;
+  /** The tracks of its list, each a button. */
+  readonly tracks: ControlState;
+}
+
+export function controlsOf(player: PlayerRecord): PlayerControls {
+  const { capabilities: can, shuffle, loop_status, position, volume } = player;
+  const controlled = usableIf(can.can_control);
+  const stop = usableIf(can.can_control && hasTrack(player));
+  const hasPosition = position !== undefined && lengthOf(player) > 0;
+  return {
+    previous: usableIf(can.can_go_previous),
+    // Mopidy starts with an empty list, and does not announce that it can play when tracks have come.
+    play: can.can_control && !can.can_play ? 'doubtful' : controlled,
+    pause: usableIf(can.can_pause),
+    next: usableIf(can.can_go_next),
+    stop: can.can_pause ? 'absent' : stop,
+    seldomStop: can.can_pause ? stop : 'absent',
+    shuffle: shuffle === undefined ? 'absent' : controlled,
+    loop: loop_status === undefined ? 'absent' : controlled,
+    position: hasPosition ? usableIf(can.can_seek) : 'absent',
+    volume: volume === undefined ? 'absent' : controlled,
+    tracks: controlled,
+  };
+}
+
+function usableIf(isUsable: boolean): ControlState {
+  return isUsable ? 'usable' : 'disabled';
+}
+
+export function isPlaying({ playback_status }: PlayerRecord): boolean {
+  return playback_status === 'Playing';
+}
+
+/** True for a player that "Pause all" pauses. */
+export function canBePaused(player: PlayerRecord): boolean {
+  return isPlaying(player) && controlsOf(player).pause === 'usable';
+}
+
+/** True if there is a track to show, and to stop. A stopped player may have a list, but no track. */
+export function hasTrack({ metadata = {}, playback_status }: PlayerRecord): boolean {
+  return playback_status !== 'Stopped' || Boolean(metadata['xesam:title'] || metadata['xesam:url']);
+}
+
+/** The length of the track in microseconds; 0 if it is not known, as for a radio station. */
+export function lengthOf({ metadata }: PlayerRecord): number {
+  return Number(metadata?.['mpris:length']) || 0;
+}

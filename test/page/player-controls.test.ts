@@ -1,0 +1,125 @@
+// Each player has the controls that its record allows, in the state that the record allows.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PlayerRecord } from '../../src/client/client.js';
+import { canBePaused, controlsOf, lengthOf, type PlayerControls } from '../../src/page/player-controls.js';
+
+/** Plays a track of three minutes, and can do everything. */
+const ABLE = {
+  bus_name: 'org.mpris.MediaPlayer2.mpd',
+  identity: 'Music Player Daemon',
+  playback_status: 'Playing',
+  loop_status: 'None',
+  shuffle: false,
+  volume: 1,
+  position: 0,
+  position_updated_at: '2026-01-01T00:00:00.000Z',
+  metadata: { 'xesam:title': 'A title', 'mpris:length': '180000000' },
+  tracklist_supported: true,
+  capabilities: {
+    can_play: true,
+    can_pause: true,
+    can_go_next: true,
+    can_go_previous: true,
+    can_seek: true,
+    can_control: true,
+  },
+} as const satisfies PlayerRecord;
+
+type Capabilities = Partial<PlayerRecord['capabilities']>;
+
+const playerWith = (capabilities: Capabilities, others: Partial<PlayerRecord> = {}): PlayerRecord => ({
+  ...ABLE,
+  capabilities: { ...ABLE.capabilities, ...capabilities },
+  ...others,
+});
+
+function playerWithout(...absent: readonly (keyof PlayerRecord)[]): PlayerRecord {
+  const entries = Object.entries(ABLE).filter(([name]) => !absent.includes(name as keyof PlayerRecord));
+  return Object.fromEntries(entries) as unknown as PlayerRecord;
+}
+
+const ALL_USABLE: PlayerControls = {
+  previous: 'usable',
+  play: 'usable',
+  pause: 'usable',
+  next: 'usable',
+  stop: 'absent',
+  seldomStop: 'usable',
+  shuffle: 'usable',
+  loop: 'usable',
+  position: 'usable',
+  volume: 'usable',
+  tracks: 'usable',
+};
+
+const STOPPED = { playback_status: 'Stopped', metadata: {} } as const;
+
+type Row = readonly [title: string, player: PlayerRecord, others: Partial<PlayerControls>];
+const ROWS: readonly Row[] = [
+  ['a player that can do everything has stop among the rarely needed controls', ABLE, {}],
+  [
+    'a player at the ends of its list cannot go further',
+    playerWith({ can_go_next: false, can_go_previous: false }),
+    { next: 'disabled', previous: 'disabled' },
+  ],
+  [
+    'a player that cannot pause has stop beside the other buttons',
+    playerWith({ can_pause: false }),
+    { pause: 'disabled', stop: 'usable', seldomStop: 'absent' },
+  ],
+  [
+    'a player that cannot pause and has no track has nothing to stop',
+    playerWith({ can_pause: false }, STOPPED),
+    { pause: 'disabled', stop: 'disabled', seldomStop: 'absent', position: 'absent' },
+  ],
+  [
+    'a player that can pause and has no track has nothing to stop',
+    playerWith({}, STOPPED),
+    { seldomStop: 'disabled', position: 'absent' },
+  ],
+  ['a player that says that it cannot play may do so', playerWith({ can_play: false }), { play: 'doubtful' }],
+  [
+    'a player that cannot be controlled has disabled controls',
+    playerWith({ can_control: false }),
+    {
+      play: 'disabled',
+      seldomStop: 'disabled',
+      shuffle: 'disabled',
+      loop: 'disabled',
+      volume: 'disabled',
+      tracks: 'disabled',
+    },
+  ],
+  [
+    'a player that cannot seek has a position that cannot be moved',
+    playerWith({ can_seek: false }),
+    { position: 'disabled' },
+  ],
+  [
+    'a player with a radio station has no slider for the position',
+    playerWith({}, { metadata: { 'xesam:title': 'News' } }),
+    { position: 'absent' },
+  ],
+  [
+    'a player that reports no shuffle, loop, volume and position has no such controls',
+    playerWithout('shuffle', 'loop_status', 'volume', 'position'),
+    { shuffle: 'absent', loop: 'absent', volume: 'absent', position: 'absent' },
+  ],
+];
+
+for (const [title, player, others] of ROWS)
+  test(title, () => assert.deepEqual(controlsOf(player), { ...ALL_USABLE, ...others }));
+
+test('a player can be paused only while it plays, and if it can pause', () => {
+  assert.equal(canBePaused(ABLE), true);
+  assert.equal(canBePaused(playerWith({}, { playback_status: 'Paused' })), false);
+  assert.equal(canBePaused(playerWith({ can_pause: false })), false);
+});
+
+test('a track without a known length has the length 0', () => {
+  assert.equal(lengthOf(ABLE), 180_000_000);
+  assert.equal(lengthOf(playerWith({}, { metadata: { 'mpris:length': 'long' } })), 0);
+  assert.equal(lengthOf(playerWithout('metadata')), 0);
+});
