@@ -1,4 +1,4 @@
-// All rooms of the house at once: pause, mute, and one volume that moves all in proportion.
+// The controls of all rooms at once: pause, mute, and one volume that moves all in proportion.
 
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { Tonearm } from '../client/client.js';
@@ -7,42 +7,47 @@ import { formatPercent, translate } from './language.js';
 import { mainOutput, withoutHidden } from './main-volume.js';
 import { mayChange } from './may-change.js';
 import { Reporting } from './notices.js';
+import { canBePaused, isPlaying } from './player-controls.js';
 import { loudest, type RoomVolume } from './proportion.js';
 import { RoomVolumes } from './room-volumes.js';
 import { Slider } from './slider.js';
-import { isPlaying } from './transport.js';
 import type { NamedRoom } from './use-house.js';
 
 /** A room that can be changed now. */
-interface OpenRoom extends RoomVolume {
+interface ChangeableRoom extends RoomVolume {
   readonly label: string;
   readonly node: Tonearm;
   readonly muted: boolean;
   readonly setVolume: (volume: number) => Promise<unknown>;
   readonly setMuted: (muted: boolean) => Promise<unknown>;
-  /** The bus names of the players that play and can be paused. */
-  readonly playing: readonly string[];
+  /** The bus names of the players that can be paused now. */
+  readonly pausable: readonly string[];
 }
+
+/** The request that was sent to each room. */
+type SentToRooms = readonly (readonly [room: ChangeableRoom, sent: Promise<unknown>])[];
 
 export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   const report = useContext(Reporting);
   const [volumes] = useState(() => new RoomVolumes());
-  const open = rooms.flatMap(openRoom);
-  const latest = useRef(open);
-  latest.current = open;
-  /** Never rejects: each failure is reported with the name of its room. */
-  const reportAll = (what: string, sent: readonly (readonly [OpenRoom, Promise<unknown>])[]) =>
-    sent.map(([{ label }, each]) => report(translate('because', { what: label, reason: what }), each));
+  const changeable = rooms.flatMap(changeableRoom);
+  const latest = useRef(changeable);
+  latest.current = changeable;
+  /** Reports each failure with the name of its room. The promises never reject. */
+  const reportAll = (failureTitle: string, sentToRooms: SentToRooms) =>
+    sentToRooms.map(([{ label }, sent]) =>
+      report(translate('because', { what: label, reason: failureTitle }), sent),
+    );
   const pauseAll = (): Promise<unknown> => {
     const sent = latest.current.flatMap((room) =>
-      room.playing.map((player) => [room, room.node.pause(player)] as const),
+      room.pausable.map((player) => [room, room.node.pause(player)] as const),
     );
     return Promise.all(reportAll(translate('didNotWork', { what: translate('pause') }), sent));
   };
   const setVolume = (volume: number): Promise<unknown> => {
-    const failed = translate('couldNotSet', { name: translate('volumeOfAll') });
-    // The first room that has it is enough: one that does not answer must not hold the slider back.
-    return Promise.race(reportAll(failed, volumes.set(latest.current, volume)));
+    const failureTitle = translate('couldNotSet', { name: translate('volumeOfAll') });
+    // The slider may go on when the first room has answered: a room that does not answer must not stop it.
+    return Promise.race(reportAll(failureTitle, volumes.set(latest.current, volume)));
   };
   return (
     <section class="card all-rooms" aria-labelledby="all-rooms">
@@ -52,20 +57,20 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
         </h2>
         <ActionButton
           icon="pause"
-          disabled={open.every(({ playing }) => playing.length === 0)}
+          disabled={changeable.every(({ pausable }) => pausable.length === 0)}
           send={pauseAll}
         >
           {translate('pauseAll')}
         </ActionButton>
       </div>
       <div class="row">
-        <MuteAllRooms rooms={open} reportAll={reportAll} />
+        <MuteAllRooms rooms={changeable} reportAll={reportAll} />
         <Slider
           class="grow"
           label={translate('volumeOfAll')}
-          value={Math.min(1, loudest(open))}
+          value={Math.min(1, loudest(changeable))}
           text={formatPercent}
-          disabled={open.length === 0}
+          disabled={changeable.length === 0}
           send={setVolume}
         />
       </div>
@@ -74,11 +79,8 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
 }
 
 interface MuteAllProps {
-  readonly rooms: readonly OpenRoom[];
-  readonly reportAll: (
-    what: string,
-    sent: readonly (readonly [OpenRoom, Promise<unknown>])[],
-  ) => readonly Promise<boolean>[];
+  readonly rooms: readonly ChangeableRoom[];
+  readonly reportAll: (failureTitle: string, sentToRooms: SentToRooms) => readonly Promise<boolean>[];
 }
 
 /** Rooms that were muted before stay muted when the others are unmuted. */
@@ -87,17 +89,26 @@ function MuteAllRooms({ rooms, reportAll }: MuteAllProps) {
   const isSilent = rooms.length > 0 && rooms.every(({ muted }) => muted);
   const label = translate('muteAll');
   const send = (desired: boolean): Promise<unknown> => {
-    const own = rooms.filter(({ key }) => mutedHere.current.includes(key));
-    const others = own.length > 0 ? own : rooms;
-    const targets = desired ? rooms.filter(({ muted }) => !muted) : others;
+    const audible = rooms.filter(({ muted }) => !muted);
+    const targets = desired ? audible : roomsToUnmute(rooms, mutedHere.current);
     if (desired) mutedHere.current = targets.map(({ key }) => key);
-    const sent = targets.map((room) => [room, room.setMuted(desired)] as const);
-    return Promise.all(reportAll(translate('couldNotSet', { name: label }), sent));
+    const sentToRooms = targets.map((room) => [room, room.setMuted(desired)] as const);
+    return Promise.all(reportAll(translate('couldNotSet', { name: label }), sentToRooms));
   };
   return <Toggle label={label} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
 }
 
-function openRoom({ live, status, key, label }: NamedRoom): readonly OpenRoom[] {
+/** The rooms that were muted here; all rooms if none of them was. */
+function roomsToUnmute(
+  rooms: readonly ChangeableRoom[],
+  mutedHere: readonly string[],
+): readonly ChangeableRoom[] {
+  const own = rooms.filter(({ key }) => mutedHere.includes(key));
+  return own.length > 0 ? own : rooms;
+}
+
+/** The room, or an empty list if it cannot be changed now. */
+function changeableRoom({ live, status, key, label }: NamedRoom): readonly ChangeableRoom[] {
   if (live === undefined || status !== 'live' || !mayChange(live.state)) return [];
   const { node } = live;
   const state = withoutHidden(live.state);
@@ -105,7 +116,6 @@ function openRoom({ live, status, key, label }: NamedRoom): readonly OpenRoom[] 
   const output = mainOutput(state, players.find(isPlaying));
   if (output === undefined) return [];
   const { id, volume, muted, volume_limit: limit = 1 } = output;
-  const playing = players.filter((each) => isPlaying(each) && each.capabilities.can_pause);
   return [
     {
       key,
@@ -116,7 +126,7 @@ function openRoom({ live, status, key, label }: NamedRoom): readonly OpenRoom[] 
       limit,
       setVolume: (value) => node.setOutputVolume(id, { volume: value }),
       setMuted: (desired) => node.muteOutput(id, { muted: desired }),
-      playing: playing.map(({ bus_name }) => bus_name),
+      pausable: players.filter(canBePaused).map(({ bus_name }) => bus_name),
     },
   ];
 }

@@ -1,5 +1,5 @@
-// The whole page: header, the parts that the address selects or the view for a wall, the foot with the volume
-// and the tabs, notices. And what the browser shows outside the page.
+// The whole page: the header, what the address selects, the foot, the notices; and the title that the browser
+// shows outside the page.
 
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { NodeState, PlayerRecord } from '../client/client.js';
@@ -12,34 +12,36 @@ import { MayChange, mayChange } from './may-change.js';
 import { type Need, needsOf } from './needs.js';
 import { Connected, ownNode } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
-import { useLater } from './parts.js';
+import { useLater, useRedraw } from './parts.js';
+import { isPlaying } from './player-controls.js';
 import { Presence } from './presence.js';
 import { awayIn, Sections, tabsOf } from './sections.js';
-import { isPlaying, titleOf } from './transport.js';
+import { titleOf } from './transport.js';
 import { type TabId, viewOf } from './view.js';
 
 const HOUSE = new Part(async () => (await import('./house-view.js')).HouseView);
 const WALL = new Part(async () => (await import('./wall.js')).Wall);
 const PAIRING = new Part(async () => (await import('./sheets.js')).Pairing);
 
-/** Shorter interruptions do not disable the controls. */
-const HICCUP_MS = 1500;
+/** An interruption that is shorter than this does not disable the controls. */
+const INTERRUPTION_MS = 1500;
 
-function useLasting(is: boolean, ms: number): boolean {
-  const [lasts, setLasts] = useState(false);
-  useLater(is ? ms : 0, () => setLasts(is), [is, ms]);
-  return is && lasts;
+/** True once `condition` has been true for `ms`. */
+function useHasLasted(condition: boolean, ms: number): boolean {
+  const [hasLasted, setHasLasted] = useState(false);
+  useLater(condition ? ms : 0, () => setHasLasted(condition), [condition, ms]);
+  return condition && hasLasted;
 }
 
 /** `query` is that of the page's address. */
 export function App({ query }: { readonly query: string }) {
-  const [, draw] = useState(0);
-  const [presence] = useState(() => new Presence(ownNode, () => draw((times) => times + 1)));
+  const redraw = useRedraw();
+  const [presence] = useState(() => new Presence(ownNode, redraw));
   const { notices, report, dismiss } = useNotices();
-  const watchLoading = useCallback((loading: Promise<unknown>) => {
-    // A file that the node has no longer is one of an older page.
-    void report(translate('partMissing'), loading).then(async (hasCome) => {
-      if (!hasCome) await presence.compare();
+  const reportLoading = useCallback((loading: Promise<unknown>) => {
+    // If this page is older than the node, the node does not have its files any more.
+    void report(translate('partMissing'), loading).then(async (isLoaded) => {
+      if (!isLoaded) await presence.compare();
     });
   }, []);
   const view = useMemo(() => viewOf(query), [query]);
@@ -47,26 +49,21 @@ export function App({ query }: { readonly query: string }) {
   const state = withoutHidden(live.state);
   const { connection, server } = state;
   const name = server?.hostname ?? location.hostname;
-  const isGone = useLasting(status === 'lost', connection.status === 'lost' ? 0 : HICCUP_MS);
+  const isGone = useHasLasted(status === 'lost', connection.status === 'lost' ? 0 : INTERRUPTION_MS);
   const isPart = view.isWall || view.only !== undefined;
+  const hasTabs = !isPart && !view.isHouse;
+  const isLoaded = state.backends.size > 0;
   const { player, holding } = useLargePlayer([...state.players.values()]);
   const output = mainOutput(state, player);
   const { tab, tabs, openTab, openNeed, folding } = useTabs(state);
-  const needs = isPart || view.isHouse ? [] : needsOf(state);
-  useTabTitle(name, player);
-  const content = view.isHouse ? (
-    <Late part={HOUSE} props={{ isAway: isGone }} />
-  ) : view.isWall ? (
-    <Late part={WALL} props={{ state, player, output, name }} />
-  ) : (
-    <Sections state={{ ...state, current: { player, output }, holding, folding }} only={view.only} />
-  );
-  const isSilent = awayIn(state, 'audio') !== undefined;
+  const needs = hasTabs ? needsOf(state) : [];
+  useDocumentTitle(name, player);
+  const hasSound = awayIn(state, 'audio') === undefined;
   return (
     <Connected.Provider value={live}>
       <MayChange.Provider value={mayChange(state)}>
         <Reporting.Provider value={report}>
-          <PartLoading.Provider value={watchLoading}>
+          <PartLoading.Provider value={reportLoading}>
             <a class="skip" href="#now">
               {translate('skip')}
             </a>
@@ -78,24 +75,33 @@ export function App({ query }: { readonly query: string }) {
               needs={needs}
               onNeed={openNeed}
             />
-            <main data-tab={isPart || view.isHouse ? undefined : tab}>
+            <main data-tab={hasTabs ? tab : undefined}>
               {/* Disabled while nothing can be sent. */}
               <fieldset class={isPart ? 'part' : ''} disabled={isGone && !view.isHouse}>
-                {state.backends.size === 0 ? null : content}
+                {isLoaded && view.isHouse ? <Late part={HOUSE} props={{ isAway: isGone }} /> : null}
+                {isLoaded && view.isWall ? (
+                  <Late part={WALL} props={{ state, player, output, name }} />
+                ) : null}
+                {isLoaded && !view.isHouse && !view.isWall ? (
+                  <Sections
+                    state={{ ...state, current: { player, output }, holding, folding }}
+                    only={view.only}
+                  />
+                ) : null}
               </fieldset>
             </main>
-            {isPart || view.isHouse || state.backends.size === 0 ? null : (
+            {hasTabs && isLoaded ? (
               <Foot
                 state={state}
                 player={player}
-                output={isSilent ? undefined : output}
+                output={hasSound ? output : undefined}
                 isGone={isGone}
                 tabs={tabs}
                 tab={tab}
                 onTab={openTab}
                 marked={new Set(needs.map((need) => need.tab))}
               />
-            )}
+            ) : null}
             {isPart || state.bluetooth?.pairing_active !== true ? null : (
               <Late part={PAIRING} props={{ adapter: state.bluetooth }} />
             )}
@@ -107,37 +113,44 @@ export function App({ query }: { readonly query: string }) {
   );
 }
 
-/** Which part of the page a phone shows. A desk shows all. */
+/**
+ * The tab that a phone shows, and the way to the place of a need. A desk shows all tabs as columns, and folds
+ * the node's.
+ */
 function useTabs(state: NodeState) {
   const tabs = tabsOf(state);
-  const [desired, desire] = useState<TabId>('music');
-  const tab = tabs.includes(desired) ? desired : (tabs[0] ?? 'node');
+  const [chosen, choose] = useState<TabId>('music');
+  const tab = tabs.includes(chosen) ? chosen : (tabs[0] ?? 'node');
   const openTab = (next: TabId): void => {
-    desire(next);
+    choose(next);
     scrollTo(0, 0);
   };
   const [isNodeOpen, setNodeOpen] = useState<boolean>();
-  const [sought, seek] = useState<Need>();
+  const [opened, setOpened] = useState<Need>();
   useEffect(() => {
-    if (sought !== undefined) document.getElementById(sought.section)?.scrollIntoView();
-  }, [sought]);
+    // After the drawing, because the section may have been in a tab that was not drawn.
+    if (opened !== undefined) document.getElementById(opened.section)?.scrollIntoView();
+  }, [opened]);
   const openNeed = (need: Need): void => {
-    desire(need.tab);
+    choose(need.tab);
     if (need.tab === 'node') setNodeOpen(true);
-    seek({ ...need });
+    // A copy, so that a second press scrolls again.
+    setOpened({ ...need });
   };
   return { tab, tabs, openTab, openNeed, folding: [isNodeOpen, setNodeOpen] as const };
 }
 
-/** The current track in the tab's title; `name` is the node's. */
-function useTabTitle(name: string, player: PlayerRecord | undefined): void {
+/**
+ * The current track and the node's `name` in the title of the browser's tab, and its name for a home screen.
+ */
+function useDocumentTitle(name: string, player: PlayerRecord | undefined): void {
   const track = player && isPlaying(player) ? [titleOf(player), player.metadata?.['xesam:artist']] : [];
   const title = [...track, name].filter(Boolean).join(' · ');
   useEffect(() => {
     document.title = title;
   }, [title]);
   useEffect(() => {
-    // A phone calls the page so on its home screen. The document is the same on every node.
+    // An iPhone's name of the page on its home screen. The document that the node serves has no name in it.
     document.querySelector('meta[name="apple-mobile-web-app-title"]')?.setAttribute('content', name);
   }, [name]);
 }

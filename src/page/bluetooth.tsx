@@ -1,4 +1,5 @@
-// Bluetooth: power, pairing mode, known devices, and a scan for speakers.
+// The section of Bluetooth: the adapter with its pairing and its scan, the known devices, and those that were
+// found.
 
 import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
@@ -9,8 +10,8 @@ import { Cards, Empty, ForeignLine, useUnfold } from './parts.js';
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
   if (bluetooth === undefined) return null;
   const { known_devices: known = [] } = bluetooth;
-  const isNew = ({ address }: DeviceRecord): boolean => known.every((each) => each.address !== address);
-  const found = [...discovered.values()].filter(isNew);
+  const knownAddresses = known.map(({ address }) => address);
+  const found = [...discovered.values()].filter(({ address }) => !knownAddresses.includes(address));
   return (
     <>
       <Adapter adapter={bluetooth} />
@@ -57,16 +58,18 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
   const { known_devices: known = [], powered } = adapter;
   const isKnown = known.includes(device);
   const { isOpen, unfold } = useUnfold(name);
-  const state = translate(connected ? 'live' : isKnown ? 'notConnected' : 'found');
+  const unconnected = isKnown ? 'notConnected' : 'found';
+  const state = translate(connected ? 'live' : unconnected);
   return (
     <li class="card">
       <div class="row">
         <div class="grow">
           <ForeignLine class="strong">{name}</ForeignLine>
           <p class="quiet">
+            {state}
             {battery === undefined
-              ? state
-              : `${state} · ${translate('battery', { value: formatPercent(battery / 100) })}`}
+              ? ''
+              : ` · ${translate('battery', { value: formatPercent(battery / 100) })}`}
           </p>
         </div>
         <ActionButton

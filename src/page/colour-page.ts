@@ -1,10 +1,11 @@
-// Colours the page after a cover.
+// Colours the page after a cover, or as usual.
 
 import { cssOf, paletteOf, tintIn } from './tint.js';
 
-/** The pixels on each side of the picture: enough for one colour, and cheap. */
-const SIDE = 8;
+/** Width and height of the picture that is read: enough for one colour, and cheap. */
+const SIDE_PX = 8;
 
+/** The properties of page.css that a cover changes. */
 const PROPERTIES = ['light', 'dark'].flatMap((scheme) => [`--${scheme}-tint`, `--${scheme}-accent`]);
 
 /** Without a picture, or with a grey one, the page has its usual colours. */
@@ -20,12 +21,15 @@ export function colourPage(picture: HTMLImageElement | undefined): void {
   }
 }
 
-/** The pixels may be read, because the page shows only pictures of the node itself. */
+/**
+ * Red, green, blue and alpha of each pixel, 0..255. The browser lets them be read, as covers are the node's
+ * own.
+ */
 function pixelsOf(picture: HTMLImageElement): ArrayLike<number> {
   const canvas = document.createElement('canvas');
-  canvas.width = SIDE;
-  canvas.height = SIDE;
+  canvas.width = SIDE_PX;
+  canvas.height = SIDE_PX;
   const context = canvas.getContext('2d');
-  context?.drawImage(picture, 0, 0, SIDE, SIDE);
-  return context?.getImageData(0, 0, SIDE, SIDE).data ?? [];
+  context?.drawImage(picture, 0, 0, SIDE_PX, SIDE_PX);
+  return context?.getImageData(0, 0, SIDE_PX, SIDE_PX).data ?? [];
 }

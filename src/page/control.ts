@@ -1,63 +1,63 @@
-// The state of one control while its value travels to the node and back. Pure: inputs in, the next state out.
-// It never shows an outdated value of the node, has one request open at a time, and always sends the last
-// value.
+// Decides what a control shows, and when it sends, while its value travels to the node and back. It never
+// shows an outdated value of the node, has one request open at a time, and always sends the last value. Pure.
 
 export interface Control<T> {
   /** The node's latest value. */
   readonly known: T;
-  /** The value that the user has set, until the node has it, refuses it, or has not sent it in time. */
+  /**
+   * The value that the user has set, until the node reports it, refuses it, or has not reported it in time.
+   */
   readonly desired?: T | undefined;
   /** The value of the open request. */
   readonly sent?: T | undefined;
   readonly isGrabbed?: boolean;
 }
 
-type ControlInput<T> =
+export type ControlInput<T> =
   | { readonly kind: 'known' | 'set'; readonly value: T }
   /** `settled`: `SETTLE_MS` have passed while `isSettling`. */
   | { readonly kind: 'grab' | 'release' | 'accepted' | 'refused' | 'settled' };
 
 /**
- * How long an accepted value is shown although the node's differs: its event may come after the response, or
- * somebody else set another.
+ * How long an accepted value is shown while the node's is another one: the event with the accepted value may
+ * come after the response. If it never comes, somebody else has set another value.
  */
 export const SETTLE_MS = 800;
 
-/** True while only the node's value is waited for. */
+/** True after a request, while the node's event with its value has not come. */
 export function isSettling<T>({ desired, sent, isGrabbed }: Control<T>): boolean {
   return desired !== undefined && sent === undefined && !isGrabbed;
 }
 
-/** True for two values that look alike, because the node rounds. */
+/** True for two values that count as the same, because the node rounds. */
 export type Same<T> = (a: T, b: T) => boolean;
 
-/** A new value of `sent` is to be requested now. */
+/** Returns the next state. If its `sent` is a new value, the caller sends a request with it now. */
 export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Same<T>): Control<T> {
   const { known, desired, sent } = control;
   switch (input.kind) {
     case 'known':
-      return rested({ ...control, known: input.value }, same);
+      return withoutReached({ ...control, known: input.value }, same);
     case 'grab':
       return { ...control, isGrabbed: true, desired: desired ?? known };
     case 'set':
       return { ...control, desired: input.value, sent: sent ?? input.value };
     case 'release':
-      return rested({ ...control, isGrabbed: false }, same);
+      return withoutReached({ ...control, isGrabbed: false }, same);
     case 'accepted':
-    case 'refused':
-      if (desired !== undefined && sent !== undefined && !same(desired, sent))
-        return { ...control, sent: desired };
-      return rested(
-        { ...control, sent: undefined, desired: input.kind === 'refused' ? undefined : desired },
-        same,
-      );
+    case 'refused': {
+      const hasNewer = desired !== undefined && sent !== undefined && !same(desired, sent);
+      if (hasNewer) return { ...control, sent: desired };
+      const remaining = input.kind === 'refused' ? undefined : desired;
+      return withoutReached({ ...control, sent: undefined, desired: remaining }, same);
+    }
     case 'settled':
       return isSettling(control) ? { ...control, desired: undefined } : control;
   }
 }
 
-/** Drops the desired value when the node has it. */
-function rested<T>(control: Control<T>, same: Same<T>): Control<T> {
+/** Drops the desired value if the node has it. */
+function withoutReached<T>(control: Control<T>, same: Same<T>): Control<T> {
   const { known, desired } = control;
   const isReached = isSettling(control) && desired !== undefined && same(known, desired);
   return isReached ? { ...control, desired: undefined } : control;

@@ -1,66 +1,67 @@
-// Switches, choices and buttons. Each shows a new value at once, and the old value and the problem's text if
-// the node refuses it.
+// Switches, choices and buttons. Each shows a new value at once. If the node refuses it, the old value comes
+// back, and a notice has the problem's text.
 
 import { useContext, useRef, useState } from 'preact/hooks';
-import { advance, type Control, isSettling, type Same, SETTLE_MS } from './control.js';
+import { advance, type Control, type ControlInput, isSettling, type Same, SETTLE_MS } from './control.js';
 import { Button, type IconName } from './icons.js';
 import { translate } from './language.js';
-import { Changing, useMayChange } from './may-change.js';
+import { IfMayChange, useMayChange } from './may-change.js';
 import { Reporting } from './notices.js';
-import { useLater } from './parts.js';
+import { useLater, useRedraw } from './parts.js';
 
 /**
- * `known` is the node's value; `send` rejects with the problem if the node refuses one; `failed` is the title
- * of that failure; `same` is true for values that look alike.
+ * `known` is the node's value. `send` rejects with the problem if the node refuses a value. `failureTitle`
+ * makes the title of the notice of that.
  */
 export function useControl<T>(
   known: T,
   send: (value: T) => Promise<unknown>,
-  failed: (desired: T) => string,
+  failureTitle: (desired: T) => string,
   same: Same<T> = Object.is,
 ) {
   const report = useContext(Reporting);
   const control = useRef<Control<T>>({ known });
-  const latest = useRef({ send, failed, same });
-  latest.current = { send, failed, same };
-  const [, draw] = useState(0);
-  const take = (input: Parameters<typeof advance<T>>[1]): void => {
+  /** For `handle`, which an earlier drawing may have made. */
+  const latest = useRef({ send, failureTitle, same });
+  latest.current = { send, failureTitle, same };
+  const redraw = useRedraw();
+  const handle = (input: ControlInput<T>): void => {
+    const { send, failureTitle, same } = latest.current;
+    const before = control.current;
+    control.current = advance(before, input, same);
     const { sent } = control.current;
-    const { send, failed, same } = latest.current;
-    control.current = advance(control.current, input, same);
-    const { sent: next } = control.current;
-    if (next !== undefined && next !== sent)
-      report(failed(next), send(next)).then((isDone) => take({ kind: isDone ? 'accepted' : 'refused' }));
-    draw((times) => times + 1);
+    if (sent !== undefined && sent !== before.sent)
+      report(failureTitle(sent), send(sent)).then((isDone) =>
+        handle({ kind: isDone ? 'accepted' : 'refused' }),
+      );
+    redraw();
   };
   if (!Object.is(control.current.known, known))
     control.current = advance(control.current, { kind: 'known', value: known }, same);
   const { desired } = control.current;
-  const waits = isSettling(control.current);
-  useLater(waits ? SETTLE_MS : undefined, () => take({ kind: 'settled' }), [waits, desired]);
+  const isWaiting = isSettling(control.current);
+  useLater(isWaiting ? SETTLE_MS : undefined, () => handle({ kind: 'settled' }), [isWaiting, desired]);
   return {
     displayed: desired ?? known,
-    set: (value: T) => take({ kind: 'set', value }),
-    grab: () => take({ kind: 'grab' }),
-    release: () => take({ kind: 'release' }),
+    set: (value: T) => handle({ kind: 'set', value }),
+    grab: () => handle({ kind: 'grab' }),
+    release: () => handle({ kind: 'release' }),
   };
 }
 
-/** The title of a failure to change the value of the control with this `label`. */
+/** Makes the title of a failure to change the value of the control with this `label`. */
 export function couldNotSet(label: string): () => string {
   return () => translate('couldNotSet', { name: label });
 }
 
-/**
- * An action without a value: its progress, and a function to start it. `failed` is the title of its failure.
- */
-export function useAction(send: () => Promise<unknown>, failed: string) {
+/** An action without a value: whether it is under way, and the function that begins it. */
+export function useAction(send: () => Promise<unknown>, failureTitle: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
   const begin = (): void => {
     if (isUnderWay) return;
     setUnderWay(true);
-    void report(failed, send()).then(() => setUnderWay(false));
+    void report(failureTitle, send()).then(() => setUnderWay(false));
   };
   return [isUnderWay, begin] as const;
 }
@@ -81,25 +82,25 @@ interface ToggleProps extends Omit<SwitchProps, 'children'> {
 export function Toggle({ icon, iconOn = icon, isOn, send, ...button }: ToggleProps) {
   const { displayed, set } = useControl(isOn, send, couldNotSet(button.label));
   return (
-    <Changing>
+    <IfMayChange>
       <Button
         {...button}
         icon={displayed ? iconOn : icon}
         isPressed={displayed}
         onClick={() => set(!displayed)}
       />
-    </Changing>
+    </IfMayChange>
   );
 }
 
 export function Switch({ label, isOn, send, children }: SwitchProps) {
   const { displayed, set } = useControl(isOn, send, couldNotSet(label));
-  const isStill = !useMayChange();
+  const mayChange = useMayChange();
   return (
     <button
       type="button"
       class="switch"
-      disabled={isStill}
+      disabled={!mayChange}
       role="switch"
       aria-checked={displayed}
       aria-label={label}
@@ -125,9 +126,8 @@ interface ChoiceProps {
 
 export function Choice({ label, value, options, send }: ChoiceProps) {
   const { displayed, set } = useControl(value, send, couldNotSet(label));
-  const isListed = options.some(({ value }) => value === displayed);
-  if (!useMayChange())
-    return <bdi class="clip">{options.find(({ value }) => value === displayed)?.text ?? displayed}</bdi>;
+  const chosen = options.find(({ value }) => value === displayed);
+  if (!useMayChange()) return <bdi class="clip">{chosen?.text ?? displayed}</bdi>;
   return (
     <select
       class="choice"
@@ -136,7 +136,7 @@ export function Choice({ label, value, options, send }: ChoiceProps) {
       value={displayed}
       onChange={({ currentTarget }) => set(currentTarget.value)}
     >
-      {isListed ? null : <option value={displayed}>{displayed}</option>}
+      {chosen === undefined ? <option value={displayed}>{displayed}</option> : null}
       {options.map(({ value, text }) => (
         <option key={value} value={value}>
           {text}
@@ -150,13 +150,13 @@ interface ActionButtonProps extends Omit<Parameters<typeof Button>[0], 'onClick'
   readonly send: () => Promise<unknown>;
 }
 
-/** Its failure is named after its label, or after its text. */
+/** The notice of its failure has its label, or its text if it has none. */
 export function ActionButton({ send, ...button }: ActionButtonProps) {
   const what = button.label ?? String(button.children);
   const [isBusy, begin] = useAction(send, translate('didNotWork', { what }));
   return (
-    <Changing>
+    <IfMayChange>
       <Button {...button} isBusy={isBusy} onClick={begin} />
-    </Changing>
+    </IfMayChange>
   );
 }

@@ -1,17 +1,17 @@
-// When the page is drawn: at most once per frame, each time in a task of its own, as layout and paint follow
-// in the next one. A hidden page has no frames, but a title to change.
+// Decides when the page is drawn: at most once per frame, in a task of its own, so that the browser's layout
+// and paint are in another one. By a timer, because a hidden page has no frames, but its title must change.
 
 import { options } from 'preact';
 
-/** A frame at 60 Hz: the time for the browser between two drawings. */
+/** A frame at 60 Hz. */
 const FRAME_MS = 1000 / 60;
 
 class Drawing {
   #pending: (() => void) | undefined;
   #drawnAt = 0;
 
-  /** From now on drawings are paced; `afterEach` is called after each of them. */
-  pace(afterEach: () => void): void {
+  /** Decides from now on when preact draws. `afterEach` is called after each drawing. */
+  begin(afterEach: () => void): void {
     options.debounceRendering = (draw) => {
       this.#pending = () => {
         draw();
@@ -30,5 +30,5 @@ class Drawing {
   }
 }
 
-/** The page's own: preact has one for all that it draws. */
+/** One for the whole page, because preact has one setting for all that it draws. */
 export const drawing = new Drawing();

@@ -1,5 +1,5 @@
-// The page's header: the node's name, with a menu of the other nodes if it has found some, and the state of
-// the connection; while that is lost, the reason and a button to try now.
+// The page's header: the node's name, with a menu of rooms if the node knows others; the state of the
+// connection, and why it is lost; and the first of the needs.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
@@ -7,41 +7,49 @@ import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
 import { Late, Part } from './late.js';
 import type { Need } from './needs.js';
-import { Status, useTicks } from './parts.js';
+import { Status, type Tone, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
 import { type AbsenceReason, absenceReason } from './pulse.js';
 import type { TextKey } from './texts/english.js';
 
 const ROOMS = new Part(async () => (await import('./rooms.js')).RoomMenu);
 
-/** How often it is checked whether an absence lasts too long. */
+/**
+ * How often the header is drawn while the node is away, as a reason explains an absence only for some time.
+ */
 const CHECK_MS = 1000;
-/** A node that announced its end but is still connected after this time has stayed. */
+/** A node that announced its end, and is still connected after this time, has not ended. */
 const LEAVING_MS = 10_000;
 
-const STATUS = {
-  connecting: ['connecting', 'busy'],
-  live: ['live', 'good'],
-  lost: ['lost', 'bad'],
-  closed: ['lost', 'bad'],
-} as const;
+interface StatusLine {
+  readonly text: TextKey;
+  readonly tone: Tone;
+}
 
-/** The texts for each reason, short and long. */
-const REASON_TEXTS: Readonly<Record<AbsenceReason, readonly [text: TextKey, long: TextKey]>> = {
-  reboot: ['restarting', 'rebooting'],
-  poweroff: ['poweredOff', 'poweringOff'],
-  upgrade: ['upgrading', 'upgradingAway'],
-  restart: ['serviceEnded', 'serviceEndedAway'],
+const LOST: StatusLine = { text: 'lost', tone: 'bad' };
+const STATUS_LINES: Readonly<Record<Presence['status'], StatusLine>> = {
+  connecting: { text: 'connecting', tone: 'busy' },
+  live: { text: 'live', tone: 'good' },
+  lost: LOST,
+  closed: LOST,
+};
+
+/** The text of each reason for the status line, and the sentence for the banner below it. */
+const REASON_TEXTS: Readonly<Record<AbsenceReason, Readonly<{ status: TextKey; banner: TextKey }>>> = {
+  reboot: { status: 'restarting', banner: 'rebooting' },
+  poweroff: { status: 'poweredOff', banner: 'poweringOff' },
+  upgrade: { status: 'upgrading', banner: 'upgradingAway' },
+  restart: { status: 'serviceEnded', banner: 'serviceEndedAway' },
 };
 
 interface HeaderProps {
   readonly name: string;
   readonly state: NodeState;
   readonly presence: Presence;
-  /** Only a part of the page is shown, so the header is minimal. */
+  /** Only a part of the page is drawn, so the header has no bar. */
   readonly isSmall: boolean;
   readonly needs: readonly Need[];
-  /** Leads to the place of that need. */
+  /** Opens the place of that need. */
   readonly onNeed: (need: Need) => void;
 }
 
@@ -55,25 +63,31 @@ export function Header({ name, state, presence, isSmall, needs, onNeed }: Header
   const upgrade = isLost ? state.upgrade : undefined;
   const reason =
     isLost || isLeaving ? absenceReason(absence, upgrade, state.connection.since, now) : undefined;
-  const [text, tone] = reason === undefined ? STATUS[status] : ([REASON_TEXTS[reason][0], 'busy'] as const);
-  const long = reason === undefined ? 'lostLong' : REASON_TEXTS[reason][1];
+  const reasonTexts = reason && REASON_TEXTS[reason];
+  const line: StatusLine =
+    reasonTexts === undefined ? STATUS_LINES[status] : { text: reasonTexts.status, tone: 'busy' };
+  const isWell = status === 'live' && reason === undefined;
   return (
     <header>
       {isSmall ? (
         <h1 class="unseen">{name}</h1>
       ) : (
         <div class="bar">
-          <House name={name} isAlone={[...state.nodes.values()].every(({ self }) => self)} isAway={isLost} />
+          <House
+            name={name}
+            isOnlyNode={[...state.nodes.values()].every(({ self }) => self)}
+            isAway={isLost}
+          />
           {/* While all is well only screen readers have the text. */}
-          <div role="status" class={status === 'live' && reason === undefined ? 'unseen' : ''}>
-            <Status tone={tone}>{translate(text)}</Status>
+          <div role="status" class={isWell ? 'unseen' : ''}>
+            <Status tone={line.tone}>{translate(line.text)}</Status>
           </div>
           {needs.length === 0 || isLost ? null : <NeedLine needs={needs} onNeed={onNeed} />}
         </div>
       )}
       {isLost || reason !== undefined ? (
         <div class={`banner ${reason === undefined ? 'bad' : ''}`}>
-          <p class="wrap">{translate(long, { node: isolated(name) })}</p>
+          <p class="wrap">{translate(reasonTexts?.banner ?? 'lostLong', { node: isolated(name) })}</p>
           {isLost ? <Button onClick={() => live.reconnect()}>{translate('tryNow')}</Button> : null}
         </div>
       ) : null}
@@ -87,7 +101,7 @@ export function Header({ name, state, presence, isSmall, needs, onNeed }: Header
   );
 }
 
-/** The worst that needs a person, and how much else does. */
+/** The most urgent need, and the number of the others. */
 function NeedLine({ needs, onNeed }: Pick<HeaderProps, 'needs' | 'onNeed'>) {
   const [first, ...others] = needs;
   if (first === undefined) return null;
@@ -108,19 +122,20 @@ function NeedLine({ needs, onNeed }: Pick<HeaderProps, 'needs' | 'onNeed'>) {
 interface HouseProps {
   readonly name: string;
   /** No other node is known. */
-  readonly isAlone: boolean;
+  readonly isOnlyNode: boolean;
   readonly isAway: boolean;
 }
 
-function House({ name, isAlone, isAway }: HouseProps) {
+/** The node's name; if other nodes are known, it opens the menu of rooms. */
+function House({ name, isOnlyNode, isAway }: HouseProps) {
   const menu = useRef<HTMLDetailsElement>(null);
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
     const close = (event: MouseEvent | KeyboardEvent): void => {
       const { current } = menu;
-      const isInside =
-        event.target instanceof Element && event.target.closest('.house :is(summary, button)') !== null;
-      const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isInside;
+      const { target } = event;
+      const isOnMenu = target instanceof Element && target.closest('.house :is(summary, button)') !== null;
+      const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isOnMenu;
       if (current !== null && closesMenu) current.open = false;
     };
     document.addEventListener('click', close);
@@ -131,7 +146,7 @@ function House({ name, isAlone, isAway }: HouseProps) {
       <bdi>{name}</bdi>
     </h1>
   );
-  if (isAlone) return title;
+  if (isOnlyNode) return title;
   return (
     <details ref={menu} class="house" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary title={translate('house')}>{title}</summary>

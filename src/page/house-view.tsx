@@ -1,4 +1,4 @@
-// The house on one page: all rooms at once, then each room.
+// The page of the whole house: the controls of all rooms at once, then each room.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
@@ -6,17 +6,18 @@ import { AllRooms } from './all-rooms.js';
 import { translate } from './language.js';
 import { useLive } from './node.js';
 import { useTicks } from './parts.js';
-import { Hands } from './pulse.js';
+import { InputWatch } from './pulse.js';
 import { RoomCard } from './room.js';
 import { placesOf } from './room-connection.js';
-import { type NamedRoom, named, useRooms } from './use-house.js';
+import { type NamedRoom, useRooms, withLabels } from './use-house.js';
 
 /** `isAway`: the node that served this page is away. */
 export function HouseView({ isAway }: { readonly isAway: boolean }) {
   const { nodes } = useLive().state;
-  const rooms = named(useRooms(isAway));
+  const rooms = withLabels(useRooms(isAway));
   useFreshPolicy(rooms);
-  const better = rooms.some(({ status }) => status === 'shut') ? betterAddress(nodes) : undefined;
+  const isShutOut = rooms.some(({ status }) => status === 'shut');
+  const better = isShutOut ? betterAddress(nodes) : undefined;
   return (
     <div class="house-view" id="now">
       <AllRooms rooms={rooms} />
@@ -34,41 +35,48 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
   );
 }
 
-/** An address at which other nodes accept this page; undefined if the page has one, or if none is known. */
+/**
+ * An address at which other nodes let this page in; undefined if the page has such an address, or none is
+ * known.
+ */
 function betterAddress(nodes: NodeState['nodes']): string | undefined {
   const own = [...nodes.values()].find(({ self }) => self);
   const places = own === undefined ? [] : placesOf(own);
-  const isGood = places.some((place) => new URL(place).origin === location.origin);
-  return isGood || places[0] === undefined ? undefined : `${places[0]}/ui?view=house`;
+  const hasGoodAddress = places.some((place) => new URL(place).origin === location.origin);
+  return hasGoodAddress || places[0] === undefined ? undefined : `${places[0]}/ui?view=house`;
 }
 
-/** Without input for this time nobody uses the page. */
-const STILL_MS = 3000;
+/** The page is loaded again only when it has had no input for this long. */
+const UNUSED_MS = 3000;
 const CHECK_MS = 1000;
-const STORED = 'tonearm-blocked';
+/** The key of the rooms for which this tab was loaded again, in its storage. */
+const STORAGE_KEY = 'tonearm-blocked';
 
 /**
- * The policy of the page names the nodes that were known when it was loaded. For a node that came later it is
- * loaded again, once, and when nobody uses it.
+ * The page's policy names the nodes that were known when the page was loaded, and blocks all others. If rooms
+ * are blocked, the page is loaded again, once, as soon as nobody uses it.
  */
 function useFreshPolicy(rooms: readonly NamedRoom[]): void {
-  const [hands] = useState(() => new Hands(document));
+  const [input] = useState(() => new InputWatch(document));
   const blocked = rooms.filter(({ status }) => status === 'blocked').map(({ href }) => href);
-  const names = blocked.join(' ');
-  useTicks(CHECK_MS, names !== '');
+  const addresses = blocked.join(' ');
+  useTicks(CHECK_MS, addresses !== '');
   useEffect(() => {
-    if (names === '' || hands.idleMs < STILL_MS || isStored(names)) return;
-    location.reload();
+    const isInUse = input.idleMs < UNUSED_MS;
+    if (addresses !== '' && !isInUse && storeFirst(addresses)) location.reload();
   });
 }
 
-/** True if the text was stored before, or cannot be stored: then the page would be loaded again and again. */
-function isStored(text: string): boolean {
+/**
+ * Stores the text. False if it was stored before, or cannot be stored: then the page would be loaded again
+ * and again.
+ */
+function storeFirst(text: string): boolean {
   try {
-    const wasStored = sessionStorage.getItem(STORED) === text;
-    sessionStorage.setItem(STORED, text);
-    return wasStored;
+    const isFirst = sessionStorage.getItem(STORAGE_KEY) !== text;
+    sessionStorage.setItem(STORAGE_KEY, text);
+    return isFirst;
   } catch {
-    return true;
+    return false;
   }
 }

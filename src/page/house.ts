@@ -1,25 +1,25 @@
-// The house: this node and all others that it knows, each with the page's own connection to it. Rooms come
-// and go as the node's list of nodes says.
+// Decides which rooms the house has: this node and the others that it knows. The page has a connection of its
+// own to each. Rooms come and go as the node's list of nodes changes.
 
 import type { NodeRecord, NodeState } from '../client/client.js';
 import type { PageLive } from './node.js';
 import { placesOf, RoomConnection, type RoomStatus } from './room-connection.js';
 
 export interface Room {
-  /** The same as long as the node is the same. */
+  /** Identifies the node, also after its address has changed. */
   readonly key: string;
   /** The address of its page. */
   readonly href: string;
-  /** The name while nothing else is known of it. */
+  /** The name under which the node is announced; used until the node's state is known. */
   readonly name: string;
   readonly isOwn: boolean;
-  /** `link`: a node of the other kind, which has only a page. */
+  /** `link`: a node of another program, which has a page, but not this interface. */
   readonly status: RoomStatus | 'link';
   /** Undefined for a link. */
   readonly live: PageLive | undefined;
 }
 
-/** Rooms that are away are dropped beyond this number. */
+/** Above this number of rooms, rooms that are away are dropped. */
 const ROOMS_MAX = 64;
 /** The key of this node's own room. */
 const OWN = '';
@@ -35,56 +35,53 @@ export class House {
     this.#channel = channel;
     this.#draw = draw;
     const noteBlocked = ({ blockedURI }: SecurityPolicyViolationEvent): void => {
-      for (const each of this.#connections.values()) each.noteBlocked(blockedURI);
+      for (const connection of this.#connections.values()) connection.noteBlocked(blockedURI);
     };
     document.addEventListener('securitypolicyviolation', noteBlocked, { signal: this.#closing.signal });
   }
 
   /**
-   * Connects to nodes that have come. A node that has gone stays as a room that is away, until another has
-   * its address: then it has another name now.
+   * Connects to the nodes that are new in the list. A node that is no longer in it stays as a room that is
+   * away, until another node has its address: then it is the same node under a new name.
    */
   update(nodes: NodeState['nodes']): void {
-    const present = [...nodes.values()].filter(isSpokenTo);
+    const present = [...nodes.values()].filter(isControllable);
     for (const record of present) {
-      const known = this.#connections.get(record.name);
-      if (known === undefined)
+      const connection = this.#connections.get(record.name);
+      if (connection === undefined)
         this.#connections.set(record.name, new RoomConnection(record, this.#channel, this.#draw));
-      else known.update(record);
+      else connection.update(record);
     }
     const places = present.flatMap(placesOf);
     for (const [name, connection] of this.#connections) {
       if (nodes.has(name)) continue;
       const isTooMany = this.#connections.size > ROOMS_MAX;
       const isRenamed = connection.places.some((place) => places.includes(place));
-      if (isTooMany || isRenamed || !connection.isKnown) this.#drop(name);
+      const wasNeverLive = !connection.hasState;
+      if (isTooMany || isRenamed || wasNeverLive) this.#drop(name);
     }
     this.#draw();
   }
 
-  /**
-   * This node first, then the others in an order that does not change, links last. `isAway`: this node is
-   * away.
-   */
+  /** This node first, then the others by name, links last. `isAway`: this node is away. */
   rooms(own: PageLive, isAway: boolean): readonly Room[] {
     const { connection, nodes } = own.state;
-    const status = isAway ? 'away' : connection.status === 'live' ? 'live' : 'connecting';
-    const rooms = [...this.#connections].map(([name, each]): Room => {
-      const { place, path, live, status } = each;
+    const ownStatus = connection.status === 'live' ? 'live' : 'connecting';
+    const rooms = [...this.#connections].map(([name, { place, path, live, status }]): Room => {
       return { key: name, href: new URL(place).origin + path, name, isOwn: false, status, live };
     });
-    const links = [...nodes.values()].filter((each) => !each.self && !this.#connections.has(each.name));
+    const links = [...nodes.values()].filter((node) => !node.self && !this.#connections.has(node.name));
     return [
       {
         key: OWN,
         href: location.search === '' ? '#' : location.pathname,
         name: location.hostname,
         isOwn: true,
-        status,
+        status: isAway ? 'away' : ownStatus,
         live: own,
       },
       ...rooms.sort(byName),
-      ...links.map(linkTo).sort(byName),
+      ...links.map(linkRoom).sort(byName),
     ];
   }
 
@@ -104,12 +101,13 @@ function byName(one: Room, other: Room): number {
   return one.name < other.name ? -1 : 1;
 }
 
-function linkTo({ name, host, path, ...record }: NodeRecord): Room {
+function linkRoom({ name, host, path, ...record }: NodeRecord): Room {
   const [place = `http://${host}`] = placesOf({ ...record, name, host, path });
   const href = new URL(place).origin + path;
   return { key: name, href, name, isOwn: false, status: 'link', live: undefined };
 }
 
-function isSpokenTo(record: NodeRecord): boolean {
+/** True for another node with this interface and an address. */
+function isControllable(record: NodeRecord): boolean {
   return record.api === 'tonearm' && !record.self && placesOf(record).length > 0;
 }

@@ -51,22 +51,19 @@ export function Icon({ name }: { readonly name: IconName }) {
 }
 
 interface ButtonProps {
-  /** Its name, if it has no text or one that is not enough. */
+  /** The name that screen readers announce, if the button has no text, or one that is too short. */
   readonly label?: string | undefined;
   readonly icon?: IconName | undefined;
   readonly onClick: () => void;
   readonly class?: string | undefined;
   readonly isPressed?: boolean;
-  /** It has opened something. */
+  /** True while the part that the button opens is open; undefined for a button that opens nothing. */
   readonly isOpen?: boolean;
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /**
-   * It looks disabled and can be pressed: it would be refused by what is known, and the node asks again
-   * before it refuses.
-   */
+  /** It looks disabled, but can be pressed, because the node may know better than the page. */
   readonly isDimmed?: boolean;
-  /** Its text, if it is more than an icon. */
+  /** Its text; an icon alone needs none. */
   readonly children?: ComponentChildren;
 }
 

@@ -1,5 +1,5 @@
-// The inputs: volume, mute, the default, and the output at which each is heard; behind a button its socket
-// and its balance. A node without inputs has no such section.
+// The inputs, each a card: the button that makes it the default, its volume, and the output at which it is
+// heard; behind another button its socket and its balance.
 
 import type { InputRecord, NodeState } from '../client/client.js';
 import { Choice, Toggle } from './controls.js';
@@ -64,12 +64,12 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
 
 const NOWHERE = '';
 
-/** The choice displays the first of several outputs, and another one replaces them all. */
+/** An input may be heard at several outputs: the first one is displayed, and a choice replaces them all. */
 function ListenChoice({ input: { id, description: name, listen = [] }, outputs }: InputProps) {
   const node = useNode();
   const options = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
   const send = async (output: string): Promise<void> => {
-    const others = listen.filter((each) => each !== output);
+    const others = listen.filter((name) => name !== output);
     for (const other of others) await node.stopListening(id, { output: other });
     if (output !== NOWHERE) await node.listenToInput(id, { output });
   };

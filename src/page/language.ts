@@ -1,12 +1,12 @@
-// The page's texts in the browser's language, with its formats of times and percentages.
+// The page's texts, times and percentages in the browser's language.
 
 import { ENGLISH, type TextKey, type Texts } from './texts/english.js';
-import { chosenLanguage, filled, LOADERS } from './texts.js';
+import { chooseLanguage, fillIn, LOADERS } from './texts.js';
 
-/** A language that comes later than this is not used: English at once is better than nothing for long. */
+/** Nothing is drawn until the language is loaded. If it takes longer than this, the page is in English. */
 const LOAD_MAX_MS = 3_000;
 
-const { language, formatTag } = chosenLanguage(navigator.languages);
+const { language, formatTag } = chooseLanguage(navigator.languages);
 
 class Words {
   /** Empty for English, and until the browser's language has come. */
@@ -14,22 +14,23 @@ class Words {
   #percent: Intl.NumberFormat | undefined;
   #time: Intl.DateTimeFormat | undefined;
 
-  /** Resolves to the language of the page's texts. Never rejects. */
+  /** Resolves with the language of the page's texts. Never rejects. */
   async load(): Promise<string> {
     if (language === 'en') return language;
-    const late = new Promise<undefined>((resolve) => setTimeout(resolve, LOAD_MAX_MS));
-    const loaded = await Promise.race([LOADERS[language](), late]).catch(() => undefined);
+    const timeout = new Promise<undefined>((resolve) => setTimeout(resolve, LOAD_MAX_MS));
+    const loaded = await Promise.race([LOADERS[language](), timeout]).catch(() => undefined);
     if (loaded === undefined) return 'en';
     this.#texts = loaded.default;
     return language;
   }
 
-  /** A newer node has states that this page has no text for. */
+  /** The key itself if it has no text, as for a state that only a newer node has. */
   text(key: TextKey): string {
     return this.#texts[key] ?? ENGLISH[key] ?? key;
   }
 
-  // A browser takes 20 ms for its first format of times, and a slow phone 100: it is made when it is needed.
+  // Made when it is needed, because a browser takes 20 ms for its first format of times, and a slow phone 100
+  // ms.
   get time(): Intl.DateTimeFormat {
     this.#time ??= new Intl.DateTimeFormat(formatTag, { dateStyle: 'medium', timeStyle: 'short' });
     return this.#time;
@@ -43,29 +44,32 @@ class Words {
 
 const words = new Words();
 
-/** To be called before the first text is drawn. Resolves to the language. */
+/** To be called before the first text is drawn. Resolves with the language of the texts. */
 export function loadLanguage(): Promise<string> {
   return words.load();
 }
 
+/** The text of `key` with `values` for its placeholders. */
 export function translate(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
-  return filled(words.text(key), values);
+  return fillIn(words.text(key), values);
 }
 
-/** A foreign text within a sentence: its direction is its own, as with `bdi`. */
+/**
+ * Marks a text that is not the page's own within a sentence, so that it keeps its direction, as `bdi` does.
+ */
 export function isolated(text: string): string {
   return `\u2068${text}\u2069`;
 }
 
-/** `time` is RFC 3339; shown in local time. */
+/** Date and time of this device's time zone. `time` is in the form of RFC 3339. */
 export function formatTime(time: string): string {
   return words.time.format(new Date(time));
 }
 
 /** `09:05`. */
-export function formatClock(at: Date): string {
-  const two = (part: number): string => String(part).padStart(2, '0');
-  return `${two(at.getHours())}:${two(at.getMinutes())}`;
+export function formatClock(time: Date): string {
+  const twoDigits = (part: number): string => String(part).padStart(2, '0');
+  return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}`;
 }
 
 /** 0.426 -> `43%`. */

@@ -1,31 +1,30 @@
-// Parts of the page whose files are loaded when they are needed. One that does not come is said, and loaded
-// again: the node may have been away for a moment.
+// Loads the parts of the page that have files of their own, when they are needed. A failure is reported, and
+// the file loaded again, because the node may have been away for a moment.
 
 import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import { useLater } from './parts.js';
+import { useLater, useRedraw } from './parts.js';
 
-/** The pause before a file that did not come is loaded again. It doubles each time. */
-const AGAIN_MS = 2_000;
-const AGAIN_MAX_MS = 60_000;
+/** The wait before a file that did not load is loaded again. It doubles with each failure. */
+const RELOAD_MS = 2_000;
+const RELOAD_MS_MAX = 60_000;
 
 export type Content<P> = (props: P) => JSX.Element | null;
 
 export class Part<T> {
-  /** Undefined until the file has come. */
+  /** The part itself; undefined until its file is loaded. */
   loaded: T | undefined;
-  /** How often it did not come. */
+  /** How often loading has failed. */
   failures = 0;
-  readonly #fetch: () => Promise<T>;
+  readonly #importFile: () => Promise<T>;
 
-  /** `fetch` imports the file. */
-  constructor(fetch: () => Promise<T>) {
-    this.#fetch = fetch;
+  constructor(importFile: () => Promise<T>) {
+    this.#importFile = importFile;
   }
 
   async load(): Promise<void> {
     try {
-      this.loaded ??= await this.#fetch();
+      this.loaded ??= await this.#importFile();
     } catch (error) {
       this.failures += 1;
       throw error;
@@ -33,24 +32,23 @@ export class Part<T> {
   }
 }
 
-/** Gets the promise of each file that begins to be loaded. */
+/** Is called with each loading that begins, in order to report its failure. */
 export const PartLoading = createContext<(loading: Promise<unknown>) => void>(() => undefined);
 
-/** Loads the part, and draws again when it has come. */
+/** Loads the part while it is needed, and draws the component again when it is loaded. */
 export function usePart<T>(part: Part<T>, isNeeded = true): void {
-  const note = useContext(PartLoading);
-  const [, draw] = useState(0);
+  const reportLoading = useContext(PartLoading);
+  const redraw = useRedraw();
   const [attempt, setAttempt] = useState(0);
   const { loaded, failures } = part;
   const isMissing = isNeeded && loaded === undefined;
   useEffect(() => {
     if (!isMissing) return;
     const loading = part.load();
-    const redraw = (): void => draw((times) => times + 1);
     loading.then(redraw, redraw);
-    note(loading);
-  }, [part, isMissing, attempt, note]);
-  const pauseMs = Math.min(AGAIN_MS * 2 ** (failures - 1), AGAIN_MAX_MS);
+    reportLoading(loading);
+  }, [part, isMissing, attempt, redraw, reportLoading]);
+  const pauseMs = Math.min(RELOAD_MS * 2 ** (failures - 1), RELOAD_MS_MAX);
   useLater(isMissing && failures > 0 ? pauseMs : undefined, () => setAttempt(failures), [part, failures]);
 }
 
@@ -59,7 +57,7 @@ interface LateProps<P> {
   readonly props: P;
 }
 
-/** Draws nothing until the part has come. */
+/** Draws the part; nothing until it is loaded. */
 export function Late<P extends object>({ part, props }: LateProps<P>) {
   usePart(part);
   const { loaded: View } = part;

@@ -1,5 +1,5 @@
-// The volume control of an output, and the main one, for the output that plays now. Which player and which
-// output are the current ones, and which outputs are hidden.
+// Decides which player and which output the page is about, and which outputs it leaves out. Draws the volume
+// of an output.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
@@ -7,30 +7,35 @@ import type { ClientRecord, NodeState, OutputRecord, PlayerRecord } from '../cli
 import { Toggle } from './controls.js';
 import { Button, type IconName } from './icons.js';
 import { translate } from './language.js';
-import { Changing } from './may-change.js';
+import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { useLater } from './parts.js';
-import { isPlaying, streamsOf } from './transport.js';
+import { isPlaying } from './player-controls.js';
+import { streamsOf } from './transport.js';
 import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 
-/** Where no sound is allowed, a slider still needs an end above its beginning. */
+/** The least end of a slider: with a volume limit of 0 it would have no length. */
 const SLIDER_END_MIN = 0.01;
 
-/** The output of the player's stream, else of any stream that plays, else the default. */
+/**
+ * The output of the player's stream; without a player, that of the first stream that is not paused. The
+ * default output if there is no such stream.
+ */
 export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
   const all = [...outputs.values()];
   const [stream] = player === undefined ? soundingOf(clients) : streamsOf(player, clients);
-  return all.find(({ name }) => name === stream?.output) ?? all.find((each) => each.default);
+  return all.find(({ name }) => name === stream?.output) ?? all.find((output) => output.default);
 }
 
+/** The streams that are not paused. */
 export function soundingOf(clients: NodeState['clients']): readonly ClientRecord[] {
   return [...clients.values()].filter(({ corked }) => !corked);
 }
 
 interface OutputProps {
   readonly output: OutputRecord;
-  /** It stands for the room: it has buttons for steps, and the wheel moves it. */
+  /** It is the volume of the room, so it has buttons for steps, and the mouse wheel moves it. */
   readonly isMain?: boolean;
 }
 
@@ -45,7 +50,7 @@ export function OutputVolume({ output, isMain = false }: OutputProps) {
   );
 }
 
-/** `icon` stands for the kind of the output. */
+/** `icon` shows the kind of the output. */
 export function OutputMute({ output, isMain, icon = 'volume' }: OutputProps & { readonly icon?: IconName }) {
   const node = useNode();
   const { id, label: name, muted } = output;
@@ -74,7 +79,7 @@ export function OutputSlider({
       value={volume}
       max={Math.max(limit, SLIDER_END_MIN)}
       dim={muted}
-      wheel={isMain}
+      hasWheel={isMain}
       send={(desired) => node.setOutputVolume(id, { volume: desired })}
     >
       {children}
@@ -82,27 +87,28 @@ export function OutputSlider({
   );
 }
 
-/** Each press counts, also while another is in progress: the node adds them up. */
+/** Each press sends a step, also while another is under way: the node adds them up. */
 function StepButton({ output, isUp }: { readonly output: number; readonly isUp: boolean }) {
   const node = useNode();
   const report = useContext(Reporting);
   const step = useVolumeStep();
   const label = translate(isUp ? 'louder' : 'quieter');
-  const failed = translate('didNotWork', { what: label });
-  const press = () => report(failed, node.setOutputVolume(output, { delta: isUp ? step() : -step() }));
+  const failureTitle = translate('didNotWork', { what: label });
+  const press = () => report(failureTitle, node.setOutputVolume(output, { delta: isUp ? step() : -step() }));
   return (
-    <Changing>
+    <IfMayChange>
       <Button class="step" icon={isUp ? 'plus' : 'minus'} label={label} onClick={press} />
-    </Changing>
+    </IfMayChange>
   );
 }
 
-/** The player that plays, else the last one that did, else the first. */
+/** The player that plays; if none plays, the one that played last; if none has played, the first. */
 export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
-  const last = useRef<string | undefined>(undefined);
-  const kept = players.find(({ bus_name }) => bus_name === last.current);
-  const current = (kept && isPlaying(kept) ? kept : players.find(isPlaying)) ?? kept ?? players[0];
-  last.current = current?.bus_name;
+  const lastName = useRef<string | undefined>(undefined);
+  const last = players.find(({ bus_name }) => bus_name === lastName.current);
+  const stillPlaying = last !== undefined && isPlaying(last) ? last : undefined;
+  const current = stillPlaying ?? players.find(isPlaying) ?? last ?? players[0];
+  lastName.current = current?.bus_name;
   return current;
 }
 
@@ -110,19 +116,19 @@ export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord
 const STAYS_MS = 4000;
 
 /**
- * The current player; while somebody uses the players, the one that it was before, so that nothing moves
- * under a finger. `holding` is for the element around the players.
+ * The current player; while somebody uses the players, the one that was it before, so that nothing moves
+ * under a finger. `holding` are the listeners of the element around the players.
  */
 export function useLargePlayer(players: readonly PlayerRecord[]) {
   const current = useCurrentPlayer(players);
   const [touches, setTouches] = useState(0);
   useLater(touches === 0 ? undefined : STAYS_MS, () => setTouches(0), [touches]);
-  const last = useRef<string | undefined>(undefined);
-  const kept = touches > 0 ? players.find(({ bus_name }) => bus_name === last.current) : undefined;
-  const player = kept ?? current;
-  last.current = player?.bus_name;
-  const hold = (): void => setTouches((times) => times + 1);
-  return { player, holding: { onPointerDown: hold, onKeyDown: hold } };
+  const lastName = useRef<string | undefined>(undefined);
+  const last = players.find(({ bus_name }) => bus_name === lastName.current);
+  const player = (touches > 0 ? last : undefined) ?? current;
+  lastName.current = player?.bus_name;
+  const noteTouch = (): void => setTouches((count) => count + 1);
+  return { player, holding: { onPointerDown: noteTouch, onKeyDown: noteTouch } };
 }
 
 /** Outputs that were muted before stay muted when the others are unmuted. */
@@ -131,15 +137,17 @@ export function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[]
   const mutedHere = useRef<readonly number[]>([]);
   const isSilent = outputs.every(({ muted }) => muted);
   const send = (desired: boolean): Promise<unknown> => {
+    const audible = outputs.filter(({ muted }) => !muted);
     const own = outputs.filter(({ id }) => mutedHere.current.includes(id));
-    const targets = desired ? outputs.filter(({ muted }) => !muted) : own.length > 0 ? own : outputs;
+    const toUnmute = own.length > 0 ? own : outputs;
+    const targets = desired ? audible : toUnmute;
     if (desired) mutedHere.current = targets.map(({ id }) => id);
     return Promise.all(targets.map(({ id }) => node.muteOutput(id, { muted: desired })));
   };
   return <Toggle label={translate('muteAll')} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
 }
 
-/** Cards of which all outputs are hidden are left out, too. */
+/** The state without hidden outputs, and without cards that have only hidden outputs. */
 export function withoutHidden(state: NodeState): NodeState {
   const outputs = [...state.outputs].filter(([, { hidden }]) => hidden !== true);
   if (outputs.length === state.outputs.size) return state;
@@ -150,7 +158,7 @@ export function withoutHidden(state: NodeState): NodeState {
   return { ...state, outputs: new Map(outputs), cards: new Map(cards) };
 }
 
-/** The output that stands for none while the sound server has no card. */
+/** The output that a sound server makes while it has no card. */
 const PLACEHOLDER = 'auto_null';
 
 /** True if nothing can be heard on any of the outputs. */

@@ -1,26 +1,30 @@
-// The page's entry: draws the page, unless the browser is too old, and keeps the focus.
+// The page's entry: draws the page, unless the browser is too old, and keeps the focus near its place.
 
 import { render } from 'preact';
 import { App } from './app.js';
 import { drawing } from './drawing.js';
 import { loadLanguage } from './language.js';
-import { showWholeAtTouch } from './parts.js';
+import { toggleWholeText } from './parts.js';
 
-const HOLDERS = 'li, .card, section';
+/** The elements that get the focus when one within them has lost it. */
+const CONTAINERS = 'li, .card, section';
+/** Containers of the focus before that are remembered. */
+const OLDER_CONTAINERS_MAX = 8;
 
 function isUsable(element: HTMLElement): boolean {
   return element.isConnected && !element.matches(':disabled');
 }
 
 /**
- * Keeps the focus near when its element is removed or disabled: moves it to the card around the element, and
- * back. Otherwise keyboard and screen reader would start again at the top of the page.
+ * If the focused element is removed or disabled, gives the focus to the card around it, and gives it back
+ * when the element can be used again. Without this, keyboard and screen reader would start again at the top
+ * of the page.
  */
 class FocusKeeper {
   readonly #page: HTMLElement;
   /** The focused element and its containers, nearest first; then those of the focus before. */
   #path: readonly HTMLElement[] = [];
-  /** The element that gets the focus back when it is usable again. */
+  /** The element that lost the focus, and its container, which has the focus meanwhile. */
   #lent: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
 
   constructor(page: HTMLElement) {
@@ -30,24 +34,28 @@ class FocusKeeper {
     });
   }
 
-  /** Call this after each change of the page. */
-  bringBack(): void {
+  /** Call this after each drawing of the page. */
+  update(): void {
     const { activeElement, body } = document;
     const lent = this.#lent;
     if (lent !== undefined && lent.to === activeElement && isUsable(lent.from)) lent.from.focus();
-    const [had, ...others] = this.#path;
-    if (had === undefined || isUsable(had)) return;
-    if (activeElement !== body && activeElement !== had) return;
-    const next = others.find(isUsable);
-    if (next !== undefined) this.#lend(had, next);
+    const [focused, ...containers] = this.#path;
+    if (focused === undefined || isUsable(focused)) return;
+    const isElsewhere = activeElement !== body && activeElement !== focused;
+    if (isElsewhere) return;
+    const nearest = containers.find(isUsable);
+    if (nearest !== undefined) this.#lend(focused, nearest);
   }
 
   #remember(target: HTMLElement): void {
-    const around: HTMLElement[] = [target];
-    for (let each = target.parentElement; each !== null && each !== this.#page; each = each.parentElement)
-      if (each.matches(HOLDERS)) around.push(each);
-    const before = this.#path.filter((each) => each.isConnected && !around.includes(each));
-    this.#path = [...around, ...before.slice(0, 8)];
+    const path: HTMLElement[] = [target];
+    let parent = target.parentElement;
+    while (parent !== null && parent !== this.#page) {
+      if (parent.matches(CONTAINERS)) path.push(parent);
+      parent = parent.parentElement;
+    }
+    const older = this.#path.filter((element) => element.isConnected && !path.includes(element));
+    this.#path = [...path, ...older.slice(0, OLDER_CONTAINERS_MAX)];
   }
 
   #lend(from: HTMLElement, to: HTMLElement): void {
@@ -58,17 +66,17 @@ class FocusKeeper {
   }
 }
 
-function open(page: HTMLElement): void {
+function drawPage(page: HTMLElement): void {
   const focus = new FocusKeeper(page);
-  drawing.pace(() => focus.bringBack());
-  page.addEventListener('click', showWholeAtTouch);
-  // Loading this module was a task already.
+  drawing.begin(() => focus.update());
+  page.addEventListener('click', toggleWholeText);
+  // In a task of its own: the one that loaded this module was long already.
   setTimeout(() => render(<App query={location.search} />, page));
 }
 
 /**
- * True for a browser before those of packaging/browsers.mjs: each older Firefox and Safari, and nearly every
- * older Chromium, lacks one.
+ * True for a browser that is older than those of packaging/browsers.mjs: every such Firefox and Safari, and
+ * nearly every such Chromium, lacks one of these three.
  */
 function isTooOld(): boolean {
   return !('hasOwn' in Object && 'HTMLDialogElement' in globalThis && 'BroadcastChannel' in globalThis);
@@ -77,12 +85,13 @@ function isTooOld(): boolean {
 const page = document.getElementById('page');
 if (page === null) throw new Error('The document has no place for the page');
 if (isTooOld()) {
-  // The document has the sentence, for browsers that do not come as far as here; there it appears late.
+  // The sentence stands in the document, because even older browsers cannot run this script. For them it
+  // appears after a delay; here it appears at once.
   document.getElementById('needs')?.classList.add('too-old');
 } else {
   void loadLanguage().then((language) => {
     document.documentElement.lang = language;
     document.getElementById('needs')?.remove();
-    open(page);
+    drawPage(page);
   });
 }

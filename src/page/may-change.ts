@@ -1,5 +1,5 @@
-// Decides whether a part of the page may change its node (docs/security.md, "Look, do not touch"): every
-// control asks here, and is not drawn where the node would refuse it.
+// Decides whether a part of the page may change its node (docs/security.md, "Look, do not touch"). Every
+// control asks here, and is not drawn, or is disabled, if the node would refuse its change.
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
@@ -8,7 +8,7 @@ import type { NodeState } from '../client/client.js';
 /** True if the node around this part may be changed; a page of the house shows several. */
 export const MayChange = createContext(true);
 
-/** True until the node has answered, and for older nodes, which do not report it. */
+/** True also before the node has answered, and for an older node, whose record does not have `control`. */
 export function mayChange({ server }: Pick<NodeState, 'server'>): boolean {
   return server?.control !== false;
 }
@@ -17,13 +17,13 @@ export function useMayChange(): boolean {
   return useContext(MayChange);
 }
 
-interface ChangingProps {
+interface IfMayChangeProps {
   readonly children?: ComponentChildren;
-  /** Drawn in its place; by default nothing. */
-  readonly still?: ComponentChildren;
+  /** Drawn where nothing may be changed; nothing by default. */
+  readonly instead?: ComponentChildren;
 }
 
-/** Draws controls only where something may be changed. */
-export function Changing({ children = null, still = null }: ChangingProps) {
-  return useMayChange() ? children : still;
+/** Draws its children, which are controls, only where the node may be changed. */
+export function IfMayChange({ children = null, instead = null }: IfMayChangeProps) {
+  return useMayChange() ? children : instead;
 }

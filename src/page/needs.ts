@@ -1,5 +1,5 @@
-// Finds what needs a person: a unit that has failed, an upgrade, a part that is away. Each has a place on the
-// page, and one line for the header. Pure.
+// Finds what a person must look at: a unit that has failed, an upgrade, a backend that is away. Each such
+// need has a place on the page, and one line for the header. Pure.
 
 import type { ChildName, NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
@@ -21,23 +21,24 @@ const PLACES: Readonly<Partial<Record<ChildName, Place>>> = {
   systemd: ['node', 'services'],
   upgrade: ['node', 'upgrade'],
 };
-const ELSEWHERE: Place = ['node', 'system'];
+/** The place of all other backends and bridges. */
+const OTHER_PLACE: Place = ['node', 'system'];
 
-/** The worst first. */
+/** The most urgent first. */
 export function needsOf(state: NodeState): readonly Need[] {
-  return [...awayParts(state), ...failedUnits(state), ...upgradeNeeds(state)];
+  return [...backendNeeds(state), ...unitNeeds(state), ...upgradeNeeds(state)];
 }
 
-function awayParts({ backends }: NodeState): readonly Need[] {
+function backendNeeds({ backends }: NodeState): readonly Need[] {
   return [...backends].flatMap(([name, { state }]) => {
     if (state === 'up') return [];
-    const [tab, section] = PLACES[name] ?? ELSEWHERE;
+    const [tab, section] = PLACES[name] ?? OTHER_PLACE;
     const words = { what: translate(`backend_${name}`), state: translate(`down_${state}`) };
     return [{ tab, section, text: translate('awayNow', words), isBad: true }];
   });
 }
 
-function failedUnits({ units }: NodeState): readonly Need[] {
+function unitNeeds({ units }: NodeState): readonly Need[] {
   const failed = [...units.values()].filter(({ active_state }) => active_state === 'failed');
   return failed.map(({ name, description }) => {
     const words = { what: isolated(description || name), state: translate('failed') };

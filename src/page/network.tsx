@@ -1,5 +1,5 @@
-// How to play on this node from a computer: the lines to type there. It is drawn only where the sound server
-// is open to the network.
+// How to play on this node from a computer: the lines to type there. Drawn only if the sound server is open
+// to the network.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NetworkRecord, NodeState } from '../client/client.js';
@@ -33,16 +33,16 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
   );
 }
 
-/** It is requested again after the sound server was away: a server opens its port at its start. */
+/** Requested again when the sound server comes back, because a server opens its port at its start. */
 function useNetwork(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();
   useEffect(() => {
     let isCurrent = true;
-    const show = (found: NetworkRecord | undefined): void => {
-      if (isCurrent) setNetwork(found);
+    const show = (answer: NetworkRecord | undefined): void => {
+      if (isCurrent) setNetwork(answer);
     };
-    // Without an answer nothing is offered, as where the sound server is closed.
+    // If the request fails, nothing is drawn, as if the sound server were closed.
     if (isUp) node.network().then(show, () => show(undefined));
     else show(undefined);
     return () => {
@@ -52,6 +52,7 @@ function useNetwork(isUp: boolean): NetworkRecord | undefined {
   return network;
 }
 
+/** The sentence that says which computers may play here. */
 function whoMayPlay({ cookie, allowed = [] }: NetworkRecord): string {
   if (cookie === 'required') return translate('computerWithCookie');
   if (cookie === 'by_address') return translate('computerByAddress', { networks: allowed.join(', ') });

@@ -1,4 +1,4 @@
-// The sections of the node's tab. They are in one file, so that all of them come at once.
+// The sections of the node's tab, in one file that is loaded late, so that all come at once.
 
 export { Services } from './services.js';
 export { System } from './system.js';

@@ -4,13 +4,15 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { type Live, type Tonearm, tonearm } from '../client/client.js';
 
-/** The node that served this page. A proxy may serve it below a path of its own. */
+/** The node that served this page. A proxy may have a path of its own in front of the node's `/ui`. */
 export const ownNode = tonearm(new URL('.', location.href));
 
-/** A connection that tabs may share: each of them has its first state at another time. */
+/**
+ * A connection that tabs may share. It has no `ready`, because each tab has its first state at another time.
+ */
 export type PageLive = Omit<Live, 'ready'>;
 
-/** Undefined only outside the page. */
+/** The connection of the part of the page around; undefined outside the page. */
 export const Connected = createContext<PageLive | undefined>(undefined);
 
 export function useLive(): PageLive {
@@ -19,7 +21,7 @@ export function useLive(): PageLive {
   return live;
 }
 
-/** The functions of the node around this part, as a page of the house shows several. */
+/** The functions of that node. A page of the house shows several nodes, each part of it another one. */
 export function useNode(): Tonearm {
   return useLive().node;
 }

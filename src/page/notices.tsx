@@ -1,5 +1,5 @@
-// Notices of failures: a title in the page's language, and the problem's own text behind "Details". A notice
-// disappears when its cause is over or after some time, and is placed away from the last pressed control.
+// Decides how the page tells of a failure: a notice with a title in the page's language, and the problem's
+// own text behind "Details". It disappears when the cause is over, or after some time.
 
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -8,11 +8,14 @@ import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
 import type { TextKey } from './texts/english.js';
 
-/** More would hide the page; the newest are kept. */
+/** More notices would cover the page. The newest are kept. */
 const NOTICES_MAX = 3;
-/** Each is shown this long; longer while the pointer or the focus is on it. */
+/**
+ * How long a notice is displayed; longer while the pointer or the focus is on it, or its details are open.
+ */
 const DISPLAY_MS = 10_000;
 
+/** The reasons by the problem's code. */
 const REASONS: ReadonlyMap<string, TextKey> = new Map([
   ['unavailable', 'becauseAway'],
   ['timeout', 'becauseSilent'],
@@ -29,16 +32,18 @@ const REASONS: ReadonlyMap<string, TextKey> = new Map([
   ['bye', 'becauseLost'],
 ]);
 
-/** In systemd's texts about a process: `code=exited, status=1/FAILURE`. */
+/** The exit status in systemd's text about a process: `code=exited, status=1/FAILURE`. */
 const EXIT_STATUS = /\bstatus=(\d+)/;
 
-/** A player's own words, in the node's text about them: `NAME did not pause: not logged in (ERROR)`. */
-const PLAYERS_WORDS = /^\S+ did not \w+: (.+?)(?: \([\w.]+\))?$/;
+/** The player's own text in the node's: `NAME did not pause: not logged in (ERROR)`. */
+const PLAYER_TEXT = /^\S+ did not \w+: (.+?)(?: \([\w.]+\))?$/;
 
-/** Undefined if only the problem's own text says more. */
+/**
+ * The reason in a few words; undefined if the page has none, so that only the problem's own text explains it.
+ */
 function reasonFor({ code, problem }: ProblemError): string | undefined {
-  const words = PLAYERS_WORDS.exec(problem.detail)?.[1];
-  if (words !== undefined) return isolated(words);
+  const playerText = PLAYER_TEXT.exec(problem.detail)?.[1];
+  if (playerText !== undefined) return isolated(playerText);
   const status = EXIT_STATUS.exec(problem.detail)?.[1];
   if (status !== undefined) return translate('exitStatus', { status });
   const reason = REASONS.get(code);
@@ -46,19 +51,21 @@ function reasonFor({ code, problem }: ProblemError): string | undefined {
 }
 
 /**
- * Shows a notice if `work` fails, and removes it if it succeeds: then true. The same failure has the same
- * `title`: "MPD could not start".
+ * Resolves with true if `work` succeeds, and removes the notice with this `title`. If `work` fails, shows
+ * such a notice, and resolves with false. A title says what failed, as "MPD could not start", so that the
+ * same failure has one notice. Never rejects.
  */
 type Report = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
+/** How the part of the page around reports a failure. */
 export const Reporting = createContext<Report>(async () => true);
 
 interface FailureNotice {
   readonly title: string;
   readonly reason: string;
   readonly detail: string;
-  /** At the top, because it must not cover the focused control below. */
-  readonly isAbove: boolean;
+  /** At the top of the screen, because the focused control is in the lower half. */
+  readonly isAtTop: boolean;
 }
 
 function noticeOf(title: string, error: unknown): FailureNotice {
@@ -68,22 +75,22 @@ function noticeOf(title: string, error: unknown): FailureNotice {
     title,
     reason: reason === undefined ? title : translate('because', { what: title, reason }),
     detail: [problem.title, problem.detail].filter(Boolean).join(': '),
-    isAbove: isBusyBelow(),
+    isAtTop: isFocusLow(),
   };
 }
 
 export function useNotices() {
   const [notices, setNotices] = useState<readonly FailureNotice[]>([]);
   const dismiss = useCallback((title: string) => {
-    // The same list causes no redraw.
-    setNotices((all) => (all.some((each) => each.title === title) ? without(all, title) : all));
+    // Without such a notice the list stays the same object, which causes no drawing.
+    setNotices((all) => (all.some((notice) => notice.title === title) ? without(all, title) : all));
   }, []);
   const report = useCallback<Report>(async (title, work) => {
     try {
       await work;
     } catch (error) {
       const notice = noticeOf(title, error);
-      // A repeated failure is shown once; a slider may be refused ten times.
+      // A failure that is repeated has one notice: a slider may be refused ten times.
       setNotices((all) => [...without(all, title), notice].slice(-NOTICES_MAX));
       return false;
     }
@@ -97,19 +104,19 @@ function without(notices: readonly FailureNotice[], title: string): readonly Fai
   return notices.filter((notice) => notice.title !== title);
 }
 
-/** True if the focused element, which is the one pressed last, is in the lower half of the screen. */
-function isBusyBelow(): boolean {
+/** True if the focused element, which was pressed last, is in the lower half of the screen. */
+function isFocusLow(): boolean {
   const { activeElement, body } = document;
   if (activeElement === null || activeElement === body) return false;
   const { top, bottom } = activeElement.getBoundingClientRect();
   return (top + bottom) / 2 > innerHeight / 2;
 }
 
-/** Always in the document, so that screen readers announce what is added to it. */
+/** The list is always in the document, so that screen readers announce what is added to it. */
 export function Notices({ notices, dismiss }: Omit<ReturnType<typeof useNotices>, 'report'>) {
-  const isAbove = notices.at(-1)?.isAbove ?? false;
+  const isAtTop = notices.at(-1)?.isAtTop ?? false;
   return (
-    <div class={`notices ${isAbove ? 'above' : ''}`} role="alert">
+    <div class={`notices ${isAtTop ? 'above' : ''}`} role="alert">
       {notices.map((notice) => (
         <Notice key={notice.title} notice={notice} dismiss={dismiss} />
       ))}
@@ -122,8 +129,8 @@ function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: 
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const timer = setInterval(() => {
-      const isRead = card.current?.matches(':hover, :focus-within') || card.current?.querySelector('[open]');
-      if (!isRead) dismiss(title);
+      const isInUse = card.current?.matches(':hover, :focus-within') || card.current?.querySelector('[open]');
+      if (!isInUse) dismiss(title);
     }, DISPLAY_MS);
     return () => clearInterval(timer);
   }, [notice, dismiss]);
@@ -143,10 +150,10 @@ function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: 
   );
 }
 
-/** Removes the notice `title` as soon as `isMended`, whoever has solved the problem. */
-export function useMended(title: string, isMended: boolean): void {
+/** Removes the notice with this title as soon as the problem is solved, whoever has solved it. */
+export function useSolved(title: string, isSolved: boolean): void {
   const report = useContext(Reporting);
   useEffect(() => {
-    if (isMended) void report(title, Promise.resolve());
-  }, [report, title, isMended]);
+    if (isSolved) void report(title, Promise.resolve());
+  }, [report, title, isSolved]);
 }

@@ -1,5 +1,5 @@
-// The seldom used settings of an output: its socket, its balance, and the profile of its card. An input has
-// the first two.
+// The rarely used settings of an output: its socket, the profile of its card, and its balance. An input has
+// socket and balance, too.
 
 import type { CardRecord, InputRecord, OutputRecord } from '../client/client.js';
 import { Choice } from './controls.js';
@@ -9,7 +9,7 @@ import { Field } from './parts.js';
 import { Slider } from './slider.js';
 import type { TextKey } from './texts/english.js';
 
-/** Without an output of its own the card has only this. */
+/** Also used alone, for a card that has no output. */
 export function ProfileChoice({ card }: { readonly card: CardRecord }) {
   const node = useNode();
   const { id, description, active_profile = '', profiles } = card;
@@ -19,7 +19,7 @@ export function ProfileChoice({ card }: { readonly card: CardRecord }) {
 
 interface PlugChoiceProps {
   readonly what: 'port' | 'profile';
-  /** The name of the card or output. */
+  /** The name of the card, output or input. */
   readonly name: string;
   readonly value: string;
   readonly all: CardRecord['profiles'] | NonNullable<OutputRecord['ports']>;
@@ -38,7 +38,8 @@ function PlugChoice({ what, name, value, all, send }: PlugChoiceProps) {
   );
 }
 
-const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
+/** The text for each state of an output or input. */
+const STATE_TEXTS: Readonly<Record<OutputRecord['state'], TextKey>> = {
   running: 'stateRunning',
   idle: 'stateIdle',
   suspended: 'stateSuspended',
@@ -61,19 +62,19 @@ export function OutputMore({ output, card }: OutputProps) {
 
 interface DeviceProps<T> {
   readonly device: OutputRecord | InputRecord;
-  /** The name that people know. */
+  /** The name on the page. */
   readonly name: string;
   readonly send: (value: T) => Promise<unknown>;
 }
 
-/** Nothing where there are no sockets to choose from. */
+/** Drawn only if the device has sockets to choose from. */
 export function SocketChoice({ device, name, send }: DeviceProps<string>) {
   const { ports = [], active_port } = device;
   if (ports.length === 0 || active_port === undefined) return null;
   return <PlugChoice what="port" name={name} value={active_port} all={ports} send={send} />;
 }
 
-/** With a line of what else is known. */
+/** Below the balance a line has the device's state, its name in the sound server, and its driver. */
 export function Balance({ device, name, send }: DeviceProps<number>) {
   const { muted, state, driver, balance } = device;
   return (
@@ -90,7 +91,7 @@ export function Balance({ device, name, send }: DeviceProps<number>) {
         />
       </Field>
       <p class="quiet wrap">
-        {translate(muted ? 'muted' : STATES[state])} · <bdi>{device.name}</bdi>
+        {translate(muted ? 'muted' : STATE_TEXTS[state])} · <bdi>{device.name}</bdi>
         {driver === undefined ? '' : ' · '}
         <bdi>{driver}</bdi>
       </p>

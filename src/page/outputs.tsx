@@ -1,5 +1,5 @@
-// The outputs, each a row: its kind, its volume with its level, and the default; behind a button what is
-// seldom set. A card without an output has its profile.
+// The outputs, each a row: its kind, its volume with its level, and the button that makes it the default;
+// behind another button what is rarely set. A card without an output has a row with its profile.
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { translate } from './language.js';
@@ -14,24 +14,22 @@ import { UseButton } from './use-button.js';
 const MORE = new Part(async () => (await import('./sound-tab.js')).OutputMore);
 const PROFILE = new Part(async () => (await import('./sound-tab.js')).ProfileChoice);
 
-/**
- * In the sound server's order, also when the default changes, so that a card does not move while it is used.
- */
+/** In the sound server's order, which does not change, so that no row moves while it is used. */
 export function Outputs(state: NodeState) {
   const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];
-  const silent = cards.filter(
+  const cardsWithoutOutput = cards.filter(
     ({ name, profiles }) => profiles.length > 1 && sorted.every(({ card }) => card !== name),
   );
   if (hasNoSoundCard(state))
     return <Missing detail={state.backends.get('audio')?.detail}>{translate('noCard')}</Missing>;
-  if (sorted.length + silent.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
+  if (sorted.length + cardsWithoutOutput.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
   return (
     <Rows>
       {sorted.map((output) => (
         <OutputRow key={output.id} output={output} card={cards.find(({ name }) => name === output.card)} />
       ))}
-      {silent.map((card) => (
+      {cardsWithoutOutput.map((card) => (
         <li key={card.name} class="silent" data-card={card.name}>
           <ForeignLine class="strong">{card.description}</ForeignLine>
           <Late part={PROFILE} props={{ card }} />

@@ -1,4 +1,5 @@
-// The sheet while a phone can be paired: the name to choose on it, and a ring with the seconds that are left.
+// The sheet that is there while a phone can be paired: the name to choose on the phone, and a ring with the
+// seconds that are left.
 
 import { useState } from 'preact/hooks';
 import type { BluetoothRecord } from '../client/client.js';
@@ -14,7 +15,9 @@ interface PairingProps {
   readonly adapter: BluetoothRecord;
 }
 
-/** Drawn while a phone can be paired. Opens by itself, whoever has begun; once closed it stays so. */
+/**
+ * It opens by itself, whoever has begun the pairing. A sheet that was closed stays closed until the next one.
+ */
 export function Pairing({ adapter }: PairingProps) {
   const [isClosed, setClosed] = useState(false);
   if (isClosed) return null;
@@ -28,11 +31,11 @@ export function Pairing({ adapter }: PairingProps) {
 function Countdown({ adapter }: PairingProps) {
   const node = useNode();
   const seconds = useSecondsUntil(adapter.pairing_until ?? '');
-  // The whole time is not known to a page that was opened later.
-  const [whole] = useState(seconds);
+  // The time from the first drawing on, because a page that was opened later does not know when it began.
+  const [totalSeconds] = useState(seconds);
   return (
     <div class="pairing">
-      <div class="ring" style={{ '--left': whole === 0 ? 0 : seconds / whole }}>
+      <div class="ring" style={{ '--left': totalSeconds === 0 ? 0 : seconds / totalSeconds }}>
         <svg viewBox="0 0 100 100" aria-hidden="true" focusable="false">
           <circle cx="50" cy="50" r="46" />
           <circle cx="50" cy="50" r="46" />
@@ -48,6 +51,7 @@ function Countdown({ adapter }: PairingProps) {
   );
 }
 
+/** 0 after `time`, and for a text that is no time. */
 function useSecondsUntil(time: string): number {
   const live = useLive();
   useTicks(SECOND_MS);

@@ -1,25 +1,29 @@
-// Components for all sections: text lines, why something is away, lists drawn without a long task, and
-// redrawing only for changed props.
+// Components and hooks that all sections use: lines of text, why something is away, lists that are drawn
+// piece by piece, and when a component is drawn again.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { BackendInfo } from '../client/client.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
 
-/** One line of foreign text, in the direction of its own letters, so that its beginning is visible. */
-export function ForeignLine({ children, class: of = '' }: Readonly<{ children: string; class?: string }>) {
+/**
+ * One line of a text that is not the page's own, in the direction of its script, so that its beginning is
+ * visible.
+ */
+export function ForeignLine({ children, class: name = '' }: Readonly<{ children: string; class?: string }>) {
   return (
-    <p class={`clip ${of}`} dir="auto" title={children}>
+    <p class={`clip ${name}`} dir="auto" title={children}>
       {children}
     </p>
   );
 }
 
 /**
- * Shows a shortened text in full after a tap, and short again after the next, because a finger cannot hover.
+ * A listener for clicks: shows a text that is cut off as a whole, and cut off again at the next click. A
+ * mouse pointer shows the whole text without it, a finger cannot.
  */
-export function showWholeAtTouch({ target }: Event): void {
+export function toggleWholeText({ target }: Event): void {
   if (!(target instanceof Element) || target.closest('button, a, summary') !== null) return;
   const text = target.closest('.clip');
   if (text === null) return;
@@ -28,13 +32,13 @@ export function showWholeAtTouch({ target }: Event): void {
 }
 
 /**
- * Shown in place of something unavailable: its state and the reason, and `what` it is if the section shows
- * other things too.
+ * Drawn in the place of a backend that is not up: its state and the reason. `what` is its name, where the
+ * section has another.
  */
 export function Away({ what, state, detail }: BackendInfo & { readonly what?: string }) {
   const text = stateText(state);
-  const words = what === undefined ? text : translate('awayNow', { what, state: text });
-  return <Missing detail={detail}>{words}</Missing>;
+  const sentence = what === undefined ? text : translate('awayNow', { what, state: text });
+  return <Missing detail={detail}>{sentence}</Missing>;
 }
 
 export function Missing({ detail, children }: Readonly<{ detail: string | undefined; children: string }>) {
@@ -61,7 +65,9 @@ export function Status({ tone, children }: Readonly<{ tone: Tone; children: stri
   );
 }
 
-/** A control that says its own name to screen readers, beside a shorter one. */
+/**
+ * A control with its name beside it. Screen readers announce only the control's own label, which is longer.
+ */
 export function Field({ name, children }: Readonly<{ name: string; children: ComponentChildren }>) {
   return (
     <div class="field">
@@ -71,25 +77,26 @@ export function Field({ name, children }: Readonly<{ name: string; children: Com
   );
 }
 
+/** A list in which each entry is a card. */
 export function Cards({ children }: { readonly children: readonly ComponentChildren[] }) {
   const drawn = useGrowing(children.length, 1);
   return <ul class="cards">{children.slice(0, drawn)}</ul>;
 }
 
-/** One card for all of them. */
+/** A list whose rows are in one card. */
 export function Rows({ children }: { readonly children: readonly ComponentChildren[] }) {
   const drawn = useGrowing(children.length, 1);
   return <ul class="card rows">{children.slice(0, drawn)}</ul>;
 }
 
 /**
- * The button at the end of a card's first line, which opens what is rarely needed below. The card shows what
- * is called `name`.
+ * The button at the end of a row, which opens the rarely needed controls below it. `name` is that of the
+ * row's thing.
  */
 export function useUnfold(name: string) {
-  const [isOpen, open] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const label = translate('moreOf', { name });
-  const toggle = (): void => open(!isOpen);
+  const toggle = (): void => setOpen(!isOpen);
   return {
     isOpen,
     unfold: <Button class="unfold" icon="more" isOpen={isOpen} label={label} onClick={toggle} />,
@@ -100,17 +107,27 @@ export function Empty({ children }: { readonly children: string }) {
   return <p class="card quiet">{children}</p>;
 }
 
-/** Redraws now and then while `runs`, unless nobody sees the page. */
-export function useTicks(everyMs: number, runs = true): void {
-  const [, draw] = useState(0);
-  useEffect(() => {
-    if (!runs) return undefined;
-    const timer = setInterval(() => document.hidden || draw((times) => times + 1), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs, runs]);
+/** The returned function, always the same, has the component drawn again. */
+export function useRedraw(): () => void {
+  const [, setCount] = useState(0);
+  return useCallback(() => setCount((count) => count + 1), []);
 }
 
-/** Calls `run` after `ms`, unless one of the `inputs` changes before; never if `ms` is undefined. */
+/** Draws the component again every `everyMs`, unless the page is hidden, or `isTicking` is false. */
+export function useTicks(everyMs: number, isTicking = true): void {
+  const redraw = useRedraw();
+  useEffect(() => {
+    if (!isTicking) return undefined;
+    const timer = setInterval(() => {
+      if (!document.hidden) redraw();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs, isTicking, redraw]);
+}
+
+/**
+ * Calls `run` after `ms`; never if `ms` is undefined. The time begins anew when one of the `inputs` changes.
+ */
 export function useLater(ms: number | undefined, run: () => void, inputs: readonly unknown[]): void {
   useEffect(() => {
     if (ms === undefined) return undefined;
@@ -119,11 +136,13 @@ export function useLater(ms: number | undefined, run: () => void, inputs: readon
   }, inputs);
 }
 
-/** Redraws `View` only if a prop has changed; unchanged records are the same objects. */
+/**
+ * `View`, which is drawn again only if a prop has changed. A record that has not changed is the same object.
+ */
 export function memoized<P extends object>(View: (props: P) => JSX.Element | null) {
   return class Memoized extends Component<P> {
     override shouldComponentUpdate(next: Readonly<P>): boolean {
-      // Runs for each row of a list at each drawing, so it allocates nothing.
+      // This runs for each row of a list at each drawing, so it allocates nothing.
       for (const name in next) if (!Object.is(this.props[name], next[name])) return true;
       return false;
     }
@@ -134,28 +153,31 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
   };
 }
 
-/** Just less than a frame at 60 Hz, so that each frame can have its piece. */
-const BEHIND_FRAME_MS = 15;
+/**
+ * The wait after the beginning of a frame: a little less than a frame at 60 Hz, so that each frame has a
+ * piece.
+ */
+const AFTER_FRAME_MS = 15;
 
 /** Draws one piece per frame, because all at once would be a task long enough to be noticed. */
 class DrawQueue {
   #pieces: readonly (() => void)[] = [];
   #isScheduled = false;
 
-  /** The returned function removes the piece again. With `isLast` it is drawn after all others. */
+  /** Adds a piece; with `isLast` after all others, or else before them. The returned function removes it. */
   add(piece: () => void, isLast: boolean): () => void {
     this.#pieces = isLast ? [...this.#pieces, piece] : [piece, ...this.#pieces];
     this.#schedule();
     return () => {
-      this.#pieces = this.#pieces.filter((each) => each !== piece);
+      this.#pieces = this.#pieces.filter((other) => other !== piece);
     };
   }
 
   #schedule(): void {
     if (this.#isScheduled || this.#pieces.length === 0) return;
     this.#isScheduled = true;
-    // After a frame, because the browser would lay out several pieces as one.
-    requestAnimationFrame(() => setTimeout(() => this.#drawNext(), BEHIND_FRAME_MS));
+    // One per frame, because the browser would lay out several pieces as one long task.
+    requestAnimationFrame(() => setTimeout(() => this.#drawNext(), AFTER_FRAME_MS));
   }
 
   #drawNext(): void {
@@ -167,18 +189,19 @@ class DrawQueue {
   }
 }
 
+/** The page's queue of pieces. */
 export const DrawOrder = createContext(new DrawQueue());
 
 /**
- * The number of `total` things to draw now; `step` more at a time. With `isLast` they are drawn after all
- * others, which would push them down later.
+ * How many of `total` things are drawn now. The number grows by `step` per frame. With `isLast` these things
+ * are drawn after those of all other lists, which would move them down if they came later.
  */
 export function useGrowing(total: number, step: number, isLast = false): number {
   const queue = useContext(DrawOrder);
   const [drawn, setDrawn] = useState(0);
-  // A layout effect runs within the drawing: the rest of this list is drawn before the other lists go on.
+  // A layout effect runs within the drawing, so this list is finished before the other lists go on.
   useLayoutEffect(() => {
-    // If they return after a decrease, they are drawn step by step again.
+    // A list that becomes shorter, and longer again, is drawn step by step again.
     if (drawn > total + step) setDrawn(total + step);
     return drawn < total ? queue.add(() => setDrawn(drawn + step), isLast) : undefined;
   }, [drawn, total, step, isLast, queue]);

@@ -1,4 +1,4 @@
-// The uses of covers besides showing them. They are in one file, which a page with a cover loads.
+// The uses of a cover besides showing it, in one file that is loaded late: only with a cover.
 
 export { colourPage } from './colour-page.js';
 export { keepCover, LastCover } from './last-cover.js';

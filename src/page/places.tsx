@@ -1,4 +1,4 @@
-// The sheet of all outputs: a touch of one moves there what plays, and makes it the default.
+// The sheet of all outputs. A press on one makes it the default output, and moves all that plays there.
 
 import type { NodeState, OutputRecord } from '../client/client.js';
 import { useControl } from './controls.js';
@@ -11,7 +11,7 @@ import { ForeignLine } from './parts.js';
 import { Sheet } from './sheet.js';
 
 interface PlacesProps extends Pick<NodeState, 'outputs'> {
-  /** Where it plays now. */
+  /** The output that plays now. */
   readonly output: OutputRecord;
   readonly onClose: () => void;
 }
@@ -27,19 +27,21 @@ export function Places({ output, outputs, onClose }: PlacesProps) {
   return (
     <Sheet title={translate('playOn')} onClose={onClose}>
       <ul class="places">
-        {sorted.map((each) => (
-          <li key={each.id} class="place">
+        {sorted.map((place) => (
+          <li key={place.id} class="place">
             <Button
               class="place-name"
-              label={translate('playOnOf', { name: each.label })}
-              isPressed={each.id === displayed}
-              onClick={() => each.id === displayed || set(each.id)}
+              label={translate('playOnOf', { name: place.label })}
+              isPressed={place.id === displayed}
+              onClick={() => {
+                if (place.id !== displayed) set(place.id);
+              }}
             >
-              <Icon name={iconOf(each)} />
-              <ForeignLine class="grow strong">{each.label}</ForeignLine>
-              {each.id === displayed ? <Icon name="tick" /> : null}
+              <Icon name={iconOf(place)} />
+              <ForeignLine class="grow strong">{place.label}</ForeignLine>
+              {place.id === displayed ? <Icon name="tick" /> : null}
             </Button>
-            <OutputVolume output={each} />
+            <OutputVolume output={place} />
           </li>
         ))}
       </ul>

@@ -1,5 +1,5 @@
-// Where it plays, and how long: a button that names the output and opens a sheet of all, and a moon that
-// opens one of ends.
+// The line below a player's buttons: a button with the output's name opens the sheet of outputs, and a moon
+// opens the sheet of when the music ends.
 
 import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord } from '../client/client.js';
@@ -25,13 +25,13 @@ interface PlayingOnProps {
 export function PlayingOn({ output, state }: PlayingOnProps) {
   return (
     <div class="playing-on">
-      {output === undefined ? null : <Place output={output} outputs={state.outputs} />}
-      <Moon {...state} />
+      {output === undefined ? null : <PlaceButton output={output} outputs={state.outputs} />}
+      <SleepButton {...state} />
     </div>
   );
 }
 
-function Place({ output, outputs }: Pick<NodeState, 'outputs'> & { readonly output: OutputRecord }) {
+function PlaceButton({ output, outputs }: Pick<NodeState, 'outputs'> & { readonly output: OutputRecord }) {
   const [isOpen, setOpen] = useState(false);
   const text = translate('playingOn', { name: isolated(output.label) });
   return (
@@ -46,8 +46,8 @@ function Place({ output, outputs }: Pick<NodeState, 'outputs'> & { readonly outp
   );
 }
 
-/** Nothing where the node has no sleep, as without sound, or lets nobody set it. */
-function Moon({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
+/** Drawn only if the node knows when the music ends, which it does not without sound, and may be changed. */
+function SleepButton({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
   const live = useLive();
   const mayChange = useMayChange();
   const [isOpen, setOpen] = useState(false);

@@ -1,5 +1,5 @@
-// One volume for several rooms: it is that of the loudest, and when it is moved, all keep their proportion,
-// through 0 and back. Pure.
+// Decides the volume of each room when one slider moves them all. The slider shows the loudest room; the
+// rooms keep their proportion to each other, also through 0 and back. Pure.
 
 /** A room's volume: 0..1, or more if it is louder than the page can set. */
 export interface RoomVolume {
@@ -9,41 +9,46 @@ export interface RoomVolume {
   readonly limit: number;
 }
 
-/** `base`: the room's volume before the first movement. `set`: the one that it was last set to. */
 export interface Proportion {
+  /** The room's volume before the slider first moved: its share of the proportion. */
   readonly base: number;
+  /** The volume to which the slider has set it last. */
   readonly set: number;
 }
 
 export type Proportions = ReadonlyMap<string, Proportion>;
 
-/** The node rounds to two decimals. */
+/** Volumes that differ by less are the same, because the node rounds to two decimals. */
 const SAME_WITHIN = 0.006;
 
+/** The largest volume; 0 without rooms. */
 export function loudest(rooms: readonly RoomVolume[]): number {
   return Math.max(0, ...rooms.map(({ volume }) => volume));
 }
 
 /**
- * The volume of each room when the loudest has `volume`. A room that somebody else has set meanwhile begins
- * anew from there. If all are silent, all get the same.
+ * The proportions when the loudest room has `volume`; `set` is then each room's new volume. If somebody else
+ * has set a room meanwhile, that volume is its new base. If all rooms are silent, all get the same volume.
  */
 export function proportionsAt(
   rooms: readonly RoomVolume[],
   volume: number,
   before: Proportions,
 ): Proportions {
-  const bases = rooms.map((room) => [room, baseOf(room, before.get(room.key))] as const);
-  const highest = Math.max(0, ...bases.map(([, base]) => base));
+  const bases = rooms.map((room) => baseOf(room, before.get(room.key)));
+  const highest = Math.max(0, ...bases);
+  const isSilent = highest === 0;
   return new Map(
-    bases.map(([{ key, limit }, base]) => {
-      const part = highest === 0 ? 1 : base / highest;
+    rooms.map(({ key, limit }, index) => {
+      const base = isSilent ? volume : (bases[index] ?? 0);
+      const part = isSilent ? 1 : base / highest;
       const set = Math.min(limit, Math.round(part * volume * 100) / 100);
-      return [key, { base: highest === 0 ? volume : base, set }];
+      return [key, { base, set }];
     }),
   );
 }
 
 function baseOf({ volume }: RoomVolume, before: Proportion | undefined): number {
-  return before !== undefined && Math.abs(before.set - volume) < SAME_WITHIN ? before.base : volume;
+  const isUnchanged = before !== undefined && Math.abs(before.set - volume) < SAME_WITHIN;
+  return isUnchanged ? before.base : volume;
 }

@@ -1,53 +1,60 @@
-// Decides whether the node is there, and whether its absence is explained. A pulled cable causes no event,
-// and the stream detects silence only after 15 s. So the page sends requests: often while it is in use and
-// nothing else arrives; while the connection is lost, to find out whether the node is back. All deadlines
-// grow with the time that answers take on the way.
+// Decides when the page asks whether the node still answers, and which reason explains that it does not. A
+// pulled cable causes no event, and the stream detects silence only after 15 s. So the page sends requests:
+// often while somebody uses it and no event arrives, and once a second while the connection is lost. All
+// deadlines grow with the time that answers take.
 
 import type { NodeState } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
 
-/** `resting`: the page is hidden or without input for a while; the stream's own keep-alive must do. */
+/**
+ * `watched`: somebody uses the page. `resting`: it is hidden, or had no input for a while, so no requests are
+ * sent, and the stream detects silence. `lost`: the connection is lost.
+ */
 export type Attention = 'watched' | 'resting' | 'lost';
 
 export interface PulseOptions {
   /** One request; rejects, or does not settle, if there is no answer. */
   readonly request: (signal: AbortSignal) => Promise<unknown>;
   readonly attention: () => Attention;
-  readonly onChange: (isBeating: boolean) => void;
+  /** Called when the node stops answering, and when it answers again. */
+  readonly onChange: (isAnswering: boolean) => void;
   /** Called when the node answers again while the connection is lost. */
   readonly onReturn: () => void;
 }
 
 const TICK_MS = 100;
-/** A request is sent after this much silence. */
+/** A request is sent when nothing has arrived for this long. */
 const SILENCE_MS = 350;
 /**
- * Without an answer for this long, and twice the time of the way, the node has stopped: near by, within a
- * second of its last sign of life.
+ * The node does not answer if no answer has come for this long, plus twice the time that answers take. In a
+ * local network the page thus shows it within a second of the last sign of life.
  */
 const ANSWER_MS = 430;
 /**
- * Between two requests while the connection is lost, and the time-out of each, to which twice the time of the
- * way is added.
+ * The time between two requests while the connection is lost; also their time-out, to which twice the time
+ * that answers take is added.
  */
 const RETURN_MS = 1000;
-/** Assumed until the first answer: wrong for most nodes, but no false alarm far away from one. */
-const FIRST_WAY_MS = 1000;
-/** Beyond this time of the way the page is of no use. */
-const WAY_MS_MAX = 4000;
-/** Without input for this long the page is not in use. */
-export const HAND_MS = 60_000;
+/**
+ * The time that an answer takes, until the first has come: too long for most nodes, but it prevents a false
+ * alarm for one that is far away.
+ */
+const FIRST_LATENCY_MS = 1000;
+/** Longer times count as this one: with them the page is of no use. */
+const LATENCY_MS_MAX = 4000;
+/** The page is in use for this long after its last input. */
+export const IN_USE_MS = 60_000;
 
-/** The time since somebody has used the page; its loading counts as use. */
-export class Hands {
+/** Knows how long ago the page had its last input. Its loading counts as input. */
+export class InputWatch {
   #lastAt = performance.now();
 
   constructor(page: EventTarget) {
     const note = (): void => {
       this.#lastAt = performance.now();
     };
-    for (const sign of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'visibilitychange'])
-      page.addEventListener(sign, note, { capture: true, passive: true });
+    for (const kind of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'visibilitychange'])
+      page.addEventListener(kind, note, { capture: true, passive: true });
   }
 
   get idleMs(): number {
@@ -55,38 +62,43 @@ export class Hands {
   }
 }
 
-/** The time that an answer takes. One that takes longer counts at once; faster ones halve the estimate. */
-class Way {
-  answeredMs = FIRST_WAY_MS;
-  /** Grows while answers are late, as the way may have become longer than the deadline allows. */
-  patientMs = FIRST_WAY_MS;
+/**
+ * Estimates the time that an answer takes. A slower answer is the new estimate at once; faster ones lower it
+ * by half at most, each.
+ */
+class Latency {
+  estimateMs = FIRST_LATENCY_MS;
+  /**
+   * The estimate for deadlines: doubled while answers are late, because they may take longer than ever now.
+   */
+  deadlineMs = FIRST_LATENCY_MS;
   #isKnown = false;
 
   noteAnswer(ms: number): void {
-    const before = this.#isKnown ? this.answeredMs : 0;
-    this.answeredMs = Math.min(WAY_MS_MAX, Math.max(ms, before / 2));
-    this.patientMs = this.answeredMs;
+    const before = this.#isKnown ? this.estimateMs : 0;
+    this.estimateMs = Math.min(LATENCY_MS_MAX, Math.max(ms, before / 2));
+    this.deadlineMs = this.estimateMs;
     this.#isKnown = true;
   }
 
   noteLate(): void {
-    this.patientMs = Math.min(WAY_MS_MAX, Math.max(ANSWER_MS, this.patientMs * 2));
+    this.deadlineMs = Math.min(LATENCY_MS_MAX, Math.max(ANSWER_MS, this.deadlineMs * 2));
   }
 }
 
-/** Begins with `startWatching`, and runs as long as the page lives. */
+/** Sends the requests, from `startWatching` on, as long as the page lives. */
 export class Pulse {
   readonly #options: PulseOptions;
-  readonly #way = new Way();
-  #isBeating = true;
+  readonly #latency = new Latency();
+  #isAnswering = true;
   #aliveAt = performance.now();
   #requestedAt = Number.NEGATIVE_INFINITY;
   /**
-   * First unanswered request since the last sign of life. Silence alone does not count: the page itself may
-   * have been suspended.
+   * The time of the first request since the last sign of life, while none is answered. Silence alone does not
+   * count, because the browser may have suspended this page.
    */
   #unansweredSince: number | undefined;
-  /** While the connection is lost: true if the last request was answered. */
+  /** True if the last request was answered while the connection was lost. */
   #isBack = false;
   #isAwaitingReturn = false;
 
@@ -102,7 +114,7 @@ export class Pulse {
   noteAlive(): void {
     this.#aliveAt = performance.now();
     this.#unansweredSince = undefined;
-    this.#setBeating(true);
+    this.#setAnswering(true);
   }
 
   #tick(now: number): void {
@@ -118,22 +130,24 @@ export class Pulse {
 
   #watch(now: number): void {
     this.#isBack = false;
-    const answerMs = ANSWER_MS + 2 * this.#way.patientMs;
+    const { deadlineMs } = this.#latency;
+    const answerMs = ANSWER_MS + 2 * deadlineMs;
     if (this.#unansweredSince !== undefined && now - this.#unansweredSince >= answerMs)
-      this.#setBeating(false);
+      this.#setAnswering(false);
     const isSilent = now - this.#aliveAt >= SILENCE_MS;
-    if (!isSilent || now - this.#requestedAt < SILENCE_MS + this.#way.patientMs) return;
+    const isRequestRecent = now - this.#requestedAt < SILENCE_MS + deadlineMs;
+    if (!isSilent || isRequestRecent) return;
     this.#unansweredSince ??= now;
     void this.#request(now, 2 * answerMs).then((isAnswered) => {
       if (isAnswered) this.noteAlive();
-      else if (performance.now() - now >= 2 * answerMs) this.#way.noteLate();
+      else if (performance.now() - now >= 2 * answerMs) this.#latency.noteLate();
     });
   }
 
   async #awaitReturn(now: number): Promise<void> {
     if (this.#isAwaitingReturn || now - this.#requestedAt < RETURN_MS) return;
     this.#isAwaitingReturn = true;
-    const isAnswered = await this.#request(now, RETURN_MS + 2 * this.#way.answeredMs);
+    const isAnswered = await this.#request(now, RETURN_MS + 2 * this.#latency.estimateMs);
     this.#isAwaitingReturn = false;
     if (isAnswered && !this.#isBack && this.#options.attention() === 'lost') this.#options.onReturn();
     this.#isBack = isAnswered;
@@ -147,13 +161,13 @@ export class Pulse {
     } catch {
       return false;
     }
-    this.#way.noteAnswer(performance.now() - now);
+    this.#latency.noteAnswer(performance.now() - now);
     return true;
   }
 
-  #setBeating(isBeating: boolean): void {
-    if (isBeating !== this.#isBeating) this.#options.onChange(isBeating);
-    this.#isBeating = isBeating;
+  #setAnswering(isAnswering: boolean): void {
+    if (isAnswering !== this.#isAnswering) this.#options.onChange(isAnswering);
+    this.#isAnswering = isAnswering;
   }
 }
 
@@ -166,8 +180,8 @@ export interface AnnouncedAbsence {
   readonly at: number;
 }
 
-/** After this time the reason no longer explains the absence. */
-const PATIENCE_MS: Readonly<Record<AbsenceReason, number>> = {
+/** How long each reason explains an absence. */
+const REASON_MS: Readonly<Record<AbsenceReason, number>> = {
   restart: 60_000,
   reboot: 5 * 60_000,
   upgrade: 30 * 60_000,
@@ -175,8 +189,8 @@ const PATIENCE_MS: Readonly<Record<AbsenceReason, number>> = {
 };
 
 /**
- * Undefined if nobody has asked for it, or it takes too long. `lostSince` and `now` are milliseconds since
- * the epoch.
+ * The reason why the node is away; undefined if none was announced, or it is away for longer than the reason
+ * explains. `lostSince` and `now` are milliseconds since the epoch.
  */
 export function absenceReason(
   absence: AnnouncedAbsence | undefined,
@@ -184,9 +198,10 @@ export function absenceReason(
   lostSince: number,
   now: number,
 ): AbsenceReason | undefined {
-  const lasts = (reason: AbsenceReason, since: number): boolean => now - since < PATIENCE_MS[reason];
-  const announced = absence && lasts(absence.reason, absence.at) ? absence.reason : undefined;
+  const explains = (reason: AbsenceReason, since: number): boolean => now - since < REASON_MS[reason];
+  const announced = absence && explains(absence.reason, absence.at) ? absence.reason : undefined;
   if (announced !== undefined && announced !== 'restart') return announced;
-  // An upgrade may restart the service or the node without an event.
-  return upgrade?.run?.state === 'running' && lasts('upgrade', lostSince) ? 'upgrade' : announced;
+  // An upgrade may restart the service or the node, and no event announces this.
+  const isUpgrading = upgrade?.run?.state === 'running' && explains('upgrade', lostSince);
+  return isUpgrading ? 'upgrade' : announced;
 }

@@ -1,11 +1,11 @@
-// Says what to do while nothing plays: in which apps the node can be chosen, by the units that run, and by
-// Bluetooth.
+// The sentence for when nothing plays: in which apps a person can choose this node. They follow from the
+// units that run, and from Bluetooth.
 
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
 
-/** The app in which people choose each of these programs. */
-const RECEIVERS: readonly (readonly [unit: RegExp, app: string])[] = [
+/** The app of each program that receives sound. */
+const RECEIVERS: readonly (readonly [program: RegExp, app: string])[] = [
   [/spotifyd|librespot|raspotify/, 'Spotify'],
   [/shairport|airplay/, 'AirPlay'],
   [/upmpdcli|gmediarender|rygel|dlna/, 'UPnP'],
@@ -15,17 +15,18 @@ const RECEIVERS: readonly (readonly [unit: RegExp, app: string])[] = [
 ];
 
 export function Receivers({ state: { units, bluetooth, server } }: { readonly state: NodeState }) {
-  const running = [...units.values()].filter(({ running }) => running).map(({ name }) => name);
-  const apps = RECEIVERS.filter(([unit]) => running.some((name) => unit.test(name))).map(([, app]) => app);
-  const all = [...apps, ...(bluetooth?.powered ? ['Bluetooth'] : [])];
-  if (all.length === 0) return null;
+  const running = [...units.values()].filter((unit) => unit.running);
+  const receivers = RECEIVERS.filter(([program]) => running.some(({ name }) => program.test(name)));
+  const apps = receivers.map(([, app]) => app);
+  if (bluetooth?.powered) apps.push('Bluetooth');
+  if (apps.length === 0) return null;
   const name = isolated(server?.hostname ?? '');
-  return <p class="quiet wrap">{translate('chooseIn', { name, apps: listOf(all) })}</p>;
+  return <p class="quiet wrap">{translate('chooseIn', { name, apps: listOf(apps) })}</p>;
 }
 
 /** `A, B or C`. */
 function listOf(words: readonly string[]): string {
-  const [last = '', ...before] = [...words].reverse();
-  if (before.length === 0) return last;
-  return translate('either', { before: before.reverse().join(', '), last });
+  const last = words.at(-1) ?? '';
+  if (words.length < 2) return last;
+  return translate('either', { before: words.slice(0, -1).join(', '), last });
 }

@@ -1,5 +1,5 @@
-// The live connection to another node of the house: at the first of its addresses that answers, and at a new
-// one when the node has moved. It has the reason why there is none.
+// Keeps the live connection to another node of the house, at the first of its addresses that answers, and
+// knows why there is none.
 
 import type { EventName, NodeRecord, NodeState } from '../client/client.js';
 import { tonearm } from '../client/client.js';
@@ -7,7 +7,7 @@ import { withDeadline } from '../client/deadline.js';
 import type { PageLive } from './node.js';
 import { SharedLive } from './shared-live.js';
 
-/** The changes that a room shows. */
+/** The events that change what a room shows. */
 const TYPES: readonly EventName[] = [
   'audio.output.updated',
   'audio.output.removed',
@@ -18,21 +18,26 @@ const TYPES: readonly EventName[] = [
   'player.removed',
   'backend.updated',
 ];
+/** The time-out of a probe, which asks whether an address answers. */
 const PROBE_MS = 4000;
 const HTTPS_PORT = 443;
 
 /**
- * `shut`: the node is there, and does not let this page in. `blocked`: the page's own policy does not know
- * the node, because it came after the page.
+ * `shut`: the node answers, but does not let this page in. `blocked`: this page's own policy forbids the
+ * connection, because the node came after the page was loaded.
  */
 export type RoomStatus = 'connecting' | 'live' | 'away' | 'shut' | 'blocked';
 
-/** The addresses that a node's interface may have, best first: a literal address needs no name server. */
+/**
+ * The URLs that a node's interface may have, without a trailing slash. Numeric addresses are first, because
+ * they need no name server.
+ */
 export function placesOf({ addresses, host, port, path }: NodeRecord): readonly string[] {
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
   const folder = path.replace(/[?#].*$/, '').replace(/\/[^/]*$/, '');
-  return [...new Set([...addresses, host])].flatMap((place) => {
-    const origin = originOf(`${scheme}://${place.includes(':') ? `[${place}]` : place}:${port}`);
+  return [...new Set([...addresses, host])].flatMap((address) => {
+    const name = address.includes(':') ? `[${address}]` : address;
+    const origin = originOf(`${scheme}://${name}:${port}`);
     return origin === undefined ? [] : [origin + folder];
   });
 }
@@ -65,20 +70,20 @@ export class RoomConnection {
     this.#places = placesOf(record);
     this.#place = this.#places[0] ?? '';
     this.#path = record.path;
-    this.#live = this.#connected();
+    this.#live = this.#connect();
   }
 
   get live(): PageLive {
     return this.#live;
   }
 
-  /** The address of the node's interface that is used now. */
+  /** The URL of the node's interface that is used now, one of `places`. */
   get place(): string {
     return this.#place;
   }
 
-  /** True if the node has let the page in. */
-  get isKnown(): boolean {
+  /** True if the node has let the page in at some time, so that there is a state to show. */
+  get hasState(): boolean {
     return this.#live.state.backends.size > 0;
   }
 
@@ -94,12 +99,14 @@ export class RoomConnection {
   get status(): RoomStatus {
     const { connection } = this.#live.state;
     if (connection.status === 'live') return 'live';
-    if (this.#places.every((place) => this.#blocked.has(originOf(place) ?? ''))) return 'blocked';
+    const isBlocked = this.#places.every((place) => this.#blocked.has(originOf(place) ?? ''));
+    if (isBlocked) return 'blocked';
     if (this.#isShut) return 'shut';
-    return connection.problem === undefined && connection.status === 'connecting' ? 'connecting' : 'away';
+    const isFirstAttempt = connection.problem === undefined && connection.status === 'connecting';
+    return isFirstAttempt ? 'connecting' : 'away';
   }
 
-  /** The node as it is announced now. */
+  /** Takes over how the node is announced now, and connects to a new address if the present one is gone. */
   update(record: NodeRecord): void {
     const places = placesOf(record);
     this.#path = record.path;
@@ -108,7 +115,7 @@ export class RoomConnection {
     if (!places.includes(this.#place)) this.#moveTo(places[0] ?? '');
   }
 
-  /** `url` is an address that the policy denies the page. */
+  /** Notes that this page's policy forbids a request to `url`. */
   noteBlocked(url: string): void {
     const origin = originOf(url);
     if (origin === undefined || this.#blocked.has(origin)) return;
@@ -120,12 +127,13 @@ export class RoomConnection {
     this.#live.close();
   }
 
-  #connected(): SharedLive {
+  #connect(): SharedLive {
     const place = this.#place;
     return new SharedLive(tonearm(place), `${this.#channel} ${place}`, {
       types: TYPES,
       levels: false,
       onChange: (state) => {
+        // A connection to an older address may end late.
         if (place !== this.#place) return;
         this.#noteConnection(state);
         this.#draw();
@@ -138,7 +146,7 @@ export class RoomConnection {
     this.#live.close();
     this.#place = place;
     this.#isShut = false;
-    this.#live = this.#connected();
+    this.#live = this.#connect();
     this.#draw();
   }
 
@@ -147,27 +155,28 @@ export class RoomConnection {
     else if (problem !== undefined && !this.#isProbing) void this.#probe();
   }
 
-  /** After each attempt that has failed: the node may answer at another address. */
+  /** Called after each attempt that has failed, because the node may answer at another address. */
   async #probe(): Promise<void> {
     this.#isProbing = true;
     const places = this.#places;
-    const answered = await Promise.all(places.map(answers));
+    const answers = await Promise.all(places.map(isAnswering));
     this.#isProbing = false;
     const { status } = this.#live.state.connection;
-    if (places !== this.#places || status === 'live' || status === 'closed') return;
-    const first = places[answered.indexOf(true)];
+    const isOutdated = places !== this.#places || status === 'live' || status === 'closed';
+    if (isOutdated) return;
+    const first = places[answers.indexOf(true)];
     if (first !== undefined && first !== this.#place) this.#moveTo(first);
-    // One that has let the page in before is only starting again.
+    // A node that has let the page in before is not shut: it is only starting again.
     this.#isShut = first !== undefined && status === 'connecting';
     this.#draw();
   }
 }
 
-/** True if something answers there, although the page may not read it. */
-function answers(place: string): Promise<boolean> {
-  const read = (signal: AbortSignal): Promise<Response> =>
+/** True if something answers there, even if the page may not read the answer. */
+function isAnswering(place: string): Promise<boolean> {
+  const request = (signal: AbortSignal): Promise<Response> =>
     fetch(`${place}/server`, { mode: 'no-cors', signal });
-  return withDeadline(PROBE_MS, read).then(
+  return withDeadline(PROBE_MS, request).then(
     () => true,
     () => false,
   );

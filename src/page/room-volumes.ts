@@ -1,18 +1,19 @@
-// Sets the volumes of several rooms as one: in proportion, and each room only its newest volume, one request
-// at a time, so that a slow room delays no other.
+// Sets the volumes of several rooms as one, in proportion. Each room has one request open at a time, and then
+// gets only its newest volume, so that a slow room delays no other.
 
 import { type Proportions, proportionsAt, type RoomVolume } from './proportion.js';
 
-/** Its promise rejects if the room refuses the volume. */
+/** Rejects if the room refuses the volume. */
 type SetVolume = (volume: number) => Promise<unknown>;
 
-class NewestOnly {
+/** Sends one room's volumes: one request at a time, and after it only the newest volume. */
+class NewestVolume {
   #next: number | undefined;
   #sending: Promise<void> | undefined;
 
-  /** Settles when the newest value has been sent. */
-  send(value: number, set: SetVolume): Promise<void> {
-    this.#next = value;
+  /** Settles when the newest volume has been accepted or refused. */
+  send(volume: number, set: SetVolume): Promise<void> {
+    this.#next = volume;
     this.#sending ??= this.#sendAll(set).finally(() => {
       this.#sending = undefined;
     });
@@ -21,28 +22,30 @@ class NewestOnly {
 
   async #sendAll(set: SetVolume): Promise<void> {
     while (this.#next !== undefined) {
-      const value = this.#next;
+      const volume = this.#next;
       this.#next = undefined;
-      await set(value);
+      await set(volume);
     }
   }
 }
 
 export class RoomVolumes {
   #proportions: Proportions = new Map();
-  readonly #rooms = new Map<string, NewestOnly>();
+  readonly #senders = new Map<string, NewestVolume>();
 
-  /** Sets the loudest room to `volume`. Each promise settles when its room has its newest volume. */
+  /**
+   * Sets the loudest room to `volume`. Each promise settles when its room has accepted or refused its newest.
+   */
   set<R extends RoomVolume & { readonly setVolume: SetVolume }>(
     rooms: readonly R[],
     volume: number,
   ): readonly (readonly [room: R, sent: Promise<void>])[] {
     this.#proportions = proportionsAt(rooms, volume, this.#proportions);
     return rooms.map((room) => {
-      const sender = this.#rooms.get(room.key) ?? new NewestOnly();
-      this.#rooms.set(room.key, sender);
-      const value = this.#proportions.get(room.key)?.set ?? room.volume;
-      return [room, sender.send(value, room.setVolume)];
+      const sender = this.#senders.get(room.key) ?? new NewestVolume();
+      this.#senders.set(room.key, sender);
+      const newVolume = this.#proportions.get(room.key)?.set ?? room.volume;
+      return [room, sender.send(newVolume, room.setVolume)];
     });
   }
 }

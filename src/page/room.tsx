@@ -1,29 +1,31 @@
-// One room of the house: its track with the cover, play and pause, its volume; or why it cannot be
-// controlled. Its upper part leads to the room's own page.
+// One room of the house: its track with the cover, its play button and its volume; or why it cannot be
+// controlled. Its upper part is a link to the room's own page.
 
 import type { NodeState, PlayerRecord } from '../client/client.js';
 import { translate } from './language.js';
-import { mainOutput, OutputVolume, useCurrentPlayer, withoutHidden } from './main-volume.js';
+import { mainOutput, OutputVolume, soundingOf, useCurrentPlayer, withoutHidden } from './main-volume.js';
 import { ForeignLine, stateText } from './parts.js';
+import { hasTrack, isPlaying } from './player-controls.js';
 import { awayIn } from './sections.js';
-import { artistAndAlbum, Cover, hasTrack, isPlaying, PlayButton, titleOf } from './transport.js';
+import { artistAndAlbum, Cover, PlayButton, titleOf } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS } from './use-house.js';
 
-/** The player's track, else the first stream that sounds. */
+/** The title of what plays in a room: the player's track, or else the first stream that is not paused. */
 export function playingIn({ clients }: NodeState, player: PlayerRecord | undefined): string {
   if (player !== undefined && hasTrack(player)) return titleOf(player);
-  return [...clients.values()].find(({ corked }) => !corked)?.name ?? translate('nothingPlays');
+  return soundingOf(clients)[0]?.name ?? translate('nothingPlays');
 }
 
 export function RoomCard({ room }: { readonly room: NamedRoom }) {
   const { live, label, status, href } = room;
   const state = live && withoutHidden(live.state);
   const player = useCurrentPlayer([...(state?.players.values() ?? [])]);
-  const text = STATUS_TEXTS[status];
+  /** Why the room cannot be controlled; undefined if it can. */
+  const obstacle = STATUS_TEXTS[status];
   const isKnown = state !== undefined && state.backends.size > 0;
   const plays = player !== undefined && status === 'live' && isPlaying(player);
   return (
-    <li class={`card room ${text === undefined ? '' : 'away'}`} data-playing={plays}>
+    <li class={`card room ${obstacle === undefined ? '' : 'away'}`} data-playing={plays}>
       <InRoom room={room}>
         <fieldset disabled={status !== 'live'}>
           <div class="row">
@@ -33,8 +35,8 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
                 <h2 class="clip">
                   <bdi>{label}</bdi>
                 </h2>
-                {text === undefined ? null : <p class="quiet">{translate(text)}</p>}
-                {isKnown && text === undefined ? <Playing state={state} player={player} /> : null}
+                {obstacle === undefined ? null : <p class="quiet">{translate(obstacle)}</p>}
+                {isKnown && obstacle === undefined ? <Playing state={state} player={player} /> : null}
               </div>
             </a>
             {player === undefined ? null : (
@@ -54,18 +56,18 @@ interface PlayingProps {
 }
 
 function Playing({ state, player }: PlayingProps) {
-  const maker = player === undefined || !hasTrack(player) ? '' : artistAndAlbum(player);
+  const artist = player !== undefined && hasTrack(player) ? artistAndAlbum(player) : '';
   return (
     <>
       <ForeignLine>{playingIn(state, player)}</ForeignLine>
-      {maker === '' ? null : <ForeignLine class="quiet">{maker}</ForeignLine>}
+      {artist === '' ? null : <ForeignLine class="quiet">{artist}</ForeignLine>}
     </>
   );
 }
 
 function RoomVolume({ state, player, name }: PlayingProps & { readonly name: string }) {
   const output = mainOutput(state, player);
-  const away = awayIn(state, 'audio');
-  if (output === undefined) return away === undefined ? null : <p class="quiet">{stateText(away.state)}</p>;
-  return <OutputVolume output={{ ...output, label: name }} />;
+  const awayAudio = awayIn(state, 'audio');
+  if (output !== undefined) return <OutputVolume output={{ ...output, label: name }} />;
+  return awayAudio === undefined ? null : <p class="quiet">{stateText(awayAudio.state)}</p>;
 }

@@ -1,15 +1,16 @@
-// The menu of rooms in the header: what each room plays, with a button to pause it; and the way to the house
-// on one page. It is drawn, and connected to the rooms, only while it is open.
+// The header's menu of rooms: what each room plays, with its play button, and a link to the page of the
+// house. The menu is drawn, and the page connected to the rooms, only while it is open.
 
 import { translate } from './language.js';
 import { withoutHidden } from './main-volume.js';
+import { isPlaying } from './player-controls.js';
 import { playingIn } from './room.js';
-import { isPlaying, PlayButton } from './transport.js';
-import { InRoom, type NamedRoom, named, STATUS_TEXTS, useRooms } from './use-house.js';
+import { PlayButton } from './transport.js';
+import { InRoom, type NamedRoom, STATUS_TEXTS, useRooms, withLabels } from './use-house.js';
 
 /** `isAway`: the node that served this page is away. */
 export function RoomMenu({ isAway }: { readonly isAway: boolean }) {
-  const rooms = named(useRooms(isAway));
+  const rooms = withLabels(useRooms(isAway));
   return (
     <ul class="card lines room-menu">
       <li>
@@ -29,13 +30,13 @@ function RoomItem({ room }: { readonly room: NamedRoom }) {
   const state = live && withoutHidden(live.state);
   const players = [...(state?.players.values() ?? [])];
   const player = players.find(isPlaying) ?? players[0];
-  const text = STATUS_TEXTS[status];
-  const plays = state === undefined || status !== 'live' ? '' : playingIn(state, player);
+  const obstacle = STATUS_TEXTS[status];
+  const title = state === undefined || status !== 'live' ? '' : playingIn(state, player);
   return (
     <li class="row">
       <a class="grow" href={href} aria-current={isOwn ? 'page' : undefined}>
         <bdi class="clip">{label}</bdi>
-        <span class="quiet clip">{text === undefined ? plays : translate(text)}</span>
+        <span class="quiet clip">{obstacle === undefined ? title : translate(obstacle)}</span>
       </a>
       {player === undefined || status !== 'live' ? null : (
         <InRoom room={room}>

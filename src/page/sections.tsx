@@ -1,4 +1,5 @@
-// The sections of the page: on a desk in columns, on a phone behind tabs.
+// Decides which sections the page has, and in which order it draws them: on a desk in columns, on a phone
+// behind tabs.
 
 import { useState } from 'preact/hooks';
 import type { BackendInfo, ChildName, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
@@ -11,14 +12,14 @@ import { Outputs } from './outputs.js';
 import { Away, useGrowing } from './parts.js';
 import { Players } from './players.js';
 import { Streams } from './streams.js';
-import { useSteps } from './upgrade-steps.js';
+import { useLastStep } from './upgrade-steps.js';
 import type { SectionId, TabId, View } from './view.js';
 
 /** The state of the node, and of the page. */
 interface SectionState extends NodeState, Pick<Parameters<typeof Streams>[0], 'unfolding'> {
-  /** The player that is drawn large, and the output at which something is heard. */
+  /** The player that is drawn large, and the output at which it is heard. */
   readonly current: { readonly player: PlayerRecord | undefined; readonly output: OutputRecord | undefined };
-  /** Keeps the large player while somebody uses the players. */
+  /** The listeners that keep the large player while somebody uses the players. */
   readonly holding: ReturnType<typeof useLargePlayer>['holding'];
   readonly folding: Folding;
 }
@@ -27,9 +28,9 @@ interface SectionRow {
   readonly id: SectionId;
   readonly tab: TabId;
   readonly backend?: ChildName;
-  /** A part that has this section. */
+  /** The late part that has this section; undefined for a section of the first load. */
   readonly part?: Part<unknown>;
-  /** Undefined until the part has come. */
+  /** Undefined until the part is loaded. */
   readonly content: () => Content<SectionState> | undefined;
 }
 
@@ -38,8 +39,8 @@ const SOUND = new Part(() => import('./sound-tab.js'));
 const NODE = new Part(() => import('./node-tab.js'));
 
 /**
- * In the order of drawing, and within their tab or column: what comes late is below what is there. A section
- * exists if its backend is enabled.
+ * In the order in which they are drawn, which is also that within a column: late sections are below the
+ * others. A section exists if its backend is enabled.
  */
 const SECTIONS: readonly SectionRow[] = [
   { id: 'now', tab: 'music', content: () => Now },
@@ -62,12 +63,12 @@ const TABS: readonly TabId[] = ['music', 'sound', 'node'];
 
 /** The tabs of a node, also while the backends behind them are away. */
 export function tabsOf({ backends }: Pick<NodeState, 'backends'>): readonly TabId[] {
-  const exists: Readonly<Record<TabId, boolean>> = {
+  const isThere: Readonly<Record<TabId, boolean>> = {
     music: backends.has('audio') || backends.has('players'),
     sound: backends.has('audio') || backends.has('bluetooth'),
     node: true,
   };
-  return TABS.filter((tab) => exists[tab]);
+  return TABS.filter((tab) => isThere[tab]);
 }
 
 function OutputsAndNetwork(state: NodeState) {
@@ -79,23 +80,21 @@ function OutputsAndNetwork(state: NodeState) {
   );
 }
 
-/** The players; without any, the streams that play. */
+/** The players; without a player, the streams that play. */
 function Now(state: SectionState) {
   const { player, output } = state.current;
-  const players = awayIn(state, 'players');
-  const audio = awayIn(state, 'audio');
+  const awayPlayers = awayIn(state, 'players');
   return (
     <div class="now" {...state.holding}>
       {player === undefined ? null : <Players {...state} player={player} output={output} />}
-      {player === undefined && state.backends.has('audio') ? (
-        <NothingOrStreams {...state} away={audio} />
-      ) : null}
-      {players === undefined ? null : <Away what={translate('backend_players')} {...players} />}
+      {player === undefined && state.backends.has('audio') ? <AudioWithoutPlayer {...state} /> : null}
+      {awayPlayers === undefined ? null : <Away what={translate('backend_players')} {...awayPlayers} />}
     </div>
   );
 }
 
-function NothingOrStreams({ away, ...state }: SectionState & { readonly away: BackendInfo | undefined }) {
+function AudioWithoutPlayer(state: SectionState) {
+  const away = awayIn(state, 'audio');
   return away === undefined ? (
     <CurrentStreams {...state} />
   ) : (
@@ -111,7 +110,7 @@ export function awayIn({ backends }: NodeState, name: ChildName): BackendInfo | 
 
 function isDisplayed({ backends, inputs }: NodeState, { id, backend }: SectionRow): boolean {
   if (id === 'now') return backends.has('audio') || backends.has('players');
-  // If the sound server is away, the outputs show that.
+  // If the sound server is away, the section of the outputs says so for all.
   if (id === 'streams') return backends.get('audio')?.state === 'up';
   if (id === 'inputs') return backends.get('audio')?.state === 'up' && inputs.size > 0;
   return backend === undefined || backends.has(backend);
@@ -123,24 +122,16 @@ interface SectionsProps {
 }
 
 export function Sections({ state: known, only }: SectionsProps) {
-  // The unfolding is kept here while the sound server is away.
-  const state = { ...known, upgrade: useSteps(known.upgrade), unfolding: useState(false) };
-  const displayed = SECTIONS.filter(
-    (section) => (only?.has(section.id) ?? true) && isDisplayed(state, section),
-  );
-  usePart(
-    SOUND,
-    displayed.some(({ part }) => part === SOUND),
-  );
-  usePart(
-    NODE,
-    displayed.some(({ part }) => part === NODE),
-  );
-  // Nothing is drawn below a section that is still to come, as it would be moved.
-  const next = displayed.findIndex(({ part, content }) => content() === undefined && part?.failures === 0);
-  const drawn = displayed
-    .slice(0, useGrowing(SECTIONS.length, 1, true))
-    .slice(0, next < 0 ? undefined : next);
+  // This keeps the unfolding of the streams, because their section goes away with the sound server.
+  const state = { ...known, upgrade: useLastStep(known.upgrade), unfolding: useState(false) };
+  const displayed = SECTIONS.filter((row) => (only?.has(row.id) ?? true) && isDisplayed(state, row));
+  const isNeeded = (part: Part<unknown>): boolean => displayed.some((row) => row.part === part);
+  usePart(SOUND, isNeeded(SOUND));
+  usePart(NODE, isNeeded(NODE));
+  // Nothing is drawn below a section that is still being loaded, because it would be moved later.
+  const loading = displayed.findIndex(({ part, content }) => content() === undefined && part?.failures === 0);
+  const loaded = loading < 0 ? displayed : displayed.slice(0, loading);
+  const drawn = loaded.slice(0, useGrowing(SECTIONS.length, 1, true));
   const columns = only === undefined ? tabsOf(state) : TABS;
   return (
     <>
@@ -168,7 +159,8 @@ function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState
   const { id, backend, content } = row;
   const View = content();
   const away = backend && awayIn(state, backend);
-  // With the part's name where the section is called otherwise.
+  const hasMuteAll = id === 'outputs' && state.outputs.size > 1;
+  // The outputs are away with their backend, whose name is not that of the section.
   const what = id === 'outputs' && { what: translate('backend_audio') };
   return (
     <section class="section" id={id} aria-labelledby={`${id}-title`}>
@@ -176,9 +168,7 @@ function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState
         <h2 id={`${id}-title`} class={id === 'now' ? 'unseen' : 'grow'}>
           {translate(id)}
         </h2>
-        {id === 'outputs' && state.outputs.size > 1 ? (
-          <MuteAll outputs={[...state.outputs.values()]} />
-        ) : null}
+        {hasMuteAll ? <MuteAll outputs={[...state.outputs.values()]} /> : null}
       </div>
       {away === undefined ? View && <View {...state} /> : <Away {...what} {...away} />}
     </section>

@@ -1,5 +1,5 @@
-// The units of both scopes, one line each: those of the user can be started, stopped, restarted and enabled,
-// the system's are only shown.
+// The units of both scopes, one row each. Those of the user can be started, stopped, restarted and enabled;
+// those of the system are only shown.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState, ServiceRecord } from '../client/client.js';
@@ -7,16 +7,18 @@ import { SETTLE_MS } from './control.js';
 import { Switch } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
-import { Changing } from './may-change.js';
+import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
-import { Reporting, useMended } from './notices.js';
+import { Reporting, useSolved } from './notices.js';
 import { Empty, ForeignLine, memoized, Rows, Status, type Tone, useLater, useUnfold } from './parts.js';
 import type { TextKey } from './texts/english.js';
 import { UnitLog } from './unit-log.js';
 
 export function Services({ units }: Pick<NodeState, 'units'>) {
   if (units.size === 0) return <Empty>{translate('noServices')}</Empty>;
-  const sorted = [...units].sort(([, a], [, b]) => Number(isMine(b)) - Number(isMine(a)) || inOrder(a, b));
+  const sorted = [...units].sort(([, a], [, b]) => {
+    return Number(isControllable(b)) - Number(isControllable(a)) || compareTitles(a, b);
+  });
   return (
     <Rows>
       {sorted.map(([key, service]) => (
@@ -26,9 +28,10 @@ export function Services({ units }: Pick<NodeState, 'units'>) {
   );
 }
 
-/** Sorts units by name, as they come from a node in the order of their last changes. */
-function inOrder(a: ServiceRecord, b: ServiceRecord): number {
-  const [first, second] = [a, b].map((unit) => titleOf(unit).toLowerCase()) as [string, string];
+/** Orders units by title, because the node sends them in the order of their last changes. */
+function compareTitles(a: ServiceRecord, b: ServiceRecord): number {
+  const first = titleOf(a).toLowerCase();
+  const second = titleOf(b).toLowerCase();
   return Number(first > second) - Number(first < second);
 }
 
@@ -36,14 +39,15 @@ function titleOf({ name, description }: ServiceRecord): string {
   return description || name;
 }
 
-function isMine({ scope, exists }: ServiceRecord): boolean {
+/** True for a unit of the user, which is first in the list. */
+function isControllable({ scope, exists }: ServiceRecord): boolean {
   return scope === 'user' && exists;
 }
 
 interface DisplayedState {
   readonly text: TextKey;
   readonly tone: Tone;
-  /** The action of the button; undefined if nothing can be done now. */
+  /** The command of the button; undefined if none is possible now. */
   readonly verb?: Exclude<Verb, 'restart'>;
 }
 
@@ -52,14 +56,14 @@ const STATES: Readonly<Record<NonNullable<ServiceRecord['active_state']>, Displa
   reloading: { text: 'starting', tone: 'busy', verb: 'stop' },
   inactive: { text: 'stopped', tone: 'off', verb: 'start' },
   failed: { text: 'failed', tone: 'bad', verb: 'start' },
-  // It may hang in this state, so stop is offered.
+  // A unit may hang in this state, so it can be stopped.
   activating: { text: 'starting', tone: 'busy', verb: 'stop' },
-  // A command would wait until the unit has stopped.
+  // Any command would wait until the unit has stopped.
   deactivating: { text: 'stopping', tone: 'busy' },
   maintenance: { text: 'maintenance', tone: 'busy', verb: 'stop' },
 };
 
-/** Shown after a command, until systemd reports the change. */
+/** The state displayed after a command until systemd reports the change. */
 const DURING_COMMAND: Readonly<Record<Verb, DisplayedState>> = {
   start: STATES.activating,
   stop: STATES.deactivating,
@@ -79,10 +83,9 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
   const { name, scope, active_state } = service;
   const title = titleOf(service);
   const { isOpen, unfold } = useUnfold(title);
-  const { verb, hasRestarted, run } = useUnitCommands(service, title);
-  const known = knownState(service);
-  const during = verb === undefined ? known : DURING_COMMAND[verb];
-  const { text, tone, verb: next } = hasRestarted ? (known.verb === 'stop' ? RESTARTED : known) : during;
+  const { displayed, run } = useUnitCommands(service, title);
+  const { text, tone, verb } = displayed;
+  const canRun = verb !== undefined;
   const hasFailed = active_state === 'failed';
   return (
     <li class="service" data-unit={name}>
@@ -94,12 +97,12 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
             {scope === 'system' ? ` · ${translate('readOnly')}` : ''}
           </p>
         </div>
-        {isMine(service) ? (
-          <UnitButton verb={next === 'start' ? 'start' : 'stop'} title={title} isStill={!next} run={run} />
+        {isControllable(service) ? (
+          <UnitButton verb={verb ?? 'stop'} title={title} canRun={canRun} run={run} />
         ) : null}
         {unfold}
       </div>
-      {isOpen ? <ServiceMore service={service} title={title} isStill={!next} run={run} /> : null}
+      {isOpen ? <ServiceMore service={service} title={title} canRun={canRun} run={run} /> : null}
       <UnitLog
         read={() => node.unitLog(scope, name)}
         state={active_state}
@@ -113,18 +116,18 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
 
 interface ButtonProps {
   readonly title: string;
-  /** No command can be sent now. */
-  readonly isStill: boolean;
+  /** False while no command is possible. */
+  readonly canRun: boolean;
   readonly run: (verb: Verb) => void;
 }
 
-function UnitButton({ verb, title, isStill, run }: ButtonProps & { readonly verb: Verb }) {
+function UnitButton({ verb, title, canRun, run }: ButtonProps & { readonly verb: Verb }) {
   return (
-    <Changing>
-      <Button label={translate(`${verb}Of`, { name: title })} disabled={isStill} onClick={() => run(verb)}>
+    <IfMayChange>
+      <Button label={translate(`${verb}Of`, { name: title })} disabled={!canRun} onClick={() => run(verb)}>
         {translate(verb)}
       </Button>
-    </Changing>
+    </IfMayChange>
   );
 }
 
@@ -141,13 +144,13 @@ function ServiceMore({ service, ...button }: ButtonProps & { readonly service: S
         <bdi>{name}</bdi>
       </p>
       <div class="row wrap-row">
-        {isMine(service) ? <UnitButton verb="restart" {...button} /> : null}
+        {isControllable(service) ? <UnitButton verb="restart" {...button} /> : null}
         {isLink ? (
           <a class="button" href={url} target="_blank" rel="noopener noreferrer" aria-label={linkLabel}>
             {translate('open')}
           </a>
         ) : null}
-        {isMine(service) ? (
+        {isControllable(service) ? (
           <Switch
             label={translate('autostartOf', { name: title })}
             isOn={enabled}
@@ -163,46 +166,50 @@ function ServiceMore({ service, ...button }: ButtonProps & { readonly service: S
 
 type Verb = 'start' | 'stop' | 'restart';
 
-const FAILED = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNotRestart' } as const;
+const FAILURE_TITLES = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNotRestart' } as const;
 
-/** How long a restart is confirmed, as nothing else would show it. */
+/** How long "Restarted" is displayed: after a restart the unit's state is the same as before. */
 const CONFIRMATION_MS = 2000;
 
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
 
 /**
- * Sends commands to a unit. `verb` is in progress, or was accepted just now; a newer command never waits for
- * an older one.
+ * Sends commands to a unit, and decides which state is displayed while one is under way. A newer command does
+ * not wait for an older one.
  */
-function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: string) {
+function useUnitCommands(service: ServiceRecord, title: string) {
+  const { scope, name, active_state } = service;
   const node = useNode();
   const report = useContext(Reporting);
   const [command, setCommand] = useState<UnitCommand>();
-  /** The result of an older command is ignored, as the newer one may have cancelled it. */
+  /** The answers to older commands are ignored, because the newest may have cancelled them. */
   const newest = useRef<UnitCommand | undefined>(undefined);
   const titles = { name: title };
-  useMended(translate('couldNotStart', titles), active_state === 'active');
-  useMended(translate('couldNotRestart', titles), active_state === 'active');
-  useMended(translate('couldNotStop', titles), active_state === 'inactive');
+  useSolved(translate('couldNotStart', titles), active_state === 'active');
+  useSolved(translate('couldNotRestart', titles), active_state === 'active');
+  useSolved(translate('couldNotStop', titles), active_state === 'inactive');
   const { verb, isAccepted = false } = command ?? {};
   const hasRestarted = verb === 'restart' && isAccepted;
-  const leftMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;
-  useLater(isAccepted ? leftMs : undefined, () => setCommand(undefined), [command]);
+  const displayMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;
+  useLater(isAccepted ? displayMs : undefined, () => setCommand(undefined), [command]);
   useEffect(() => {
-    // The unit has reached the desired state, or another one.
+    // The unit has a new state, so the command's own is no longer displayed.
     if (isAccepted && !hasRestarted) setCommand(undefined);
   }, [active_state]);
   const run = (requested: Verb): void => {
-    const mine = { verb: requested, isAccepted: false };
-    newest.current = mine;
-    setCommand(mine);
+    const sent = { verb: requested, isAccepted: false };
+    newest.current = sent;
+    setCommand(sent);
     const send = { start: node.startUnit, stop: node.stopUnit, restart: node.restartUnit }[requested];
-    const work = send(scope, name).catch((error: unknown) => {
-      if (mine === newest.current) throw error;
+    const answer = send(scope, name).catch((error: unknown) => {
+      if (sent === newest.current) throw error;
     });
-    void report(translate(FAILED[requested], titles), work).then((isDone) => {
-      if (mine === newest.current) setCommand(isDone ? { verb: requested, isAccepted: true } : undefined);
+    void report(translate(FAILURE_TITLES[requested], titles), answer).then((isDone) => {
+      if (sent === newest.current) setCommand(isDone ? { verb: requested, isAccepted: true } : undefined);
     });
   };
-  return { verb, hasRestarted, run };
+  const known = knownState(service);
+  if (verb === undefined) return { displayed: known, run };
+  if (!hasRestarted) return { displayed: DURING_COMMAND[verb], run };
+  return { displayed: known.verb === 'stop' ? RESTARTED : known, run };
 }

@@ -1,6 +1,6 @@
-// The live connection of this page, which all its tabs and frames in a browser share: the one that holds the
-// event stream sends the others each change of the state. While another tab takes over, the state stays as it
-// was.
+// The live connection to a node, which all tabs and frames of this page in a browser share. One tab, the
+// holder, has the event stream, and sends the others each change of the state. While another tab becomes the
+// holder, the state stays as it was.
 
 import {
   type ConnectOptions,
@@ -15,16 +15,20 @@ import { drawing } from './drawing.js';
 import type { PageLive } from './node.js';
 import { Tabs } from './tabs.js';
 
-/** The holder sends changes of the state, and the events that the state does not contain. */
+/** The holder sends the changed slices of the state, and the events that change no slice. */
 type Update =
-  | { readonly state: Partial<NodeState>; readonly aheadMs: number }
+  | {
+      readonly state: Partial<NodeState>;
+      /** By how much this device's clock is ahead of the node's. */
+      readonly aheadMs: number;
+    }
   | { readonly event: NodeEvent };
 
 const RELAYED: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
 /**
- * On a stream that is open something arrives at least every 10 s; while it is lost, the client tries again
- * every 45 s at least.
+ * The longest silence of a holder. An open stream has something new every 10 s at least; while it is lost,
+ * the client tries again every 45 s at least.
  */
 const SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
 
@@ -37,42 +41,42 @@ export class SharedLive implements PageLive {
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
   readonly #tabs: Tabs<Update>;
   readonly #closing = new AbortController();
-  /** Only while this tab holds the stream. */
+  /** This tab's own connection, while it is the holder. */
   #own: Live | undefined;
-  /** The state at the time when this tab took over, until its own connection has received the same. */
-  #before: NodeState | undefined;
-  /** False until another tab exists; until then nothing is sent. */
+  /** The state when this tab became the holder, until its own connection has received as much. */
+  #inherited: NodeState | undefined;
+  /** True once another tab has existed. Before that nothing is sent. */
   #isShared = false;
-  #levels: boolean;
+  #hasLevels: boolean;
   #aheadMs = 0;
   #state: NodeState;
 
-  /** `name`: the same for tabs that understand each other. */
+  /** `name`: the tabs of the same page version and node have the same one. */
   constructor(node: Tonearm, name: string, options: SharedOptions) {
     this.node = node;
     this.#options = options;
-    this.#levels = options.levels;
+    this.#hasLevels = options.levels;
     this.#tabs = new Tabs<Update>({
       openChannel: () => channelNamed(name),
       isHidden: () => document.hidden,
-      onHold: () => this.#open(),
-      onYield: () => this.#closeOwn(),
+      onHold: () => this.#hold(),
+      onYield: () => this.#yield(),
       onJoin: () => this.#sendAll(),
       onRequest: () => this.#own?.reconnect(),
-      onUpdate: (update) => this.#take(update),
+      onUpdate: (update) => this.#receive(update),
       silenceMs: () => SILENCE_MS_MAX[this.#state.connection.status === 'live' ? 'open' : 'lost'],
     });
-    this.#own = this.#connected();
+    this.#own = this.#connect();
     this.#state = this.#own.state;
     this.#tabs.enter();
     const { signal } = this.#closing;
     document.addEventListener('visibilitychange', () => this.#tabs.visibilityChanged(), { signal });
-    // Browsers keep pages that were left, and bring them back as they were.
+    // A browser keeps a page that was left, and may bring it back as it was.
     addEventListener('pagehide', () => this.#leave(), { signal });
-    const cameBack = ({ persisted }: PageTransitionEvent): void => {
+    const onShow = ({ persisted }: PageTransitionEvent): void => {
       if (persisted) this.#tabs.enter();
     };
-    addEventListener('pageshow', cameBack, { signal });
+    addEventListener('pageshow', onShow, { signal });
   }
 
   get state(): NodeState {
@@ -86,7 +90,7 @@ export class SharedLive implements PageLive {
   }
 
   setLevels(isOn: boolean): void {
-    this.#levels = isOn;
+    this.#hasLevels = isOn;
     this.#own?.setLevels(isOn);
   }
 
@@ -104,26 +108,26 @@ export class SharedLive implements PageLive {
     this.#tabs.leave();
   }
 
-  /** Nothing is lost because the page is left: a browser that brings it back shows it as it is drawn here. */
+  /** Draws the page as connecting: if the browser brings it back, it first shows what is drawn here. */
   #leave(): void {
     this.#tabs.leave();
     this.#show({ ...this.#state, connection: { status: 'connecting', since: Date.now() } });
     drawing.now();
   }
 
-  #open(): void {
+  #hold(): void {
     if (this.#own !== undefined) return;
-    if (this.#state.backends.size > 0) this.#before = this.#state;
-    this.#own = this.#connected();
+    if (this.#state.backends.size > 0) this.#inherited = this.#state;
+    this.#own = this.#connect();
   }
 
-  #connected(): Live {
+  #connect(): Live {
     const { types } = this.#options;
     const own = connect(this.node, {
       ...(types && { types }),
-      levels: this.#levels,
+      levels: this.#hasLevels,
       onChange: (state) => {
-        // The last change of a connection that this tab has closed is none of the node's.
+        // A connection that this tab has closed reports the closing, which is no change of the node.
         if (own === this.#own) this.#adopt(state);
       },
       onEvent: (event) => {
@@ -134,33 +138,33 @@ export class SharedLive implements PageLive {
     return own;
   }
 
-  #closeOwn(): void {
+  #yield(): void {
     const own = this.#own;
     this.#own = undefined;
-    this.#before = undefined;
+    this.#inherited = undefined;
     own?.close();
   }
 
   /**
-   * A connection that this tab has opened to take over is displayed only when it has received the node's
-   * state.
+   * Shows the state of this tab's own connection. If the tab has just become the holder, the state before
+   * stays until that connection has received the node's.
    */
   #adopt(state: NodeState): void {
-    const before = this.#before;
-    if (before === undefined) {
+    const inherited = this.#inherited;
+    if (inherited === undefined) {
       this.#show(state);
       return;
     }
     const { status, problem, since } = state.connection;
     if (state.backends.size > 0) {
-      if (status !== 'live' || isWhole(state)) this.#before = undefined;
-      this.#show(completed(state, before));
+      if (status !== 'live' || isWhole(state)) this.#inherited = undefined;
+      this.#show(withInherited(state, inherited));
     } else if (problem !== undefined) {
-      this.#show({ ...before, connection: { status: 'lost', since, problem } });
+      this.#show({ ...inherited, connection: { status: 'lost', since, problem } });
     }
   }
 
-  #take(update: Update): void {
+  #receive(update: Update): void {
     this.#isShared = true;
     if ('event' in update) {
       this.#options.onEvent(update.event);
@@ -168,8 +172,9 @@ export class SharedLive implements PageLive {
     }
     this.#aheadMs = update.aheadMs;
     const { connection = this.#state.connection, ...slices } = update.state;
-    const isBehind = connection.status === 'connecting' && this.#state.connection.status !== 'connecting';
-    this.#show({ ...this.#state, ...slices, connection: isBehind ? this.#state.connection : connection });
+    // A tab that has just become the holder is connecting, but the others show what they know.
+    const isNewHolder = connection.status === 'connecting' && this.#state.connection.status !== 'connecting';
+    this.#show({ ...this.#state, ...slices, connection: isNewHolder ? this.#state.connection : connection });
   }
 
   #show(state: NodeState): void {
@@ -198,25 +203,30 @@ function channelNamed(name: string): BroadcastChannel | undefined {
   try {
     return new BroadcastChannel(name);
   } catch {
-    // A browser that stores nothing for this page refuses it.
+    // The browser refuses a channel to a page for which it stores nothing.
     return undefined;
   }
 }
 
-/** True if a new connection has fetched what its snapshot does not contain. */
-function isWhole({ backends, server, power, upgrade }: NodeState): boolean {
+/** True if a new connection has fetched all that its snapshot does not contain. */
+function isWhole(state: NodeState): boolean {
+  const { backends, server, power } = state;
   const hasPower = power !== undefined || !backends.has('power');
-  return server !== undefined && hasPower && (upgrade?.can_check !== undefined || !backends.has('upgrade'));
+  return server !== undefined && hasPower && hasFetchedUpgrade(state);
 }
 
-/** The state with what a new connection fetches only after its snapshot. */
-function completed(state: NodeState, before: NodeState): NodeState {
+/** The state; what a new connection fetches only after its snapshot is from `inherited` until it is there. */
+function withInherited(state: NodeState, inherited: NodeState): NodeState {
   const { backends, server, power, upgrade } = state;
-  const isFetched = upgrade?.can_check !== undefined || !backends.has('upgrade');
   return {
     ...state,
-    server: server ?? before.server,
-    power: power ?? (backends.has('power') ? before.power : undefined),
-    upgrade: isFetched ? upgrade : { ...before.upgrade, ...upgrade },
+    server: server ?? inherited.server,
+    power: power ?? (backends.has('power') ? inherited.power : undefined),
+    upgrade: hasFetchedUpgrade(state) ? upgrade : { ...inherited.upgrade, ...upgrade },
   };
+}
+
+/** A snapshot has no `can_check`, so it was fetched. */
+function hasFetchedUpgrade({ backends, upgrade }: NodeState): boolean {
+  return upgrade?.can_check !== undefined || !backends.has('upgrade');
 }

@@ -1,5 +1,5 @@
-// A sheet in front of the page: at a phone's foot, in the middle of a larger screen. Its content exists only
-// while it is open.
+// A sheet is a dialog in front of the page: at the foot of a phone's screen, in the middle of a larger one.
+// It is open as long as it is drawn.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -18,9 +18,10 @@ export function Sheet({ title, onClose, children }: SheetProps) {
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
-    // The press was beside the sheet, whose content lies on an element of its own. The key for this is
-    // Escape.
-    current?.addEventListener('click', ({ target }) => target === current && current.close());
+    // A click beside the sheet has the dialog as its target, a click on the sheet the element of its content.
+    current?.addEventListener('click', ({ target }) => {
+      if (target === current) current.close();
+    });
   }, []);
   return (
     <dialog ref={dialog} class="sheet" aria-labelledby={id} onClose={onClose}>

@@ -1,4 +1,4 @@
-// The sheets. They are in one file, because they share what a sheet is.
+// The sheets, in one file that is loaded late, because they share the component `Sheet`.
 
 export { Pairing } from './pairing.js';
 export { Places } from './places.js';

@@ -1,4 +1,4 @@
-// The tab of sound without the outputs' rows. All of it is in one file, so that it comes at once.
+// The rest of the sound tab besides the rows of outputs, in one file that is loaded late: it comes at once.
 
 export { Bluetooth } from './bluetooth.js';
 export { Inputs } from './inputs.js';

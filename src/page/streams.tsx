@@ -1,6 +1,5 @@
-// The clients of the sound server, each a stream: volume, mute, and its output, chosen in a menu or by
-// dragging. If there are many, the others are behind a button, so that the sections below are not far away on
-// a phone.
+// The streams, each a row: its volume, its mute, and its output, which is chosen in a menu or by dragging.
+// All but the first are behind a button, so that on a phone the sections below are not far away.
 
 import type { JSX } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -8,38 +7,40 @@ import type { ClientRecord, NodeState } from '../client/client.js';
 import { Choice, type Option, Toggle } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
-import { Changing } from './may-change.js';
+import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
-import { DrawOrder, Empty, ForeignLine, memoized, useGrowing } from './parts.js';
+import { DrawOrder, Empty, ForeignLine, memoized, useGrowing, useRedraw } from './parts.js';
 import { streamsOf } from './transport.js';
 import { VolumeSlider } from './volume-slider.js';
 
+/** Rows that are added per frame. */
 const ROWS_AT_ONCE = 2;
+/** Rows that are drawn again per frame. */
 const CHANGES_AT_ONCE = 4;
-/** Rows before the button. A single further row is shown and gets no button. */
+/** Rows before the button. One row more is drawn as well, in place of a button. */
 const FIRST_ROWS = 8;
 
 interface StreamsProps extends StreamsState, Pick<NodeState, 'clients' | 'players'> {
-  /** State and setter for the streams behind the button. */
-  readonly unfolding: readonly [isUnfolded: boolean, unfold: (isUnfolded: boolean) => void];
+  /** True while the streams behind the button are drawn; and the function that sets this. */
+  readonly unfolding: readonly [isUnfolded: boolean, setUnfolded: (isUnfolded: boolean) => void];
 }
 
-/** The streams of no player: those of a player are with it. */
-export function Streams({ clients, players, unfolding: [isUnfolded, unfold], ...state }: StreamsProps) {
-  const own = new Set([...players.values()].flatMap((player) => streamsOf(player, clients)));
-  const others = [...clients.values()].filter((stream) => !own.has(stream)).sort((a, b) => a.id - b.id);
-  const first = others.length > FIRST_ROWS + 1 ? FIRST_ROWS : others.length;
-  const drawn = useGrowing(isUnfolded ? others.length : first, ROWS_AT_ONCE);
+/** The streams that no player plays: those of a player are drawn with it. */
+export function Streams({ clients, players, unfolding: [isUnfolded, setUnfolded], ...state }: StreamsProps) {
+  const ofPlayers = new Set([...players.values()].flatMap((player) => streamsOf(player, clients)));
+  const others = [...clients.values()].filter((stream) => !ofPlayers.has(stream)).sort((a, b) => a.id - b.id);
+  const firstCount = others.length > FIRST_ROWS + 1 ? FIRST_ROWS : others.length;
+  const drawn = useGrowing(isUnfolded ? others.length : firstCount, ROWS_AT_ONCE);
   const streams = usePaced(others.slice(0, drawn));
   if (others.length === 0) return <Empty>{translate('noStreams')}</Empty>;
-  const hasFold = first < others.length && drawn >= first;
+  const hasButton = firstCount < others.length && drawn >= firstCount;
   return (
-    <StreamRows streams={streams} {...state} foldAt={first}>
-      {hasFold ? (
+    <StreamRows streams={streams} {...state} buttonAt={firstCount}>
+      {hasButton ? (
         <li key="fold" class="fold">
-          <Button isOpen={isUnfolded} onClick={() => unfold(!isUnfolded)}>
-            {translate('moreStreams', { count: others.length - first })}
+          <Button isOpen={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
+            {translate('moreStreams', { count: others.length - firstCount })}
           </Button>
         </li>
       ) : null}
@@ -51,15 +52,16 @@ type StreamsState = Pick<NodeState, 'outputs' | 'server'>;
 
 interface StreamRowsProps extends StreamsState {
   readonly streams: readonly ClientRecord[];
-  /** The children stand before the row with this index. */
-  readonly foldAt?: number;
+  /** The index of the row before which the children are drawn. */
+  readonly buttonAt?: number;
+  /** The list item with the button. */
   readonly children?: JSX.Element | null;
 }
 
-export function StreamRows({ streams, outputs, server, foldAt = 0, children = null }: StreamRowsProps) {
-  const names = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
-  // The same object while it has the same content, so that no row is redrawn.
-  const options = useMemo(() => names, [JSON.stringify(names)]);
+export function StreamRows({ streams, outputs, server, buttonAt = 0, children = null }: StreamRowsProps) {
+  const newOptions = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
+  // The same object while its content is the same, so that no row is drawn again.
+  const options = useMemo(() => newOptions, [JSON.stringify(newOptions)]);
   const [drag, setDrag] = useState<StreamDrag>();
   const rows = streams.map((stream) => (
     <StreamRow
@@ -70,8 +72,8 @@ export function StreamRows({ streams, outputs, server, foldAt = 0, children = nu
       onDrag={setDrag}
     />
   ));
-  // In the same list, so that a row keeps its identity when it appears from behind the button.
-  if (children !== null) rows.splice(foldAt, 0, children);
+  // In one list with the rows, so that the rows before and after the button are not made anew when it moves.
+  if (children !== null) rows.splice(buttonAt, 0, children);
   return (
     <>
       <ul class="card rows">{rows}</ul>
@@ -80,27 +82,33 @@ export function StreamRows({ streams, outputs, server, foldAt = 0, children = nu
   );
 }
 
-/** Many changes are drawn a few at a time, as all at once would be a task long enough to be noticed. */
+/**
+ * The streams to draw now. If many have changed, only some of them are new, and the others follow in the next
+ * frames: all at once would be a task long enough to be noticed.
+ */
 function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   const queue = useContext(DrawOrder);
-  const [, draw] = useState(0);
-  /** A record that has changed goes to the end, so that the one that has waited longest is the next. */
+  const redraw = useRedraw();
+  /**
+   * The drawn records by id. A record that is drawn anew goes to the end of the map, so that the one that
+   * waits longest is first.
+   */
   const { current: displayed } = useRef(new Map<number, ClientRecord>());
   const latest = new Map(streams.map((stream) => [stream.id, stream]));
   let changes = 0;
-  for (const [id, old] of [...displayed]) {
+  for (const [id, drawnStream] of [...displayed]) {
     const stream = latest.get(id);
-    if (stream === old) continue;
+    if (stream === drawnStream) continue;
     if (stream !== undefined) changes += 1;
     if (changes <= CHANGES_AT_ONCE) displayed.delete(id);
   }
   for (const [id, stream] of latest) if (!displayed.has(id)) displayed.set(id, stream);
   const isBehind = changes > CHANGES_AT_ONCE;
-  useLayoutEffect(() => (isBehind ? queue.add(() => draw((times) => times + 1), true) : undefined));
+  useLayoutEffect(() => (isBehind ? queue.add(redraw, true) : undefined));
   return streams.map((stream) => displayed.get(stream.id) ?? stream);
 }
 
-/** Without the number by which the node distinguishes streams of the same name. */
+/** The stream's name without the number that the node adds to tell streams of the same name apart. */
 function nameOf({ id, name }: ClientRecord): string {
   return name.endsWith(` #${id}`) ? name.slice(0, name.lastIndexOf(' #')) : name;
 }
@@ -119,13 +127,13 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
   const { id, app, corked, muted, volume, output = '' } = stream;
   const name = nameOf(stream);
   const label = translate('moveOf', { name });
-  const place = (desired: string): Promise<unknown> => node.moveClient(id, { output: desired });
+  const moveTo = (desired: string): Promise<unknown> => node.moveClient(id, { output: desired });
   const report = useContext(Reporting);
-  const onDrop = (desired: string) => report(translate('couldNotSet', { name: label }), place(desired));
+  const onDrop = (desired: string) => report(translate('couldNotSet', { name: label }), moveTo(desired));
   return (
     <li class="stream" data-stream={id}>
       <div class="row">
-        <Changing>
+        <IfMayChange>
           <button
             type="button"
             class="icon-button drag-handle"
@@ -136,7 +144,7 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
           >
             <Icon name="drag" />
           </button>
-        </Changing>
+        </IfMayChange>
         <div class="grow">
           <ForeignLine class="strong">{name}</ForeignLine>
           <p class="quiet clip">
@@ -145,7 +153,7 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
             {corked ? ` · ${translate('paused')}` : ''}
           </p>
         </div>
-        <Choice label={label} value={output} options={options} send={place} />
+        <Choice label={label} value={output} options={options} send={moveTo} />
       </div>
       <div class="row">
         <Toggle
@@ -171,7 +179,10 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
   );
 });
 
-/** Shows all outputs within reach during a drag, wherever the page is scrolled to. */
+/**
+ * All outputs, within reach of the drag wherever the page is scrolled to; and the stream's name under the
+ * pointer.
+ */
 function DropTray({ name, x, y, over, options }: StreamDrag & Pick<RowProps, 'options'>) {
   return (
     <div class="tray" aria-hidden="true">
@@ -190,19 +201,24 @@ function DropTray({ name, x, y, over, options }: StreamDrag & Pick<RowProps, 'op
   );
 }
 
+/** A stream that is being dragged. */
 interface StreamDrag {
   readonly name: string;
+  /** The pointer's place in the window, in pixels. */
   readonly x: number;
   readonly y: number;
+  /** The name of the output under the pointer. */
   readonly over: string | undefined;
 }
 
 type DragOptions = Pick<RowProps, 'onDrag'> & Readonly<{ name: string; onDrop: (output: string) => void }>;
 
-/** Pixels; an unsteady hand moves less. */
-const BEGINS_AFTER = 6;
+/** A drag begins when the pointer has moved further; an unsteady hand moves less. */
+const DRAG_BEGIN_PX = 6;
 
-/** Call this when a pointer (finger, pen or mouse) goes down on the handle. It finds the output under it. */
+/**
+ * Follows a pointer from its `pointerdown` on a stream's handle to its end, and finds the output under it.
+ */
 function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): void {
   const handle = down.currentTarget;
   if (!(handle instanceof HTMLElement) || down.button !== 0) return;
@@ -213,7 +229,7 @@ function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): 
     onDrag(undefined);
   };
   const move = ({ clientX: x, clientY: y }: PointerEvent): void => {
-    if (drag === undefined && Math.hypot(x - down.clientX, y - down.clientY) <= BEGINS_AFTER) return;
+    if (drag === undefined && Math.hypot(x - down.clientX, y - down.clientY) <= DRAG_BEGIN_PX) return;
     const target = document.elementFromPoint(x, y)?.closest('[data-output]');
     drag = { name, x, y, over: target?.getAttribute('data-output') ?? undefined };
     onDrag(drag);
@@ -227,5 +243,8 @@ function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): 
   handle.addEventListener('pointermove', move, ended);
   handle.addEventListener('pointerup', drop, ended);
   handle.addEventListener('pointercancel', end, ended);
-  addEventListener('keydown', ({ key }) => key === 'Escape' && end(), ended);
+  const onKey = ({ key }: KeyboardEvent): void => {
+    if (key === 'Escape') end();
+  };
+  addEventListener('keydown', onKey, ended);
 }

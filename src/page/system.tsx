@@ -1,9 +1,8 @@
-// The node itself: system facts, the health of its parts, and power actions behind a confirmation that names
-// the node.
+// The section of the machine: its power actions, the health of the node's backends, and the versions.
 
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
-import { Changing } from './may-change.js';
+import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Status, stateText } from './parts.js';
 import { QuestionButton } from './question.js';
@@ -11,9 +10,9 @@ import { QuestionButton } from './question.js';
 export function System({ server, backends, power }: NodeState) {
   return (
     <div class="cards">
-      <Changing>
+      <IfMayChange>
         {power === undefined ? null : <Power power={power} name={server?.hostname ?? ''} />}
-      </Changing>
+      </IfMayChange>
       <Health backends={backends} />
       {server === undefined ? null : (
         <dl class="card facts">
@@ -37,7 +36,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   );
 }
 
-/** Collapsed to one line while all is well. */
+/** The states of the backends and bridges; one line while all are up. */
 function Health({ backends }: Pick<NodeState, 'backends'>) {
   const isWell = [...backends.values()].every(({ state }) => state === 'up');
   return (
@@ -78,11 +77,11 @@ function Power({ power, name }: Readonly<{ power: NonNullable<NodeState['power']
             icon={icon}
             text={translate(action)}
             disabled={!isAllowed}
-            ask={translate(`${action}Ask`, names)}
+            question={translate(`${action}Ask`, names)}
             explanation={translate(`${action}Effect`, names)}
-            yes={translate(`${action}Yes`, names)}
+            confirm={translate(`${action}Yes`, names)}
             isDangerous
-            failed={translate('didNotWork', { what: translate(`${action}Yes`, names) })}
+            failureTitle={translate('didNotWork', { what: translate(`${action}Yes`, names) })}
             send={() => node[action]()}
           />
         ))}

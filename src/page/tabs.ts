@@ -1,76 +1,75 @@
-// Decides which of this page's tabs and frames in a browser holds the event stream. Browsers open six
-// connections to a node, so with a stream for each the seventh tab would wait for ever, and every command of
-// the others too. Visible tabs come before hidden ones, because browsers may stop those; among equals the
-// oldest holds it. Needs nothing that browsers offer to pages with https only.
+// Decides which of this page's tabs and frames in a browser holds the event stream. A browser opens at most
+// six connections to a node: if each tab had a stream, the seventh tab would wait for ever, and so would
+// every command of the others. A visible tab comes before a hidden one, which the browser may stop; among
+// equals the oldest holds the stream. Uses nothing that browsers offer only to pages with https.
 
 /**
- * A tab: whether it may hold the stream rather than another, and its identity, because no two begin at the
- * same time.
+ * A tab, by what decides its rank. `since` also identifies it, because no two tabs begin at the same time.
  */
-interface Seat {
+interface Tab {
   readonly isHidden: boolean;
   /** Milliseconds since the epoch, with a random fraction. */
   readonly since: number;
 }
 
 /**
- * `claim`: this tab holds the stream, or will soon unless one before it claims it. `left`: it goes away.
- * `join`: it follows, and needs the whole state of the holder. `update`: the holder sends it to all that
- * follow. `request`: a follower sends it to the holder.
+ * `claim`: the sender holds the stream, or will soon, unless a tab of higher rank objects with a claim of its
+ * own. `left`: the sender goes away. `join`: the sender is a new follower, and needs the holder's whole
+ * state. `update`: from the holder to all followers. `request`: from a follower to the holder.
  */
-type Message<W> =
-  | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly seat: Seat }
-  | { readonly kind: 'update'; readonly seat: Seat; readonly data: W };
+type Message<U> =
+  | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly sender: Tab }
+  | { readonly kind: 'update'; readonly sender: Tab; readonly data: U };
 
-/** The part of a BroadcastChannel that is needed. */
+/** The part of a BroadcastChannel that is used. */
 export interface Channel extends Pick<EventTarget, 'addEventListener'> {
   postMessage(data: unknown): void;
   close(): void;
 }
 
-export interface TabsOptions<W> {
-  /**
-   * Undefined where the browser refuses one to the page, as to some frames: then the tab has a stream of its
-   * own.
-   */
+export interface TabsOptions<U> {
+  /** Undefined if the browser refuses a channel, as to some frames: then the tab has a stream of its own. */
   readonly openChannel: () => Channel | undefined;
   readonly isHidden: () => boolean;
   /** This tab holds the stream now. */
   readonly onHold: () => void;
-  /** Another tab holds it now, or this one is being left. */
+  /** Another tab holds the stream now, or this tab is being left. */
   readonly onYield: () => void;
-  /** A follower needs all that this tab knows. */
+  /** There is a new follower, which needs the whole state of this holder. */
   readonly onJoin: () => void;
-  /** A follower wants what only the holder can do. */
+  /** A follower has called `request`. */
   readonly onRequest: () => void;
-  readonly onUpdate: (update: W) => void;
-  /** The holder says something at least this often. */
+  /** The holder has sent an update to this follower. */
+  readonly onUpdate: (update: U) => void;
+  /** The longest time in which a holder sends nothing. */
   readonly silenceMs: () => number;
 }
 
 /**
- * Another tab's answer to a claim comes within this time, unless that tab is busy; then there are two streams
- * for a moment.
+ * A tab of higher rank objects to a claim within this time. If it is busy and objects later, there are two
+ * streams for a moment.
  */
 const OBJECTION_MS = 100;
 
-export class Tabs<W> {
-  readonly #options: TabsOptions<W>;
+export class Tabs<U> {
+  readonly #options: TabsOptions<U>;
   readonly #since = Date.now() + Math.random();
   #channel: Channel | undefined;
   #role: 'holder' | 'candidate' | 'follower' = 'follower';
-  #holder: Seat | undefined;
+  /** The holder that this follower knows. */
+  #holder: Tab | undefined;
+  /** Until a candidate holds the stream, or until a follower no longer believes in its holder. */
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: TabsOptions<W>) {
+  constructor(options: TabsOptions<U>) {
     this.#options = options;
   }
 
-  /** Holds the stream at once, so that a page that is alone does not wait; an older tab objects. */
+  /** Holds the stream at once, so that a single tab does not wait. A tab of higher rank objects. */
   enter(): void {
     this.#channel = this.#options.openChannel();
     this.#channel?.addEventListener('message', (event) => {
-      if ('data' in event) this.#take(event.data as Message<W>);
+      if ('data' in event) this.#receive(event.data as Message<U>);
     });
     this.#hold();
     this.#post('claim');
@@ -87,27 +86,29 @@ export class Tabs<W> {
     this.#channel = undefined;
   }
 
-  /** A follower that was hidden may have missed much. A holder that is hidden now may be replaced. */
+  /**
+   * A tab that became visible may hold the stream now; a holder that became hidden lets a visible tab object.
+   */
   visibilityChanged(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
   }
 
-  /** To all that follow. */
-  publish(update: W): void {
-    this.#channel?.postMessage({ kind: 'update', seat: this.#seat, data: update });
+  /** Sends an update to all followers. */
+  publish(update: U): void {
+    this.#channel?.postMessage({ kind: 'update', sender: this.#self, data: update });
   }
 
-  /** To the holder. */
+  /** Has the holder call its `onRequest`. */
   request(): void {
     this.#post('request');
   }
 
-  get #seat(): Seat {
+  get #self(): Tab {
     return { isHidden: this.#options.isHidden(), since: this.#since };
   }
 
-  #post(kind: Exclude<Message<W>['kind'], 'update'>): void {
-    this.#channel?.postMessage({ kind, seat: this.#seat });
+  #post(kind: Exclude<Message<U>['kind'], 'update'>): void {
+    this.#channel?.postMessage({ kind, sender: this.#self });
   }
 
   #hold(): void {
@@ -126,55 +127,57 @@ export class Tabs<W> {
     this.#post('claim');
   }
 
-  #follow(holder: Seat): void {
+  #follow(holder: Tab): void {
     const before = this.#role;
-    const isOther = before !== 'follower' || holder.since !== this.#holder?.since;
+    const isNew = before !== 'follower' || holder.since !== this.#holder?.since;
     this.#role = 'follower';
     this.#holder = holder;
     clearTimeout(this.#timer);
-    // A tab that crashes says nothing.
+    // A holder that has crashed sends nothing, not even that it goes away.
     this.#timer = setTimeout(() => this.#claim(), this.#options.silenceMs());
     if (before === 'holder') this.#options.onYield();
-    if (isOther) this.#post('join');
+    if (isNew) this.#post('join');
   }
 
-  #take(message: Message<W>): void {
-    const { kind, seat } = message;
-    if (kind === 'claim') this.#takeClaim(seat);
-    else if (kind === 'update') this.#takeUpdate(seat, message.data);
-    else if (kind === 'left') this.#takeLeave(seat);
+  #receive(message: Message<U>): void {
+    const { kind, sender } = message;
+    if (kind === 'claim') this.#onClaim(sender);
+    else if (kind === 'update') this.#onUpdate(sender, message.data);
+    else if (kind === 'left') this.#onLeft(sender);
     else if (this.#role === 'follower') return;
     else if (kind === 'join') this.#options.onJoin();
     else this.#options.onRequest();
   }
 
-  #takeClaim(seat: Seat): void {
+  #onClaim(sender: Tab): void {
     const isFollower = this.#role === 'follower';
-    const isHolders = isFollower && seat.since === this.#holder?.since;
-    if (isBefore(this.#seat, seat)) {
-      if (!isFollower || isHolders) this.#claim();
+    const isFromHolder = isFollower && sender.since === this.#holder?.since;
+    if (ranksBefore(this.#self, sender)) {
+      // A follower leaves the objection to its holder, unless that is the one that claims.
+      if (!isFollower || isFromHolder) this.#claim();
       return;
     }
-    if (!isFollower || isHolders || this.#holder === undefined || isBefore(seat, this.#holder))
-      this.#follow(seat);
+    const isBetterHolder = this.#holder === undefined || ranksBefore(sender, this.#holder);
+    if (!isFollower || isFromHolder || isBetterHolder) this.#follow(sender);
   }
 
-  #takeUpdate(seat: Seat, update: W): void {
-    const mustYield = seat.isHidden && !this.#options.isHidden();
-    if (mustYield || (this.#role !== 'follower' && isBefore(this.#seat, seat))) {
+  #onUpdate(sender: Tab, update: U): void {
+    const isOnlySelfVisible = sender.isHidden && !this.#options.isHidden();
+    const isSecondHolder = this.#role !== 'follower' && ranksBefore(this.#self, sender);
+    if (isOnlySelfVisible || isSecondHolder) {
       this.#claim();
       return;
     }
-    this.#follow(seat);
+    this.#follow(sender);
     this.#options.onUpdate(update);
   }
 
-  #takeLeave(seat: Seat): void {
-    if (this.#role === 'follower' && seat.since === this.#holder?.since) this.#claim();
+  #onLeft(sender: Tab): void {
+    if (this.#role === 'follower' && sender.since === this.#holder?.since) this.#claim();
   }
 }
 
-function isBefore(one: Seat, other: Seat): boolean {
+function ranksBefore(one: Tab, other: Tab): boolean {
   if (one.isHidden !== other.isHidden) return other.isHidden;
   return one.since < other.since;
 }

@@ -1,6 +1,5 @@
-// The languages of the page: the choice among them, and the filling of a text. English is part of the page;
-// each other language is a file of its own, which a browser loads if it prefers that language. Pure: the
-// browser's languages are an argument.
+// Decides the page's language, and fills its texts with values. English is part of the page; each other
+// language is a file of its own, which a browser loads if it prefers that language. Pure.
 
 import type { Texts } from './texts/english.js';
 
@@ -25,20 +24,20 @@ export interface Choice {
   readonly formatTag: string;
 }
 
-/** `preferred` are language tags, most preferred first; English if none of them is available. */
-export function chosenLanguage(preferred: readonly string[]): Choice {
+/** `preferred` are language tags, the most preferred first. English if none of them is available. */
+export function chooseLanguage(preferred: readonly string[]): Choice {
   for (const formatTag of preferred) {
     const language = formatTag.toLowerCase().split('-')[0] ?? '';
-    if (isKnown(language)) return { language, formatTag };
+    if (isAvailable(language)) return { language, formatTag };
   }
   return { language: 'en', formatTag: 'en' };
 }
 
-function isKnown(language: string): language is Language {
+function isAvailable(language: string): language is Language {
   return language === 'en' || Object.hasOwn(LOADERS, language);
 }
 
-/** In one pass, so that placeholders in inserted values are not replaced. */
-export function filled(text: string, values: Readonly<Record<string, string | number>>): string {
+/** The text with its placeholders replaced, in one pass, so that a value may contain `{name}` itself. */
+export function fillIn(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? ''));
 }

@@ -1,15 +1,18 @@
-// Picks one colour from the pixels of a cover, and makes a ground and an accent of it that can be read, in
-// light and in dark (WCAG 2.2, 1.4.3). Pure.
+// Picks one colour from the pixels of a cover, and makes a background and an accent of it, light and dark, on
+// which text can be read (WCAG 2.2, 1.4.3). Pure.
 
-/** Degrees, and 0..1. */
+/** A colour without its lightness. */
 export interface Tint {
+  /** Degrees, 0..360. */
   readonly hue: number;
+  /** 0..1. */
   readonly saturation: number;
 }
 
 /** Red, green and blue, 0..1. */
 export type Colour = readonly [red: number, green: number, blue: number];
 
+/** The colours of the page's background, and of its buttons and sliders. */
 export interface Palette {
   readonly ground: Colour;
   readonly accent: Colour;
@@ -17,112 +20,145 @@ export interface Palette {
 
 /** WCAG's least contrast for text of any size. */
 const CONTRAST_MIN = 4.5;
-const HUES = 12;
-/** A cover with less colour than this is grey. */
-const COLOUR_MIN = 0.06;
+/** The hues are counted in this many ranges. */
+const HUE_RANGES = 12;
+/**
+ * A cover is grey if the chroma of its strongest range, on average over all pixels, is not larger than this.
+ */
+const CHROMA_MIN = 0.03;
 const LIGHTNESS_STEP = 0.01;
+/** A more saturated accent would glare. */
+const ACCENT_SATURATION_MAX = 0.85;
+/** Bytes per pixel: red, green, blue, alpha. */
+const PIXEL_BYTES = 4;
+
+/** The sums of the pixels of one range of hues, each pixel weighted by its chroma. */
+interface HueSum {
+  chroma: number;
+  saturation: number;
+  /** A hue is a direction, so hues are added as vectors. */
+  x: number;
+  y: number;
+}
 
 /** `pixels` are red, green, blue and alpha, 0..255. Undefined for a cover without colours. */
 export function tintIn(pixels: ArrayLike<number>): Tint | undefined {
-  const weights = Array.from({ length: HUES }, () => 0);
-  const sums = Array.from({ length: HUES }, () => ({ x: 0, y: 0, saturation: 0 }));
-  for (let at = 0; at + 3 < pixels.length; at += 4) {
-    const [red = 0, green = 0, blue = 0] = [0, 1, 2].map((part) => (pixels[at + part] ?? 0) / 255);
-    const { hue, saturation, chroma } = hueOf([red, green, blue]);
-    const bin = Math.floor(hue / (360 / HUES)) % HUES;
-    const sum = sums[bin];
+  const sums: HueSum[] = Array.from({ length: HUE_RANGES }, () => ({ chroma: 0, saturation: 0, x: 0, y: 0 }));
+  for (let first = 0; first + 3 < pixels.length; first += PIXEL_BYTES) {
+    const part = (index: number): number => (pixels[first + index] ?? 0) / 255;
+    const { hue, saturation, chroma } = hueOf([part(0), part(1), part(2)]);
+    const sum = sums[Math.floor(hue / (360 / HUE_RANGES)) % HUE_RANGES];
     if (sum === undefined) continue;
-    weights[bin] = (weights[bin] ?? 0) + chroma;
+    sum.chroma += chroma;
+    sum.saturation += saturation * chroma;
     sum.x += Math.cos((hue * Math.PI) / 180) * chroma;
     sum.y += Math.sin((hue * Math.PI) / 180) * chroma;
-    sum.saturation += saturation * chroma;
   }
-  const weight = Math.max(...weights);
-  const sum = sums[weights.indexOf(weight)];
-  if (sum === undefined || weight <= (COLOUR_MIN * pixels.length) / 4 / 2) return undefined;
-  const hue = (Math.atan2(sum.y, sum.x) * 180) / Math.PI;
-  return { hue: (hue + 360) % 360, saturation: sum.saturation / weight };
+  const strongest = sums.reduce((one, other) => (other.chroma > one.chroma ? other : one));
+  const pixelCount = pixels.length / PIXEL_BYTES;
+  if (strongest.chroma <= CHROMA_MIN * pixelCount) return undefined;
+  const hue = (Math.atan2(strongest.y, strongest.x) * 180) / Math.PI;
+  return { hue: (hue + 360) % 360, saturation: strongest.saturation / strongest.chroma };
 }
 
-function hueOf([red, green, blue]: Colour) {
-  const max = Math.max(red, green, blue);
-  const chroma = max - Math.min(red, green, blue);
+/** Hue in degrees, saturation and chroma 0..1, as in the colour model HSL. */
+function hueOf(colour: Colour) {
+  const max = Math.max(...colour);
+  const chroma = max - Math.min(...colour);
+  if (chroma === 0) return { hue: 0, saturation: 0, chroma };
   const lightness = max - chroma / 2;
-  const saturation = chroma === 0 ? 0 : chroma / (1 - Math.abs(2 * lightness - 1));
-  if (chroma === 0) return { hue: 0, saturation, chroma };
-  const sixth =
-    max === red
-      ? (green - blue) / chroma
-      : max === green
-        ? 2 + (blue - red) / chroma
-        : 4 + (red - green) / chroma;
-  return { hue: (sixth * 60 + 360) % 360, saturation, chroma };
+  const saturation = chroma / (1 - Math.abs(2 * lightness - 1));
+  const sixths = hueSixths(colour, max, chroma);
+  return { hue: (sixths * 60 + 360) % 360, saturation, chroma };
 }
 
+/** The hue in sixths of a circle, from -1 to 5: red is 0, green 2, blue 4. */
+function hueSixths([red, green, blue]: Colour, max: number, chroma: number): number {
+  if (max === red) return (green - blue) / chroma;
+  if (max === green) return 2 + (blue - red) / chroma;
+  return 4 + (red - green) / chroma;
+}
+
+/**
+ * The colour of this tint with a lightness, 0..1, by the formula that CSS has for `hsl` (CSS Color 4, 7.1).
+ */
 function colourOf({ hue, saturation }: Tint, lightness: number): Colour {
   const amplitude = saturation * Math.min(lightness, 1 - lightness);
   const part = (shift: number): number => {
-    const at = (shift + hue / 30) % 12;
-    return lightness - amplitude * Math.max(-1, Math.min(at - 3, 9 - at, 1));
+    const k = (shift + hue / 30) % 12;
+    return lightness - amplitude * Math.max(-1, Math.min(k - 3, 9 - k, 1));
   };
   return [part(0), part(8), part(4)];
 }
 
-function luminanceOf(colour: Colour): number {
-  const [red = 0, green = 0, blue = 0] = colour.map((part) =>
-    part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
-  );
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+/** WCAG's relative luminance, 0..1. */
+function luminanceOf([red, green, blue]: Colour): number {
+  return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }
 
-/** 1..21. */
+function linear(part: number): number {
+  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+}
+
+/** WCAG's contrast ratio, 1..21. */
 export function contrastOf(one: Colour, other: Colour): number {
-  const [dark = 0, light = 0] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => a - b);
-  return (light + 0.05) / (dark + 0.05);
+  const luminances = [luminanceOf(one), luminanceOf(other)];
+  return (Math.max(...luminances) + 0.05) / (Math.min(...luminances) + 0.05);
 }
 
 const grey = (part: number): Colour => [part / 255, part / 255, part / 255];
 
+/**
+ * Where the search for a ground and for an accent begins. `others` are the colours of page.css beside which
+ * it must be readable: the quiet text for the ground, cards and the text on the accent for the accent. Each
+ * is a little worse here than there.
+ */
 interface Scheme {
-  /** Where the search for a colour that can be read begins, and which way it goes. */
   readonly ground: {
     readonly lightness: number;
+    /** A part of the tint's saturation. */
     readonly saturation: number;
-    readonly against: readonly Colour[];
+    readonly others: readonly Colour[];
   };
-  readonly accent: { readonly lightness: number; readonly against: readonly Colour[] };
+  readonly accent: { readonly lightness: number; readonly others: readonly Colour[] };
+  /** The change of the ground's lightness until it is readable; the accent's goes the other way. */
   readonly step: number;
 }
 
-/** `against` are the quiet text, the cards and the text on the accent in page.css, each a little worse. */
 const SCHEMES: Readonly<Record<'light' | 'dark', Scheme>> = {
   light: {
-    ground: { lightness: 0.85, saturation: 0.75, against: [grey(0x63)] },
-    accent: { lightness: 0.42, against: [grey(0xea)] },
+    ground: { lightness: 0.85, saturation: 0.75, others: [grey(0x63)] },
+    accent: { lightness: 0.42, others: [grey(0xea)] },
     step: LIGHTNESS_STEP,
   },
   dark: {
-    ground: { lightness: 0.22, saturation: 0.55, against: [grey(0xa2)] },
-    accent: { lightness: 0.6, against: [grey(0x2f), grey(0x24)] },
+    ground: { lightness: 0.22, saturation: 0.55, others: [grey(0xa2)] },
+    accent: { lightness: 0.6, others: [grey(0x2f), grey(0x24)] },
     step: -LIGHTNESS_STEP,
   },
 };
 
-/** The first colour of the tint, from this lightness on, that can be read beside all of these. */
-function readable(tint: Tint, from: number, step: number, against: readonly Colour[]): Colour {
+/**
+ * The first colour of the tint, from this lightness on in steps, that has enough contrast with all others.
+ */
+function readableColour(tint: Tint, from: number, step: number, others: readonly Colour[]): Colour {
   let lightness = from;
   const isReadable = (): boolean =>
-    against.every((other) => contrastOf(colourOf(tint, lightness), other) >= CONTRAST_MIN);
+    others.every((other) => contrastOf(colourOf(tint, lightness), other) >= CONTRAST_MIN);
   while (!isReadable() && lightness > 0 && lightness < 1) lightness += step;
   return colourOf(tint, Math.min(1, Math.max(0, lightness)));
 }
 
-export function paletteOf(tint: Tint, scheme: 'light' | 'dark'): Palette {
-  const { ground: pale, accent, step } = SCHEMES[scheme];
-  const weak = { ...tint, saturation: tint.saturation * pale.saturation };
-  const ground = readable(weak, pale.lightness, step, pale.against);
-  const strong = { ...tint, saturation: Math.min(0.85, tint.saturation) };
-  return { ground, accent: readable(strong, accent.lightness, -step, [ground, ...accent.against]) };
+/** The accent is readable on the ground, too. */
+export function paletteOf(tint: Tint, schemeName: 'light' | 'dark'): Palette {
+  const scheme = SCHEMES[schemeName];
+  const { lightness, saturation, others } = scheme.ground;
+  const groundTint = { ...tint, saturation: tint.saturation * saturation };
+  const ground = readableColour(groundTint, lightness, scheme.step, others);
+  const accentTint = { ...tint, saturation: Math.min(ACCENT_SATURATION_MAX, tint.saturation) };
+  const besideAccent = [ground, ...scheme.accent.others];
+  const accent = readableColour(accentTint, scheme.accent.lightness, -scheme.step, besideAccent);
+  return { ground, accent };
 }
 
 export function cssOf(colour: Colour): string {

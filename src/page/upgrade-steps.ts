@@ -1,10 +1,10 @@
-// Remembers the last step of an upgrade's run while the service that knew it starts again.
+// Remembers the last step of an upgrade's run, because the node forgets it when its service starts again.
 
 import { useRef } from 'preact/hooks';
 import type { NodeState, UpgradeRun } from '../client/client.js';
 
-/** Adds the last known step of this run, which a service that has restarted or failed no longer knows. */
-export function useSteps(upgrade: NodeState['upgrade']): NodeState['upgrade'] {
+/** The upgrade; if its run has no step any more, with the last known step of the same run. */
+export function useLastStep(upgrade: NodeState['upgrade']): NodeState['upgrade'] {
   const last = useRef<UpgradeRun | undefined>(undefined);
   const run = upgrade?.run;
   if (run?.state === 'running' && run.step !== undefined) last.current = run;

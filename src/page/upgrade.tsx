@@ -1,11 +1,11 @@
-// The node's upgrade: installed and available version, progress while it runs, and the result of the last
-// run.
+// The section of the node's upgrade: the installed and the available version, the progress of a run, and the
+// result of the last one.
 
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';
 import { Button } from './icons.js';
 import { formatPercent, formatTime, isolated, translate } from './language.js';
-import { Changing } from './may-change.js';
+import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { QuestionButton } from './question.js';
 import { UnitLog } from './unit-log.js';
@@ -16,21 +16,14 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' }, check } = upgrade;
   const isRunning = run.state === 'running';
-  const version = isolated(latest);
   return (
     <div class="card">
-      <p class="strong wrap">
-        {isRunning
-          ? translate('upgrading')
-          : upgrade_available
-            ? translate('available', { version })
-            : translate(current === '' ? 'unknownVersion' : 'upToDate')}
-      </p>
+      <p class="strong wrap">{headlineOf(upgrade)}</p>
       {current === '' ? null : (
         <p class="quiet wrap">{translate('installed', { version: isolated(current) })}</p>
       )}
       {isRunning ? <Progress {...run} /> : <LastRun {...run} />}
-      {isRunning ? null : <LastCheck check={check} at={check?.finished_at ?? checked_at} />}
+      {isRunning ? null : <LastCheck check={check} checkedAt={check?.finished_at ?? checked_at} />}
       <UnitLog
         read={() => node.upgradeLog()}
         state={run.finished_at}
@@ -48,6 +41,13 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
   );
 }
 
+function headlineOf(upgrade: NonNullable<NodeState['upgrade']>): string {
+  const { current = '', latest = '', upgrade_available, run } = upgrade;
+  if (run?.state === 'running') return translate('upgrading');
+  if (upgrade_available) return translate('available', { version: isolated(latest) });
+  return translate(current === '' ? 'unknownVersion' : 'upToDate');
+}
+
 function UpgradeButton({ latest }: { readonly latest: string }) {
   const node = useNode();
   const version = { version: isolated(latest) };
@@ -57,10 +57,10 @@ function UpgradeButton({ latest }: { readonly latest: string }) {
     <QuestionButton
       class="main"
       text={text}
-      ask={isKnown ? translate('upgradeAsk', version) : translate('upgradeAnyAsk')}
+      question={isKnown ? translate('upgradeAsk', version) : translate('upgradeAnyAsk')}
       explanation={translate('upgradeEffect')}
-      yes={text}
-      failed={translate('couldNotUpgrade')}
+      confirm={text}
+      failureTitle={translate('couldNotUpgrade')}
       send={() => node.startUpgrade()}
     />
   );
@@ -71,15 +71,22 @@ function CheckButton({ isRunning }: { readonly isRunning: boolean }) {
   const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), translate('couldNotCheck'));
   const isChecking = isUnderWay || isRunning;
   return (
-    <Changing>
-      <Button isBusy={isChecking} onClick={() => isChecking || begin()}>
+    <IfMayChange>
+      <Button
+        isBusy={isChecking}
+        onClick={() => {
+          if (!isChecking) begin();
+        }}
+      >
         {translate(isChecking ? 'checking' : 'check')}
       </Button>
-    </Changing>
+    </IfMayChange>
   );
 }
 
-function LastCheck({ check, at }: Readonly<{ check: UpgradeCheck | undefined; at: string | undefined }>) {
+type LastCheckProps = Readonly<{ check: UpgradeCheck | undefined; checkedAt: string | undefined }>;
+
+function LastCheck({ check, checkedAt }: LastCheckProps) {
   const what = translate('couldNotCheck');
   if (check?.state === 'failed')
     return (
@@ -87,10 +94,12 @@ function LastCheck({ check, at }: Readonly<{ check: UpgradeCheck | undefined; at
         {check.detail === undefined ? what : translate('because', { what, reason: isolated(check.detail) })}
       </p>
     );
-  return at === undefined ? null : <p class="quiet">{translate('checkedAt', { time: formatTime(at) })}</p>;
+  if (checkedAt === undefined) return null;
+  return <p class="quiet">{translate('checkedAt', { time: formatTime(checkedAt) })}</p>;
 }
 
 function Progress({ percent, step }: UpgradeRun) {
+  // A progress bar without a value shows that something is under way.
   const value = percent === undefined ? {} : { value: percent };
   return (
     <div class="under-way" role="status">
@@ -109,6 +118,6 @@ function LastRun({ state, step, finished_at }: UpgradeRun) {
   if (finished_at === undefined) return null;
   const time = formatTime(finished_at);
   if (state !== 'failed') return <p class="quiet">{translate('upgradeDone', { time })}</p>;
-  const text = step === undefined ? 'upgradeFailed' : 'upgradeFailedAt';
-  return <p class="bad-text wrap">{translate(text, { time, step: isolated(step ?? '') })}</p>;
+  const key = step === undefined ? 'upgradeFailed' : 'upgradeFailedAt';
+  return <p class="bad-text wrap">{translate(key, { time, step: isolated(step ?? '') })}</p>;
 }

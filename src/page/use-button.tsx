@@ -1,12 +1,12 @@
-// The radio button of what is used by default: an output, or an input.
+// The button that makes an output, or an input, the default one. It is pressed in the one that is.
 
 import { useControl } from './controls.js';
 import { Icon } from './icons.js';
 import { translate } from './language.js';
-import { Changing } from './may-change.js';
+import { IfMayChange } from './may-change.js';
 
 interface UseProps {
-  /** Names what the button is for. */
+  /** The name of the output or input. */
   readonly name: string;
   readonly isUsed: boolean;
   readonly send: () => Promise<unknown>;
@@ -17,15 +17,17 @@ export function UseButton({ name, isUsed, send }: UseProps) {
   const { displayed, set } = useControl(isUsed, send, () => translate('didNotWork', { what: label }));
   // One button for both states, so that it keeps the focus.
   return (
-    <Changing still={displayed ? <Icon name="tick" /> : null}>
+    <IfMayChange instead={displayed ? <Icon name="tick" /> : null}>
       <button
         type="button"
         class="icon-button use"
         aria-label={label}
         title={label}
         aria-pressed={displayed}
-        onClick={() => displayed || set(true)}
+        onClick={() => {
+          if (!displayed) set(true);
+        }}
       />
-    </Changing>
+    </IfMayChange>
   );
 }

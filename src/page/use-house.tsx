@@ -1,5 +1,5 @@
-// The house view and the menu of rooms share this: the rooms, as long as they are drawn, their names, and the
-// surroundings of the controls of one room.
+// The page of the house and the menu of rooms share this: the rooms, their labels, and the contexts in which
+// the controls of one room act on that room.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -10,14 +10,17 @@ import { mainOutput, withoutHidden } from './main-volume.js';
 import { MayChange, mayChange } from './may-change.js';
 import { Connected, useLive } from './node.js';
 import { Reporting } from './notices.js';
+import { useRedraw } from './parts.js';
 import { ownScript } from './presence.js';
 import type { TextKey } from './texts/english.js';
 
-/** `isAway`: this node is away. */
+/**
+ * The rooms of the house, to which the page is connected while this is drawn. `isAway`: this node is away.
+ */
 export function useRooms(isAway: boolean): readonly Room[] {
   const own = useLive();
-  const [, draw] = useState(0);
-  const [house] = useState(() => new House(ownScript(), () => draw((times) => times + 1)));
+  const redraw = useRedraw();
+  const [house] = useState(() => new House(ownScript(), redraw));
   const { nodes } = own.state;
   useEffect(() => () => house.close(), [house]);
   useEffect(() => house.update(nodes), [house, nodes]);
@@ -27,24 +30,24 @@ export function useRooms(isAway: boolean): readonly Room[] {
 export type NamedRoom = Room & { readonly label: string };
 
 /**
- * A room is called as its main output; rooms that are called alike carry their hosts, too. One of which
- * nothing is known yet is called as its node is announced.
+ * A room's label is that of its main output; rooms with the same one have their host's name in it, too. Until
+ * a room's state is known, its label is the name under which its node is announced.
  */
-export function named(rooms: readonly Room[]): readonly NamedRoom[] {
-  const labels = rooms.map(({ live, name }) => (live && labelIn(live.state)) ?? name);
+export function withLabels(rooms: readonly Room[]): readonly NamedRoom[] {
+  const labels = rooms.map(({ live, name }) => (live && labelOf(live.state)) ?? name);
   return rooms.map((room, index) => {
     const label = labels[index] ?? room.name;
     const host = room.live?.state.server?.hostname ?? room.name;
-    const isAlone = labels.filter((each) => each === label).length === 1;
-    return { ...room, label: isAlone || label === host ? label : `${label} (${host})` };
+    const isUnique = labels.filter((other) => other === label).length === 1;
+    return { ...room, label: isUnique || label === host ? label : `${label} (${host})` };
   });
 }
 
-function labelIn(state: NodeState): string | undefined {
+function labelOf(state: NodeState): string | undefined {
   return mainOutput(withoutHidden(state))?.label ?? state.server?.hostname;
 }
 
-/** The text of a room that cannot be controlled now. */
+/** Why a room cannot be controlled now; undefined if it can. */
 export const STATUS_TEXTS: Readonly<Record<Room['status'], TextKey | undefined>> = {
   live: undefined,
   connecting: 'connecting',
@@ -59,15 +62,15 @@ interface InRoomProps {
   readonly children: ComponentChildren;
 }
 
-/** The controls within act on that room, and a failure names it. */
+/** The controls among the children act on this room, and the notice of a failure names it. */
 export function InRoom({ room: { live, label }, children }: InRoomProps) {
   const report = useContext(Reporting);
-  const inRoom: typeof report = (title, work) =>
+  const reportInRoom: typeof report = (title, work) =>
     report(translate('because', { what: label, reason: title }), work);
   return (
     <Connected.Provider value={live}>
       <MayChange.Provider value={live !== undefined && mayChange(live.state)}>
-        <Reporting.Provider value={inRoom}>{children}</Reporting.Provider>
+        <Reporting.Provider value={reportInRoom}>{children}</Reporting.Provider>
       </MayChange.Provider>
     </Connected.Provider>
   );

@@ -1,15 +1,16 @@
-// Colours the page after the displayed cover, or as usual where there is none, and keeps the cover.
+// Colours the page after the cover of the large player, and keeps that cover for later.
 
 import { useEffect, useState } from 'preact/hooks';
 import { Part, usePart } from './late.js';
 
 const PICTURES = new Part(() => import('./pictures.js'));
 
-/** Call the returned function with each cover once it has loaded, and with undefined where there is none. */
+/** The returned function takes each cover once it has loaded, and undefined for a track without a cover. */
 export function useTint(): (picture: HTMLImageElement | undefined) => void {
   const [picture, setPicture] = useState<HTMLImageElement>();
   usePart(PICTURES, picture !== undefined);
   const { loaded } = PICTURES;
+  // The same element may load another cover.
   const address = picture?.src;
   useEffect(() => {
     loaded?.colourPage(picture);

@@ -1,17 +1,19 @@
-// The parts of the page that an address shows: `?view=now` for a wall or a television, `?view=house` for all
-// rooms, `?only=outputs,players` inside another page. Pure.
+// Decides what the page shows by its address: `?view=now` for a wall or a television, `?view=house` for all
+// rooms, `?only=outputs,players` for some sections, as in a frame of another page. Pure.
 
 export interface View {
-  /** The current track, as large as possible. */
+  /** Only the current track, as large as possible. */
   readonly isWall: boolean;
   /** All rooms of the house. */
   readonly isHouse: boolean;
-  /** Ids of sections; undefined means all. */
+  /** The sections to show; undefined means all. */
   readonly only: ReadonlySet<SectionId> | undefined;
 }
 
-/** By the names of the HTTP interface too. */
-const NAMES = {
+/**
+ * The sections by the names of `only`: their own, and those that the HTTP interface has for the same things.
+ */
+const SECTION_NAMES = {
   now: 'now',
   players: 'now',
   outputs: 'outputs',
@@ -25,18 +27,17 @@ const NAMES = {
   power: 'system',
 } as const;
 
-/** The parts of a phone's page, each behind a tab; the columns of a desk's. */
+/** A tab of the page on a phone, which is a column on a desk. */
 export type TabId = 'music' | 'sound' | 'node';
 
-export type SectionId = (typeof NAMES)[keyof typeof NAMES];
+export type SectionId = (typeof SECTION_NAMES)[keyof typeof SECTION_NAMES];
 
 /** `query` is that of an address. Unknown names are ignored; if no name is left, all is shown. */
 export function viewOf(query: string): View {
   const parameters = new URLSearchParams(query);
   const names = (parameters.get('only') ?? '').split(',').map((name) => name.trim());
-  const only = new Set(
-    names.flatMap((name) => Object.entries(NAMES).find(([each]) => each === name)?.[1] ?? []),
-  );
+  const sections: ReadonlyMap<string, SectionId> = new Map(Object.entries(SECTION_NAMES));
+  const only = new Set(names.flatMap((name) => sections.get(name) ?? []));
   const view = parameters.get('view');
   return { isWall: view === 'now', isHouse: view === 'house', only: only.size > 0 ? only : undefined };
 }

@@ -1,18 +1,19 @@
-// A slider for a volume, in percent, and by how much a key, a notch of the wheel or a button moves a volume.
+// The slider of a volume, in percent, and the step by which a key, a notch of the wheel or a button moves
+// one.
 
 import { formatPercent } from './language.js';
 import { useLive } from './node.js';
 import { Slider } from './slider.js';
 
-/** `api.ui.volumeStep` by default, for the moment before the node's own is known. */
-const STEP = 0.05;
+/** Used until the node's own is known; the default of `api.ui.volumeStep`. */
+const DEFAULT_STEP = 0.05;
 
 type VolumeProps = Omit<Parameters<typeof Slider>[0], 'text' | 'keyStep'>;
 
-/** The node's step, as it is known at the time of the call. */
+/** The returned function gives the node's step, 0..1, at the time of its call. */
 export function useVolumeStep(): () => number {
   const live = useLive();
-  return () => live.state.server?.volume_step ?? STEP;
+  return () => live.state.server?.volume_step ?? DEFAULT_STEP;
 }
 
 export function VolumeSlider(props: VolumeProps) {

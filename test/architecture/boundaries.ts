@@ -205,8 +205,8 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/presence.ts': 'notes when the node said that it leaves, and waits until nobody is at the page',
   'src/page/parts.tsx':
     'has things shown again as time passes, ends what lasts a while, and shows long lists piece by piece',
-  'src/page/slider.tsx':
-    'raises a volume step by step, and waits until the browser has made its own of a hand',
+  'src/page/slider.tsx': 'raises a volume step by step',
+  'src/page/slider-pointer.ts': 'waits until the browser has set its own value',
   'src/page/notices.tsx': 'ends a notice that is old',
   'src/page/shared-live.ts': 'passes on how far the clock of the node is behind',
   'src/page/tabs.ts': 'orders the tabs by age, and waits for objections and for one that has crashed',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ENGLISH } from '../../src/page/texts/english.js';
-import { type Choice, chosenLanguage, filled, LOADERS } from '../../src/page/texts.js';
+import { type Choice, chooseLanguage, fillIn, LOADERS } from '../../src/page/texts.js';
 import { viewOf } from '../../src/page/view.js';
 
 const ROWS: readonly (readonly [query: string, isWall: boolean, only: readonly string[] | undefined])[] = [
@@ -32,10 +32,10 @@ const LANGUAGES: readonly (readonly [preferred: readonly string[], choice: Choic
 ];
 for (const [preferred, choice] of LANGUAGES)
   test(`for ${JSON.stringify(preferred)}: ${choice.language}`, () =>
-    assert.deepEqual(chosenLanguage(preferred), choice));
+    assert.deepEqual(chooseLanguage(preferred), choice));
 
 test('a value is filled in unchanged, without placeholders of its own', () => {
-  assert.equal(filled('Mute {name}', { name: '{name} $& $1 <b>' }), 'Mute {name} $& $1 <b>');
+  assert.equal(fillIn('Mute {name}', { name: '{name} $& $1 <b>' }), 'Mute {name} $& $1 <b>');
 });
 
 const placeholders = (text: string): readonly string[] =>

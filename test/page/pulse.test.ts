@@ -8,8 +8,8 @@ import {
   type AnnouncedAbsence,
   type Attention,
   absenceReason,
-  HAND_MS,
-  Hands,
+  IN_USE_MS,
+  InputWatch,
   Pulse,
 } from '../../src/page/pulse.js';
 
@@ -44,7 +44,7 @@ function pulseOf(wayMs = 0) {
       return state.wayMs === 0 ? Promise.resolve() : onItsWay(state.wayMs, signal);
     },
     attention: () => state.attention,
-    onChange: (isBeating) => state.reported.push(isBeating),
+    onChange: (isAnswering) => state.reported.push(isAnswering),
     onReturn: () => {
       state.returned += 1;
     },
@@ -148,11 +148,11 @@ test('the page sends a lost node one request a second, and reports its first ans
 
 test('a page rests a minute after the last input', () => {
   const page = new EventTarget();
-  const hands = new Hands(page);
+  const input = new InputWatch(page);
   mock.timers.tick(61_000);
-  assert.ok(hands.idleMs > HAND_MS);
+  assert.ok(input.idleMs > IN_USE_MS);
   page.dispatchEvent(new Event('pointerdown'));
-  assert.equal(hands.idleMs, 0);
+  assert.equal(input.idleMs, 0);
 });
 
 const LOST_AT = 1_000_000;
