@@ -4,7 +4,14 @@
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { resolveBind } from '../gateway/bind.js';
-import { bestFirst, type InterfaceAddresses, isLinkLocal, reachableAt } from '../host/own-addresses.js';
+import {
+  bestFirst,
+  EVERY_ADDRESS,
+  EVERY_IPV4,
+  type InterfaceAddresses,
+  isLinkLocal,
+  reachableAt,
+} from '../host/own-addresses.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface Machine {
@@ -14,9 +21,8 @@ export interface Machine {
   hasInterface(name: string): boolean;
 }
 
-const EVERY_ADDRESS = ['::', '0.0.0.0'];
 /** Addresses that `localhost` reaches. */
-const LOCALHOST = ['127.0.0.1', '::1', ...EVERY_ADDRESS];
+const LOCALHOST = ['127.0.0.1', '::1', EVERY_ADDRESS, EVERY_IPV4];
 
 export function thisMachine(): Machine {
   return {
@@ -39,19 +45,20 @@ export function servedSentences(
   const served = present.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
   const urls = [...new Set(reachable.map(({ name }) => name))].map((name) => {
-    // One address per interface is enough.
-    const best = reachable.find((each) => each.name === name);
+    // One address of each interface is enough: its first, which is its best.
+    const best = reachable.find((own) => own.name === name);
     return `${url(best?.info.address ?? '', port)} (${name})`;
   });
   if (urls.length > 0) return [...absent, `open ${urls.join(' or ')}`];
   const [first] = served;
   if (first === undefined) return ['nothing is served now', ...absent];
   const here = url(LOCALHOST.includes(first) ? 'localhost' : first, port);
-  return [...absent, `open ${here} on this machine; ${others(served, waiting)}`];
+  return [...absent, `open ${here} on this machine; ${otherMachines(served, waiting)}`];
 }
 
-function others(served: readonly string[], waiting: readonly string[]): string {
-  if (EVERY_ADDRESS.some((address) => served.includes(address)))
+/** The sentence about other machines, none of which can reach the service now. */
+function otherMachines(served: readonly string[], waiting: readonly string[]): string {
+  if (served.includes(EVERY_ADDRESS) || served.includes(EVERY_IPV4))
     return 'other machines can reach it once this one is on a network';
   return waiting.length > 0 ? 'other machines cannot reach it yet' : 'other machines cannot reach it';
 }

@@ -1,5 +1,5 @@
-// Time, timers and randomness as an argument for all parts: the only access to the system's clock; and the
-// back-off for reconnecting to a lost peer.
+// Time, timers and randomness, which all parts get as an argument: only this file reads the system's clock.
+// It also has the back-off for reconnecting to a lost peer.
 
 const { hrtime } = process;
 
@@ -18,7 +18,8 @@ export interface Clock {
 }
 
 /**
- * In ms. It costs less than `performance.now()`, which looks up a global object and checks it at each call.
+ * In ms. It takes less time than `performance.now()`, which looks up a global object and checks it at each
+ * call.
  */
 export function monotonic(): number {
   const [s, ns] = hrtime();

@@ -1,6 +1,5 @@
-// Gives memory that a storm has left behind back to the system: V8 does so by itself in some threads at rest,
-// and in ours it did not (measured). It is asked now and then by whoever owns the thread, whose work it does
-// not know.
+// Gives memory that a busy time has left behind back to the system. V8 does this by itself in some threads at
+// rest, but did not in ours (measured). The owner of the thread calls `shrink` now and then.
 
 /** A heap that has grown by less is not worth a collection, which takes some 50 ms of CPU time. */
 const GROWN_BYTES = 4 * 1024 * 1024;
@@ -13,18 +12,18 @@ export class IdleHeap {
   #isCollecting = false;
 
   /**
-   * Has V8 collect what the thread no longer uses, beside its work and within some 20 s, if the heap has
-   * grown. Measuring memory is the only way to ask for that in a thread: a flag of V8 would be set for all
-   * threads, and the inspector can hang when its session ends.
+   * If the heap has grown, has V8 collect what the thread no longer uses: in small steps, within some 20 s.
+   * A measurement of memory includes such a collection, and is the only way to get one in a single thread: a
+   * flag of V8 would be set for all threads, and the inspector can hang when its session ends.
    */
   shrink(): void {
     if (this.#isCollecting || process.memoryUsage().heapTotal < this.#settledBytes + GROWN_BYTES) return;
     this.#isCollecting = true;
     collect()
-      // It is an experiment of Node's. Without it memory is kept, as V8 does by itself.
+      // The measurement is an experiment of Node's. Where it fails, the memory is not given back.
       .catch(() => undefined)
       .then(() => {
-        // While the thread is busy V8 keeps its young generation large: then a later call tries again.
+        // While the thread is busy V8 keeps its young generation large, so a later call must try again.
         if (freeBytes() < GROWN_BYTES) this.#settledBytes = process.memoryUsage().heapTotal;
         this.#isCollecting = false;
       });
@@ -32,8 +31,8 @@ export class IdleHeap {
 }
 
 /**
- * V8 empties pages that it knew to be almost free when it began, so the second collection gives back what the
- * first has found.
+ * A collection empties the pages that V8 knew to be almost free before it, so only the second one gives back
+ * what the first has found.
  */
 async function collect(): Promise<void> {
   const { measureMemory } = await import('node:vm');

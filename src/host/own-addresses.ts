@@ -15,7 +15,10 @@ export interface OwnAddress {
   readonly info: NetworkInterfaceInfo;
 }
 
-/** Interfaces of containers and tunnels (docker0, wg0) may be older than that of the house's network. */
+/**
+ * The facts by which interfaces are ranked. Their order in the system's list is that of their age, and those
+ * of containers and tunnels (docker0, wg0) may be older than that of the house's network.
+ */
 export interface Ranking {
   /** Interfaces of default routes, the preferred one first. */
   readonly routed: readonly string[];
@@ -23,25 +26,27 @@ export interface Ranking {
   readonly isPhysical: (name: string) => boolean;
 }
 
-/** Also accepts IPv4, as uWebSockets.js makes it a dual-stack socket (measured). */
+/** A socket on this address accepts IPv4, too, because uWebSockets.js makes it dual-stack (measured). */
 export const EVERY_ADDRESS = '::';
 export const EVERY_IPV4 = '0.0.0.0';
 
-/** Flags of a route, of the kernel's `route.h`: it is usable; it refuses. */
+/** Flags of a route in the kernel's `route.h`: the route is usable; it refuses what it matches. */
 const RTF_UP = 0x0001;
 const RTF_REJECT = 0x0200;
 
 /**
- * The addresses at which other machines reach the sockets of `served`, in the order of `interfaces`, and of
- * each interface IPv4 first, which is easier to type. Link-local ones of IPv6 need a zone, which URLs cannot
- * contain, and are left out.
+ * The addresses at which other machines reach sockets on the addresses of `served`, in the order of
+ * `interfaces`. Of each interface IPv4 comes first, which is easier to type. Link-local addresses of IPv6 are
+ * left out, because they need a zone, which URLs cannot contain.
  */
 export function reachableAt(
   served: readonly string[],
   interfaces: InterfaceAddresses,
 ): readonly OwnAddress[] {
   const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
-    served.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
+    served.includes(address) ||
+    served.includes(EVERY_ADDRESS) ||
+    (family === 'IPv4' && served.includes(EVERY_IPV4));
   const isReachable = (info: NetworkInterfaceInfo): boolean =>
     !info.internal && !isLinkLocal(info.address) && isServed(info);
   return Object.entries(interfaces).flatMap(([name, infos = []]) =>
@@ -57,22 +62,25 @@ function familyRank({ family }: NetworkInterfaceInfo): number {
 }
 
 /**
- * An IPv4 address may have a label, `eth0:1`, under which the system lists it as if that were an interface of
- * its own.
+ * The interface's name without a label: an IPv4 address may have one, `eth0:1`, and the system lists such a
+ * name like that of another interface.
  */
 export function deviceOf(name: string): string {
   return name.replace(/:.*/, '');
 }
 
 /**
- * Puts the interfaces first that lead to the house's network: those of default routes, then devices. It reads
- * the kernel's tables.
+ * Puts the interfaces first that lead to the house's network: those of default routes, then devices, then
+ * those made by software. It reads the kernel's tables.
  */
 export function bestFirst(interfaces: InterfaceAddresses): InterfaceAddresses {
-  return inOrder(interfaces, readRanking());
+  return rankedBy(interfaces, readRanking());
 }
 
-export function inOrder(interfaces: InterfaceAddresses, { routed, isPhysical }: Ranking): InterfaceAddresses {
+export function rankedBy(
+  interfaces: InterfaceAddresses,
+  { routed, isPhysical }: Ranking,
+): InterfaceAddresses {
   const rankOf = (device: string): number => {
     const at = routed.indexOf(device);
     return at >= 0 ? at : routed.length + (isPhysical(device) ? 0 : 1);

@@ -30,7 +30,7 @@ export function threadCpuSeconds(tid: number): number | undefined {
   return cpuSecondsIn(textIfThere(`/proc/self/task/${tid}/stat`));
 }
 
-/** The thread is the one that calls it. */
+/** The report about the thread that calls this function. */
 export function threadReport(): ThreadReport {
   return { tid: ownTid(), heapBytes: process.memoryUsage().heapUsed };
 }

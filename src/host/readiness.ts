@@ -5,8 +5,8 @@
 import { writeFileSync } from 'node:fs';
 import type { ChildName } from '../protocol/actor/backends.js';
 
-/** A backend that never reports must not make the start fail: the unit waits for 60 s. */
-const SILENT_MAX_MS = 20_000;
+/** A backend that never reports must not make the start fail: the unit waits for the file for 60 s. */
+const FIRST_REPORT_MS = 20_000;
 
 interface FirstReports {
   /** Resolves when the child has reported that it is up, or why not; at the latest after `withinMs`. */
@@ -14,9 +14,9 @@ interface FirstReports {
 }
 
 /**
- * Call when HTTP is served, or waits for its addresses; and again after a reload, before which the unit has
- * removed the file. Waits for the upgrade backend's first report: by then
- * its socket, which upgrade scripts use, exists, or cannot be created, which `/health` shows. `directory` is
+ * To be called when HTTP is served, or will be once its addresses exist; and again after a reload, before
+ * which the unit has removed the file. Waits for the upgrade backend's first report: by then its socket,
+ * which upgrade scripts use, exists, or cannot be created, which `/health` shows. `directory` is
  * `$RUNTIME_DIRECTORY`. Never rejects.
  */
 export async function reportReady(
@@ -26,7 +26,7 @@ export async function reportReady(
   failed: (reason: string) => void,
 ): Promise<void> {
   if (directory === undefined) return;
-  await reports.firstHealth('upgrade', SILENT_MAX_MS);
+  await reports.firstHealth('upgrade', FIRST_REPORT_MS);
   try {
     writeFileSync(`${directory}/ready.${pid}`, '');
   } catch (error) {

@@ -1,4 +1,4 @@
-// Reads a small text file of the system, or of the kernel, that need not be there.
+// Reads a small text file of the system, or of the kernel, that may be missing.
 
 import { readFileSync } from 'node:fs';
 

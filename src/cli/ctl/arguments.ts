@@ -63,21 +63,22 @@ function readLine(args: readonly string[]): Result<Line, string> {
   let node: string | undefined;
   for (let at = 0; at < args.length; at += 1) {
     const arg = args[at] ?? '';
-    const isNode = arg === NODE || arg.startsWith(`${NODE}=`);
     if (arg === '--') return success({ words: [...words, ...args.slice(at + 1)], node, flags });
-    if (isNode && node !== undefined) return failed(`${NODE} is there twice`);
-    if (arg === NODE) at += 1;
-    if (isNode) node = arg === NODE ? args[at] : arg.slice(NODE.length + 1);
-    else if (FLAGS.includes(arg)) flags.add(arg);
+    if (arg === NODE || arg.startsWith(`${NODE}=`)) {
+      if (node !== undefined) return failed(`${NODE} is there twice`);
+      // The value stands behind the equals sign, or is the next argument.
+      if (arg === NODE) at += 1;
+      node = arg === NODE ? args[at] : arg.slice(NODE.length + 1);
+      if (!node) return failed(`${NODE} needs a value`);
+    } else if (FLAGS.includes(arg)) flags.add(arg);
     else if (arg.startsWith('--')) return failed(`unknown option ${JSON.stringify(arg)}`);
     else words.push(arg);
-    if (isNode && !node) return failed(`${NODE} needs a value`);
   }
   return success({ words, node, flags });
 }
 
 function helpFor(name: string | undefined): CtlRequest {
-  const command = name === undefined ? undefined : COMMANDS[name];
+  const command = name === undefined ? undefined : commandOf(name);
   if (name === undefined || command === undefined) return { do: 'print', text: ctlHelp() };
   return { do: 'print', text: commandHelp(name, command) };
 }
@@ -89,26 +90,31 @@ function watchRequest(words: readonly string[], options: Options): CtlRequest {
     : wrong(`watch: there is no event ${JSON.stringify(types.error)}`);
 }
 
-function completionRequest([shell, ...others]: readonly string[]): CtlRequest {
-  const found = SHELLS.find((each) => each === shell);
-  if (found === undefined || others.length > 0) return wrong(`completion: it takes ${SHELLS.join(', ')}`);
-  return { do: 'completion', shell: found };
+function completionRequest([word, ...others]: readonly string[]): CtlRequest {
+  const shell = SHELLS.find((known) => known === word);
+  if (shell === undefined || others.length > 0) return wrong(`completion: it takes ${SHELLS.join(', ')}`);
+  return { do: 'completion', shell };
+}
+
+/** Undefined also for a name that every object has, such as `constructor`. */
+function commandOf(name: string): Command | undefined {
+  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 }
 
 function commandNamed(name: string): Result<Command, string> {
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const command = commandOf(name);
   if (command !== undefined) return success(command);
-  return failed(`there is no operation ${JSON.stringify(name)}; near it: ${near(name).join(', ')}`);
+  return failed(`there is no operation ${JSON.stringify(name)}; near it: ${similarNames(name).join(', ')}`);
 }
 
-/** Those that contain the word, else those that differ least. */
-function near(word: string): readonly string[] {
+/** The names that contain the word, else those that differ least from it. */
+function similarNames(word: string): readonly string[] {
   const names = [...Object.keys(COMMANDS), 'watch', 'completion'];
   const containing = names.filter((name) => name.includes(word));
   const ranked = names.map((name) => ({ name, distance: editDistance(name, word) }));
   ranked.sort((one, other) => one.distance - other.distance);
-  const found = containing.length > 0 ? containing : ranked.map(({ name }) => name);
-  return found.slice(0, SUGGESTIONS_MAX);
+  const similar = containing.length > 0 ? containing : ranked.map(({ name }) => name);
+  return similar.slice(0, SUGGESTIONS_MAX);
 }
 
 function wrong(reason: string, name?: string): WrongUsage {

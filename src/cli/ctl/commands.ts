@@ -36,11 +36,11 @@ export interface Command {
   /** `POST /players/pause`, with parameters in braces. */
   readonly route: string;
   readonly parameters: readonly Parameter[];
-  /** In the order in which words fill them. */
+  /** In the order in which unnamed words are their values. */
   readonly fields: readonly Field[];
-  /** One field of each of these lists must be there. */
+  /** Names of fields: one of each list must have a value. */
   readonly required: readonly (readonly string[])[];
-  /** True if it turns over what it sets when there is no field. */
+  /** True if a call without a field toggles what the field would set, as of a mute. */
   readonly toggles: boolean;
   /** The schema of the answer; undefined for bytes, and for an operation that only changes something. */
   readonly answer?: ComponentName | undefined;
@@ -90,7 +90,7 @@ function fieldOf([name, schema]: readonly [string, BodySchema]): Field {
   return { name, type: type as Field['type'], values: schema.enum, minimum, maximum, description };
 }
 
-/** A body is an object, or one of several. */
+/** The schema of a body is an object, or a choice of several objects. */
 function bodyOf(operation: Operation): Pick<Command, 'fields' | 'required'> {
   if (operation.method === 'GET') return { fields: operation.kind === 'log' ? [LINES] : [], required: [] };
   if (operation.body === undefined) return { fields: [], required: [] };

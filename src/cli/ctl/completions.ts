@@ -1,6 +1,7 @@
 // The completions of `tonearm` for bash, zsh and fish, written from the table of operations. They know no
 // names of the node: nothing is asked while somebody types. Pure.
 
+import { TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { COMMANDS, type Command, EVENT_TYPES } from './commands.js';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -20,13 +21,11 @@ const PROGRAM: readonly (readonly [word: string, summary: string])[] = [
 ];
 const OPTIONS = ['--node', '--json', '--help'];
 const SWITCHES = ['on', 'off'];
-/** Also says that a mute takes it. */
-const TOGGLE = 'toggle';
 
-interface Completed {
+interface CompletedOperation {
   readonly name: string;
   readonly summary: string;
-  /** They may stand behind it. One that ends in `=` waits for its value. */
+  /** The words that may stand behind the operation. A value must follow one that ends in `=`. */
   readonly words: readonly string[];
 }
 
@@ -35,7 +34,7 @@ export function completions(shell: Shell): string {
   return scripts[shell](completedOperations());
 }
 
-function completedOperations(): readonly Completed[] {
+function completedOperations(): readonly CompletedOperation[] {
   const operations = Object.entries(COMMANDS).map(([name, command]) => ({
     name,
     summary: command.summary,
@@ -50,17 +49,17 @@ function wordsAfter({ parameters, fields, toggles }: Command): readonly string[]
   const named = fields.map(({ name }) => `${name}=`);
   const listed = [...parameters, ...fields].flatMap(({ values = [] }) => values);
   const hasSwitch = fields.some(({ type }) => type === 'boolean');
-  return [...listed, ...(hasSwitch ? SWITCHES : []), ...(toggles ? [TOGGLE] : []), ...named];
+  return [...listed, ...(hasSwitch ? SWITCHES : []), ...(toggles ? [TOGGLE_WORD] : []), ...named];
 }
 
-/** One word of a shell. */
+/** Quotes a text, so that it is one word for bash and zsh. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 const origin = (shell: Shell): string => `# Made by \`tonearm ctl completion ${shell}\`.`;
 
-function bashScript(operations: readonly Completed[]): string {
+function bashScript(operations: readonly CompletedOperation[]): string {
   const programWords = PROGRAM.map(([word]) => word).join(' ');
   const names = [...operations.map(({ name }) => name), ...OPTIONS].join(' ');
   const cases = operations
@@ -102,7 +101,7 @@ complete -F _tonearm tonearm
 `;
 }
 
-function zshScript(operations: readonly Completed[]): string {
+function zshScript(operations: readonly CompletedOperation[]): string {
   const described = (word: string, summary: string): string =>
     quoted(`${word.replaceAll(':', '\\:')}:${summary.replaceAll(':', '\\:')}`);
   const programWords = PROGRAM.map(([word, summary]) => described(word, summary));
@@ -110,13 +109,13 @@ function zshScript(operations: readonly Completed[]): string {
   const cases = operations
     .filter(({ words }) => words.length > 0)
     .map(({ name, words }) => {
-      const whole = words.filter((word) => !word.endsWith('='));
-      const open = words.filter((word) => word.endsWith('='));
-      const added = [
-        ...(whole.length > 0 ? [`compadd -- ${whole.join(' ')}`] : []),
-        ...(open.length > 0 ? [`compadd -S '' -- ${open.join(' ')}`] : []),
+      const complete = words.filter((word) => !word.endsWith('='));
+      const needValue = words.filter((word) => word.endsWith('='));
+      const commands = [
+        ...(complete.length > 0 ? [`compadd -- ${complete.join(' ')}`] : []),
+        ...(needValue.length > 0 ? [`compadd -S '' -- ${needValue.join(' ')}`] : []),
       ];
-      return `    ${name}) ${added.join('; ')} ;;\n`;
+      return `    ${name}) ${commands.join('; ')} ;;\n`;
     });
   return `#compdef tonearm
 ${origin('zsh')}
@@ -162,7 +161,7 @@ fi
 `;
 }
 
-function fishScript(operations: readonly Completed[]): string {
+function fishScript(operations: readonly CompletedOperation[]): string {
   const programLines = PROGRAM.map(
     ([word, summary]) => `complete -c tonearm -n __tonearm_is_first -a ${word} -d ${fishQuoted(summary)}\n`,
   );

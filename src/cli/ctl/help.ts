@@ -36,12 +36,12 @@ export function ctlHelp(): string {
   const sections = [...new Set(Object.values(COMMANDS).map(({ section }) => section))];
   const lists = sections.map((section) => {
     const own = Object.entries(COMMANDS).filter(([, command]) => command.section === section);
-    return `\n${section}:\n${own.map(([name, command]) => listed(name, command)).join('')}`;
+    return `\n${section}:\n${own.map(([name, command]) => commandLine(name, command)).join('')}`;
   });
   return HEAD + lists.join('') + statuses();
 }
 
-function listed(name: string, command: Command): string {
+function commandLine(name: string, command: Command): string {
   const signature = signatureOf(name, command);
   const gap = signature.length > SIGNATURE_WIDTH ? `\n${' '.repeat(SIGNATURE_WIDTH + 2)}` : '';
   return `  ${signature.padEnd(SIGNATURE_WIDTH)}${gap}  ${command.summary}\n`;
@@ -60,7 +60,8 @@ function signatureOf(name: string, { parameters, fields, required }: Command): s
 
 function statuses(): string {
   const names = Object.keys(EXIT) as ExitName[];
-  return `\nExit status:\n${names.map((name) => `  ${String(EXIT[name]).padEnd(4)}${MEANINGS[name]}\n`).join('')}`;
+  const rows = names.map((name) => `  ${String(EXIT[name]).padEnd(4)}${MEANINGS[name]}\n`);
+  return `\nExit status:\n${rows.join('')}`;
 }
 
 export function commandHelp(name: string, command: Command): string {
@@ -79,6 +80,7 @@ function fieldText(field: Field, toggles: boolean): string {
   const switchWords = toggles ? 'on, off or toggle' : 'on or off';
   const kinds = { boolean: switchWords, string: 'a text', number: 'a number', integer: 'a whole number' };
   const range = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`];
+  // The schemas have the safe integers as a range where any integer is meant.
   const isBounded = Math.abs(minimum ?? 0) < Number.MAX_SAFE_INTEGER;
   const kind = [values?.join(', ') ?? kinds[type], ...(isBounded ? range : [])].filter(Boolean).join(' ');
   return [kind, description, `as a named word: ${name}=`].filter(Boolean).join('; ');

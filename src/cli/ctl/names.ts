@@ -1,5 +1,5 @@
-// Finds what a word names among the things that the node lists: people write `kitchen`, which may be a label,
-// in other letters. A word that fits nothing is sent as it is, because the node decides.
+// Finds what a word names among the things that the node lists. People write `kitchen` for an output whose
+// label is `Kitchen`. A word that fits nothing is sent as it is, because the node decides.
 
 import type { Tonearm } from '../../client/routes.js';
 import { printable } from '../../printable.js';
@@ -12,19 +12,20 @@ import type { Call } from './words.js';
 /** A record of any list. */
 type Listed = Readonly<Record<string, unknown>>;
 
+/** A kind of things that words can name. */
 interface NamedThings {
-  /** Lists them. */
+  /** The operation that lists them. */
   readonly list: OperationName;
-  /** The member by which the node knows one. */
+  /** The member of a record by which the node knows the thing. */
   readonly key: string;
-  /** Its other names. */
+  /** The other names of the thing. */
   readonly names: (record: Listed) => readonly unknown[];
 }
 
 const PLAYERS = /^org\.mpris\.MediaPlayer2\./;
 const SERVICE = /\.service$/;
 
-/** By the parameter, or the field, that names one. */
+/** By the parameter, or the field, that names a thing. */
 const THINGS: Readonly<Partial<Record<ParameterName | 'address', NamedThings>>> = {
   output: { list: 'outputs', key: 'name', names: ({ label, description }) => [label, description] },
   input: { list: 'inputs', key: 'name', names: ({ description }) => [description] },
@@ -41,16 +42,19 @@ const THINGS: Readonly<Partial<Record<ParameterName | 'address', NamedThings>>> 
 
 /** Outputs, inputs, cards and clients have such ids, which need no list. */
 const ID = /^\d+$/;
-/** The others are counted. */
+/** So many things are named in a message; the others are counted. */
 const CANDIDATES_MAX = 12;
 
 export interface NamedCall {
   readonly call: Call;
-  /** Sentences for people, if the node knows no such thing: what there is. */
+  /** For each word that fits nothing, which things there are: for people, if the node knows no such thing. */
   readonly notes: readonly string[];
 }
 
-/** The error names the things that fit one word. Rejects with a `ProblemError` if the node does not list. */
+/**
+ * Replaces the words of a call by the names that the node knows. The error is that a word fits several
+ * things, and names them. Rejects with a `ProblemError` if the node does not list the things.
+ */
 export async function resolveNames(node: Tonearm, call: Call): Promise<Result<NamedCall, string>> {
   const notes: string[] = [];
   const params: Record<string, string> = { ...call.params };

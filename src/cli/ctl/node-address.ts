@@ -4,6 +4,7 @@
 import { isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
 import { resolveBind } from '../../gateway/bind.js';
+import { EVERY_ADDRESS, EVERY_IPV4 } from '../../host/own-addresses.js';
 import { homeDirectory } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 
@@ -16,16 +17,16 @@ export interface NodeAddress {
 
 /** The default of `api.port`. */
 const USUAL_PORT = 8018;
-const EVERY_ADDRESS = ['::', '0.0.0.0'];
 const LOOPBACK = '127.0.0.1';
+/** A socket on any of these can be reached by loopback. */
+const REACHED_BY_LOOPBACK = [LOOPBACK, EVERY_ADDRESS, EVERY_IPV4];
 
 /** A host, a host with its port, or a URL; each may begin with user and password. */
 export function addressOf(text: string): Result<NodeAddress, string> {
   const isUrl = /^https?:\/\//i.test(text);
   const host = isIP(text) === 6 ? `[${text}]` : text;
   const url = urlIn(isUrl ? text : `http://${host}`);
-  const isHost = url?.pathname === '/';
-  if (url === undefined || url.search !== '' || url.hash !== '' || (!isUrl && !isHost))
+  if (url === undefined || !isAddress(url, isUrl))
     return failed(`${JSON.stringify(text)} is no address such as kitchen.local, kitchen.local:8018 or a URL`);
   if (!isUrl && !/:\d+$/.test(host)) url.port = String(USUAL_PORT);
   const { username, password } = url;
@@ -33,6 +34,11 @@ export function addressOf(text: string): Result<NodeAddress, string> {
   url.password = '';
   const secret = Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString('base64');
   return success({ base: url.href, headers: username === '' ? {} : { Authorization: `Basic ${secret}` } });
+}
+
+/** Only who writes a whole URL may name a path, as of a proxy that serves the node below it. */
+function isAddress({ pathname, search, hash }: URL, mayHavePath: boolean): boolean {
+  return search === '' && hash === '' && (mayHavePath || pathname === '/');
 }
 
 function urlIn(text: string): URL | undefined {
@@ -48,7 +54,7 @@ function unescaped(text: string): string {
 
 /** The error is the problems of the configuration, one line each. */
 export async function addressHere(): Promise<Result<NodeAddress, readonly string[]>> {
-  // Root, as whom sudo runs this, has no tonearm.
+  // Under sudo it runs as root, who has no tonearm: the configuration is that of the user who called sudo.
   const { actAsInvokingUser } = await import('../invoking-user.js');
   actAsInvokingUser();
   const { loadSettings } = await import('../../supervisor/config/load.js');
@@ -63,7 +69,7 @@ export async function addressHere(): Promise<Result<NodeAddress, readonly string
 /** Loopback where it is served, because `api.control: local` allows changes from there. */
 function hostHere(bind: readonly string[]): string {
   const served = resolveBind(bind, networkInterfaces()).present.map(({ address }) => address);
-  if (served.some((address) => EVERY_ADDRESS.includes(address) || address === LOOPBACK)) return LOOPBACK;
+  if (served.some((address) => REACHED_BY_LOOPBACK.includes(address))) return LOOPBACK;
   // A URL has no place for the zone of a link-local address.
   const usable = served.find((address) => !address.includes('%')) ?? LOOPBACK;
   return usable.includes(':') ? `[${usable}]` : usable;

@@ -14,7 +14,7 @@ import type {
   ServiceRecord,
 } from '../../protocol/actor/schemas.js';
 
-type Member = Readonly<Record<string, unknown>>;
+type PlainRecord = Readonly<Record<string, unknown>>;
 
 const OUTPUT: readonly (keyof OutputRecord)[] = ['name', 'label', 'volume', 'muted', 'default', 'state'];
 const INPUT: readonly (keyof InputRecord)[] = ['name', 'description', 'volume', 'muted', 'default'];
@@ -51,13 +51,13 @@ const NOTHING = '-';
 
 /** The lines of the answer to `name`, an operation. */
 export function plainLines(name: string, answer: unknown): readonly string[] {
-  if (Array.isArray(answer)) return tableLines(name, answer as readonly Member[]);
-  return isMember(answer) ? memberLines(answer, '') : [cell(name, answer)];
+  if (Array.isArray(answer)) return tableLines(name, answer as readonly PlainRecord[]);
+  return isRecord(answer) ? memberLines(answer, '') : [cell(name, answer)];
 }
 
-function tableLines(name: string, records: readonly Member[]): readonly string[] {
+function tableLines(name: string, records: readonly PlainRecord[]): readonly string[] {
   const [first = {}] = records;
-  const columns = COLUMNS[name] ?? Object.keys(first).filter((key) => typeof first[key] !== 'object');
+  const columns = columnsOf(name) ?? Object.keys(first).filter((key) => typeof first[key] !== 'object');
   const rows = records.map((record) => columns.map((column) => cell(column, record[column])));
   const table = [columns, ...rows];
   const widths = columns.map((_, at) => Math.max(...table.map((row) => width(row[at] ?? ''))));
@@ -69,17 +69,23 @@ function tableLines(name: string, records: readonly Member[]): readonly string[]
   );
 }
 
+/** Undefined also for a name that every object has: a record may have any text for a member's name. */
+function columnsOf(name: string): readonly string[] | undefined {
+  return Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
+}
+
 /** A member of a member has both names, with a dot between them. A list of records is a table. */
-function memberLines(record: Member, path: string): readonly string[] {
+function memberLines(record: PlainRecord, path: string): readonly string[] {
   return Object.entries(record).flatMap(([key, value]) => {
     const name = `${path}${key}`;
-    if (isMember(value)) return memberLines(value, `${name}.`);
-    if (!Array.isArray(value) || !value.some(isMember)) return [`${printable(name)}: ${cell(key, value)}`];
+    if (isRecord(value)) return memberLines(value, `${name}.`);
+    const isTable = Array.isArray(value) && value.length > 0 && value.every(isRecord);
+    if (!isTable) return [`${printable(name)}: ${cell(key, value)}`];
     return [`${printable(name)}:`, ...tableLines(key, value).map((line) => GAP + line)];
   });
 }
 
-function isMember(value: unknown): value is Member {
+function isRecord(value: unknown): value is PlainRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -95,7 +101,7 @@ function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - width(text)));
 }
 
-/** In characters, as far as those of a terminal are one column wide. */
+/** In characters. Some characters are two columns wide in a terminal, and are not aligned. */
 function width(text: string): number {
   return [...text].length;
 }

@@ -1,5 +1,5 @@
-// `tonearm ctl`: a program of its own, which main.js starts before it loads anything of the daemon. It asks a
-// node by the client, prints the answer, and knows its exit status.
+// `tonearm ctl`: a program of its own, which main.js starts before it loads anything of the daemon. It calls
+// a node by means of the client, prints the answer, and sets the exit status.
 
 import { ProblemError } from '../../client/problem.js';
 import { type Tonearm, tonearm } from '../../client/routes.js';
@@ -102,6 +102,7 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
   if (!found.ok) return fail(found.error);
   const node = found.value;
   const { stdout } = process;
+  /** Aborted when nobody reads the output any more. */
   const over = new AbortController();
   let exit: ExitName = 'ok';
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -120,7 +121,7 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
   return fail({ exit: exitFor(problem), messages: [`watch: ${problemText(problem, node)}`] });
 }
 
-/** With the node's address, where the answer is not the node's. */
+/** The sentence of a problem, with the node's address if the node itself has not answered. */
 function problemText(error: ProblemError, { transport }: Tonearm): string {
   const { code, problem, cause } = error;
   if (code !== 'unreachable' && code !== 'not-the-service') return printable(error.message);

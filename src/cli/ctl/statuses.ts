@@ -1,5 +1,5 @@
-// Which exit status a failure has. It follows from the HTTP status, which the table of faults has for each
-// kind of refusal, so no operation has statuses of its own (docs/ctl.md, "Exit statuses").
+// Decides which exit status a failure has. It follows from the HTTP status, which the table of faults has for
+// each kind of refusal, so no operation has exit statuses of its own (docs/ctl.md, "Exit statuses").
 
 import type { ProblemError } from '../../client/problem.js';
 import type { FaultRow } from '../../protocol/actor/faults.js';
@@ -58,7 +58,7 @@ const NO_ROUTE = 'not-found';
 
 export function exitFor({ code, status }: ProblemError): ExitName {
   if (status === 0) return code === 'not-the-service' ? 'notTonearm' : 'unreachable';
-  // Another program answers with a status that means something else there, but for a password.
+  // The status of another program says nothing about this node, except that a proxy asks for a password.
   if (code === 'not-the-service' && !PASSWORD_STATUSES.includes(status)) return 'notTonearm';
   if (code === NO_ROUTE) return 'unavailable';
   const known: Readonly<Record<number, ExitName>> = BY_STATUS;

@@ -9,7 +9,7 @@ import { EVENT_TYPES } from './commands.js';
 
 /** The meters cost the node CPU time, so they are sent only to those who name them. */
 const LEVELS = 'audio.level';
-/** The node sends it after each silence, too. */
+/** The node sends this event when the stream begins, and after each silence. */
 const GREETING = 'server.info';
 
 export interface WatchRequest {
@@ -17,24 +17,27 @@ export interface WatchRequest {
   readonly types: readonly string[];
   readonly json: boolean;
   readonly write: (line: string) => void;
-  /** A loss, and the return from it. */
+  /** Called when the stream is lost, and when it is back. */
   readonly remark: (text: string) => void;
-  /** A problem for people. */
+  /** The text of a problem for people. */
   readonly textOf: (problem: ProblemError) => string;
   /** Aborts when nobody reads any more. */
   readonly over: AbortSignal;
 }
 
-/** `audio` stands for all events that begin so; commas are blanks. The error names the word. */
+/**
+ * The event types that words name: `audio` stands for all that begin with `audio.`, but for the levels. A
+ * comma separates words, too. The error is the word that names none.
+ */
 export function eventTypes(words: readonly string[]): Result<readonly string[], string> {
   const names = words.flatMap((word) => word.split(',')).filter((word) => word !== '');
-  const found = names.map((name) => ({ name, types: EVENT_TYPES.filter((type) => isOf(type, name)) }));
+  const found = names.map((name) => ({ name, types: EVENT_TYPES.filter((type) => isNamedBy(name, type)) }));
   const unknown = found.find(({ types }) => types.length === 0);
   if (unknown !== undefined) return failed(unknown.name);
   return success([...new Set(found.flatMap(({ types }) => types))]);
 }
 
-function isOf(type: string, name: string): boolean {
+function isNamedBy(name: string, type: string): boolean {
   return type === name || (type !== LEVELS && type.startsWith(`${name}.`));
 }
 
@@ -78,7 +81,8 @@ class Watch {
   }
 
   #lost(problem: ProblemError): void {
-    // A wrong name or a refusal does not pass, and whoever has just typed it must see it.
+    // The first attempt has failed: a wrong name or a refusal does not pass, and whoever has just typed it
+    // must see it.
     if (!this.#wasOpen) {
       this.#close(problem);
       return;

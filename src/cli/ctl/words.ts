@@ -14,7 +14,7 @@ export interface Call {
 const NAMED = /^(\w+)=(.*)$/s;
 const SIGNED = /^[+-]/;
 
-/** A script may have them from JSON. */
+/** Accepted besides the words of a switch, because a script may have a value from JSON. */
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
@@ -54,7 +54,7 @@ function readFields(command: Command, words: readonly string[]): Result<Call['bo
     return success(undefined);
   const body: Record<string, unknown> = {};
   for (const word of words) {
-    const named = fieldIn(command, word, body);
+    const named = fieldFor(command, word, body);
     if (!named.ok) return named;
     const { field, text } = named.value;
     const value = valueIn(field, text);
@@ -72,12 +72,12 @@ interface NamedText {
 }
 
 /** The field that a word is for, and its value. */
-function fieldIn(command: Command, word: string, taken: object): Result<NamedText, string> {
+function fieldFor(command: Command, word: string, body: object): Result<NamedText, string> {
   const [, name = '', value = ''] = NAMED.exec(word) ?? [];
   const named = command.fields.find((field) => field.name === name);
-  if (named !== undefined && Object.hasOwn(taken, name)) return failed(`${name} is there twice`);
+  if (named !== undefined && Object.hasOwn(body, name)) return failed(`${name} is there twice`);
   if (named !== undefined) return success({ field: named, text: value });
-  const next = command.fields.find((field) => isFree(command, field.name, taken) && mayBe(field, word));
+  const next = command.fields.find((field) => isFree(command, field.name, body) && fits(field, word));
   if (next !== undefined && (name === '' || next.type === 'string'))
     return success({ field: next, text: word });
   const names = command.fields.map((field) => field.name);
@@ -85,20 +85,20 @@ function fieldIn(command: Command, word: string, taken: object): Result<NamedTex
   return failed(`${quoted(word)} is too much: it takes ${known}`);
 }
 
-/** False if there is a value for the field, or for another one that excludes it. */
-function isFree({ required }: Command, name: string, taken: object): boolean {
-  const names = required.find((each) => each.includes(name)) ?? [name];
-  return !names.some((each) => Object.hasOwn(taken, each));
+/** True if the field has no value yet, and neither has another one that excludes it. */
+function isFree({ required }: Command, name: string, body: object): boolean {
+  const alternatives = required.find((names) => names.includes(name)) ?? [name];
+  return !alternatives.some((alternative) => Object.hasOwn(body, alternative));
 }
 
-/** A sign means a change, which only a number takes that may be negative: `+5%` is a `delta`. */
-function mayBe({ type, minimum = Number.NEGATIVE_INFINITY }: Field, word: string): boolean {
+/** A word with a sign is a change, and fits only a field that may be negative: `+5%` is a `delta`. */
+function fits({ type, minimum = Number.NEGATIVE_INFINITY }: Field, word: string): boolean {
   return type === 'string' || minimum < 0 || !SIGNED.test(word);
 }
 
 function valueIn(field: Field, text: string): Result<unknown, string> {
   if (field.type === 'boolean') return switchIn(text);
-  if (field.type !== 'string') return number(field, text);
+  if (field.type !== 'string') return numberValue(field, text);
   const { values } = field;
   if (values === undefined) return success(text);
   const value = values.find((each) => each.toLowerCase() === text.toLowerCase());
@@ -110,8 +110,9 @@ function switchIn(text: string): Result<boolean, string> {
   return value === undefined ? failed(`${quoted(text)} is neither on nor off`) : success(value);
 }
 
-function number({ description = '' }: Field, text: string): Result<number, string> {
-  const [, digits = text, unit = ''] = description.startsWith('microseconds') ? (TIME.exec(text) ?? []) : [];
+function numberValue({ description = '' }: Field, text: string): Result<number, string> {
+  const time = description.startsWith('microseconds') ? TIME.exec(text) : null;
+  const [, digits = text, unit = ''] = time ?? [];
   const value = numberIn(digits.replace(/^\+/, ''));
   if (value === undefined) return failed(`${quoted(text)} is no number`);
   const factor = MICROSECONDS.get(unit);

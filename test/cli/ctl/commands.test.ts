@@ -128,6 +128,13 @@ for (const [line, message] of REFUSED)
     assert.match(request.do === 'wrong' ? request.message : '', message);
   });
 
+test('help for a name that is no operation is the list of operations, also for a name that every object has', () => {
+  const help = parseCtl(['--help']);
+  assert.equal(help.do, 'print');
+  for (const name of ['loudness', 'constructor', 'toString'])
+    assert.deepEqual(parseCtl([name, '--help']), help);
+});
+
 test('events are chosen by name or by what their names begin with', () => {
   const typesOf = (line: string): unknown => {
     const request = parseCtl(line.split(' '));
