@@ -20,20 +20,20 @@ export interface Caller {
   readonly uid: number;
 }
 
-/** For the answer of the user database, which may be on the network. */
+/** The longest wait for the user database, which may be on the network. */
 const DATABASE_MS = 5_000;
 
 /** The variables in which sudo, run0 and pkexec name the user who has become root. */
 const INVOKED_BY = ['SUDO_UID', 'PKEXEC_UID'] as const;
 
 /**
- * The id of the invoking user. Undefined for anybody but root, for root by itself, and where the environment
- * names a runtime directory that is not root's.
+ * The id of the invoking user. Undefined if the process is not root's, if nobody has become root for it, and
+ * if the environment names a runtime directory that is not root's.
  */
 export function invokingUser({ env, uid }: Caller): number | undefined {
-  const isRoots = uid === 0 && runtimeDirectory(env, uid) === runtimeDirectory({}, uid);
+  const hasRootsDirectory = uid === 0 && runtimeDirectory(env, uid) === runtimeDirectory({}, uid);
   const invoker = INVOKED_BY.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
-  return isRoots && invoker !== undefined ? Number(invoker) : undefined;
+  return hasRootsDirectory && invoker !== undefined ? Number(invoker) : undefined;
 }
 
 /**
@@ -47,7 +47,7 @@ export function actAsInvokingUser(): void {
   if (user === undefined) return;
   const { homedir: rootHome } = userInfo();
   giveRightsUp(user);
-  // A home that is not root's was named for this command.
+  // If the home is another one than root's, somebody has set it for this command, so it stays.
   const { HOME: home } = process.env;
   if (home === undefined || home === rootHome) process.env['HOME'] = user.home;
   process.env['USER'] = user.name;
@@ -62,7 +62,7 @@ interface User {
   readonly home: string;
 }
 
-/** Node knows only the user of the process. */
+/** Asks `getent`, because Node can look up only the user of the process. */
 function userOf(uid: number): User | undefined {
   const { stdout } = spawnSync('getent', ['passwd', String(uid)], {
     encoding: 'utf8',
@@ -73,8 +73,8 @@ function userOf(uid: number): User | undefined {
 }
 
 /**
- * Debian's Node refuses this where libuv might use io_uring, which the package's start script forbids it.
- * Otherwise the process stays root's, with the user's directories.
+ * Debian's Node refuses this where libuv might use io_uring. The package's start script switches io_uring
+ * off. Without that script the process stays root's, with the user's directories.
  */
 function giveRightsUp({ uid, gid, name }: User): void {
   try {

@@ -1,6 +1,6 @@
-// Takes the program's place on a Node that is too old to read its bundles: help and version, and else one
-// line. The build makes it for any Node, so it imports no module of Node, and main.js loads it
-// (packaging/build.mjs).
+// Runs in place of the program on a Node that is too old to read its bundles: prints help and version, or one
+// line that says so. The build translates this file for any Node, so it imports no module of Node; main.js
+// loads it (packaging/build.mjs).
 
 import { VERSION } from '../version.js';
 import { HELP } from './help.js';

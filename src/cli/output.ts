@@ -1,10 +1,10 @@
-// Writes texts to standard output and standard error, and sets the exit status where they are lost.
+// Writes texts to standard output and standard error, and sets the exit status if they cannot be written.
 
 import { errorText } from '../printable.js';
 
 /**
- * Sets the exit status `whenLost` if the content cannot be written, such as to a full disk. A closed pipe is
- * no error.
+ * Sets the exit status `whenLost` if the content cannot be written, such as to a full disk. It is no error
+ * that the reader has closed its end of a pipe.
  */
 export function writeOut(stream: NodeJS.WriteStream, content: string | Uint8Array, whenLost: number): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {

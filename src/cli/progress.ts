@@ -32,9 +32,15 @@ set -e goes on; a problem is one line on stderr.
  * The daemon reads a line within milliseconds. A script must not wait for a daemon that hangs or is absent.
  */
 const DEADLINE_MS = 1_000;
-const AGAIN_MS = 50;
-/** Errors that clients see while the daemon restarts; it has not read the line then. */
-const PASSING: readonly (string | undefined)[] = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAGAIN'];
+const RETRY_AFTER_MS = 50;
+/** The errors of a connection while the daemon restarts. It has not read the line then. */
+const PASSING_ERRORS: readonly (string | undefined)[] = [
+  'ENOENT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'EAGAIN',
+];
 
 export type ProgressRequest =
   | { readonly do: 'write'; readonly line: string; readonly socket: string }
@@ -63,8 +69,8 @@ const VERBS: Readonly<Record<string, { readonly event: string; readonly options:
   step: { event: 'progress', options: { percent: VALUE, current: VALUE, step: VALUE } },
   end: { event: 'end', options: { success: FLAG, failure: FLAG } },
 };
-/** The only option whose value is a text. */
-const TEXT = 'step';
+/** The only option whose value is a text; those of the others are integers. */
+const TEXT_OPTION = 'step';
 
 /** `args` are the arguments after the word `progress`. Pure. */
 export function parseProgress(args: readonly string[], caller: Caller): ProgressRequest {
@@ -115,9 +121,14 @@ function lineOf({ event, options }: (typeof VERBS)[string], parsed: ProgressOpti
   for (const name of Object.keys(options)) {
     const text = parsed[name];
     if (text === undefined) return failed(`--${name} is missing`);
-    line[name] = name === TEXT ? text : Number(text);
-    const isFaulty = !/^-?\d+$/.test(String(text)) || !Number.isSafeInteger(line[name]);
-    if (name !== TEXT && isFaulty) return failed(`--${name} needs an integer`);
+    if (name === TEXT_OPTION) {
+      line[name] = text;
+      continue;
+    }
+    const number = Number(text);
+    const isInteger = /^-?\d+$/.test(String(text)) && Number.isSafeInteger(number);
+    if (!isInteger) return failed(`--${name} needs an integer`);
+    line[name] = number;
   }
   return success(line);
 }
@@ -137,9 +148,9 @@ export async function writeProgress(
     const written = await attempt(line, socket, endMs - performance.now());
     if (written.ok) return written;
     const { error } = written;
-    const isLate = performance.now() + AGAIN_MS >= endMs;
-    if (isLate || !PASSING.includes(error.code)) return failed(`${socket}: ${errorText(error)}`);
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    const isLast = performance.now() + RETRY_AFTER_MS >= endMs;
+    if (isLast || !PASSING_ERRORS.includes(error.code)) return failed(`${socket}: ${errorText(error)}`);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
   }
 }
 

@@ -101,17 +101,18 @@ export async function runBench(
   }
 }
 
-/** With audio alone enabled, and nobody who listens. */
+/** Measures the service with audio alone enabled, while no listener is connected. */
 async function measureAtRest(ms: number): Promise<Figures> {
-  const cpu = process.cpuUsage();
-  const woken = wakeUps();
+  const cpuBefore = process.cpuUsage();
+  const wakeUpsBefore = wakeUps();
   await new Promise<void>((resolve) => {
     systemClock.after(ms, resolve);
   });
-  const { user, system } = process.cpuUsage(cpu);
+  const { user, system } = process.cpuUsage(cpuBefore);
   return {
     memory_mb: process.memoryUsage.rss() / 2 ** 20,
-    wake_ups_per_second: ((wakeUps() - woken) * 1000) / ms,
+    wake_ups_per_second: ((wakeUps() - wakeUpsBefore) * 1000) / ms,
+    // Microseconds per millisecond are the milliseconds of a second.
     cpu_ms_per_minute: ((user + system) * 60) / ms,
   };
 }
@@ -119,10 +120,21 @@ async function measureAtRest(ms: number): Promise<Figures> {
 /** The number of voluntary context switches of all threads, which is the number of wake-ups. */
 function wakeUps(): number {
   const folder = '/proc/self/task';
-  return readdirSync(folder).reduce((sum, thread) => {
-    const status = readFileSync(`${folder}/${thread}/status`, 'utf8');
-    return sum + Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
-  }, 0);
+  let sum = 0;
+  for (const thread of readdirSync(folder)) {
+    const status = textOf(`${folder}/${thread}/status`);
+    sum += Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+  }
+  return sum;
+}
+
+/** '' for a thread that has ended since the folder was listed. */
+function textOf(status: string): string {
+  try {
+    return readFileSync(status, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 async function runProbe(root: URL, task: ProbeTask): Promise<Measured> {

@@ -38,27 +38,28 @@ const PIPELINED_REQUESTS = 32;
 const SAMPLES_MAX = 10_000;
 /** Pause between changes. Not a divisor of any timer's period, so that changes do not coincide with one. */
 const EVERY_MS = 7.3;
-/** Limit for the kept text of a listener: more than one event of a busy node. */
+/** How much of the text that a listener has read last is searched: more than one event of a busy node. */
 const TAIL_CHARS = 64 * 1024;
 /** `SinkInfo.state` of a suspended output. */
 const SUSPENDED = 2;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function forTime<T>(ms: number, one: () => T | Promise<T>): Promise<readonly T[]> {
+/** Calls `action` again and again for `ms`, at least once, and returns its results. */
+async function repeatFor<T>(ms: number, action: () => T | Promise<T>): Promise<readonly T[]> {
   const end = performance.now() + ms;
-  const all: T[] = [];
+  const results: T[] = [];
   do {
-    all.push(await one());
-  } while (performance.now() < end && all.length < SAMPLES_MAX);
-  return all;
+    results.push(await action());
+  } while (performance.now() < end && results.length < SAMPLES_MAX);
+  return results;
 }
 
 /** The milliseconds that each call takes. */
-function timed(forMs: number, one: () => unknown): Promise<readonly number[]> {
-  return forTime(forMs, async () => {
+function timed(forMs: number, action: () => unknown): Promise<readonly number[]> {
+  return repeatFor(forMs, async () => {
     const begun = performance.now();
-    await one();
+    await action();
     return performance.now() - begun;
   });
 }
@@ -134,11 +135,11 @@ async function openSilentStream(link: Link): Promise<number> {
 class Listener {
   readonly #socket: Socket;
   #tail = '';
-  #sought: { readonly text: string; readonly found: () => void } | undefined;
+  #awaited: { readonly text: string; readonly found: () => void } | undefined;
 
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1' });
-    this.#socket.setEncoding('latin1').on('data', (text: string) => this.#take(text));
+    this.#socket.setEncoding('latin1').on('data', (text: string) => this.#received(text));
     // `reads` reports the loss by its time-out.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.write('GET /events?types=audio.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
@@ -147,9 +148,9 @@ class Listener {
   /** Rejects if `text` was not read in time. Only one call at a time. */
   async reads(text: string): Promise<void> {
     const found = new Promise<true>((resolve) => {
-      this.#sought = { text, found: () => resolve(true) };
+      this.#awaited = { text, found: () => resolve(true) };
     });
-    this.#take('');
+    this.#received('');
     if ((await within(systemClock, ANSWER_MS, found)) === undefined)
       throw new Error('a change was not reported within 2 s');
   }
@@ -158,31 +159,31 @@ class Listener {
     this.#socket.destroy();
   }
 
-  #take(text: string): void {
+  #received(text: string): void {
     this.#tail = (this.#tail + text).slice(-TAIL_CHARS);
-    if (this.#sought === undefined || !this.#tail.includes(this.#sought.text)) return;
+    if (this.#awaited === undefined || !this.#tail.includes(this.#awaited.text)) return;
     this.#tail = '';
-    this.#sought.found();
-    this.#sought = undefined;
+    this.#awaited.found();
+    this.#awaited = undefined;
   }
 }
 
 /**
- * Renames the stream, which is a change like any other but makes no sound. All names differ, also between two
- * calls. `ms`: the time of each change. `cpuMs`: CPU time of the whole process per change, including this
- * thread.
+ * Renames the stream again and again, which is a change like any other but makes no sound. A name never comes
+ * twice. `ms`: the time of each change until the listener has read it. `cpuMs`: CPU time of the whole process
+ * per change, including this thread.
  */
 async function measureChanges(link: Link, stream: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();
-  const ms = await forTime(forMs, async () => {
+  const ms = await repeatFor(forMs, async () => {
     const begun = performance.now();
     const name = `tonearm bench ${process.hrtime.bigint()}`;
-    const [, at] = await Promise.all([
+    const [, readAt] = await Promise.all([
       ask(link, 'SET_PLAYBACK_STREAM_NAME', { stream, name }),
       listener.reads(`"${name}"`).then(() => performance.now()),
     ]);
     await pause(EVERY_MS);
-    return at - begun;
+    return readAt - begun;
   });
   const { user, system } = process.cpuUsage(before);
   return { ms, cpuMs: (user + system) / 1000 / ms.length };
@@ -236,10 +237,11 @@ async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Prom
 
 async function measureCodec(seconds: number): Promise<Figures> {
   const { decode, encode, streams } = sampleWork();
-  const perStreamUs = async (one: () => unknown): Promise<number> => {
+  const perStreamUs = async (work: () => unknown): Promise<number> => {
     // The first rounds are slow, because nothing has been compiled yet.
-    await forTime(seconds * 25, one);
-    return (quantile(await timed(seconds * 50, one), 0.5) * 1000) / streams;
+    await repeatFor(seconds * 25, work);
+    const medianMs = quantile(await timed(seconds * 50, work), 0.5);
+    return (medianMs * 1000) / streams;
   };
   return { decode_us_per_stream: await perStreamUs(decode), encode_us_per_stream: await perStreamUs(encode) };
 }

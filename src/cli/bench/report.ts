@@ -55,9 +55,9 @@ export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 }
 
-/** More digits are noise. */
+/** Further digits of a measurement are noise; of an estimate already the third is. */
 const threeDigits = (value: number): number => Number(value.toPrecision(3));
-const about = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
+const twoDigits = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
 
 export type Report = ReturnType<typeof makeReport>;
 
@@ -87,9 +87,9 @@ function estimateOf({
   const leftMs = HALF_CORE_MS / CHANGES_PER_SECOND - alone;
   const oneMoreMs = Math.max((crowded - alone) / MORE_LISTENERS, LISTENER_LEAST_MS);
   return {
-    changes_per_second: about(HALF_CORE_MS / alone),
-    listeners: Math.min(LISTENERS_MAX, about(leftMs < 0 ? 0 : 1 + leftMs / oneMoreMs)),
-    streams: about(LIST_WITHIN_US / (decode + encode)),
+    changes_per_second: twoDigits(HALF_CORE_MS / alone),
+    listeners: Math.min(LISTENERS_MAX, twoDigits(leftMs < 0 ? 0 : 1 + leftMs / oneMoreMs)),
+    streams: twoDigits(LIST_WITHIN_US / (decode + encode)),
   };
 }
 

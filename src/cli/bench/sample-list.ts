@@ -74,14 +74,14 @@ export function sampleWork() {
     return list;
   };
   const list = decode();
-  const around = { kind: 'pulseaudio', name: 'Song', output: 'speakers' } as const;
+  const context = { kind: 'pulseaudio', name: 'Song', output: 'speakers' } as const;
   return {
     streams: list.length,
     decode,
     // With a new cache each time, as for new records: known records are encoded faster.
     encode: () => {
-      const displayed = new PropertyCache();
-      return list.map((info) => JSON.stringify(clientRecord(info, around, displayed)));
+      const cache = new PropertyCache();
+      return list.map((info) => JSON.stringify(clientRecord(info, context, cache)));
     },
   };
 }

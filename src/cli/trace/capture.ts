@@ -1,6 +1,6 @@
-// Stores a trace in files: the bytes of each direction of each connection as consecutive whole frames, and a
-// list of these files and frames in the form of the project's own captures (test/golden/manifest.json),
-// without cookies. All functions may throw system errors.
+// Stores a trace in files, without cookies: the bytes of each direction of each connection as consecutive
+// whole frames, and a list of these files and frames in the form of the project's own captures
+// (test/golden/manifest.json). All functions may throw system errors.
 
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -18,6 +18,35 @@ const NOTE =
   'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +
   'frames; frame = 20-byte header (length, channel, offset_hi, offset_lo, flags; u32 big-endian) + payload. Cookies are zeros.';
 
+/** The frames of one direction of a connection. */
+export class CaptureFile {
+  readonly path: string;
+  readonly #file: number;
+  readonly #frames: object[] = [];
+  #bytes = 0;
+  #frameCount = 0;
+
+  constructor(path: string) {
+    this.path = path;
+    this.#file = openSync(path, 'w', 0o600);
+  }
+
+  keep(frame: Buffer, channel: number): void {
+    const isCommand = channel === CONTROL_CHANNEL;
+    writeFileSync(this.#file, isCommand ? withoutCookie(frame) : frame);
+    const entry = { offset: this.#bytes, payload: frame.length - HEADER_BYTES, channel };
+    if (this.#frameCount < LISTED_MAX) this.#frames.push({ ...entry, ...(isCommand && labelOf(frame)) });
+    this.#bytes += frame.length;
+    this.#frameCount += 1;
+  }
+
+  /** Returns the members of the file's entry in the list. */
+  close() {
+    closeSync(this.#file);
+    return { bytes: this.#bytes, frame_count: this.#frameCount, frames: this.#frames };
+  }
+}
+
 export class Capture {
   readonly #stem: string;
   readonly #list: number;
@@ -30,34 +59,23 @@ export class Capture {
     writeFileSync(this.#list, `{\n "note": ${JSON.stringify(NOTE)},\n "files": [`);
   }
 
-  /** The file of one direction of a connection. */
-  open(connection: number, from: Side) {
-    const path = `${this.#stem}-${connection}-${from}.bin`;
-    const file = openSync(path, 'w', 0o600);
-    const frames: object[] = [];
-    let bytes = 0;
-    let frame_count = 0;
-    return {
-      keep: (frame: Buffer, channel: number): void => {
-        const isCommand = channel === CONTROL_CHANNEL;
-        writeFileSync(file, isCommand ? withoutCookie(frame) : frame);
-        const entry = { offset: bytes, payload: frame.length - HEADER_BYTES, channel };
-        if (frame_count < LISTED_MAX) frames.push({ ...entry, ...(isCommand && labelOf(frame)) });
-        bytes += frame.length;
-        frame_count += 1;
-      },
-      /** Closes the file, and adds it to the list. */
-      end: ({ offered: offered_version, negotiated: negotiated_version }: Conversation): void => {
-        closeSync(file);
-        const description = `connection ${connection}, from the ${from}`;
-        const versions = { offered_version, negotiated_version };
-        const entry = { file: basename(path), description, ...versions, bytes, frame_count, frames };
-        writeFileSync(this.#list, `${this.#files === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
-        this.#files += 1;
-      },
-    };
+  /** Opens the file of one direction of a connection. */
+  open(connection: number, from: Side): CaptureFile {
+    return new CaptureFile(`${this.#stem}-${connection}-${from}.bin`);
   }
 
+  /** Closes the file of one direction, and adds it to the list. */
+  close(file: CaptureFile, connection: number, from: Side, conversation: Conversation): void {
+    const { bytes, frame_count, frames } = file.close();
+    const { offered: offered_version, negotiated: negotiated_version } = conversation;
+    const description = `connection ${connection}, from the ${from}`;
+    const versions = { offered_version, negotiated_version };
+    const entry = { file: basename(file.path), description, ...versions, bytes, frame_count, frames };
+    writeFileSync(this.#list, `${this.#files === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
+    this.#files += 1;
+  }
+
+  /** Ends the list, and closes it. */
   end(): void {
     writeFileSync(this.#list, '\n ]\n}\n');
     closeSync(this.#list);

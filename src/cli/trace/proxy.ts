@@ -1,5 +1,5 @@
 // The sockets of a trace: listens for clients, and connects each to the sound server. Frames pass both ways
-// unchanged, only as fast as the other side accepts them. Conversation decodes them.
+// unchanged, only as fast as the other side accepts them. `Conversation` decodes them.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -13,9 +13,9 @@ import type { TraceItem, TraceLine } from '../../protocol/pulse/trace/lines.js';
 import { WireError } from '../../protocol/pulse/wire.js';
 import type { Capture } from './capture.js';
 
-/** At a time; both servers accept as many. */
+/** How many clients are served at a time. Both sound servers accept as many. */
 const CLIENTS_MAX = 64;
-/** Only the user may connect; a chmod would come too late. */
+/** Only the user may connect, from the first moment: a chmod after `listen` would come too late. */
 const OWNER_ONLY_UMASK = 0o177;
 
 export interface TraceProxyParts {
@@ -37,8 +37,8 @@ export class TraceProxy {
   /** The clients, each with the end of its connection. */
   readonly #open = new Map<Socket, Promise<void>>();
   readonly #texts = new TextCache();
-  readonly #begun = systemClock.monotonic();
-  #clients = 0;
+  readonly #startedAt = systemClock.monotonic();
+  #connections = 0;
 
   constructor(parts: TraceProxyParts) {
     this.#parts = parts;
@@ -48,9 +48,10 @@ export class TraceProxy {
       this.#open.set(client, served);
     });
     this.#server.maxConnections = CLIENTS_MAX;
-    this.#server.on('drop', () =>
-      this.#connection()({ note: `refused: ${CLIENTS_MAX} clients are connected already` }),
-    );
+    this.#server.on('drop', () => {
+      const { write } = this.#nextConnection();
+      write({ note: `refused: ${CLIENTS_MAX} clients are connected already` });
+    });
   }
 
   /** Rejects with the system's error. */
@@ -69,7 +70,7 @@ export class TraceProxy {
     this.#server.removeAllListeners('error').on('error', () => undefined);
   }
 
-  /** Resolves when the connections of now have ended. */
+  /** Resolves when all connections that are open now have ended. */
   async idle(): Promise<void> {
     await Promise.all(this.#open.values());
   }
@@ -80,20 +81,20 @@ export class TraceProxy {
     for (const client of this.#open.keys()) client.destroy();
   }
 
-  /** Gives the next connection its number, and answers with what writes its lines. */
-  #connection(): WriteItem {
-    this.#clients += 1;
-    const connection = this.#clients;
-    return (item) => {
-      const seconds = Math.round((systemClock.monotonic() - this.#begun) * 1000) / 1e6;
-      this.#parts.writeLine({ seconds, connection, ...item });
+  /** The number of a new connection, and the function that writes its lines. */
+  #nextConnection(): { readonly connection: number; readonly write: WriteItem } {
+    this.#connections += 1;
+    const connection = this.#connections;
+    const write: WriteItem = (item) => {
+      const microseconds = Math.round((systemClock.monotonic() - this.#startedAt) * 1000);
+      this.#parts.writeLine({ seconds: microseconds / 1e6, connection, ...item });
     };
+    return { connection, write };
   }
 
   async #serve(client: Socket): Promise<void> {
-    const write = this.#connection();
-    const number = this.#clients;
-    // Until the pipelines exist; then its errors end both.
+    const { connection, write } = this.#nextConnection();
+    // An error before the pipelines exist. Later ones end the pipelines.
     client.on('error', () => client.destroy());
     const dialled = await dial(this.#parts.servers());
     if (!dialled.ok) {
@@ -102,38 +103,40 @@ export class TraceProxy {
       return;
     }
     write({ note: 'connected' });
-    const { blocks, bytes } = await this.#join(client, dialled.value, number, write);
-    const over = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
-    write({ note: `closed${over}` });
+    const { blocks, bytes } = await this.#join(client, dialled.value, connection, write);
+    const withoutLines = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
+    write({ note: `closed${withoutLines}` });
   }
 
-  /** Passes frames both ways until both sides have ended; resolves with the audio data that had no lines. */
-  async #join(client: Socket, server: Socket, number: number, write: WriteItem) {
+  /** Passes frames both ways until both sides have ended. Resolves with how much audio data had no lines. */
+  async #join(client: Socket, server: Socket, connection: number, write: WriteItem) {
     const { attempt, capture, data } = this.#parts;
     const conversation = new Conversation(this.#texts);
-    const passedOver = { blocks: 0, bytes: 0 };
+    const withoutLines = { blocks: 0, bytes: 0 };
     const pass = async (from: Side, source: Socket, target: Socket) => {
-      const file = attempt(() => capture?.open(number, from));
+      const file = attempt(() => capture?.open(connection, from));
       const read = (frame: Buffer, channel: number): void => {
         const block = blockOf(frame, channel);
         if (channel === CONTROL_CHANNEL) write({ from, ...conversation.read(from, frame) });
         else if (data) write({ from, data: block });
         else {
-          passedOver.blocks += 1;
-          passedOver.bytes += block.length;
+          withoutLines.blocks += 1;
+          withoutLines.bytes += block.length;
         }
         attempt(() => file?.keep(frame, channel));
       };
-      // If one end of a pipeline closes, the other is destroyed: a rejection is an end like others.
+      // If one end of a pipeline closes, the other is destroyed, and the pipeline rejects: an ordinary end.
       await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
         if (error instanceof WireError)
           write({ from, note: `malformed: ${error.message}; the connection is ended` });
       });
-      return file;
+      return { from, file };
     };
-    const passing = [pass('client', client, server), pass('server', server, client)];
-    for (const file of await Promise.all(passing)) attempt(() => file?.end(conversation));
-    return passedOver;
+    const directions = [pass('client', client, server), pass('server', server, client)];
+    // Closed after both have ended, because only then the conversation knows the negotiated version.
+    for (const { from, file } of await Promise.all(directions))
+      attempt(() => file && capture?.close(file, connection, from, conversation));
+    return withoutLines;
   }
 }
 

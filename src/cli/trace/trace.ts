@@ -35,9 +35,9 @@ Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
              126 or 127 the command cannot be run, otherwise the command's own
 `;
 
-/** From a signal until the command, which also gets the signal, is killed. */
+/** The time that the command has to end after a signal, until it is killed. */
 const COMMAND_ENDS_MS = 5_000;
-/** For pending messages, and for the reader of the output. */
+/** The longest wait at the end for pending messages, and for the reader of the output. */
 const LAST_WORDS_MS = 1_000;
 const NOT_FOUND = 127;
 const NOT_RUNNABLE = 126;
@@ -100,7 +100,7 @@ export async function runTrace(
   if (!found.ok) return { end: 'cannotListen', message: found.error };
   const places = found.value;
   if (places.addressProblem !== undefined) return { end: 'cannotListen', message: places.addressProblem };
-  const output = outputTo(stdout);
+  const output = new Output(stdout);
   const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
   if (output.failure !== undefined) return { end: 'cannotWrite', message: output.failure };
   const proxy = new TraceProxy({
@@ -113,8 +113,8 @@ export async function runTrace(
   const directory = runtimeDirectory(env, uid);
   const path = join(directory, `tonearm-trace-${pid}`);
   if (!existsSync(directory)) {
-    const who = 'run this in a login of the user of the sound server, or set XDG_RUNTIME_DIR to a folder';
-    const message = `the folder ${directory}, for the socket of the trace, does not exist: ${who}`;
+    const remedy = 'run this in a login of the user of the sound server, or set XDG_RUNTIME_DIR to a folder';
+    const message = `the folder ${directory}, for the socket of the trace, does not exist: ${remedy}`;
     return { end: 'cannotListen', message };
   }
   try {
@@ -123,25 +123,30 @@ export async function runTrace(
     return { end: 'cannotListen', message: `cannot listen there: ${errorText(error)}` };
   }
   const address = `unix:${path}`;
-  const end = await (task.command.length > 0
-    ? runCommand(task.command, address, onSignal, output.over)
-    : signalled());
-  // Some of the command's last messages may still be on their way.
-  if (task.command.length > 0) await within(systemClock, LAST_WORDS_MS, proxy.idle());
+  let end: TraceEnd = { end: 'ok' };
+  if (task.command.length > 0) {
+    end = await runCommand(task.command, address, onSignal, output.over);
+    // Some of the command's last messages may still be on their way.
+    await within(systemClock, LAST_WORDS_MS, proxy.idle());
+  } else {
+    const ended = signalOrEnd(onSignal, output.over);
+    // Printed only now, because whoever reads it may send a signal at once.
+    printError(`PULSE_SERVER=${address}\n`);
+    await ended;
+  }
   proxy.end();
   await within(systemClock, LAST_WORDS_MS, proxy.idle());
   output.attempt(() => capture?.end());
   await within(systemClock, LAST_WORDS_MS, output.written());
   return output.failure === undefined ? end : { end: 'cannotWrite', message: output.failure };
+}
 
-  function signalled(): Promise<TraceEnd> {
-    return new Promise((resolve) => {
-      const done = (): void => resolve({ end: 'ok' });
-      onSignal(done);
-      output.over.addEventListener('abort', done);
-      printError(`PULSE_SERVER=${address}\n`);
-    });
-  }
+/** Resolves with the first signal, or when the output has ended. */
+function signalOrEnd(onSignal: OnSignal, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    onSignal(() => resolve());
+    over.addEventListener('abort', () => resolve());
+  });
 }
 
 /**
@@ -182,42 +187,57 @@ function runCommand(
   });
 }
 
-/**
- * Writes a trace's lines. `over` is aborted when nothing more can be written: the reader has closed the pipe,
- * which is no error, or `failure`.
- */
-function outputTo(stream: NodeJS.WritableStream) {
-  const over = new AbortController();
-  let failure: string | undefined;
-  const fail = (error: unknown): void => {
-    failure ??= errorText(error);
-    over.abort();
-  };
-  stream.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EPIPE' ? over.abort() : fail(error)));
-  return {
-    over: over.signal,
-    get failure() {
-      return failure;
-    },
-    write: (text: string): void => {
-      if (!over.signal.aborted) stream.write(text);
-    },
-    /**
-     * Runs `write`, which writes elsewhere; the result is undefined if it fails, or if anything has failed
-     * before.
-     */
-    attempt: <T>(write: () => T): T | undefined => {
-      try {
-        return failure === undefined ? write() : undefined;
-      } catch (error) {
-        fail(error);
-        return undefined;
-      }
-    },
-    written: () =>
-      new Promise<unknown>((resolve) => {
-        if (over.signal.aborted) resolve(undefined);
-        else stream.write('', resolve);
-      }),
-  };
+/** Writes a trace's lines, and knows whether a write has failed. */
+class Output {
+  readonly #stream: NodeJS.WritableStream;
+  readonly #over = new AbortController();
+  #failure: string | undefined;
+
+  constructor(stream: NodeJS.WritableStream) {
+    this.#stream = stream;
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') this.#over.abort();
+      else this.#fail(error);
+    });
+  }
+
+  /** Aborted when nothing more can be written: after a failure, or when the reader has closed the pipe. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** The reason why a write has failed. It is no failure that the reader has closed the pipe. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  write(text: string): void {
+    if (!this.over.aborted) this.#stream.write(text);
+  }
+
+  /**
+   * Runs `write`, which writes elsewhere; the result is undefined if it fails, or if anything has failed
+   * before.
+   */
+  attempt<T>(write: () => T): T | undefined {
+    try {
+      return this.#failure === undefined ? write() : undefined;
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  /** Resolves when the reader has taken all that was written. */
+  written(): Promise<unknown> {
+    return new Promise((resolve) => {
+      if (this.over.aborted) resolve(undefined);
+      else this.#stream.write('', resolve);
+    });
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= errorText(error);
+    this.#over.abort();
+  }
 }
