@@ -1,6 +1,6 @@
 // The names that Avahi has given this host: the second `raspberrypi` of a network is `raspberrypi-2.local`,
-// and its hostname does not say so. They are asked for over Avahi's plain socket, which needs no bus, and
-// only when a request came by a name that may be one.
+// and its hostname does not say so. Avahi is asked over its plain socket, which needs no bus, and only when a
+// request came by a name that may be such a name.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -9,11 +9,11 @@ import type { Clock } from '../host/clock.js';
 
 export const AVAHI_SOCKET = '/run/avahi-daemon/socket';
 /**
- * Stands beside the socket while avahi-daemon runs. systemd would start one that does not run, if somebody
- * connected.
+ * Stands beside the socket while avahi-daemon runs. It is looked for first, because a connection would have
+ * systemd start an avahi-daemon that does not run.
  */
 const RUNS_FILE = 'pid';
-/** Only such names: no web server can have one, whatever somebody on this network announces. */
+/** Names with another ending are never trusted: a web server could have one. */
 const SUFFIX = '.local';
 /**
  * Avahi answers for its own addresses within 4 ms. For an address that it does not know it waits for 5 s
@@ -23,7 +23,7 @@ const DEADLINE_MS = 1000;
 /** How long an answer is used: the first for names that Avahi gave, the second for all other names. */
 const KNOWN_MS = 10_000;
 const UNKNOWN_MS = 1000;
-/** Avahi is asked for the name of each address, so many at most. */
+/** Avahi is asked for the name of each address, but of so many addresses at most. */
 const ADDRESSES_MAX = 8;
 /** An answer is a name and some words before it; every correct answer is shorter. */
 const ANSWER_CHARS_MAX = 512;
@@ -38,17 +38,19 @@ interface AvahiAccess {
 export class AvahiNames {
   readonly #access: AvahiAccess;
   #names: ReadonlySet<string> = new Set();
-  #requestedAt = Number.NEGATIVE_INFINITY;
+  #answeredAt = Number.NEGATIVE_INFINITY;
   #underWay: Promise<void> | undefined;
 
   constructor(access: AvahiAccess) {
     this.#access = access;
   }
 
-  /** Undefined if Avahi must be asked. `name` is in lower case. */
+  /**
+   * True if Avahi has given the host this name; undefined if Avahi must be asked. `name` is in lower case.
+   */
   has(name: string): boolean | undefined {
     if (!name.endsWith(SUFFIX)) return false;
-    const age = this.#access.clock.monotonic() - this.#requestedAt;
+    const age = this.#access.clock.monotonic() - this.#answeredAt;
     const isKnown = this.#names.has(name);
     return age < (isKnown ? KNOWN_MS : UNKNOWN_MS) ? isKnown : undefined;
   }
@@ -66,7 +68,7 @@ export class AvahiNames {
     const addresses = isRunning ? this.#access.addresses().slice(0, ADDRESSES_MAX) : [];
     const names = await Promise.all(addresses.map((address) => nameOf(address, this.#access)));
     this.#names = new Set(names.flatMap((name) => name ?? []));
-    this.#requestedAt = this.#access.clock.monotonic();
+    this.#answeredAt = this.#access.clock.monotonic();
   }
 }
 

@@ -43,17 +43,17 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   const waiting = new Set<string>();
   const notes: string[] = [];
   for (const name of bind) {
-    // The first `isIP` makes Node compile its IPv6 expression, which takes 4 ms of CPU at the start. A name
-    // does not need it.
-    const written = /[.:]/.test(name) && isIP(name) !== 0;
-    const found = written
+    // The first `isIP` makes Node compile its IPv6 expression, which takes 4 ms of CPU at the start. The name
+    // of an interface does not need it.
+    const isAddress = /[.:]/.test(name) && isIP(name) !== 0;
+    const found = isAddress
       ? presentAddresses(canonicalAddress(name), interfaces)
       : addressesOf(name, interfaces);
-    const usable = found.filter((address) => written || !isLinkLocal(address));
+    const usable = found.filter((address) => isAddress || !isLinkLocal(address));
     if (usable.length === 0) waiting.add(name);
     for (const address of found) {
-      // Link-local addresses need a zone, which clients cannot write into a URL; the interface has other
-      // addresses.
+      // Link-local addresses need a zone, which clients cannot write into a URL. Whoever wants one names it
+      // in `bind` as an address.
       if (!usable.includes(address))
         notes.push(`bind: ${name}: the link-local address ${address} is left out`);
       else if (!present.has(address)) present.set(address, { address, name });
@@ -62,7 +62,7 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   return { present: withoutContained([...present.values()]), waiting: [...waiting], notes };
 }
 
-/** True if the addresses of `bind` can come and go: all except loopback and the sockets for every address. */
+/** True if an address of `bind` can come and go. Loopback and the sockets for every address cannot. */
 export function canChange(bind: readonly string[]): boolean {
   const isSteady = (name: string): boolean =>
     name === 'lo' || name === '::1' || isAlwaysThere(canonicalAddress(name));
@@ -70,7 +70,7 @@ export function canChange(bind: readonly string[]): boolean {
 }
 
 /** True if no entry of `bind` can ever exist: all are IPv6 addresses, and the kernel has no IPv6. */
-export function canNeverBe(bind: readonly string[], hasIpv6: boolean): boolean {
+export function canNeverExist(bind: readonly string[], hasIpv6: boolean): boolean {
   return !hasIpv6 && bind.every((name) => isIP(canonicalAddress(name)) === 6);
 }
 
@@ -93,9 +93,9 @@ function isNeighbour(client: string, { address, cidr, family }: NetworkInterface
   return network.check(client, isIP(client) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Also those that the system lists under a label of the interface. */
+/** The addresses of an interface, also those that the system lists under a label of the interface. */
 function addressesOf(name: string, interfaces: InterfaceAddresses): readonly string[] {
-  const own = Object.entries(interfaces).filter(([each]) => deviceOf(each) === name);
+  const own = Object.entries(interfaces).filter(([nameOrLabel]) => deviceOf(nameOrLabel) === name);
   return own.flatMap(([, infos = []]) => infos.map(({ address }) => address));
 }
 
@@ -106,8 +106,8 @@ function wildcardAddress(interfaces: InterfaceAddresses): string {
 }
 
 function withoutContained(present: readonly BindAddress[]): readonly BindAddress[] {
-  const every = present.find(({ address }) => address === EVERY_ADDRESS);
-  if (every !== undefined) return [every];
+  const dualStack = present.find(({ address }) => address === EVERY_ADDRESS);
+  if (dualStack !== undefined) return [dualStack];
   if (!present.some(({ address }) => address === EVERY_IPV4)) return present;
   return present.filter(({ address }) => address === EVERY_IPV4 || isIP(address) !== 4);
 }
@@ -125,10 +125,10 @@ function isAlwaysThere(address: string): boolean {
 function canonicalAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   const [bare = '', zone] = address.split('%');
-  const usual = new SocketAddress({ address: bare, family: 'ipv6' }).address;
-  const mapped = usual.startsWith(IPV4_MAPPED) ? usual.slice(IPV4_MAPPED.length) : '';
+  const canonical = new SocketAddress({ address: bare, family: 'ipv6' }).address;
+  const mapped = canonical.startsWith(IPV4_MAPPED) ? canonical.slice(IPV4_MAPPED.length) : '';
   if (isIP(mapped) === 4) return mapped;
-  return zone === undefined ? usual : `${usual}%${zone}`;
+  return zone === undefined ? canonical : `${canonical}%${zone}`;
 }
 
 /**

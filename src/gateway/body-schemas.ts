@@ -1,5 +1,5 @@
-// Checks parsed bodies against their schemas, and describes a fault in one sentence. Loads typebox, so only
-// body.ts may import it, when the first body comes.
+// Checks parsed bodies against their schemas, and describes a fault in one sentence. This file loads typebox,
+// so only body.ts may import it, and only when the first body comes.
 
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
@@ -33,21 +33,22 @@ export function bodyFault(name: BodyName, json: unknown): string | undefined {
  */
 function explain(schema: PlainSchema, json: unknown): string {
   const variants = schema.anyOf ?? [schema];
-  const known: Record<string, PlainSchema> = Object.assign({}, ...variants.map((one) => one.properties));
-  const names = Object.keys(known).join(' or ');
+  const allowed: Record<string, PlainSchema> = Object.assign({}, ...variants.map((each) => each.properties));
+  const names = Object.keys(allowed).join(' or ');
   if (json === undefined) return `A body is needed: an object with ${names}`;
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return `The body must be an object with ${names}, got ${quotedValue(json)}`;
   const fields = Object.entries(json);
-  const stranger = fields.find(([field]) => !Object.hasOwn(known, field));
-  if (stranger !== undefined) return `Field ${quotedValue(stranger[0])} does not exist, only ${names}`;
+  const unknown = fields.map(([field]) => field).find((field) => !Object.hasOwn(allowed, field));
+  if (unknown !== undefined) return `Field ${quotedValue(unknown)} does not exist, only ${names}`;
   for (const [field, value] of fields) {
-    const expected = known[field];
+    const expected = allowed[field];
     if (expected === undefined || Check(expected, value)) continue;
     return `Field ${field} must be ${expectation(expected)}, got ${quotedValue(value)}`;
   }
   const missing = schema.required?.find((field) => !Object.hasOwn(json, field));
   if (missing !== undefined) return `Field ${missing} is missing`;
+  // Each field fits by itself: none was sent where one is needed, or several that exclude each other.
   return fields.length === 0 ? `Field ${names} is missing` : `Only one of ${names} can be given`;
 }
 
@@ -63,7 +64,7 @@ function expectation(schema: PlainSchema): string {
   return `a non-empty ${type}${maxLength === undefined ? '' : ` of at most ${maxLength} characters`}`;
 }
 
-/** Objects are only named: JSON.stringify overflows the stack on a body that is nested thousands deep. */
+/** Does not print objects: JSON.stringify overflows the stack on a body that is nested thousands deep. */
 function quotedValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
   // JSON.stringify would show 1e400, which parses to Infinity, as null.

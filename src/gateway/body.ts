@@ -12,7 +12,7 @@ export const BODY_LIMIT_BYTES = 64 * 1024;
 
 export const BODY_TOO_LARGE = problem('body-too-large', `The body is larger than ${BODY_LIMIT_BYTES} bytes`);
 
-/** A received body; `gone`: the client has disconnected. */
+/** How the receiving of a body has ended; `gone`: the client has disconnected. */
 export type ReceivedBody =
   | { readonly kind: 'whole'; readonly bytes: Buffer }
   | { readonly kind: 'too-large' }
@@ -46,9 +46,9 @@ export async function checkBody(
 /** Parameters are allowed, but only `charset` is checked: JSON must be UTF-8. */
 export function contentTypeProblem(contentType: string): Problem | undefined {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
-  const wrong = (what: string): Problem => problem('unsupported-type', `Content-Type: ${what}`);
-  if (type !== 'application/json')
-    return wrong(`must be application/json, got ${type === '' ? 'none' : JSON.stringify(type)}`);
+  const wrong = (detail: string): Problem => problem('unsupported-type', `Content-Type: ${detail}`);
+  const typeText = type === '' ? 'none' : JSON.stringify(type);
+  if (type !== 'application/json') return wrong(`must be application/json, got ${typeText}`);
   const charset = parameters
     .map((parameter) => /^charset\s*=\s*"?([^"]*)"?$/.exec(parameter)?.[1])
     .find((value) => value !== undefined);

@@ -1,7 +1,7 @@
-// Bridges and other subscribers. Each gets the journal at its own pace: a slow one gets the newest text of
-// each record and every action, and nothing is queued for it. Requests of bridges are carried out as over
-// HTTP, with the same checks, deadlines and refusals; trust is not checked, because a bridge is part of the
-// node. Parses no text of the journal, and knows no thread.
+// Sends the journal to bridges and other subscribers, to each at its own pace: a slow one gets the newest
+// text of each record and every action, and nothing is queued for it. Requests of bridges are carried out as
+// over HTTP, with the same checks, deadlines and refusals; trust is not checked, because a bridge is part of
+// the node. This file parses no text of the journal, and knows no thread.
 
 import { errorText } from '../printable.js';
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
@@ -30,7 +30,7 @@ interface Feed {
   readonly send: (batch: ChangeBatch) => void;
   /** Undefined if the thread is new. */
   reached: number | undefined;
-  /** The thread has taken in everything that it was sent. */
+  /** True if the thread has applied everything that it was sent. */
   isReady: boolean;
 }
 
@@ -42,7 +42,7 @@ export class BridgeFeeds {
     this.#journal = journal;
   }
 
-  /** Call with the new entries of the journal. A feed that is ready has all entries before them. */
+  /** To be called with the new entries of the journal. A feed that is ready has sent all earlier entries. */
   changed(entries: readonly JournalEntry[]): void {
     for (const [subscriber, feed] of this.#feeds)
       if (feed.isReady) this.#send(subscriber, feed, false, entries);
@@ -54,16 +54,16 @@ export class BridgeFeeds {
   }
 
   /**
-   * The last call: sends pending changes even without a request, because after it a bridge is only asked to
-   * stop.
+   * The last call: sends pending changes also to subscribers that are not ready, because the next thing that
+   * they are sent is `stop`.
    */
   end(): void {
-    for (const [subscriber, feed] of this.#feeds) this.#sendRest(subscriber, feed);
+    for (const [subscriber, feed] of this.#feeds) this.#sendUnread(subscriber, feed);
   }
 
   /**
    * The subscriber's thread is ready for more. `send` is that of `ChildListener`. The feed of an earlier
-   * thread is dropped.
+   * thread is replaced.
    */
   feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
     const subscriber = SUBSCRIBERS.find((name) => name === child);
@@ -71,17 +71,18 @@ export class BridgeFeeds {
     const reached = isFirst ? undefined : this.#feeds.get(subscriber)?.reached;
     const feed: Feed = { send, reached, isReady: true };
     this.#feeds.set(subscriber, feed);
-    this.#sendRest(subscriber, feed);
+    this.#sendUnread(subscriber, feed);
   }
 
-  #sendRest(subscriber: Subscriber, feed: Feed): void {
+  /** Sends what the thread has not read: all records, if it has none or the journal has dropped something. */
+  #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { reached } = feed;
     const journal = this.#journal;
     const isUnwanted = UNWANTED[subscriber];
-    const isWhole = reached === undefined || !journal.reaches(reached, (name) => !isUnwanted(name));
-    const kept = COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined);
+    const isWhole = reached === undefined || !journal.isCompleteAfter(reached, (name) => !isUnwanted(name));
+    const recordCollections = COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined);
     const entries = isWhole
-      ? kept.flatMap((name) => [...journal.records(name)])
+      ? recordCollections.flatMap((name) => [...journal.records(name)])
       : [...journal.after(reached)];
     this.#send(subscriber, feed, isWhole, entries);
   }
@@ -127,8 +128,8 @@ function replyTo(
   if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
   const operation = name && OPERATIONS[name];
   const lacking = operation && lackingKey(operation, settings);
-  const isWhole = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
-  if (!isWhole || lacking !== undefined) return problemReply(noSuchPath(lacking));
+  const hasAllParams = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
+  if (!hasAllParams || lacking !== undefined) return problemReply(noSuchPath(lacking));
   const body = unread === undefined ? success(sent) : parseText(unread);
   if (!body.ok) return problemReply(body.error);
   // `api.control` is for HTTP; of the bridges only MQTT has clients of its own.
@@ -139,7 +140,7 @@ function areTexts(params: Readonly<Record<string, string | undefined>>): params 
   return Object.values(params).every((text) => text !== undefined);
 }
 
-/** Refused with the same texts as over HTTP. */
+/** A bad text is refused with the same words as over HTTP. */
 function parseText(text: string): ParsedBody {
   const bytes = Buffer.from(text);
   if (bytes.byteLength > BODY_LIMIT_BYTES) return failed(BODY_TOO_LARGE);

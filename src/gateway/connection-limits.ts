@@ -1,8 +1,7 @@
 // How many connections may be open: what the configuration needs, within the process's limit of descriptors.
 // When there are more, some are closed (server.ts): without free descriptors the main thread would spin in
 // accept and answer nobody (docs/development/what-we-learnt.md, "uWebSockets.js"). This file must be imported
-// before uWebSockets.js, which reads the limit of a head from the environment when it is loaded, and only
-// then.
+// before uWebSockets.js, which reads the limit of a request's head from the environment while it is loaded.
 
 /**
  * The limit of a request's head in bytes; above it uWebSockets.js answers 431. Its default of 4 KiB is less
@@ -14,7 +13,7 @@ process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
 /** For requests, on top of the streams. */
 const CONNECTIONS_BESIDE_STREAMS = 512;
-/** For everything else: progress connections, buses, files, threads (31 at rest). */
+/** Descriptors for everything else: progress connections, buses, files, threads (31 at rest). */
 const OTHER_DESCRIPTORS = 512;
 /**
  * So many connections may be open above the limit for a moment, if descriptors are left, until some are
@@ -23,8 +22,8 @@ const OTHER_DESCRIPTORS = 512;
  */
 const SPARE_CONNECTIONS = 1024;
 /**
- * One connection in this many is reserved for loopback, the node's own programs, such as a reverse proxy; and
- * as many for all others.
+ * One connection in this many is reserved for loopback: for the node's own programs, such as a reverse proxy.
+ * The same number is reserved for all other peers.
  */
 const RESERVED_PART = 8;
 /** Even with few streams: enough for several pages in one browser. */
@@ -58,7 +57,7 @@ export function connectionLimits(configuredStreams: number, descriptorsMax: numb
   };
 }
 
-/** The rest after the others' share, which is at most half. */
+/** The part of `whole` that is left after `forOthers`, which takes half of it at most. */
 function remaining(whole: number, forOthers: number): number {
   return Math.max(whole - forOthers, Math.floor(whole / 2));
 }

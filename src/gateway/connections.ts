@@ -11,8 +11,8 @@ const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
 const NETWORK_BYTES = 8;
 
 /**
- * `address` has 4 or 16 bytes. An IPv4 address is a peer, also in its IPv6 form; else the /64 of the address
- * is.
+ * The name of the peer with an address of 4 or 16 bytes. Each IPv4 address is a peer of its own, also in its
+ * IPv6 form. All IPv6 addresses of one /64 are one peer.
  */
 export function peerOf(address: ArrayBuffer): string {
   const whole = Buffer.from(address);
@@ -26,11 +26,11 @@ export function peerOf(address: ArrayBuffer): string {
 
 export interface Connection {
   readonly peer: string;
-  /** Costs a system call. */
+  /** The call makes a system call. */
   readonly isOpen: () => boolean;
   /** False: it has sent no request since it was opened, or its first one was a `POST` (server.ts). */
   readonly hasRequested: () => boolean;
-  /** It has had its last answer, and has sent no request since. */
+  /** True if its last request was answered, and no further one has come. */
   readonly isIdle: () => boolean;
 }
 
@@ -77,19 +77,19 @@ export class Connections<C extends Connection> {
    * most connections. If all are in use, the newest is chosen.
    */
   surplus(): C | undefined {
-    const mustGive = this.#givers();
-    if (mustGive === undefined) return undefined;
+    const mustLose = this.#whoMustLose();
+    if (mustLose === undefined) return undefined;
     const isSilent = ({ connection }: Entry<C>): boolean => !connection.hasRequested();
     const isIdle = ({ connection }: Entry<C>): boolean => connection.isIdle();
-    for (const canGive of [isSilent, isIdle]) {
-      const at = this.#oldestOfMost((entry) => mustGive(entry.peer) && canGive(entry));
-      if (at >= 0) return this.#remove(at);
+    for (const isUnused of [isSilent, isIdle]) {
+      const index = this.#oldestOfLargestPeer((entry) => mustLose(entry.peer) && isUnused(entry));
+      if (index >= 0) return this.#remove(index);
     }
-    return this.#remove(this.#open.findLastIndex(({ peer }) => mustGive(peer)));
+    return this.#remove(this.#open.findLastIndex(({ peer }) => mustLose(peer)));
   }
 
-  /** Tells whether a peer must lose a connection; undefined if no peer must. */
-  #givers(): ((peer: Peer) => boolean) | undefined {
+  /** Which peers have a connection too many, as a function of the peer; undefined if none has. */
+  #whoMustLose(): ((peer: Peer) => boolean) | undefined {
     const { connections, reserved, perPeer } = this.#limits;
     // The ordinary case: so few connections exceed no bound, whoever has them.
     if (this.#open.length <= Math.min(perPeer, connections - reserved)) return undefined;
@@ -104,19 +104,24 @@ export class Connections<C extends Connection> {
     return this.#open.length > connections ? () => true : undefined;
   }
 
-  #oldestOfMost(canGive: (entry: Entry<C>) => boolean): number {
+  /**
+   * The index of a connection that can be closed: the oldest of the peer that has most connections. -1 if
+   * none can.
+   */
+  #oldestOfLargestPeer(canBeClosed: (entry: Entry<C>) => boolean): number {
     let found = -1;
     let most = 0;
-    for (const [at, entry] of this.#open.entries()) {
-      if (entry.peer.open <= most || !canGive(entry)) continue;
-      found = at;
+    for (const [index, entry] of this.#open.entries()) {
+      if (entry.peer.open <= most || !canBeClosed(entry)) continue;
+      found = index;
       most = entry.peer.open;
     }
     return found;
   }
 
-  #remove(at: number): C | undefined {
-    const [gone] = at < 0 ? [] : this.#open.splice(at, 1);
+  /** Undefined for the index -1. */
+  #remove(index: number): C | undefined {
+    const [gone] = index < 0 ? [] : this.#open.splice(index, 1);
     if (gone === undefined) return undefined;
     gone.peer.open -= 1;
     if (gone.peer.open === 0) this.#peers.delete(gone.peer.name);

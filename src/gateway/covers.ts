@@ -1,5 +1,5 @@
-// Covers of players: asks the backend each time for the current one, and caches the newest bytes of each
-// player. It decodes nothing: the backend decides what is an image and may be served.
+// Serves the covers of players: asks the backend for the current cover at each request, and caches the newest
+// bytes of each player. No image is decoded: the backend decides what is an image and may be served.
 
 import type { CoverAnswer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
@@ -36,7 +36,8 @@ export class Covers {
     const etag = `"${cover.tag}"`;
     const validators = [['ETag', etag], REVALIDATE] as const;
     if (ifNoneMatch !== '' && isMatch(ifNoneMatch, etag)) return { status: 304, headers: validators };
-    // Without these headers a browser might run an image as a page; with them such a page can do nothing.
+    // Without `nosniff` a browser might show an image as a page, and run its script. With the policy such a
+    // page can do nothing.
     const headers = [
       ['Content-Type', cover.type],
       ['X-Content-Type-Options', 'nosniff'],
@@ -58,14 +59,15 @@ export class Covers {
     return success(cover);
   }
 
-  /** Covers of players that have gone are the first to go. */
+  /** Drops the covers that were requested least recently, such as those of players that have gone. */
   #keep(player: string, cover: KeptCover): void {
     this.#kept.set(player, cover);
-    let size = [...this.#kept.values()].reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+    let keptBytes = 0;
+    for (const { bytes } of this.#kept.values()) keptBytes += bytes.byteLength;
     for (const [oldest, { bytes }] of this.#kept) {
-      if (size <= KEPT_MAX_BYTES) return;
+      if (keptBytes <= KEPT_MAX_BYTES) return;
       this.#kept.delete(oldest);
-      size -= bytes.byteLength;
+      keptBytes -= bytes.byteLength;
     }
   }
 }

@@ -1,13 +1,13 @@
-// Responses to `GET` of backends: texts of the journal, joined once and cached until one changes; and the
-// health of each enabled child. It parses no text, and waits for a thread only while the service starts, for
-// a backend's first health report.
+// Responses to `GET` of backends: texts of the journal, joined once and cached until one of them changes; and
+// the health of each enabled child. No text is parsed. A response waits for a thread only while the service
+// starts: for the first health report of its backend.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { Collection } from '../protocol/actor/collections.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/collections.js';
 import { failed, type Result, success } from '../protocol/actor/result.js';
-import type { Changed, Journal, JournalEntry } from './journal.js';
+import type { Journal, JournalEntry, LastChange } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
 
@@ -22,9 +22,9 @@ export class Documents {
   /**
    * When each backend came up last. Records that have not changed since have this as their time of change.
    */
-  readonly #up = new Map<ChildName, Changed>();
-  /** Each with the last change of its records. */
-  readonly #cached = new Map<Resource, Changed & { readonly response: CachedResponse }>();
+  readonly #upSince = new Map<ChildName, LastChange>();
+  /** Each with the last change of its records when it was made. */
+  readonly #cached = new Map<Resource, LastChange & { readonly response: CachedResponse }>();
   /** Each is cached as long as the journal has its entry. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /** Requests that wait for a child's first health report; the child is removed then. */
@@ -37,28 +37,29 @@ export class Documents {
     this.follow(enabled, []);
   }
 
-  /** Forgets all children but `kept`; the others of `enabled` are `connecting`. */
-  follow(enabled: readonly ChildName[], kept: readonly ChildName[]): void {
+  /** The children of `enabled` are `connecting`, except those of `unchanged`, which keep their health. */
+  follow(enabled: readonly ChildName[], unchanged: readonly ChildName[]): void {
     const before = this.#health;
-    const begins: BackendHealth = { state: 'connecting', since: this.#clock.date(), restarts: 0 };
-    const isKept = (child: ChildName): boolean => kept.includes(child);
+    const starting: BackendHealth = { state: 'connecting', since: this.#clock.date(), restarts: 0 };
+    const isUnchanged = (child: ChildName): boolean => unchanged.includes(child);
     this.#health = new Map(
-      enabled.map((child) => [child, (isKept(child) ? before.get(child) : undefined) ?? begins]),
+      enabled.map((child) => [child, (isUnchanged(child) ? before.get(child) : undefined) ?? starting]),
     );
-    for (const child of before.keys()) if (!isKept(child)) this.#settle(child);
-    for (const child of enabled) if (!isKept(child)) this.#waiting.set(child, new Set());
+    for (const child of before.keys()) if (!isUnchanged(child)) this.#settle(child);
+    for (const child of enabled) if (!isUnchanged(child)) this.#waiting.set(child, new Set());
   }
 
-  health(child: ChildName, health: BackendHealth): void {
+  setHealth(child: ChildName, health: BackendHealth): void {
     const before = this.#health.get(child);
     this.#health.set(child, health);
     if (health.state === 'up' && before?.state !== 'up')
-      this.#up.set(child, { order: this.#journal.order, at: this.#clock.date() });
-    // A starting backend is `connecting` without a reason, which reports nothing yet.
+      this.#upSince.set(child, { order: this.#journal.order, at: this.#clock.date() });
+    // A backend that starts is `connecting` without a reason, and this is no report yet.
     if (health.state === 'connecting' && health.detail === undefined) return;
     this.#settle(child);
   }
 
+  /** Lets the requests go on that wait for the child's first health report. */
   #settle(child: ChildName): void {
     for (const settle of this.#waiting.get(child) ?? []) settle();
     this.#waiting.delete(child);
@@ -107,14 +108,14 @@ export class Documents {
   }
 
   #joined(resource: Resource, { backend, collections, join }: ResourceSpec): CachedResponse | undefined {
-    let newest = this.#up.get(backend) ?? { order: 0, at: this.#clock.date() };
+    let newest = this.#upSince.get(backend) ?? { order: 0, at: this.#clock.date() };
     for (const collection of collections) {
-      const changed = this.#journal.changed(collection);
-      if (changed.order > newest.order) newest = changed;
+      const change = this.#journal.lastChange(collection);
+      if (change.order > newest.order) newest = change;
     }
-    const kept = this.#cached.get(resource);
+    const cached = this.#cached.get(resource);
     const { order, at } = newest;
-    if (kept?.order === order && kept.at === at) return kept.response;
+    if (cached?.order === order && cached.at === at) return cached.response;
     const text = join((collection) => this.#texts(collection));
     if (text === undefined) return undefined;
     const response = this.#maker.make(text, at);
@@ -124,7 +125,10 @@ export class Documents {
 
   #texts(collection: Collection): readonly string[] {
     return [...this.#journal.records(collection)]
-      .sort((a, b) => (a.rank === b.rank ? 0 : a.rank - b.rank))
+      .sort((a, b) => {
+        // Records without a rank have an infinite one, and two infinities have no difference.
+        return a.rank === b.rank ? 0 : a.rank - b.rank;
+      })
       .map(({ json }) => json);
   }
 }

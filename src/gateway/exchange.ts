@@ -1,7 +1,7 @@
-// One request and its response: with response-stream.ts (an event stream) the only file that uses
-// uWebSockets.js' request and response objects. They follow its rules (the request is invalid when the
-// handler returns, a response must not be used after an abort, writes outside the handler are corked), so
-// that no other file has to. It decides nothing. How uWebSockets.js behaves is in
+// One request and its response. This file and response-stream.ts, for event streams, are the only ones that
+// use uWebSockets.js' request and response objects. They follow its rules, so that no other file has to: a
+// request is invalid when the handler returns, a response must not be used after an abort, writes outside
+// the handler are corked. This file decides nothing. How uWebSockets.js behaves is in
 // docs/development/what-we-learnt.md, "uWebSockets.js".
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
@@ -13,17 +13,18 @@ import { type HeaderPairs, type HttpReply, KEEP_ALIVE, oneLine, STATUS_LINES } f
 import { ResponseStream } from './response-stream.js';
 
 /**
- * Read and discarded, so that a client whose body is too large can read the answer instead of getting a
- * reset.
+ * So much of a body that is too large is read and discarded, so that the client can read the answer instead
+ * of getting a reset.
  */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
-/** For the whole body: uWebSockets.js limits only the pause between two packets. */
+/** For the whole body to arrive: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 /**
  * A larger asynchronous reply, such as a cover, is sent as the kernel accepts it: `end` would keep a copy for
  * each slow reader.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
+
 /**
  * Made by the server for each request, and passed to the handler once. Methods that read the request
  * (`header`, `query`, `repeated`, `receiveBody`, `openStream`) must be called before the handler's first
@@ -60,7 +61,7 @@ export class Exchange {
     this.path = request.getUrl();
   }
 
-  /** The IP address of the other end, which may be a proxy. Only until the handler's first await. */
+  /** The IP address of the other end, which may be a proxy. Must not be read once the exchange is gone. */
   get peer(): string {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
@@ -70,14 +71,14 @@ export class Exchange {
     return peerOf(this.#response.getRemoteAddress()) === LOOPBACK;
   }
 
-  /** True if the other end must do something: the connection may be closed after a time without it. */
+  /** True if the other end has to act next. If it does nothing for a time, the connection may be closed. */
   get isPeersTurn(): boolean {
     return (
       this.#state === 'answered' || (this.#state === 'streaming' && this.#stream?.isWriteComplete === false)
     );
   }
 
-  /** '' when absent; `name` in lower case. Only until the handler's first await: later calls throw. */
+  /** '' when absent; `name` in lower case. Calls after the handler's first await throw. */
   header(name: string): string {
     return this.#head().getHeader(name);
   }
@@ -85,12 +86,12 @@ export class Exchange {
   /** The first of these headers that is repeated. Same rule as `header`. */
   repeated(names: readonly string[]): string | undefined {
     const earlier = new Set<string>();
-    let twice: string | undefined;
+    let firstRepeated: string | undefined;
     this.#head().forEach((name) => {
-      if (earlier.has(name) && names.includes(name)) twice ??= name;
+      if (earlier.has(name) && names.includes(name)) firstRepeated ??= name;
       earlier.add(name);
     });
-    return twice;
+    return firstRepeated;
   }
 
   /** The raw query without its question mark. Same rule as `header`. */
@@ -119,11 +120,12 @@ export class Exchange {
     this.#request = this.#kept;
     this.#isInHandler = false;
     if (this.#isOver()) return;
-    // Also called when the connection is cut from here; it is over then.
+    // uWebSockets.js calls this also when this side closes the connection; the exchange is over by then.
     this.#response.onAborted(() => {
-      if (!this.#isOver()) this.#leave();
+      if (!this.#isOver()) this.#markGone();
     });
-    // A kept request may become a stream, and `resume` sets a timeout that ends a stream.
+    // A kept request is not paused: it may become a stream, and the `resume` after a pause sets a timeout
+    // that would end the stream.
     if (!this.#isCollecting && this.#kept === undefined) this.#pause();
   }
 
@@ -158,8 +160,8 @@ export class Exchange {
         }
         // The chunk's memory is invalid after this callback.
         chunks.push(Buffer.from(new Uint8Array(chunk)));
-        // Waits until the rest of the packet was parsed: a further request in it ends the connection, which
-        // should happen before this request has an effect.
+        // Waits until the rest of the packet is parsed: if another request follows in it, the connection
+        // ends, and that should happen before this request has an effect.
         if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
       });
     });
@@ -213,10 +215,10 @@ export class Exchange {
   }
 
   /**
-   * Stops reading until the answer is written. If a client sends its next request, or closes its side, while
-   * this request is pending, uWebSockets.js ends the connection without an answer. Within one
-   * packet that cannot be prevented. While paused, a disconnect is noticed only with the answer, so streams
-   * are not paused.
+   * Stops reading until the answer is written, because a next request, or the end of the client's side, that
+   * is read while this request is pending has uWebSockets.js end the connection without an answer. For a next
+   * request in the same packet that cannot be prevented. While reading is paused, a disconnect is noticed
+   * only when the answer is written, so streams are not paused.
    */
   #pause(): void {
     if (this.#state !== 'open' || this.#isPaused) return;
@@ -226,7 +228,7 @@ export class Exchange {
 
   #write(reply: HttpReply): void {
     const { body, close = false } = reply;
-    // Only if paused: otherwise `resume` would stop all further reading.
+    // A `resume` without a `pause` before it would stop all further reading.
     if (this.#isPaused) this.#response.resume();
     this.#isPaused = false;
     this.#response.writeStatus(STATUS_LINES[reply.status]);
@@ -234,9 +236,9 @@ export class Exchange {
     this.#writeHeaders(this.#headers);
     if (!close) this.#writeHeaders([KEEP_ALIVE]);
     if (body !== undefined && this.method !== 'HEAD') {
-      const isSmall = typeof body === 'string' || body.byteLength <= COPIED_MAX_BYTES || close;
-      if (isSmall || this.#isInHandler) this.#response.end(body, close);
-      else this.#sendAsAccepted(body);
+      const isLarge = typeof body !== 'string' && body.byteLength > COPIED_MAX_BYTES;
+      if (isLarge && !close && !this.#isInHandler) this.#sendAsAccepted(body);
+      else this.#response.end(body, close);
       return;
     }
     // `end` would send a body to HEAD too, and `endWithoutBody` with any argument leaves the response
@@ -247,9 +249,14 @@ export class Exchange {
   }
 
   #sendAsAccepted(body: Uint8Array): void {
-    const begun = this.#response.getWriteOffset();
-    const send = (from: number) => this.#response.tryEnd(body.subarray(from), body.byteLength);
-    if (!send(0)[1]) this.#response.onWritable((offset) => send(offset - begun)[0]);
+    const bodyStart = this.#response.getWriteOffset();
+    const sendFrom = (start: number) => this.#response.tryEnd(body.subarray(start), body.byteLength);
+    const [, isAllSent] = sendFrom(0);
+    if (isAllSent) return;
+    this.#response.onWritable((offset) => {
+      const [isAccepted] = sendFrom(offset - bodyStart);
+      return isAccepted;
+    });
   }
 
   #writeHeaders(headers: HeaderPairs): void {
@@ -267,11 +274,11 @@ export class Exchange {
 
   /** Closes from this side. `close` is last, because the response is invalid after it. */
   #abandon(): void {
-    this.#leave();
+    this.#markGone();
     this.#response.close();
   }
 
-  #leave(): void {
+  #markGone(): void {
     this.#state = 'gone';
     this.#onGone?.();
     this.#stream?.leave();

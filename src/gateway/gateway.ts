@@ -12,7 +12,7 @@ import { type ConnectionLimits, connectionLimits } from './connection-limits.js'
 import { Covers } from './covers.js';
 import { Documents } from './documents.js';
 import { EventHub } from './events/hub.js';
-import { RequestHandler, type Site } from './handler.js';
+import { type ConfiguredParts, RequestHandler } from './handler.js';
 import { HostIdentity } from './host-identity.js';
 import { Intake } from './intake.js';
 import { Journal } from './journal.js';
@@ -27,20 +27,21 @@ import { HttpServer } from './server.js';
 import { shutDown } from './shut-down.js';
 import { trustSettings } from './trust.js';
 
-/** Avahi usually has a record of it for this host. */
+/** Always among the addresses whose names Avahi is asked for, because Avahi usually knows a name for it. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
   readonly settings: RouteSettings;
   readonly node: NodeInfo;
   readonly backends: Backends;
+  /** `os.networkInterfaces()`, which may throw. */
   readonly interfaces: () => InterfaceAddresses;
   readonly version: string;
-  /** Called once `api.ui.enabled` is true. */
+  /** Called the first time that `api.ui.enabled` is true. */
   readonly readPage: () => PageFiles;
   readonly log: Log;
   readonly clock: Clock;
-  /** The plain socket of Avahi, which may be absent. */
+  /** The path of Avahi's plain socket, which is absent where Avahi does not run. */
   readonly avahiSocket: string;
 }
 
@@ -65,7 +66,7 @@ export class Gateway {
   readonly #handler: RequestHandler;
   readonly #server: HttpServer;
   #sockets: ListeningSockets | undefined;
-  #closed: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(options: GatewayOptions) {
     const { settings, backends, clock, log } = options;
@@ -131,13 +132,14 @@ export class Gateway {
 
   /**
    * Serves by other settings from now on; open streams stay. `stopped` are the children whose settings have
-   * changed, which may start again only then. The port, and how many streams there may be, stay as they are.
+   * changed: their threads have ended, and may start again only after this call, which forgets their records.
+   * The port, and how many streams there may be, stay as they are.
    */
   reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>, stopped: readonly ChildName[]): void {
-    if (this.#closed !== undefined) return;
+    if (this.#closing !== undefined) return;
     this.#settings = settings;
     this.#identity.reconfigure(trustSettings(settings));
-    this.#handler.reconfigure(this.#newSite());
+    this.#handler.reconfigure(this.#configuredParts());
     this.#replies.reconfigured();
     this.#intake.follow(enabledIn(settings), stopped);
     this.#sockets?.follow(settings.bind);
@@ -149,8 +151,8 @@ export class Gateway {
    */
   close(withinMs: number): Promise<void> {
     this.#sockets?.stop();
-    this.#closed ??= this.#close(withinMs);
-    return this.#closed;
+    this.#closing ??= this.#close(withinMs);
+    return this.#closing;
   }
 
   async #close(withinMs: number): Promise<void> {
@@ -202,13 +204,13 @@ export class Gateway {
   #newHandler(): RequestHandler {
     const { clock, log } = this.#options;
     return new RequestHandler({
-      site: this.#newSite(),
+      configured: this.#configuredParts(),
       identity: this.#identity,
       replies: this.#replies,
       hub: this.#hub,
       clock,
       log,
-      placeFor: (client) => this.#sockets?.placeFor(client) ?? 'localhost',
+      hostAndPortFor: (client) => this.#sockets?.hostAndPortFor(client) ?? 'localhost',
       requests: this.#requests,
       metrics: () => this.#metrics(),
       isOfHouse: (origin) => this.#journal.record('nodes.origins', origin) !== undefined,
@@ -231,7 +233,7 @@ export class Gateway {
     });
   }
 
-  #newSite(): Site {
+  #configuredParts(): ConfiguredParts {
     const { api } = this.#settings;
     const journal = this.#journal;
     if (api.ui.enabled) this.#pageFiles ??= this.#options.readPage();
@@ -245,7 +247,7 @@ export class Gateway {
         hostname: () => this.#identity.hostname(),
         house: () => ({
           origins: [...journal.records('nodes.origins')].map(({ key }) => key),
-          order: journal.changed('nodes.origins').order,
+          order: journal.lastChange('nodes.origins').order,
         }),
       }),
     };
@@ -273,10 +275,10 @@ function enabledIn(settings: RouteSettings): readonly ChildName[] {
 
 /** The document has no commands for clients that may change nothing. */
 async function openapiText(settings: RouteSettings, version: string, mayChange: boolean): Promise<string> {
-  const routes = ROUTES.filter(
-    (route) => lackingKey(route, settings) === undefined && (mayChange || route.method === 'GET'),
-  );
-  return JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version));
+  const enabled = ROUTES.filter((route) => lackingKey(route, settings) === undefined);
+  const routes = mayChange ? enabled : enabled.filter(({ method }) => method === 'GET');
+  const { openapiDocument } = await import('./openapi.js');
+  return JSON.stringify(openapiDocument(routes, version));
 }
 
 function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {

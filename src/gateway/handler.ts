@@ -1,5 +1,5 @@
 // Serves one request: checks trust, then route, then method, then runs the route. Every request is answered
-// here. It reads headers before its first await, and nothing has an effect before trust was checked.
+// here. Headers are read before the first await, and nothing has an effect before trust is checked.
 
 import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
@@ -15,7 +15,7 @@ import type { OperationReplies } from './operation-replies.js';
 import type { Page } from './page.js';
 import { type Problem, problem, problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
 import { refusedNameReply } from './refused-name.js';
-import { type HeaderPairs, METRICS_TYPE, NEVER_KEEP } from './reply.js';
+import { type HeaderPairs, METRICS_TYPE, NO_STORE } from './reply.js';
 import type { RequestCounts } from './request-counts.js';
 import { methodsOf, type OperationRoute, type RouteMatch, type Router } from './routes.js';
 import type { ExchangeHandler } from './server.js';
@@ -30,18 +30,19 @@ import {
   originStanding,
 } from './trust.js';
 
-/** The parts that follow from the configuration, and are replaced with it. */
-export interface Site {
+/** The parts that are made from the configuration, and made again when it changes. */
+export interface ConfiguredParts {
   readonly router: Router;
   readonly control: ControlChoice;
   readonly page: Page;
 }
 
 export interface HandlerParts {
-  readonly site: Site;
+  readonly configured: ConfiguredParts;
   readonly replies: Pick<OperationReplies, 'reply'>;
   readonly hub: Pick<EventHub, 'open'>;
-  readonly placeFor: (client: string) => string;
+  /** `host:port` at which the client with this IP address reaches the node. */
+  readonly hostAndPortFor: (client: string) => string;
   readonly identity: HostIdentity;
   /** True for the origin of a page of another node that is trusted. */
   readonly isOfHouse: (origin: string) => boolean;
@@ -52,8 +53,10 @@ export interface HandlerParts {
   readonly log: Log;
 }
 
+/** Settles when the request is answered; undefined if it is answered already. */
 type Handled = void | Promise<void>;
 
+/** Without the last header nginx would hold events back in its buffer. */
 const STREAM_HEADERS: HeaderPairs = [
   ['Content-Type', 'text/event-stream'],
   ['Cache-Control', 'no-cache'],
@@ -74,17 +77,17 @@ export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
   /** Requests without an answer yet. Streams are none of them. */
   readonly #underWay = new Set<Promise<unknown>>();
-  #site: Site;
+  #configured: ConfiguredParts;
   #isShutDown = false;
 
   constructor(parts: HandlerParts) {
     this.#parts = parts;
-    this.#site = parts.site;
+    this.#configured = parts.configured;
   }
 
   /** Later requests are served by the new parts. */
-  reconfigure(site: Site): void {
-    this.#site = site;
+  reconfigure(configured: ConfiguredParts): void {
+    this.#configured = configured;
   }
 
   get isShutDown(): boolean {
@@ -92,8 +95,8 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   /**
-   * From now on every request is answered 503. Resolves when those before are answered, at the latest after
-   * `withinMs`.
+   * From now on every request is answered 503. Resolves when all earlier requests are answered, at the latest
+   * after `withinMs`.
    */
   async shutDown(withinMs: number): Promise<void> {
     this.#isShutDown = true;
@@ -102,8 +105,9 @@ export class RequestHandler implements ExchangeHandler {
 
   serve(exchange: Exchange): Handled {
     this.#count(exchange);
-    const learning = this.#parts.identity.learning(exchange.header('host'));
-    const handled = learning === undefined ? this.#serve(exchange) : this.#serveAfter(learning, exchange);
+    const nameResolved = this.#parts.identity.resolveName(exchange.header('host'));
+    const handled =
+      nameResolved === undefined ? this.#serve(exchange) : this.#serveAfter(nameResolved, exchange);
     return handled && this.track(handled);
   }
 
@@ -116,55 +120,59 @@ export class RequestHandler implements ExchangeHandler {
   /** Makes `shutDown` wait for an answer. */
   track<T>(answer: Promise<T>): Promise<T> {
     this.#underWay.add(answer);
-    const isOver = (): boolean => this.#underWay.delete(answer);
-    answer.then(isOver, isOver);
+    const forget = (): boolean => this.#underWay.delete(answer);
+    answer.then(forget, forget);
     return answer;
   }
 
   /** Serves a request whose host name must be looked up first. */
-  async #serveAfter(learning: Promise<void>, exchange: Exchange): Promise<void> {
+  async #serveAfter(nameResolved: Promise<void>, exchange: Exchange): Promise<void> {
     exchange.keep();
-    await learning;
+    await nameResolved;
     if (!exchange.isGone) await this.#serve(exchange);
   }
 
   #serve(exchange: Exchange): Handled {
-    const { identity, placeFor } = this.#parts;
-    const { router } = this.#site;
-    const { rules } = identity;
+    const { identity, hostAndPortFor } = this.#parts;
     const host = exchange.header('host');
     const origin = exchange.header('origin');
-    const standing = this.#standing(exchange, origin, host);
-    exchange.setHeaders(corsHeaders(origin, standing, rules));
+    const standing = this.#standingOf(exchange, origin, host);
+    exchange.setHeaders(corsHeaders(origin, standing, identity.rules));
     const ambiguity = ambiguityProblem(exchange);
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
-    const foreignHost = identity.hostProblem(host);
-    if (foreignHost !== undefined) return exchange.answer(refusedNameReply(foreignHost, exchange, placeFor));
-    const foreign = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
-    if (foreign !== undefined) return refuse(exchange, foreign);
-    if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.#serveTrusted(exchange, standing);
-    const match = router.match(exchange.path);
-    if (!match.ok) return refuse(exchange, match.error);
-    const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
-    exchange.setHeaders([]);
-    return exchange.answer(optionsReply({ origin, standing, privateNetwork }, methodsOf(match.value), rules));
+    const wrongHost = identity.hostProblem(host);
+    if (wrongHost !== undefined)
+      return exchange.answer(refusedNameReply(wrongHost, exchange, hostAndPortFor));
+    const wrongOrigin = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
+    if (wrongOrigin !== undefined) return refuse(exchange, wrongOrigin);
+    if (this.#isShutDown) return refuseAndClose(exchange, SHUTTING_DOWN);
+    if (exchange.method === 'OPTIONS') return this.#serveOptions(exchange, origin, standing);
+    return this.#serveTrusted(exchange, standing);
   }
 
-  /** The page of another node counts as a listed one on the routes that the house shares. */
-  #standing({ path }: Exchange, origin: string, host: string): OriginStanding {
+  /** The page of another node has the standing of a listed one, on the routes that are open to the house. */
+  #standingOf({ path }: Exchange, origin: string, host: string): OriginStanding {
     const { identity, isOfHouse } = this.#parts;
-    const { router } = this.#site;
     const standing = originStanding(origin, host, identity.rules);
     if (standing !== 'foreign' || !isOfHouse(origin)) return standing;
-    const match = router.match(path);
+    const match = this.#configured.router.match(path);
     return match.ok && isOpenToHouse(match.value.route.path) ? 'listed' : standing;
   }
 
+  #serveOptions(exchange: Exchange, origin: string, standing: OriginStanding): Handled {
+    const match = this.#configured.router.match(exchange.path);
+    if (!match.ok) return refuse(exchange, match.error);
+    const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
+    const request = { origin, standing, privateNetwork };
+    // The reply to OPTIONS has CORS headers of its own.
+    exchange.setHeaders([]);
+    exchange.answer(optionsReply(request, methodsOf(match.value), this.#parts.identity.rules));
+  }
+
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
-    if (this.#isShutDown) return refuseForGood(exchange, SHUTTING_DOWN);
-    const readOnly = controlProblem(this.#site.control, exchange);
+    const readOnly = controlProblem(this.#configured.control, exchange);
     if (readOnly !== undefined && exchange.method === 'POST') return refuse(exchange, readOnly);
-    const match = this.#site.router.match(exchange.path);
+    const match = this.#configured.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match.error);
     // HEAD uses the GET route; the exchange leaves out the body.
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
@@ -182,7 +190,7 @@ export class RequestHandler implements ExchangeHandler {
     } catch (secondError) {
       this.#parts.log('error', 'a failed request could not be answered', { reason: String(secondError) });
     }
-    // Does nothing if the answer was sent; a stream that had begun ends here.
+    // After an answer this does nothing; a stream that has begun ends here.
     exchange.cut();
   }
 
@@ -193,7 +201,7 @@ export class RequestHandler implements ExchangeHandler {
     mayChange: boolean,
   ): Handled {
     const { replies } = this.#parts;
-    const { page } = this.#site;
+    const { page } = this.#configured;
     exchange.operation = 'name' in route ? route.name : route.kind;
     if (route.kind === 'events') return this.#openStream(exchange);
     if (route.kind === 'metrics') return this.#sendMetrics(exchange);
@@ -203,12 +211,12 @@ export class RequestHandler implements ExchangeHandler {
     const knownTag = exchange.header('if-none-match');
     const query = route.kind === 'log' ? exchange.query() : '';
     const reply = replies.reply(route, { params, mayChange, knownTag, query });
-    return reply instanceof Promise ? reply.then((made) => exchange.answer(made)) : exchange.answer(reply);
+    return reply instanceof Promise ? reply.then((ready) => exchange.answer(ready)) : exchange.answer(reply);
   }
 
   async #sendMetrics(exchange: Exchange): Promise<void> {
     const body = await this.#parts.metrics();
-    exchange.answer({ status: 200, headers: [METRICS_TYPE, NEVER_KEEP], body });
+    exchange.answer({ status: 200, headers: [METRICS_TYPE, NO_STORE], body });
   }
 
   async #change(exchange: Exchange, operation: OperationRoute, params: Params): Promise<void> {
@@ -216,7 +224,7 @@ export class RequestHandler implements ExchangeHandler {
     const received = await exchange.receiveBody();
     if (received.kind === 'gone') return;
     // The rest of the body would be read as the next request, so the connection is closed.
-    if (received.kind !== 'whole') return refuseForGood(exchange, BODY_PROBLEMS[received.kind]);
+    if (received.kind !== 'whole') return refuseAndClose(exchange, BODY_PROBLEMS[received.kind]);
     const body = parseBody(contentType, received.bytes);
     if (!body.ok) return refuse(exchange, body.error);
     exchange.answer(
@@ -230,9 +238,10 @@ export class RequestHandler implements ExchangeHandler {
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
     const response = exchange.openStream(STREAM_HEADERS);
     const stream = this.#parts.hub.open(query.value, response);
-    // If these connections stayed open, they would use up the room that is reserved for requests.
+    // The connection is closed: refused ones that stayed open would use up the room that is reserved for
+    // requests.
     if (stream.ok) response.attach(stream.value);
-    else refuseForGood(exchange, TOO_MANY_STREAMS);
+    else refuseAndClose(exchange, TOO_MANY_STREAMS);
   }
 }
 
@@ -240,7 +249,7 @@ function refuse(exchange: Exchange, found: Problem): void {
   exchange.answer(problemReply(found));
 }
 
-function refuseForGood(exchange: Exchange, found: Problem): void {
+function refuseAndClose(exchange: Exchange, found: Problem): void {
   exchange.answer({ ...problemReply(found), close: true });
 }
 
@@ -251,7 +260,7 @@ function refuseForGood(exchange: Exchange, found: Problem): void {
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
-  refuseForGood(exchange, found);
+  refuseAndClose(exchange, found);
 }
 
 function refuseMethod(exchange: Exchange, match: RouteMatch): void {

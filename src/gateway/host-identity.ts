@@ -11,17 +11,17 @@ interface IdentityParts {
   readonly avahi: Pick<AvahiNames, 'has' | 'ask'>;
 }
 
-/** The hostname is read, and Avahi is asked, only before a request is refused, not on every request. */
+/** The hostname is read, and Avahi is asked, only when a request would be refused otherwise. */
 export class HostIdentity {
   readonly #parts: IdentityParts;
   #settings: TrustSettings;
   #hostname: string;
   #rules: TrustRules;
   /**
-   * The last Host header that passed: clients repeat theirs, and a check takes a tenth of the time of
-   * a whole GET.
+   * The last Host header that was trusted. It needs no further check, which would take a tenth of the time of
+   * a whole GET: clients send the same header again and again.
    */
-  #passed: string | undefined;
+  #lastTrusted: string | undefined;
 
   constructor(parts: IdentityParts) {
     this.#parts = parts;
@@ -32,7 +32,7 @@ export class HostIdentity {
 
   reconfigure(settings: TrustSettings): void {
     this.#settings = settings;
-    this.#follow(this.#parts.hostname());
+    this.#updateRules(this.#parts.hostname());
   }
 
   get rules(): TrustRules {
@@ -42,18 +42,21 @@ export class HostIdentity {
   /** Reads the hostname and updates the rules. */
   hostname(): string {
     const hostname = this.#parts.hostname();
-    if (hostname !== this.#hostname) this.#follow(hostname);
+    if (hostname !== this.#hostname) this.#updateRules(hostname);
     return hostname;
   }
 
-  #follow(hostname: string): void {
+  #updateRules(hostname: string): void {
     this.#hostname = hostname;
     this.#rules = trustRules(hostname, this.#settings);
-    this.#passed = undefined;
+    this.#lastTrusted = undefined;
   }
 
-  /** Settles when `hostProblem` can decide about this Host header; undefined if it can now. */
-  learning(header: string): Promise<void> | undefined {
+  /**
+   * Asks Avahi about the name in this Host header, if only Avahi can tell whether it is the node's. Settles
+   * when `hostProblem` can decide about the header; undefined if it can decide now.
+   */
+  resolveName(header: string): Promise<void> | undefined {
     if (this.#isTrusted(header)) return undefined;
     const host = parseHost(header)?.host;
     const { avahi } = this.#parts;
@@ -62,17 +65,18 @@ export class HostIdentity {
 
   hostProblem(header: string): Problem | undefined {
     if (this.#isTrusted(header)) return undefined;
-    // Avahi may take this name away again, so it is not remembered as the one that passed.
+    // Avahi may take this name away again, so the header is not remembered as trusted.
     if (this.#parts.avahi.has(parseHost(header)?.host ?? '') === true) return undefined;
     const host = JSON.stringify(header);
     return problem('foreign-host', `Host ${host} is not a name of this node; the key api.hosts adds names`);
   }
 
   #isTrusted(header: string): boolean {
-    if (header === this.#passed) return true;
+    if (header === this.#lastTrusted) return true;
+    // The hostname may have changed since the rules were made.
     if (!isTrustedHost(header, this.#rules)) this.hostname();
     if (!isTrustedHost(header, this.#rules)) return false;
-    this.#passed = header;
+    this.#lastTrusted = header;
     return true;
   }
 }

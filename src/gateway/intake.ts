@@ -1,4 +1,5 @@
-// Applies what the children report: to the journal first, then to streams and bridges.
+// Passes on what the children report: to the journal first, then to streams and bridges, so that a client
+// that reads after an event finds the change.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
@@ -16,43 +17,39 @@ interface Recipients {
   readonly clock: Pick<Clock, 'date'>;
 }
 
-/**
- * Applies changes to the journal first, then to streams and bridges, so that a client that reads after an
- * event finds the change.
- */
 export class Intake implements BackendListener {
-  readonly #to: Recipients;
+  readonly #recipients: Recipients;
 
   /** The constructor publishes the health of every enabled child, as `documents` has it. */
-  constructor(to: Recipients) {
-    this.#to = to;
+  constructor(recipients: Recipients) {
+    this.#recipients = recipients;
     this.#publishHealth();
   }
 
   /**
-   * Forgets the stopped children, with their records. Those that stay enabled are `connecting` again, and so
-   * are new ones.
+   * Forgets the stopped children, with their records. A stopped child that is still enabled is `connecting`
+   * again, and so is a newly enabled one.
    */
   follow(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
-    const { documents, journal, feeds } = this.#to;
-    const kept = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
-    documents.follow(enabled, kept);
-    const gone = stopped.filter((child) => !enabled.includes(child));
-    for (const child of gone) feeds.forget(child);
+    const { documents, journal, feeds } = this.#recipients;
+    const unchanged = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
+    documents.follow(enabled, unchanged);
+    const disabled = stopped.filter((child) => !enabled.includes(child));
+    for (const child of disabled) feeds.forget(child);
     this.changes([
-      ...stopped.flatMap((child) => journal.forgetting(child)),
-      ...gone.map((key): Change => ({ kind: 'drop', collection: 'backends', key })),
+      ...stopped.flatMap((child) => journal.dropsOfAll(child)),
+      ...disabled.map((key): Change => ({ kind: 'drop', collection: 'backends', key })),
     ]);
     this.#publishHealth();
   }
 
   #publishHealth(): void {
-    const children = this.#to.documents.allHealth();
+    const children = this.#recipients.documents.allHealth();
     this.changes([...children].map(([child, health]) => backendChange(child, health)));
   }
 
   readonly changes = (changes: readonly Change[]): void => {
-    const { journal, hub, feeds, clock } = this.#to;
+    const { journal, hub, feeds, clock } = this.#recipients;
     const date = clock.date();
     const entries = journal.apply(changes, date);
     if (entries.length === 0) return;
@@ -60,16 +57,17 @@ export class Intake implements BackendListener {
     feeds.changed(entries);
   };
 
-  readonly level = (json: string): void => this.#to.hub.publishLevel(json);
+  readonly level = (json: string): void => this.#recipients.hub.publishLevel(json);
 
   /**
    * Publishes health and removals in one step, so that a client that sees the removals also sees that the
    * backend is not up.
    */
   readonly health = (child: ChildName, health: BackendHealth): void => {
-    const { documents, journal } = this.#to;
-    documents.health(child, health);
-    this.changes([backendChange(child, health), ...(health.state === 'up' ? [] : journal.leaving(child))]);
+    const { documents, journal } = this.#recipients;
+    documents.setHealth(child, health);
+    const drops = health.state === 'up' ? [] : journal.dropsOfAway(child);
+    this.changes([backendChange(child, health), ...drops]);
   };
 
   served(served: ServedRecord): void {

@@ -13,9 +13,12 @@ import {
 } from '../protocol/actor/collections.js';
 import type { Change, Drop, Put } from '../protocol/actor/messages.js';
 
-/** docs/events.md, "Coming back": for removals and for actions. */
+/** docs/events.md, "Coming back": so many removals, and as many actions. */
 const KEPT_MAX = 1024;
-/** For each of the two. A record may have 130 kB, and 1024 of these would fill a small node's memory. */
+/**
+ * For removals, and for actions. A record may have 130 kB, and 1024 of these would fill a small node's
+ * memory.
+ */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
 
 /** Immutable: a change of its record creates another entry. */
@@ -26,24 +29,25 @@ export interface JournalEntry {
   readonly key: string;
   /** JSON; for a removal, the record's last text. */
   readonly json: string;
-  /** The record's first sequence number; clients that have read less do not know the record. */
+  /** The record's first sequence number: a client that has not read up to it does not know the record. */
   readonly since: number;
   readonly rank: number;
   /** When it happened, in milliseconds since the epoch. */
   readonly at: number;
 }
 
-type Kept = Pick<JournalEntry, 'collection' | 'key' | 'json' | 'at'>;
+type Content = Pick<JournalEntry, 'collection' | 'key' | 'json' | 'at'>;
 
 /** A collection's last change. */
-export interface Changed {
+export interface LastChange {
   /** Its number among all changes, also those that make no entry; 0 if there was none. */
   readonly order: number;
   readonly at: number;
 }
 
-interface Shelf extends Changed {
-  readonly spec: (typeof SPECS)[Collection];
+/** The current records of a collection, by key. */
+interface CollectionState extends LastChange {
+  readonly spec: CollectionSpec;
   readonly records: Map<string, JournalEntry>;
   order: number;
   at: number;
@@ -71,28 +75,31 @@ class BoundedEntries {
   }
 }
 
-/** True if clients keep a record of the collection until a snapshot lacks it. */
+/** True if no event tells clients that a record is gone, so that only a snapshot without the record does. */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
 }
 
 export class Journal {
-  /** All entries by sequence number, in its order. */
+  /** All entries by sequence number, the lowest first. */
   readonly #entries = new Map<number, JournalEntry>();
-  readonly #shelves: Readonly<Record<Collection, Shelf>>;
+  readonly #collections: Readonly<Record<Collection, CollectionState>>;
   readonly #kept = { removal: new BoundedEntries(), action: new BoundedEntries() };
-  /** The highest sequence number that was dropped, by collection. */
+  /** By collection, the highest sequence number of an entry that readers cannot get any more. */
   readonly #forgotten = new Map<Collection, number>();
   #order = 0;
   #newest = 0;
 
   constructor() {
-    const shelf = (name: Collection): Shelf => ({ spec: SPECS[name], records: new Map(), order: 0, at: 0 });
-    // The names are those of the table, which the type of `fromEntries` does not tell.
-    this.#shelves = Object.fromEntries(COLLECTION_NAMES.map((name) => [name, shelf(name)])) as Record<
-      Collection,
-      Shelf
-    >;
+    const empty = (name: Collection): CollectionState => ({
+      spec: SPECS[name],
+      records: new Map(),
+      order: 0,
+      at: 0,
+    });
+    const entries = COLLECTION_NAMES.map((name) => [name, empty(name)] as const);
+    // The type of `fromEntries` has any text for a name.
+    this.#collections = Object.fromEntries(entries) as Record<Collection, CollectionState>;
   }
 
   get newest(): number {
@@ -115,42 +122,48 @@ export class Journal {
       if (entry !== undefined) entries.push(entry);
     }
     if (entries.length <= 1) return entries;
-    // An action counts even if it was dropped at once.
+    // Only the newest entry of a record is left. An action stays, even if the bound has dropped it already.
     return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry.sequence));
   }
 
   /**
-   * Changes that remove a backend's records when it goes away, except in collections whose records are never
-   * removed.
+   * The drops of the records that go when their backend is no longer up: those with an event for that, the
+   * parts of these, and passing ones. All others, such as units, stay as they were last.
    */
-  leaving(backend: string): readonly Change[] {
-    return COLLECTION_NAMES.filter((name) => {
-      const { backend: owner, removed, keeps, isPart } = SPECS[name];
-      return owner === backend && (removed !== undefined || keeps === 'passing' || isPart === true);
-    }).flatMap((collection) =>
-      [...this.#shelves[collection].records.keys()].map((key): Change => ({ kind: 'drop', collection, key })),
+  dropsOfAway(backend: ChildName): readonly Drop[] {
+    return this.#dropsOf(
+      backend,
+      ({ removed, keeps, isPart }) => removed !== undefined || keeps === 'passing' || isPart === true,
     );
   }
 
-  /** Changes that remove all records of a backend, whose settings have changed. */
-  forgetting(backend: ChildName): readonly Change[] {
-    const own = COLLECTION_NAMES.filter((name) => SPECS[name].backend === backend);
-    return own.flatMap((collection) =>
-      [...this.#shelves[collection].records.keys()].map((key): Change => ({ kind: 'drop', collection, key })),
+  /** The drops of all records of a backend. */
+  dropsOfAll(backend: ChildName): readonly Drop[] {
+    return this.#dropsOf(backend, () => true);
+  }
+
+  #dropsOf(backend: ChildName, isDropped: (spec: CollectionSpec) => boolean): readonly Drop[] {
+    const dropped = COLLECTION_NAMES.filter(
+      (name) => SPECS[name].backend === backend && isDropped(SPECS[name]),
+    );
+    return dropped.flatMap((collection) =>
+      [...this.#collections[collection].records.keys()].map(
+        (key): Drop => ({ kind: 'drop', collection, key }),
+      ),
     );
   }
 
   record(collection: Collection, key: string): JournalEntry | undefined {
-    return this.#shelves[collection].records.get(key);
+    return this.#collections[collection].records.get(key);
   }
 
-  /** The current records of a collection, in order of arrival. */
+  /** The current records of a collection, in the order in which they were first put. */
   records(collection: Collection): Iterable<JournalEntry> {
-    return this.#shelves[collection].records.values();
+    return this.#collections[collection].records.values();
   }
 
-  changed(collection: Collection): Changed {
-    return this.#shelves[collection];
+  lastChange(collection: Collection): LastChange {
+    return this.#collections[collection];
   }
 
   /** The entries after a sequence number. Entries that are added during the iteration are included. */
@@ -159,23 +172,23 @@ export class Journal {
     for (const entry of this.#entries.values()) if (entry.sequence > sequence) yield entry;
   }
 
-  /** True if nothing after a sequence number was dropped from the requested collections. */
-  reaches(sequence: number, isRelevant: (collection: Collection) => boolean): boolean {
+  /** True if the journal still has everything after a sequence number in the relevant collections. */
+  isCompleteAfter(sequence: number, isRelevant: (collection: Collection) => boolean): boolean {
     for (const [collection, forgotten] of this.#forgotten)
       if (forgotten > sequence && isRelevant(collection)) return false;
     return true;
   }
 
   #put({ collection, key, json, rank }: Put, at: number): JournalEntry | undefined {
-    const shelf = this.#shelves[collection];
-    const { keeps } = shelf.spec;
+    const state = this.#collections[collection];
+    const { keeps, shape } = state.spec;
     if (keeps === 'each') return this.#keep('action', { collection, key, json, at });
-    const before = shelf.records.get(key);
+    const before = state.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
     if (before !== undefined) this.#entries.delete(before.sequence);
-    // The removal of a record that is back unchanged is deleted. Another text under the same key may be
-    // another record, with another name.
-    else if (shelf.spec.shape !== 'player') this.#forgetRemoval({ collection, key, json });
+    // Readers need not learn that a record was away if it is back unchanged. A player that is back is a new
+    // one for them (`player.added`), so they get its removal first.
+    else if (shape !== 'player') this.#forgetRemoval({ collection, key, json });
     this.#newest += 1;
     const entry: JournalEntry = {
       sequence: this.#newest,
@@ -187,43 +200,44 @@ export class Journal {
       rank: rank ?? before?.rank ?? Number.POSITIVE_INFINITY,
       at,
     };
-    shelf.records.set(key, entry);
+    state.records.set(key, entry);
     this.#entries.set(entry.sequence, entry);
     this.#order += 1;
-    shelf.order = this.#order;
-    shelf.at = at;
+    state.order = this.#order;
+    state.at = at;
     return entry;
   }
 
   #drop({ collection, key }: Drop, at: number): JournalEntry | undefined {
-    const shelf = this.#shelves[collection];
-    const before = shelf.records.get(key);
+    const state = this.#collections[collection];
+    const before = state.records.get(key);
     if (before === undefined) return undefined;
-    shelf.records.delete(key);
+    state.records.delete(key);
     this.#entries.delete(before.sequence);
     this.#order += 1;
-    shelf.order = this.#order;
-    shelf.at = at;
+    state.order = this.#order;
+    state.at = at;
     const removal = { collection, key, json: before.json, at };
-    if (shelf.spec.removed !== undefined) return this.#keep('removal', removal);
-    return needsSnapshot(shelf.spec) ? this.#forget(removal) : undefined;
+    if (state.spec.removed !== undefined) return this.#keep('removal', removal);
+    return needsSnapshot(state.spec) ? this.#forget(removal) : undefined;
   }
 
   /**
-   * No event tells of this removal: a reader that has less than its number gets a snapshot, which lacks the
-   * record.
+   * Numbers a removal that has no event, and does not keep it: a reader that has not read up to its number
+   * gets a snapshot, which lacks the record.
    */
-  #forget(removal: Kept): JournalEntry {
+  #forget(removal: Content): JournalEntry {
     this.#newest += 1;
     this.#forgotten.set(removal.collection, this.#newest);
     return { ...removal, kind: 'removal', sequence: this.#newest, since: this.#newest, rank: 0 };
   }
 
-  #keep(kind: 'removal' | 'action', what: Kept): JournalEntry {
+  /** Keeps an entry until newer ones of its kind fill the bound. */
+  #keep(kind: 'removal' | 'action', content: Content): JournalEntry {
     this.#newest += 1;
-    const entry: JournalEntry = { ...what, sequence: this.#newest, kind, since: this.#newest, rank: 0 };
+    const entry: JournalEntry = { ...content, sequence: this.#newest, kind, since: this.#newest, rank: 0 };
     const kept = this.#kept[kind];
-    if (kind === 'removal') this.#forgetRemoval(what);
+    if (kind === 'removal') this.#forgetRemoval(content);
     kept.add(entry);
     this.#entries.set(entry.sequence, entry);
     for (let oldest = kept.excess; oldest !== undefined; oldest = kept.excess) {
@@ -235,11 +249,11 @@ export class Journal {
   }
 
   /**
-   * Deletes the earlier removal of the same record. Its text is compared too, because a sound server that
-   * restarts reuses its ids: the next record under a key is another one with another name, and clients know
-   * records by their names (docs/http-api.md, "Names of clients").
+   * Deletes the earlier removal of the same record. The texts are compared, too, because a sound server that
+   * restarts reuses its ids: the next record under a key may be another one with another name, and clients
+   * know records by their names (docs/http-api.md, "Names of clients"). A player's key is its name.
    */
-  #forgetRemoval({ collection, key, json }: Omit<Kept, 'at'>): void {
+  #forgetRemoval({ collection, key, json }: Omit<Content, 'at'>): void {
     const isPlayer = SPECS[collection].shape === 'player';
     for (const entry of this.#kept.removal.entries) {
       if (entry.key !== key || entry.collection !== collection) continue;

@@ -1,5 +1,5 @@
-// A copy of a request's head, for handlers that must wait before they serve it: uWebSockets.js' own is
-// invalid after the first await. Pure.
+// A copy of a request's head, for a request that is served only after an await: uWebSockets.js' own head is
+// invalid then. Pure.
 
 import type { HeaderPair } from './reply.js';
 

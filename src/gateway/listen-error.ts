@@ -1,16 +1,18 @@
-// Why an address cannot be listened on: uWebSockets.js reports only that listening failed.
+// Why an address cannot be listened on. uWebSockets.js reports only that listening failed, so Node's own
+// server tries it.
 
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { InterfaceAddresses } from '../host/own-addresses.js';
 import { errorText } from '../printable.js';
-import { canNeverBe, resolveBind } from './bind.js';
+import { canNeverExist, resolveBind } from './bind.js';
 import { portHolder } from './port-holder.js';
 
 /**
- * Errors that waiting does not help against. Not in it: a new address, which may not be usable for a second.
+ * Errors that do not pass by waiting, each with its reason for people. EADDRNOTAVAIL is not among them: a new
+ * address may not be usable for a second.
  */
-const UNLISTENABLE: Readonly<Record<string, (port: number) => string>> = {
+const LASTING_ERRORS: Readonly<Record<string, (port: number) => string>> = {
   EADDRINUSE: (port) =>
     `the port is taken by ${portHolder(port) ?? 'another program'}; api.port sets another`,
   EACCES: () => 'this user may not listen on a port this low',
@@ -22,11 +24,12 @@ export async function listenProblem(
   port: number,
   interfaces: InterfaceAddresses,
 ): Promise<string | undefined> {
-  if (canNeverBe(bind, existsSync('/proc/net/if_inet6')))
+  if (canNeverExist(bind, existsSync('/proc/net/if_inet6')))
     return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
   for (const { address } of resolveBind(bind, interfaces).present) {
-    const why = UNLISTENABLE[(await listenError(address, port)) ?? ''];
-    if (why !== undefined) return `cannot listen on ${address} port ${port}: ${why(port)}`;
+    const code = (await listenError(address, port)) ?? '';
+    const reasonFor = LASTING_ERRORS[code];
+    if (reasonFor !== undefined) return `cannot listen on ${address} port ${port}: ${reasonFor(port)}`;
   }
   return undefined;
 }

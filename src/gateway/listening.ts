@@ -43,9 +43,9 @@ export class ListeningSockets {
   readonly #open = new Map<string, ListeningSocket>();
   #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
-  /** The findings of the last poll. A finding is logged when it is new. */
-  #notes: readonly string[] = [];
-  #cancel: () => void = () => undefined;
+  /** The sentences that the last poll has found. One is logged when it is new. */
+  #findings: ReadonlySet<string> = new Set();
+  #cancelPoll: () => void = () => undefined;
 
   /** Polls once before it returns, and then until `stop`. */
   constructor(options: ListeningOptions) {
@@ -57,7 +57,7 @@ export class ListeningSockets {
   /** Listens on the addresses of another `bind` from now on; accepted connections stay open. */
   follow(bind: readonly string[]): void {
     this.#bind = bind;
-    this.#cancel();
+    this.#cancelPoll();
     this.#poll();
   }
 
@@ -77,7 +77,7 @@ export class ListeningSockets {
   }
 
   /** `host:port` at which a client, given by its IP address, can reach this service. */
-  placeFor(client: string): string {
+  hostAndPortFor(client: string): string {
     const host = hostFor(client, this.state.listening, this.#bestFirst());
     return `${host}:${this.port}`;
   }
@@ -87,18 +87,18 @@ export class ListeningSockets {
     return reachableAt(this.state.listening, this.#bestFirst()).map(({ info }) => info.address);
   }
 
-  /** Listens no more; accepted connections stay open. */
+  /** Closes all listening sockets; accepted connections stay open. */
   stop(): void {
-    this.#cancel();
+    this.#cancelPoll();
     this.#closeAllBut([]);
   }
 
   readonly #poll = (): void => {
     const interfaces = this.#interfaces();
-    if (interfaces !== undefined) this.#followAll(interfaces);
+    if (interfaces !== undefined) this.#openAndClose(interfaces);
     const { clock } = this.#options;
-    const isWhole = this.#waiting.length === 0 && interfaces !== undefined;
-    if (!isWhole || canChange(this.#bind)) this.#cancel = clock.after(POLL_EVERY_MS, this.#poll);
+    const isComplete = this.#waiting.length === 0 && interfaces !== undefined;
+    if (!isComplete || canChange(this.#bind)) this.#cancelPoll = clock.after(POLL_EVERY_MS, this.#poll);
   };
 
   #bestFirst(): InterfaceAddresses {
@@ -110,32 +110,34 @@ export class ListeningSockets {
     try {
       return this.#options.interfaces();
     } catch (error) {
-      this.#note([...this.#notes, `the network addresses cannot be read: ${error}`]);
+      this.#logNew([...this.#findings, `the network addresses cannot be read: ${error}`]);
       return undefined;
     }
   }
 
-  #followAll(interfaces: InterfaceAddresses): void {
+  /** Opens and closes sockets, so that those of the present addresses are open. */
+  #openAndClose(interfaces: InterfaceAddresses): void {
     const { changed } = this.#options;
     const { present, waiting, notes } = resolveBind(this.#bind, interfaces);
     const before = [...this.#open.keys()].join();
-    // Closes first, as an old socket may block a new one.
+    // Closes first, because an old socket may block a new one on the same port.
     this.#closeAllBut(present);
     const refused = this.#openAll(present);
     this.#refused = refused.map(({ address }) => address);
     this.#waiting = [...new Set([...waiting, ...refused.map(({ name }) => name)])];
     if ([...this.#open.keys()].join() !== before) changed();
     const why = 'the port is taken, or the address is not ready';
-    this.#note([
+    this.#logNew([
       ...notes,
       ...this.#refused.map((address) => `cannot listen yet on ${address} port ${this.port}: ${why}`),
       ...waiting.map((name) => `waiting for ${name} of bind, which does not exist yet`),
     ]);
   }
 
-  #note(notes: readonly string[]): void {
-    for (const note of new Set(notes)) if (!this.#notes.includes(note)) this.#options.log('warn', note);
-    this.#notes = notes;
+  #logNew(sentences: readonly string[]): void {
+    const findings = new Set(sentences);
+    for (const finding of findings) if (!this.#findings.has(finding)) this.#options.log('warn', finding);
+    this.#findings = findings;
   }
 
   #closeAllBut(present: readonly BindAddress[]): void {
@@ -147,7 +149,7 @@ export class ListeningSockets {
     if (gone.length > 0) this.#options.log('info', 'no longer listening', { addresses: gone.join(' ') });
   }
 
-  /** Returns those that cannot be opened. */
+  /** Returns the addresses that cannot be listened on. */
   #openAll(present: readonly BindAddress[]): readonly BindAddress[] {
     const missing = present.filter(({ address }) => !this.#open.has(address));
     for (const { address } of missing) {

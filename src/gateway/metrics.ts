@@ -1,6 +1,6 @@
-// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures") at each request. It is loaded at the
-// first one. Labels come from closed sets or name a thing of the node; none has a title, a stream or an
-// address.
+// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures") at each request. This file is loaded
+// at the first request. Labels come from closed sets or name a thing of the node; none has a title, a stream
+// or an address.
 
 import { processFacts, threadCpuSeconds, threadReport } from '../host/process-facts.js';
 import { BACKEND_STATES, type BackendHealth, type ChildName } from '../protocol/actor/backends.js';
@@ -24,13 +24,13 @@ export interface MetricsFacts {
 
 export function metricsText(facts: MetricsFacts): string {
   return openMetricsText([
-    ...ofProcess(facts),
-    ...ofThreads(facts),
-    ...ofBackends(facts),
-    ...ofStreams(facts),
-    ...ofRequests([...facts.requests.all()]),
-    ...ofOutputs(recordsIn<OutputRecord>(facts, 'audio.outputs')),
-    ofPlayers(recordsIn<PlayerRecord>(facts, 'players')),
+    ...processMetrics(facts),
+    ...threadMetrics(facts),
+    ...backendMetrics(facts),
+    ...streamMetrics(facts),
+    ...requestMetrics([...facts.requests.all()]),
+    ...outputMetrics(recordsIn<OutputRecord>(facts, 'audio.outputs')),
+    playerMetric(recordsIn<PlayerRecord>(facts, 'players')),
   ]);
 }
 
@@ -44,7 +44,7 @@ function counter(name: string, help: string, values: Labelled): Metric {
   return { ...gauge(name, help, values), type: 'counter' };
 }
 
-function ofProcess({ version, startedAt, uptimeSeconds }: MetricsFacts): readonly Metric[] {
+function processMetrics({ version, startedAt, uptimeSeconds }: MetricsFacts): readonly Metric[] {
   const build: Metric = {
     name: 'tonearm_build',
     type: 'info',
@@ -66,8 +66,10 @@ function ofProcess({ version, startedAt, uptimeSeconds }: MetricsFacts): readonl
   ];
 }
 
-/** The report of another thread is the one that the previous request has caused. */
-function ofThreads({ threads }: MetricsFacts): readonly Metric[] {
+/**
+ * The other threads report when `GET /metrics` asks them, so their figures are those of the request before.
+ */
+function threadMetrics({ threads }: MetricsFacts): readonly Metric[] {
   const all = [['main', threadReport()] as const, ...threads];
   const cpu = all.flatMap(([thread, { tid }]) => {
     const seconds = tid === undefined ? undefined : threadCpuSeconds(tid);
@@ -84,9 +86,9 @@ function ofThreads({ threads }: MetricsFacts): readonly Metric[] {
   ];
 }
 
-function ofBackends({ health }: MetricsFacts): readonly Metric[] {
-  const states = [...health].flatMap(([backend, now]) =>
-    BACKEND_STATES.map((state) => [{ backend, state }, now.state === state ? 1 : 0] as const),
+function backendMetrics({ health }: MetricsFacts): readonly Metric[] {
+  const states = [...health].flatMap(([backend, current]) =>
+    BACKEND_STATES.map((state) => [{ backend, state }, current.state === state ? 1 : 0] as const),
   );
   const restarts = [...health].map(([backend, { restarts }]) => [{ backend }, restarts] as const);
   return [
@@ -95,7 +97,7 @@ function ofBackends({ health }: MetricsFacts): readonly Metric[] {
   ];
 }
 
-function ofStreams({ streams }: MetricsFacts): readonly Metric[] {
+function streamMetrics({ streams }: MetricsFacts): readonly Metric[] {
   return [
     gauge('tonearm_event_streams', 'Open event streams.', [[{}, streams.open]]),
     counter('tonearm_event_streams_closed_slow', 'Streams that were closed as too slow.', [
@@ -107,7 +109,7 @@ function ofStreams({ streams }: MetricsFacts): readonly Metric[] {
   ];
 }
 
-function ofRequests(all: readonly (readonly [string, OperationCounts])[]): readonly Metric[] {
+function requestMetrics(all: readonly (readonly [string, OperationCounts])[]): readonly Metric[] {
   const statuses = all.flatMap(([operation, counts]) =>
     [...counts.statuses].map(([status, count]) => [{ operation, status }, count] as const),
   );
@@ -122,12 +124,13 @@ function ofRequests(all: readonly (readonly [string, OperationCounts])[]): reado
   ];
 }
 
+/** In OpenMetrics the bucket `le` counts all requests that took at most that long. */
 function histogram(operation: string, { buckets, count, sumS }: OperationCounts): readonly Sample[] {
-  let below = 0;
+  let countSoFar = 0;
   const bounded = BUCKETS_S.map((bound, index): Sample => {
-    below += buckets[index] ?? 0;
+    countSoFar += buckets[index] ?? 0;
     const le = Number.isInteger(bound) ? `${bound}.0` : bound;
-    return { suffix: '_bucket', labels: { operation, le }, value: below };
+    return { suffix: '_bucket', labels: { operation, le }, value: countSoFar };
   });
   return [
     ...bounded,
@@ -137,14 +140,16 @@ function histogram(operation: string, { buckets, count, sumS }: OperationCounts)
   ];
 }
 
-/** A series may have one value only: the first of two outputs of one name counts. */
-function ofOutputs(outputs: readonly OutputRecord[]): readonly Metric[] {
-  const named = outputs.filter(({ name }, at) => outputs.findIndex((other) => other.name === name) === at);
-  const each = (value: (output: OutputRecord) => number): Labelled =>
-    named.map((output) => [{ output: output.name }, value(output)]);
-  const volumes = each(({ volume }) => volume);
-  const muted = each((output) => Number(output.muted));
-  const isDefault = each((output) => Number(output.default));
+/** A series may have one value only, so of two outputs with one name the first counts. */
+function outputMetrics(outputs: readonly OutputRecord[]): readonly Metric[] {
+  const isFirst = ({ name }: OutputRecord, at: number): boolean =>
+    outputs.findIndex((other) => other.name === name) === at;
+  const counted = outputs.filter(isFirst);
+  const perOutput = (value: (output: OutputRecord) => number): Labelled =>
+    counted.map((output) => [{ output: output.name }, value(output)]);
+  const volumes = perOutput(({ volume }) => volume);
+  const muted = perOutput((output) => Number(output.muted));
+  const isDefault = perOutput((output) => Number(output.default));
   return [
     gauge('tonearm_output_volume_ratio', 'The volume of an output, 1 = 100 %.', volumes),
     gauge('tonearm_output_muted', '1 while the output is muted.', muted),
@@ -154,8 +159,11 @@ function ofOutputs(outputs: readonly OutputRecord[]): readonly Metric[] {
 
 const PLAYER_STATES = ['Playing', 'Paused', 'Stopped'] as const;
 
-/** Programs that run several times have one name here: only the number of the process distinguishes them. */
-function ofPlayers(players: readonly PlayerRecord[]): Metric {
+/**
+ * Processes of one program count under one name, because their bus names differ only in the number of the
+ * process (`.instance`).
+ */
+function playerMetric(players: readonly PlayerRecord[]): Metric {
   const counts = new Map<string, Record<(typeof PLAYER_STATES)[number], number>>();
   for (const { bus_name, playback_status } of players) {
     const player = bus_name.replace(/^org\.mpris\.MediaPlayer2\./, '').replace(/\.instance.*$/, '');
@@ -169,7 +177,7 @@ function ofPlayers(players: readonly PlayerRecord[]): Metric {
   return gauge('tonearm_players', 'Players by state.', values);
 }
 
-/** The records are the backends' own texts. */
+/** Parsed without a check, because backends wrote these texts by the same types. */
 function recordsIn<T>({ journal }: MetricsFacts, collection: 'audio.outputs' | 'players'): readonly T[] {
   return [...journal.records(collection)].map(({ json }) => JSON.parse(json) as T);
 }

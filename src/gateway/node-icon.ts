@@ -3,20 +3,22 @@
 
 import { extname } from 'node:path';
 
-/** Colours are this far apart, in degrees, because eyes do not distinguish closer ones. */
+/** Colours of different icons are this far apart, in degrees, because eyes do not distinguish closer ones. */
 const STEP_DEGREES = 30;
-const NAME_PLACE = '{name}';
+const NAME_PLACEHOLDER = '{name}';
 
 /** The files that differ from node to node, by their ending. */
 const MAKERS: Readonly<Record<string, (file: Buffer, name: string) => Buffer>> = {
   '.png': (file, name) => turnedPng(file, turnFor(name)),
   '.svg': (file, name) => Buffer.from(turnedText(file.toString(), turnFor(name))),
   '.webmanifest': (file, name) =>
-    Buffer.from(turnedText(file.toString(), turnFor(name)).replaceAll(NAME_PLACE, () => jsonText(name))),
+    Buffer.from(
+      turnedText(file.toString(), turnFor(name)).replaceAll(NAME_PLACEHOLDER, () => jsonText(name)),
+    ),
 };
 
 /** The file as it is for a node of this name; undefined for a file that is the same on every node. */
-export function forNode(fileName: string, file: Buffer, name: string): Buffer | undefined {
+export function fileForNode(fileName: string, file: Buffer, name: string): Buffer | undefined {
   return MAKERS[extname(fileName)]?.(file, name);
 }
 
@@ -34,14 +36,20 @@ function jsonText(name: string): string {
 
 type Turn = (red: number, green: number, blue: number) => readonly number[];
 
-/** Turns a colour around the grey axis; a grey stays as it is. Parts of a colour are 0..255. */
+/**
+ * Turns a colour around the grey axis; a grey stays as it is. Parts of a colour are 0..255. This is the
+ * matrix of a rotation around (1, 1, 1): each row has the same three weights, one place further on.
+ */
 function turning(degrees: number): Turn {
   const radians = (degrees * Math.PI) / 180;
-  const along = (1 - Math.cos(radians)) / 3;
-  const own = Math.cos(radians) + along;
-  const across = Math.sin(radians) / Math.sqrt(3);
-  const part = (mine: number, next: number, last: number): number =>
-    Math.min(255, Math.max(0, Math.round(mine * own + next * (along - across) + last * (along + across))));
+  const third = (1 - Math.cos(radians)) / 3;
+  const ownWeight = Math.cos(radians) + third;
+  const nextWeight = third - Math.sin(radians) / Math.sqrt(3);
+  const lastWeight = third + Math.sin(radians) / Math.sqrt(3);
+  const part = (own: number, next: number, last: number): number => {
+    const turned = own * ownWeight + next * nextWeight + last * lastWeight;
+    return Math.min(255, Math.max(0, Math.round(turned)));
+  };
   return (red, green, blue) => [part(red, green, blue), part(green, blue, red), part(blue, red, green)];
 }
 
@@ -54,7 +62,9 @@ function turnedText(text: string, degrees: number): string {
 }
 
 const SIGNATURE_BYTES = 8;
-/** A chunk's length and type before its data, and its check sum after it (PNG, section 5.3). */
+/** A chunk has the length of its data, its type, the data, and a check sum (PNG, section 5.3). */
+const LENGTH_BYTES = 4;
+/** Length and type. */
 const HEAD_BYTES = 8;
 const SUM_BYTES = 4;
 
@@ -62,15 +72,17 @@ const SUM_BYTES = 4;
 function turnedPng(file: Buffer, degrees: number): Buffer {
   const turn = turning(degrees);
   const turned = Buffer.from(file);
-  for (let at = SIGNATURE_BYTES; at + HEAD_BYTES < turned.length; ) {
-    const end = at + HEAD_BYTES + turned.readUInt32BE(at);
-    const isPalette = turned.toString('latin1', at + 4, at + HEAD_BYTES) === 'PLTE';
-    if (isPalette) {
-      for (let entry = at + HEAD_BYTES; entry < end; entry += 3)
-        turned.set(turn(turned[entry] ?? 0, turned[entry + 1] ?? 0, turned[entry + 2] ?? 0), entry);
-      turned.writeInt32BE(checkSum(turned.subarray(at + 4, end)), end);
+  let chunk = SIGNATURE_BYTES;
+  while (chunk + HEAD_BYTES < turned.length) {
+    const type = chunk + LENGTH_BYTES;
+    const data = chunk + HEAD_BYTES;
+    const sum = data + turned.readUInt32BE(chunk);
+    if (turned.toString('latin1', type, data) === 'PLTE') {
+      for (let colour = data; colour < sum; colour += 3)
+        turned.set(turn(turned[colour] ?? 0, turned[colour + 1] ?? 0, turned[colour + 2] ?? 0), colour);
+      turned.writeInt32BE(checkSum(turned.subarray(type, sum)), sum);
     }
-    at = end + SUM_BYTES;
+    chunk = sum + SUM_BYTES;
   }
   return turned;
 }

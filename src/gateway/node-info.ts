@@ -10,7 +10,7 @@ import type { ListeningState } from './listening.js';
 import type { RouteSettings } from './routes.js';
 
 export interface NodeInfo {
-  /** The current one: it may change while the service runs. */
+  /** The current hostname: it may change while the service runs. */
   readonly hostname: string;
   /** `linux/ARCH` with Go's architecture names. */
   readonly platform: string;
@@ -28,7 +28,7 @@ export function readNodeInfo(): NodeInfo {
       return hostname();
     },
     descriptorsMax: openFilesMax(textIfThere('/proc/self/limits')),
-    // Go and Node name the architectures alike that uWebSockets.js is built for, but this one.
+    // x64 is the only architecture with a binary of uWebSockets.js that Go and Node name differently.
     platform: `linux/${arch() === 'x64' ? 'amd64' : arch()}`,
     osVersion: names.find(Boolean) ?? `${type()} ${release()}`,
   };

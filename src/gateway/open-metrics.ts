@@ -15,17 +15,15 @@ export interface Metric {
   readonly samples: readonly Sample[];
 }
 
-/** The names of samples end with it. */
+/** By type, the end of the names of samples. */
 const SUFFIXES = { gauge: '', counter: '_total', info: '_info', histogram: '' } as const;
 
 const UNITS = ['seconds', 'bytes', 'ratio'];
 
 /** A metric without samples is left out. */
 export function openMetricsText(metrics: readonly Metric[]): string {
-  return `${metrics
-    .filter(({ samples }) => samples.length > 0)
-    .map(familyText)
-    .join('')}# EOF\n`;
+  const families = metrics.filter(({ samples }) => samples.length > 0).map(familyText);
+  return `${families.join('')}# EOF\n`;
 }
 
 function familyText({ name, type, help, samples }: Metric): string {

@@ -1,5 +1,5 @@
 // The document of `GET /openapi.json`: OpenAPI 3.1, made from the route table, the problem table and the
-// schemas. Pure. Loads typebox, so gateway.ts imports it only when the document is requested.
+// schemas. Pure. This file loads typebox, so gateway.ts imports it only when the document is requested.
 
 import { type TSchema, Type } from 'typebox';
 import { EVENTS } from '../protocol/actor/collections.js';
@@ -23,10 +23,9 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
+/** The problems of every route. */
 const ANYWHERE = ['bad-request', 'bad-path', 'foreign-host', 'gateway-failed', 'shutting-down'] as const;
-/**
- * The problems by the part that answers, besides those of every route; `problemsOf` adds those of a backend.
- */
+/** The further problems of each kind of route; `problemsOf` adds those of a backend. */
 const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
     'foreign-origin',
@@ -149,8 +148,8 @@ function successesOf(route: Route): JsonObject {
     }
     case 'page': {
       const file = { 200: { description: 'A file', content: FILE_CONTENT }, 304: UNCHANGED };
-      const moved = { 308: { description: 'Redirect to the page' } };
-      return { ...(route.part !== 'way' && file), ...(route.part !== 'file' && moved) };
+      const redirect = { 308: { description: 'Redirect to the page' } };
+      return { ...(route.part !== 'way' && file), ...(route.part !== 'file' && redirect) };
     }
     case 'health':
       return { 200: json(route.schema) };
@@ -207,11 +206,11 @@ function schemaComponents(): JsonObject {
   const objects = new Map(
     all.flatMap(([name, schema]) => ('properties' in schema ? [[JSON.stringify(schema), name]] : [])),
   );
-  const nameOf = (value: unknown): string | undefined =>
-    names.get(value) ??
-    (typeof value === 'object' && value !== null && 'properties' in value
-      ? objects.get(JSON.stringify(value))
-      : undefined);
+  const nameOfCopy = (value: unknown): string | undefined => {
+    const isObject = typeof value === 'object' && value !== null && 'properties' in value;
+    return isObject ? objects.get(JSON.stringify(value)) : undefined;
+  };
+  const nameOf = (value: unknown): string | undefined => names.get(value) ?? nameOfCopy(value);
   const referring = (schema: TSchema): string =>
     JSON.stringify(schema, (key, value: unknown) => {
       const name = key === '' ? undefined : nameOf(value);

@@ -19,7 +19,7 @@ import {
   cookieReply,
   type HttpReply,
   JSON_TYPE,
-  NEVER_KEEP,
+  NO_STORE,
   type ResponseMaker,
   replyOf,
 } from './reply.js';
@@ -29,10 +29,13 @@ export interface ReplyParts {
   readonly responses: ResponseMaker;
   readonly backends: Backends;
   readonly covers: Pick<Covers, 'reply'>;
-  /** The records of those who may change something differ from those of the others. */
+  /** The record says whether the client that gets it may change something. */
   readonly serverRecord: (mayChange: boolean) => ServerRecord;
   readonly healthRecord: (uptimeMs: number) => HealthRecord;
-  /** The text of `GET /openapi.json`; called until it has succeeded once for each. */
+  /**
+   * The text of `GET /openapi.json` for clients that may change something, or nothing. Each of the two is
+   * requested until that has succeeded once.
+   */
   readonly openapi: (mayChange: boolean) => Promise<string>;
   readonly clock: Clock;
 }
@@ -41,6 +44,7 @@ export interface OperationInput {
   readonly params: Params;
   /** True if the sender of the request may change something. */
   readonly mayChange: boolean;
+  /** The text of the header If-None-Match. */
   readonly knownTag?: string;
   /** The raw text behind the question mark. */
   readonly query?: string;
@@ -48,8 +52,8 @@ export interface OperationInput {
   readonly json?: unknown;
 }
 
-/** The latest answers that are known again, 64 KiB of a log each. */
-const KNOWN_MAX = 32;
+/** How many answers of backends are remembered, to recognize equal ones. A log has up to 64 KiB. */
+const REMEMBERED_MAX = 32;
 
 type Reply = HttpReply | Promise<HttpReply>;
 
@@ -58,12 +62,13 @@ export class OperationReplies {
   readonly #startedDate: number;
   readonly #startedAt: number;
   /**
-   * The newest answer to each question to a backend, the question that was asked last at the end: an equal
-   * text is the same response, with its tag and time.
+   * The newest answer to each question to a backend, so that an equal text is the same response, with its
+   * tag and time. The question that was asked last is at the end.
    */
-  readonly #known = new Map<string, CachedResponse>();
-  /** By `mayChange`, as the documents of the node itself. */
+  readonly #remembered = new Map<string, CachedResponse>();
+  /** By `mayChange`. */
   readonly #server = new Map<boolean, CachedResponse>();
+  /** By `mayChange`. */
   #openapi = new Map<boolean, CachedResponse>();
 
   constructor(parts: ReplyParts) {
@@ -78,9 +83,10 @@ export class OperationReplies {
   }
 
   reply(operation: Operation, input: OperationInput): Reply {
-    const backend = operation.method === 'GET' && 'backend' in operation ? operation.backend : undefined;
-    const firstHealth = backend && this.#parts.documents.firstHealth(backend);
-    return firstHealth?.then(() => this.#replyNow(operation, input)) ?? this.#replyNow(operation, input);
+    const isReading = operation.method === 'GET' && 'backend' in operation;
+    const firstHealth = isReading ? this.#parts.documents.firstHealth(operation.backend) : undefined;
+    if (firstHealth === undefined) return this.#replyNow(operation, input);
+    return firstHealth.then(() => this.#replyNow(operation, input));
   }
 
   #replyNow(operation: Operation, input: OperationInput): Reply {
@@ -108,7 +114,7 @@ export class OperationReplies {
         return this.#serverReply(mayChange, knownTag);
       case 'health': {
         const body = JSON.stringify(this.#parts.healthRecord(clock.monotonic() - this.#startedAt));
-        return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
+        return { status: 200, headers: [JSON_TYPE, NO_STORE], body };
       }
       case 'openapi':
         return this.#openapiReply(mayChange, knownTag);
@@ -133,31 +139,36 @@ export class OperationReplies {
     if (bytes !== undefined) return cookieReply(bytes);
     if (text === undefined) throw new Error('The backend answered without the bytes or the text');
     const { responses, clock } = this.#parts;
-    const made = responses.remake(this.#known.get(question), text, clock.date());
-    this.#known.delete(question);
-    this.#known.set(question, made);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > KNOWN_MAX && oldest !== undefined) this.#known.delete(oldest);
-    return replyOf(made, knownTag);
+    const response = responses.remake(this.#remembered.get(question), text, clock.date());
+    this.#remember(question, response);
+    return replyOf(response, knownTag);
+  }
+
+  #remember(question: string, response: CachedResponse): void {
+    // Deleted first, because `set` would leave a known question at its old place.
+    this.#remembered.delete(question);
+    this.#remembered.set(question, response);
+    const [oldest] = this.#remembered.keys();
+    if (this.#remembered.size > REMEMBERED_MAX && oldest !== undefined) this.#remembered.delete(oldest);
   }
 
   #serverReply(mayChange: boolean, knownTag: string): HttpReply {
     const { responses, serverRecord, clock } = this.#parts;
     const before = this.#server.get(mayChange);
     const date = before === undefined ? this.#startedDate : clock.date();
-    const made = responses.remake(before, JSON.stringify(serverRecord(mayChange)), date);
-    this.#server.set(mayChange, made);
-    return replyOf(made, knownTag);
+    const response = responses.remake(before, JSON.stringify(serverRecord(mayChange)), date);
+    this.#server.set(mayChange, response);
+    return replyOf(response, knownTag);
   }
 
-  /** Made once for each. A failure is not kept, as the next attempt to load it may succeed. */
+  /** A failure is not remembered, because the next attempt to load the document may succeed. */
   async #openapiReply(mayChange: boolean, knownTag: string): Promise<HttpReply> {
     const { openapi, responses } = this.#parts;
-    // The configuration may be another one when the text has been made.
-    const documents = this.#openapi;
-    const made = documents.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedDate);
-    documents.set(mayChange, made);
-    return replyOf(made, knownTag);
+    // Another configuration replaces `#openapi`. A text that is made meanwhile does not get into the new map.
+    const cached = this.#openapi;
+    const response = cached.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedDate);
+    cached.set(mayChange, response);
+    return replyOf(response, knownTag);
   }
 }
 
@@ -166,7 +177,7 @@ const BAD_LINES = problem(
   `Parameter lines must be given once, as ${LOG_LINES.minimum} to ${LOG_LINES.maximum}`,
 );
 
-/** Undefined if it is not a number within the bounds; other parameters are ignored. */
+/** The value of `lines`; undefined if it is not a number within the bounds. Other parameters are ignored. */
 function logLines(query: string): number | undefined {
   const values = new URLSearchParams(query).getAll('lines');
   if (values.length === 0) return LOG_LINES.byDefault;
@@ -179,7 +190,7 @@ function documentReply(document: Result<CachedResponse, Problem>, knownTag: stri
   return document.ok ? replyOf(document.value, knownTag) : problemReply(document.error);
 }
 
-/** The scope is the only parameter that must be one of some words; of names no actor gets an endless one. */
+/** Checks the length of each parameter, which bounds what an actor gets, and the words of a scope. */
 function badParameter(params: Params): Problem | undefined {
   if (Object.values(params).some(({ length }) => length > NAME_MAX_CHARACTERS))
     return problem('not-found', `A name has at most ${NAME_MAX_CHARACTERS} characters`);

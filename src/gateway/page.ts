@@ -1,10 +1,10 @@
 // Serves the page (docs/http-api.md, "The page"): the built and compressed files, with headers for caching,
-// content security and framing. The files are read once at start; this file does not know their content.
+// content security and framing. The files are read once; this file does not know their content.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Exchange } from './exchange.js';
-import { forNode } from './node-icon.js';
+import { fileForNode } from './node-icon.js';
 import { problem, problemReply } from './problem.js';
 import { type HeaderPair, type HttpReply, isMatch, REVALIDATE, weightsIn } from './reply.js';
 import { foreignOrigin, type OriginStanding } from './trust.js';
@@ -19,7 +19,7 @@ export interface PageFile {
 /** By name. The document is `index.html`; every other name contains a hash of the content. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** `way` is a redirect to the document. */
+/** `way`: the path `/`, which redirects to the document. */
 export type PagePart = 'document' | 'file' | 'way';
 
 const DOCUMENT = 'index.html';
@@ -56,8 +56,8 @@ export function readPageFiles(folder: string): PageFiles {
   const plain = names.filter((name) => ENCODINGS.every(([, ending]) => !name.endsWith(ending)));
   return new Map(
     plain.map((name) => {
-      const made = ENCODINGS.filter(([, ending]) => names.includes(name + ending));
-      const encoded = Object.fromEntries(made.map(([coding, ending]) => [coding, bytes(name + ending)]));
+      const available = ENCODINGS.filter(([, ending]) => names.includes(name + ending));
+      const encoded = Object.fromEntries(available.map(([coding, ending]) => [coding, bytes(name + ending)]));
       return [name, { identity: bytes(name), ...encoded }];
     }),
   );
@@ -104,34 +104,43 @@ export class Page {
     // the page either.
     if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
     if (part === 'way') return redirectTo('ui', request.query());
-    // Below `/ui/` the relative addresses in the document would be wrong.
+    // At `/ui/` the relative addresses in the document would be wrong.
     if (part === 'document' && request.path.endsWith('/')) return redirectTo('../ui', request.query());
     const file = part === 'file' && name === DOCUMENT ? undefined : this.#parts.files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
-    const own = this.#forNode(name, file, request.header('if-none-match'));
-    if (own !== undefined) return own;
+    const nodesOwn = this.#nodesOwnFile(name, file, request.header('if-none-match'));
+    if (nodesOwn !== undefined) return nodesOwn;
     const [coding, body] = encodingOf(file, request.header('accept-encoding'));
     if (part === 'file')
       return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
-    // Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1).
-    // Each policy has one, too: WebKit keeps that of the stored document, whatever a 304 says.
+    return this.#document(coding, body, request.header('if-none-match'));
+  }
+
+  /**
+   * Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1). Each
+   * policy has its own tag, too, because after a 304 WebKit keeps the policy of the stored document.
+   */
+  #document(coding: string, body: Buffer, ifNoneMatch: string): HttpReply {
     const { bootId, house } = this.#parts;
     const { origins, order } = house();
     const etag = `"${bootId}-${order.toString(36)}-${coding}"`;
     const policy: HeaderPair = ['Content-Security-Policy', securityPolicy(origins, this.#ancestors)];
     const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, policy, ['ETag', etag]];
-    if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
-    return { status: 200, headers: [...headers, ...contentHeaders(name, coding)], body };
+    if (isMatch(ifNoneMatch, etag)) return { status: 304, headers };
+    return { status: 200, headers: [...headers, ...contentHeaders(DOCUMENT, coding)], body };
   }
 
-  /** A file that is made for this node. It changes with the node's name, so it may not be kept for ever. */
-  #forNode(name: string, file: PageFile, known: string): HttpReply | undefined {
+  /**
+   * The reply with a file that is made for this node; undefined for a file that all nodes share. It changes
+   * with the node's name, so clients must revalidate it.
+   */
+  #nodesOwnFile(name: string, file: PageFile, ifNoneMatch: string): HttpReply | undefined {
     const node = this.#parts.hostname();
-    const body = forNode(name, file.identity, node);
+    const body = fileForNode(name, file.identity, node);
     if (body === undefined) return undefined;
     const etag = `"${this.#parts.bootId}-${encodeURIComponent(node)}"`;
     const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, ['ETag', etag]];
-    if (isMatch(known, etag)) return { status: 304, headers };
+    if (isMatch(ifNoneMatch, etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, 'identity')], body };
   }
 }

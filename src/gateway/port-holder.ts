@@ -24,8 +24,9 @@ export function portHolder(port: number): string | undefined {
 
 function rowsOf(table: string, port: number): readonly Row[] {
   const ending = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  const lines = textIfThere(table).split('\n').slice(1);
+  const [, ...lines] = textIfThere(table).split('\n');
   return lines.flatMap((line) => {
+    // The columns are those of proc(5).
     const [, local = '', , state, , , , uid = '', , inode = ''] = line.trim().split(/\s+/);
     return state === LISTENING && local.endsWith(ending) ? [{ uid, inode }] : [];
   });

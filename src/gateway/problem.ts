@@ -52,8 +52,8 @@ export const SHUTTING_DOWN = problem(
 const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
 
 /**
- * The problem of a request that ended in an error. Without a free descriptor nothing is loaded that was not
- * used before, which passes.
+ * The problem of a request that ended in an error. A part that is used for the first time cannot be loaded
+ * while the process has no free descriptor; this passes, so the client may try again.
  */
 export function problemOf(error: unknown): Problem {
   const isOutOfFiles =

@@ -7,19 +7,19 @@ import { type HttpReply, weightsIn } from './reply.js';
 import { parseHost } from './trust.js';
 
 /**
- * `found` is the problem of the name. `placeFor` is that of `ListeningSockets`; it is called only for the
- * page.
+ * `found` is the problem of the name. `hostAndPortFor`, that of `ListeningSockets`, is called only where the
+ * reply is a page.
  */
 export function refusedNameReply(
   found: Problem,
   request: Pick<Exchange, 'header' | 'path' | 'peer'>,
-  placeFor: (client: string) => string,
+  hostAndPortFor: (client: string) => string,
 ): HttpReply {
   if (!prefersHtml(request.header('accept'))) return problemReply(found);
   const { status, title } = PROBLEMS[found.fault];
   const host = request.header('host');
   const name = escapeHtml(parseHost(host)?.host ?? host);
-  const address = escapeHtml(`http://${placeFor(request.peer)}${request.path}`);
+  const address = escapeHtml(`http://${hostAndPortFor(request.peer)}${request.path}`);
   return {
     status,
     headers: [

@@ -25,8 +25,8 @@ export type HeaderPair = readonly [name: string, value: string];
 export type HeaderPairs = readonly HeaderPair[];
 
 /**
- * uWebSockets.js closes a connection 8 to 12 s after its last answer. A client that uses it for 8 s at most
- * never meets the end; a `POST` that does is cut before it is read.
+ * uWebSockets.js closes a connection 8 to 12 s after its last answer. A client that uses it again within 8 s
+ * at most never sends a request into the closing; a `POST` that came then would be lost unread.
  */
 export const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
 
@@ -35,6 +35,7 @@ export interface HttpReply {
   readonly headers: HeaderPairs;
   /** Absent: no content at all (204, 304). An empty string is a body of length 0. */
   readonly body?: string | Uint8Array;
+  /** True if the connection is closed after the reply. */
   readonly close?: boolean;
 }
 
@@ -58,12 +59,12 @@ export const METRICS_TYPE: HeaderPair = [
   'application/openmetrics-text; version=1.0.0; charset=utf-8',
 ];
 
-export const NEVER_KEEP: HeaderPair = ['Cache-Control', 'no-store'];
+export const NO_STORE: HeaderPair = ['Cache-Control', 'no-store'];
 
 /** Clients may keep replies, but must revalidate each time. */
 export const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
 
-/** Makes cached responses with tags that are unique, also across restarts of the process. */
+/** Makes cached responses. No two have the same tag, also over restarts of the process. */
 export class ResponseMaker {
   readonly #bootId: string;
   #revision = 0;
@@ -104,7 +105,7 @@ export function replyOf(cached: CachedResponse, ifNoneMatch: string): HttpReply 
 export function cookieReply(bytes: Uint8Array): HttpReply {
   const type: HeaderPair = ['Content-Type', 'application/octet-stream'];
   const name: HeaderPair = ['Content-Disposition', 'attachment; filename="cookie"'];
-  return { status: 200, headers: [type, name, NEVER_KEEP], body: bytes };
+  return { status: 200, headers: [type, name, NO_STORE], body: bytes };
 }
 
 /**

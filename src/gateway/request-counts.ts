@@ -23,8 +23,8 @@ export class RequestCounts {
     const seconds = tookMs / 1000;
     counts.count += 1;
     counts.sumS += seconds;
-    const at = BUCKETS_S.findIndex((bound) => seconds <= bound);
-    if (at >= 0) counts.buckets[at] = (counts.buckets[at] ?? 0) + 1;
+    const bucket = BUCKETS_S.findIndex((bound) => seconds <= bound);
+    if (bucket >= 0) counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1;
   }
 
   all(): ReadonlyMap<string, OperationCounts> {

@@ -1,15 +1,16 @@
-// The event stream that answers a request: writes each text, and tells the stream when the connection takes
-// more, or has gone. With exchange.ts, whose rules hold here too, the only file that writes to responses of
-// uWebSockets.js.
+// The connection of an event stream: writes each text of the stream to uWebSockets.js' response, and calls
+// the stream when the connection takes more, or has gone. The rules of exchange.ts hold here, too.
 
 import type { OpenStream, TextSink } from './events/stream.js';
 
 /**
- * A comment line of an event stream, for two needs of uWebSockets.js. After each write: it
- * sends the end of a chunk only with the next chunk, so clients that read whole chunks, such as Python's
- * urllib3 and requests, would get every event one event late. And first when the connection is writable
- * again: bytes that the kernel did not accept stay in a buffer that is flushed only by the next write, whose
- * result shows whether it is empty; a cork may leave bytes there without a refused write.
+ * A comment line, which clients ignore. uWebSockets.js makes it necessary twice.
+ *
+ * - After each text: the end of a chunk is sent only with the next chunk. Clients that read whole chunks,
+ *   such as Python's urllib3 and requests, would get every event one event late.
+ * - Before the first text when the connection is writable again: bytes that the kernel did not accept are in
+ *   a buffer, also when no write was refused. Only the next write flushes the buffer, and its result shows
+ *   whether the buffer is empty.
  */
 const COMMENT = ':\n';
 

@@ -2,6 +2,7 @@
 // backends. Only this file, exchange.ts and response-stream.ts know uWebSockets.js; how it behaves is in
 // docs/development/what-we-learnt.md, "uWebSockets.js".
 
+// Before uWebSockets.js, whose limit it sets.
 import './connection-limits.js';
 import {
   App,
@@ -29,9 +30,9 @@ interface ExclusiveListener {
 }
 
 /**
- * Answers each exchange, now or later. Errors that it throws or rejects with go to `onFault`, which must
- * answer or cut the exchange and may not throw: an exchange that is not answered, cut or waited for ends the
- * process.
+ * `serve` answers an exchange, now or later. An error that it throws or rejects with goes to `onFault`, which
+ * must answer or cut the exchange and may not throw: an exchange that is not answered, cut or waited for ends
+ * the process.
  */
 export interface ExchangeHandler {
   serve(exchange: Exchange): void | Promise<void>;
@@ -39,8 +40,8 @@ export interface ExchangeHandler {
 }
 
 /**
- * Why no server can be made on this machine, in one line: there is no binary of uWebSockets.js for it.
- * Undefined where there is one, which this loads: nothing of uWebSockets.js is loaded before it is called.
+ * Loads the binary of uWebSockets.js, which nothing does before. Undefined if that works; else one line:
+ * there is no binary for this machine.
  */
 export function whyNoServer(): string | undefined {
   try {
@@ -52,7 +53,7 @@ export function whyNoServer(): string | undefined {
   }
 }
 
-/** Limits the log while there are too many connections for long. */
+/** The log has one line in this time at most about too many connections. */
 const LOG_PAUSE_MS = 3_600_000;
 /** While there are too many connections, `CLOSED_TOGETHER` of them are closed every `CLOSE_EVERY_MS`. */
 const CLOSED_TOGETHER = 8;
@@ -69,8 +70,8 @@ export class HttpServer {
   #newest: Exchange | undefined;
 
   /**
-   * `onFull` is called now and then while there are too many connections, with the peer of one that was
-   * closed.
+   * `onFull` is called at most once an hour while there are too many connections, with the peer of one that
+   * was closed.
    */
   constructor(
     handler: ExchangeHandler,
@@ -128,8 +129,10 @@ class ConnectionBound {
   readonly #clock: Clock;
   readonly #onFull: (peer: string) => void;
   readonly #newestExchange: () => Exchange | undefined;
+  /** True while a connection is being closed from here. */
   #isClosing = false;
-  #isWaiting = false;
+  /** True while a timer is set that closes more. */
+  #isTimerSet = false;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -157,14 +160,14 @@ class ConnectionBound {
   #opened(response: HttpResponse): void {
     this.#connections.arrived(new HttpConnection(response, this.#newestExchange));
     if (this.#connections.isOverfull) this.#closeOne();
-    else if (!this.#isWaiting) this.#closeSome(1);
+    else if (!this.#isTimerSet) this.#closeSome(1);
   }
 
-  #closeSome(most: number): void {
+  #closeSome(max: number): void {
     let closed = 0;
-    while (closed < most && this.#closeOne()) closed += 1;
-    this.#isWaiting = closed > 0;
-    if (this.#isWaiting) this.#clock.after(CLOSE_EVERY_MS, () => this.#closeSome(CLOSED_TOGETHER));
+    while (closed < max && this.#closeOne()) closed += 1;
+    this.#isTimerSet = closed > 0;
+    if (this.#isTimerSet) this.#clock.after(CLOSE_EVERY_MS, () => this.#closeSome(CLOSED_TOGETHER));
   }
 
   /** False if there are not too many. */
@@ -208,8 +211,8 @@ class HttpConnection implements Connection {
   }
 
   /**
-   * The offset counts the body of an answer, but not what a stream writes, and is 0 again with the next
-   * request.
+   * True after an answer: the offset counts its body, but not what a stream writes, and is 0 again with the
+   * next request.
    */
   isIdle(): boolean {
     return this.#response.getWriteOffset() > 0;
@@ -223,8 +226,8 @@ class HttpConnection implements Connection {
     if (this.#hasRequested) return;
     this.#hasRequested = true;
     if (newestExchange()?.isPeersTurn !== true) return;
-    // A data handler has switched the timeout for idle connections off. `resume` sets it, but only after
-    // `pause`.
+    // Setting the data handler has switched off the timeout of uWebSockets.js for idle connections. `resume`
+    // sets it again, but only after `pause`.
     this.#response.pause();
     this.#response.resume();
   }

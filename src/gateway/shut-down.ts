@@ -6,10 +6,11 @@ import type { Clock } from '../host/clock.js';
 const ANSWERS_SHARE = 0.5;
 
 export interface ShutdownParts {
-  /** From then on new requests are refused. */
+  /** Refuses new requests, and resolves when the earlier ones are answered, or after the time. */
   readonly handler: { shutDown(withinMs: number): Promise<void> };
-  /** Cuts the remaining connections after that time. */
+  /** Resolves when `bye` has reached all streams; those that have not taken it within the time are cut. */
   readonly streams: { bye(withinMs: number): Promise<void> };
+  /** Cuts all connections that are left. */
   readonly server: { close(): void };
   readonly clock: Clock;
 }

@@ -6,9 +6,10 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { canNeverBe, hostFor, resolveBind } from '../../src/gateway/bind.js';
+import { canNeverExist, hostFor, resolveBind } from '../../src/gateway/bind.js';
 import { ListeningSockets } from '../../src/gateway/listening.js';
 import type { InterfaceAddresses } from '../../src/host/own-addresses.js';
+import { again, staysFlat } from '../leaks/flat.js';
 import { ManualClock } from '../manual-clock.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { v4, v6 } from './interfaces.js';
@@ -97,10 +98,10 @@ test('a link-local address is left out with a note', () => {
 });
 
 test('IPv6 addresses alone can never be listened on where the kernel has no IPv6', () => {
-  assert.equal(canNeverBe(['::1', 'fd00::2'], false), true);
+  assert.equal(canNeverExist(['::1', 'fd00::2'], false), true);
   for (const bind of [['::1', 'lo'], ['::1', '10.0.0.2'], ['::ffff:10.0.0.2'], ['all']])
-    assert.equal(canNeverBe(bind, false), false, bind.join());
-  assert.equal(canNeverBe(['::1'], true), false);
+    assert.equal(canNeverExist(bind, false), false, bind.join());
+  assert.equal(canNeverExist(['::1'], true), false);
 });
 
 const wholeIpv4 = '0000:0000:0000:0000:0000:ffff:c0a8:0107';
@@ -168,6 +169,13 @@ test('a machine whose addresses cannot be read for a while changes nothing', () 
   }
   const [, ...warnings] = machine.logged;
   assert.deepEqual(warnings, ['warn the network addresses cannot be read: Error: too many open files']);
+});
+
+test('a machine whose addresses cannot be read for long does not fill the memory', async (t) => {
+  const machine = new Machine(['eth0'], { eth0: [v4('10.0.0.2')] });
+  machine.interfaces = undefined;
+  const poll = async (): Promise<void> => machine.clock.advance(8_000);
+  await staysFlat(t, { full: 100_000, part: 24_000, round: again(poll) });
 });
 
 test('a stopped listener reads no addresses', () => {

@@ -27,7 +27,7 @@ class DocumentsUnderTest {
 
   health(backend: ChildName, state: BackendState, detail?: string): void {
     const since = this.clock.date();
-    this.documents.health(backend, { state, since, restarts: 0, ...(detail !== undefined && { detail }) });
+    this.documents.setHealth(backend, { state, since, restarts: 0, ...(detail !== undefined && { detail }) });
   }
 
   cached(resource: Resource): CachedResponse | undefined {
@@ -108,6 +108,26 @@ test('records with ranks are listed by rank, in whatever order they came', () =>
   under.apply(unit('system/z', 'back', 0));
   assert.equal(under.text('services'), '["back","a"]');
 });
+
+/** Orders in which three units may be published: systemd answers in another one at each start. */
+const ARRIVALS: readonly (readonly number[])[] = [
+  [0, 1, 2],
+  [0, 2, 1],
+  [1, 0, 2],
+  [1, 2, 0],
+  [2, 0, 1],
+  [2, 1, 0],
+];
+for (const arrival of ARRIVALS) {
+  test(`units that come in the order ${arrival.join()} are listed as in the configuration, also after changes`, () => {
+    const under = new DocumentsUnderTest();
+    for (const rank of arrival) under.apply(unit(`user/${rank}`, `unit ${rank}`, rank));
+    under.health('systemd', 'up');
+    assert.equal(under.text('services'), '["unit 0","unit 1","unit 2"]');
+    for (const rank of arrival) under.apply(unit(`user/${rank}`, `changed ${rank}`, rank));
+    assert.equal(under.text('services'), '["changed 0","changed 1","changed 2"]');
+  });
+}
 
 /** States of a backend that starts; `isOne` shows which of them are a health report. */
 const FIRST_STATES: readonly (readonly [state: BackendState, detail: string | undefined, isOne: boolean])[] =

@@ -94,8 +94,8 @@ test('a change during a reading is read, too', () => {
 test('a backend that goes down removes its records with a removal event, and keeps the others', () => {
   const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')], 0);
-  assert.deepEqual(journal.leaving('audio'), [drop('audio.outputs', '3'), gone('1')]);
-  assert.deepEqual(journal.leaving('systemd'), []);
+  assert.deepEqual(journal.dropsOfAway('audio'), [drop('audio.outputs', '3'), gone('1')]);
+  assert.deepEqual(journal.dropsOfAway('systemd'), []);
 });
 
 /** The journal keeps this many of each kind: the latest. */
@@ -115,10 +115,10 @@ for (const [name, change, kept] of KEPT) {
     assert.equal(entries.length, kept);
     const forgotten = journal.newest - kept * change(0).length;
     const isRelevant = () => true;
-    assert.ok(journal.reaches(forgotten, isRelevant));
-    assert.ok(!journal.reaches(forgotten - 1, isRelevant));
+    assert.ok(journal.isCompleteAfter(forgotten, isRelevant));
+    assert.ok(!journal.isCompleteAfter(forgotten - 1, isRelevant));
     // Nothing of that was forgotten.
-    assert.ok(journal.reaches(0, (collection) => collection === 'systemd.services'));
+    assert.ok(journal.isCompleteAfter(0, (collection) => collection === 'systemd.services'));
   });
 }
 
@@ -129,15 +129,18 @@ test('a removal without an event is returned once, and a reader that missed it c
   assert.equal(under.after(), '2+b=2');
   const isService = (collection: string) => collection === 'systemd.services';
   const { journal } = under;
-  assert.deepEqual([journal.reaches(2, isService), journal.reaches(3, isService)], [false, true]);
-  assert.ok(journal.reaches(0, (collection) => !isService(collection)));
+  assert.deepEqual(
+    [journal.isCompleteAfter(2, isService), journal.isCompleteAfter(3, isService)],
+    [false, true],
+  );
+  assert.ok(journal.isCompleteAfter(0, (collection) => !isService(collection)));
 });
 
 test('removals do not take the place of actions', () => {
   const { journal } = new JournalUnderTest();
   journal.apply([line(1)], 0);
   for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), gone('1')], 0);
-  assert.ok(journal.reaches(0, (collection) => collection === 'upgrade.progress'));
+  assert.ok(journal.isCompleteAfter(0, (collection) => collection === 'upgrade.progress'));
   assert.equal([...journal.after(0)][0]?.kind, 'action');
 });
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inflateSync } from 'node:zlib';
-import { forNode } from '../../src/gateway/node-icon.js';
+import { fileForNode } from '../../src/gateway/node-icon.js';
 import { readPageFiles } from '../../src/gateway/page.js';
 
 const FILES = readPageFiles(fileURLToPath(new URL('../../../dist/page', import.meta.url)));
@@ -13,7 +13,7 @@ const FILES = readPageFiles(fileURLToPath(new URL('../../../dist/page', import.m
 function fileFor(node: string, ending: string): Buffer {
   const [name, file] = [...FILES].find(([each]) => each.endsWith(ending)) ?? [];
   assert.ok(name !== undefined && file !== undefined, ending);
-  const made = forNode(name, file.identity, node);
+  const made = fileForNode(name, file.identity, node);
   assert.ok(made !== undefined, ending);
   return made;
 }
@@ -54,6 +54,6 @@ describe('the files of the page that are made for a node', () => {
   });
 
   test('the script is the same on every node', () => {
-    assert.equal(forNode('app-1.js', Buffer.from(''), 'kitchen'), undefined);
+    assert.equal(fileForNode('app-1.js', Buffer.from(''), 'kitchen'), undefined);
   });
 });

@@ -1,5 +1,6 @@
-// Reads the journal for one client that is behind: a filter and a sequence number, read in portions until it
-// has caught up. It copies nothing: unread entries stay in the journal, and the newest text is read.
+// Reads the journal for one client that is behind, in portions, until the client has caught up. A cursor is
+// a filter and a sequence number. It copies nothing: unread entries stay in the journal, so what is read is
+// the newest text of each record.
 //
 // A snapshot consists of the removals and actions since the client's id, if that is from this run of the
 // daemon; then for each backend, whatever the filter, a mark (a `backend.updated` with detail "snapshot":
@@ -12,7 +13,7 @@ import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import {
   acceptsCollection,
-  backendWords,
+  backendData,
   eventDataOf,
   type Filter,
   kindOf,
@@ -40,12 +41,13 @@ export class Cursor {
   /** Everything up to this sequence number has been read; undefined during a snapshot. */
   #reached: number | undefined;
   /**
-   * Where to read on behind `#items`: the newest sequence number when its snapshot began, or when the last
-   * entry was found.
+   * When `#items` has ended, reading goes on after this sequence number: the newest one when its snapshot
+   * began, or when its last entry was found.
    */
-  #next = 0;
+  #readFrom = 0;
   /**
-   * Records that the client has got as new since `#items` began, of collections that have an event for that.
+   * Records whose `added` event the client has received since `#items` began: their next change is an
+   * `updated` event, although `knownUpTo` is older than they are.
    */
   readonly #introduced = new Set<string>();
   #items: Generator<StreamItem, undefined>;
@@ -53,19 +55,21 @@ export class Cursor {
 
   /**
    * `reached`: the client has all events up to this sequence number of this run of the daemon; without it the
-   * client gets a snapshot. `known`: the client knows all records up to this sequence number. It is smaller
-   * than `reached` if the client fell behind in the middle of a delivery: of the records in between, the
-   * client knows only those that it has read.
+   * client gets a snapshot. `knownUpTo`: the client knows all records up to this sequence number. It is
+   * smaller than `reached` if the client fell behind in the middle of a delivery: of the records in between,
+   * the client knows only those whose events it has received.
    */
-  constructor(context: CursorContext, filter: Filter, reached: number | undefined, known = reached) {
+  constructor(context: CursorContext, filter: Filter, reached: number | undefined, knownUpTo = reached) {
     this.#context = context;
     this.#filter = filter;
     this.#reached = reached;
     const { journal } = context;
-    if (reached === undefined || known === undefined) this.#items = this.#snapshot(undefined, journal.newest);
+    if (reached === undefined || knownUpTo === undefined)
+      this.#items = this.#snapshot(undefined, journal.newest);
     else {
-      for (const entry of journal.after(known)) if (entry.sequence <= reached) this.#note(entry, known);
-      this.#items = this.#follow(reached, known);
+      for (const entry of journal.after(knownUpTo))
+        if (entry.sequence <= reached) this.#noteIntroduction(entry, knownUpTo);
+      this.#items = this.#changesAfter(reached, knownUpTo);
     }
     this.#joiner = new Joiner(context.bootId, PORTION_BYTES_MAX);
   }
@@ -75,7 +79,7 @@ export class Cursor {
    * the URL that it started with. For an id that cannot be resumed it starts with a snapshot, even without
    * `snapshot=1`.
    */
-  static opened(context: CursorContext, query: EventQuery): Cursor {
+  static forNewStream(context: CursorContext, query: EventQuery): Cursor {
     const { filter, lastEventId, snapshot } = query;
     const { newest } = context.journal;
     if (lastEventId === undefined) return new Cursor(context, filter, snapshot ? undefined : newest);
@@ -85,36 +89,39 @@ export class Cursor {
   }
 
   /** The next text; undefined when it has caught up. */
-  take(): string | undefined {
+  nextText(): string | undefined {
     for (;;) {
-      this.#fallBack();
-      const text = this.#portion();
+      this.#fallBackIfIncomplete();
+      const text = this.#readPortion();
       if (text !== '') return text;
       if (this.#reached === this.#context.journal.newest) return undefined;
     }
   }
 
-  #portion(): string {
+  /** Events of about `PORTION_BYTES_MAX` in all; '' if there is none for the client. */
+  #readPortion(): string {
     let text = '';
     while (text.length < PORTION_BYTES_MAX) {
       const item = this.#items.next().value;
       const event = this.#joiner.next(item);
       text += event?.text ?? '';
       this.#reached = event?.upTo ?? this.#reached;
-      if (item !== undefined) continue;
-      this.#reached = this.#next;
-      this.#items = this.#follow(this.#next, this.#next);
-      break;
+      if (item === undefined) {
+        // `#items` has ended, so the next portion begins with what has changed since.
+        this.#reached = this.#readFrom;
+        this.#items = this.#changesAfter(this.#readFrom, this.#readFrom);
+        return text;
+      }
     }
     return text;
   }
 
-  /** Starts a snapshot if the journal lacks an entry that was not read yet. */
-  #fallBack(): void {
+  /** Starts a snapshot if the journal has dropped an entry that was not read yet. */
+  #fallBackIfIncomplete(): void {
     const reached = this.#reached;
     const { journal, bootId } = this.#context;
     const isAccepted = (collection: Collection) => acceptsCollection(this.#filter, collection);
-    if (reached === undefined || journal.reaches(reached, isAccepted)) return;
+    if (reached === undefined || journal.isCompleteAfter(reached, isAccepted)) return;
     this.#reached = undefined;
     this.#introduced.clear();
     this.#items = this.#snapshot(reached, journal.newest);
@@ -122,24 +129,24 @@ export class Cursor {
   }
 
   /** Also reads changes that arrive during the iteration, as they are appended to the journal. */
-  *#follow(from: number, known: number): Generator<StreamItem, undefined> {
+  *#changesAfter(from: number, knownUpTo: number): Generator<StreamItem, undefined> {
     for (const entry of this.#context.journal.after(from)) {
-      const isAgain = this.#introduced.has(recordOf(entry));
-      const item = this.#item(entry, isAgain ? entry.since : known, entry.sequence);
+      const isIntroduced = this.#introduced.has(recordOf(entry));
+      const item = this.#itemOf(entry, isIntroduced ? entry.since : knownUpTo, entry.sequence);
       if (item !== undefined) yield item;
-      this.#note(entry, known);
+      this.#noteIntroduction(entry, knownUpTo);
     }
     this.#introduced.clear();
-    // Entries that come while the last items wait to be written are not read by this iteration any more.
-    this.#next = this.#context.journal.newest;
+    // The iteration is over: entries that come while the last items wait to be written are read by the next.
+    this.#readFrom = this.#context.journal.newest;
     return undefined;
   }
 
-  /** Gives the last item the id of the whole snapshot; later changes than `newest` follow it. */
-  *#snapshot(known: number | undefined, newest: number): Generator<StreamItem, undefined> {
-    this.#next = newest;
+  /** Gives the last item the id of the whole snapshot. Changes after `newest` follow behind the snapshot. */
+  *#snapshot(knownUpTo: number | undefined, newest: number): Generator<StreamItem, undefined> {
+    this.#readFrom = newest;
     let last: StreamItem | undefined;
-    for (const item of this.#snapshotItems(known, newest)) {
+    for (const item of this.#snapshotItems(knownUpTo, newest)) {
       if (last !== undefined) yield last;
       last = item;
     }
@@ -147,43 +154,49 @@ export class Cursor {
     return undefined;
   }
 
-  *#snapshotItems(known: number | undefined, newest: number): Iterable<StreamItem> {
+  /** `knownUpTo`: the client gets the removals and actions after this sequence number, too. */
+  *#snapshotItems(knownUpTo: number | undefined, newest: number): Iterable<StreamItem> {
     const { journal } = this.#context;
-    if (known !== undefined) {
-      for (const entry of journal.after(known)) {
+    if (knownUpTo !== undefined) {
+      for (const entry of journal.after(knownUpTo)) {
         if (entry.sequence > newest) break;
-        const item = entry.kind === 'record' ? undefined : this.#item(entry, newest, undefined);
+        const item = entry.kind === 'record' ? undefined : this.#itemOf(entry, newest, undefined);
         if (item !== undefined) yield item;
       }
     }
     for (const backend of journal.records('backends')) {
       const { backend: name, state, detail } = JSON.parse(backend.json) as BackendRecord;
       const kind = kindOf('backend.updated', name);
-      // Sent whatever the filter.
-      if (kind !== undefined) yield { kind, json: backendWords(name, state, 'snapshot'), upTo: undefined };
-      // The mark has no room for the reason.
-      const reason = detail === undefined ? undefined : this.#item(backend, newest, undefined);
+      // The mark is sent whatever the filter.
+      if (kind !== undefined) yield { kind, json: backendData(name, state, 'snapshot'), upTo: undefined };
+      // The mark has a detail of its own, so the backend's detail is an event behind it.
+      const reason = detail === undefined ? undefined : this.#itemOf(backend, newest, undefined);
       if (reason !== undefined) yield reason;
       for (const collection of COLLECTION_NAMES) {
         const spec = SPECS[collection];
         if (spec.backend !== backend.key || spec.keeps !== undefined) continue;
         for (const entry of journal.records(collection)) {
-          // One that came later follows behind the snapshot.
-          const item = entry.since > newest ? undefined : this.#item(entry, undefined, undefined);
+          // A record that came later is a change after the snapshot.
+          const item = entry.since > newest ? undefined : this.#itemOf(entry, undefined, undefined);
           if (item !== undefined) yield item;
         }
       }
     }
   }
 
-  #note(entry: JournalEntry, known: number): void {
+  /** Keeps `#introduced` after an event for `entry`. */
+  #noteIntroduction(entry: JournalEntry, knownUpTo: number): void {
     if (SPECS[entry.collection].added === undefined) return;
     if (entry.kind === 'removal') this.#introduced.delete(recordOf(entry));
-    else if (entry.since > known) this.#introduced.add(recordOf(entry));
+    else if (entry.since > knownUpTo) this.#introduced.add(recordOf(entry));
   }
 
-  #item(entry: JournalEntry, known: number | undefined, upTo: number | undefined): StreamItem | undefined {
-    const kind = kindOfEntry(entry, known);
+  #itemOf(
+    entry: JournalEntry,
+    knownUpTo: number | undefined,
+    upTo: number | undefined,
+  ): StreamItem | undefined {
+    const kind = kindOfEntry(entry, knownUpTo);
     if (kind === undefined || !this.#filter.has(kind)) return undefined;
     return { kind, json: eventDataOf(entry, this.#context.date()), upTo };
   }

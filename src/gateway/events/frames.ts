@@ -28,15 +28,15 @@ const RETRY_MS_MAX = 5000;
  */
 export interface EventKind {
   readonly type: EventType;
-  readonly of: ChildName;
+  readonly child: ChildName;
   /** True if the data is an array of all records; otherwise it is exactly one record. */
-  readonly listed: boolean;
+  readonly isList: boolean;
 }
 
 /** The kinds that a stream has requested. Each kind is one object, so a look-up compares no texts. */
 export type Filter = ReadonlySet<EventKind>;
 
-export const LEVEL_KIND: EventKind = { type: LEVEL_EVENT, of: LEVEL_BACKEND, listed: false };
+export const LEVEL_KIND: EventKind = { type: LEVEL_EVENT, child: LEVEL_BACKEND, isList: false };
 
 const TYPES = Object.keys(EVENTS) as readonly EventType[];
 const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
@@ -44,17 +44,17 @@ const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOf);
 const KINDS_BY_TYPE = new Map(
   TYPES.map((type) => {
     const kinds = KINDS.filter((kind) => kind.type === type);
-    return [type, new Map(kinds.map((kind) => [kind.of, kind]))];
+    return [type, new Map(kinds.map((kind) => [kind.child, kind]))];
   }),
 );
 
 /** `server.info` has none: it is always sent. */
 function kindsOf(type: EventType): readonly EventKind[] {
   if (type === LEVEL_EVENT) return [LEVEL_KIND];
-  const spec = ALL_SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
+  const spec = ALL_SPECS.find(({ added, updated, removed }) => [added, updated, removed].includes(type));
   if (spec === undefined) return [];
   const owners = spec.backend === undefined ? CHILD_NAMES : [spec.backend];
-  return owners.map((of) => ({ type, of, listed: spec.shape === 'list' }));
+  return owners.map((child) => ({ type, child, isList: spec.shape === 'list' }));
 }
 
 export function kindOf(type: EventType, child: ChildName): EventKind | undefined {
@@ -62,25 +62,26 @@ export function kindOf(type: EventType, child: ChildName): EventKind | undefined
 }
 
 export function filterOf(isSelected: (type: EventType, backend: ChildName) => boolean): Filter {
-  return new Set(KINDS.filter(({ type, of }) => isSelected(type, of)));
+  return new Set(KINDS.filter(({ type, child }) => isSelected(type, child)));
 }
 
-/** True if the filter lets in an event of the collection's records. */
+/** True if the filter has a kind of event that the collection's records make. */
 export function acceptsCollection(filter: Filter, collection: Collection): boolean {
   const { added, updated, removed } = SPECS[collection];
   return [...filter].some(({ type }) => [added, updated, removed].includes(type));
 }
 
 /**
- * Undefined if there is no such event. `known`: the sequence number that the reader knows everything up to;
- * undefined: nothing.
+ * Undefined if the change makes no event. `knownUpTo`: the reader knows every record up to this sequence
+ * number; undefined: it knows none.
  */
-export function kindOfEntry(entry: JournalEntry, known: number | undefined): EventKind | undefined {
+export function kindOfEntry(entry: JournalEntry, knownUpTo: number | undefined): EventKind | undefined {
   const { kind, collection, key, since } = entry;
-  const isNew = known === undefined || since > known;
+  const isNew = knownUpTo === undefined || since > knownUpTo;
   // A collection without a backend has a record for each child.
   const { backend = key as ChildName, added, updated, removed } = SPECS[collection];
-  const type = kind === 'removal' ? removed : isNew ? (added ?? updated) : updated;
+  const changed = isNew ? (added ?? updated) : updated;
+  const type = kind === 'removal' ? removed : changed;
   return type && kindOf(type, backend);
 }
 
@@ -104,14 +105,14 @@ function wholeDataOf({ kind, collection, key, json }: JournalEntry, date: number
       return kind === 'removal' ? JSON.stringify({ name: key }) : json;
     case 'backend': {
       const { backend, state, detail } = JSON.parse(json) as BackendRecord;
-      return backendWords(backend, state, detail);
+      return backendData(backend, state, detail);
     }
     default:
       return json;
   }
 }
 
-export function backendWords(backend: ChildName, state: BackendRecord['state'], detail?: string): string {
+export function backendData(backend: ChildName, state: BackendRecord['state'], detail?: string): string {
   return JSON.stringify({ backend, state, detail });
 }
 

@@ -32,15 +32,15 @@ export class EventHub {
   readonly #joiner: Joiner;
   readonly #streams = new Set<EventStream>();
   /** One timer for the keep-alives of all streams, so that an idle node can sleep; none without streams. */
-  #armed: { readonly at: number; readonly cancel: () => void } | undefined;
+  #wakeUp: { readonly at: number; readonly cancel: () => void } | undefined;
   #closedSlow = 0;
   #published = 0;
-  #allLeft: () => void = () => undefined;
+  #onAllEnded: () => void = () => undefined;
   /**
-   * Streams that kept up knew everything up to this sequence number when the newest delivery began, and up to
-   * this one when it ended.
+   * The sequence numbers up to which streams that keep up have received everything: before the newest
+   * delivery, and after it.
    */
-  readonly #known = { before: 0, after: 0 };
+  readonly #delivered = { before: 0, after: 0 };
 
   constructor(options: HubOptions) {
     const { journal, bootId, clock } = options;
@@ -51,23 +51,26 @@ export class EventHub {
 
   /** `date`: the time of the change, in milliseconds since the epoch. */
   publish(entries: readonly JournalEntry[], date: number): void {
-    this.#known.before = this.#known.after;
-    this.#known.after = this.#options.journal.newest;
+    this.#delivered.before = this.#delivered.after;
+    this.#delivered.after = this.#options.journal.newest;
     if (this.#streams.size === 0) return;
     const behind: EventStream[] = [];
     for (const entry of entries) {
-      const kind = kindOfEntry(entry, this.#known.before);
+      const kind = kindOfEntry(entry, this.#delivered.before);
       if (kind !== undefined)
         this.#send(this.#joiner.next({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }));
       else if (entry.kind === 'removal') behind.push(...this.#fallBack(entry));
     }
     this.#send(this.#joiner.next(undefined));
-    // Not earlier: they read all of these entries from the journal, so none of them may be delivered after
-    // that.
+    // Only now, because these streams read all of `entries` from the journal: an entry that was delivered
+    // after that would come twice.
     for (const stream of behind) stream.writable();
   }
 
-  /** There is no event for this removal: streams with such records get a snapshot instead. */
+  /**
+   * There is no event for this removal, so streams with such records get a snapshot instead. Returns those
+   * that must read it.
+   */
   #fallBack({ collection, sequence }: JournalEntry): readonly EventStream[] {
     this.#send(this.#joiner.next(undefined));
     return [...this.#streams].filter(
@@ -83,7 +86,7 @@ export class EventHub {
     for (const stream of this.#streams) if (stream.filter.has(kind)) stream.deliver(text, upTo, now);
   }
 
-  /** Sends the newest levels. A stream that misses them does not count as behind. */
+  /** Sends the newest levels. A stream that cannot take them does not fall behind. */
   publishLevel(json: string): void {
     const text = frame(LEVEL_EVENT, json);
     for (const stream of this.#streams) if (acceptsLevels(stream)) stream.deliverLevel(text);
@@ -102,38 +105,38 @@ export class EventHub {
       keepaliveMs,
       clock,
       love: () => love(bootId, journal.newest),
-      behind: (reached) => {
-        const known = reached === undefined ? journal.newest : this.#known.before;
-        return new Cursor(this.#context, filter, reached ?? journal.newest, known);
+      cursorFrom: (reached) => {
+        const knownUpTo = reached === undefined ? journal.newest : this.#delivered.before;
+        return new Cursor(this.#context, filter, reached ?? journal.newest, knownUpTo);
       },
       onEnd: (ended, isSlow) => this.#ended(ended, isSlow),
     });
     this.#streams.add(stream);
     try {
       if (acceptsLevels(stream)) this.#options.watchLevels(true);
-      stream.start(hello(clock.random(), query.unknown), Cursor.opened(this.#context, query));
+      stream.start(hello(clock.random(), query.unknown), Cursor.forNewStream(this.#context, query));
     } catch (error) {
-      // Nobody else knows the stream yet, and it would keep its place for ever.
+      // The caller does not get the stream, so nobody else would ever end it.
       this.#ended(stream, false);
       throw error;
     }
-    if (this.#streams.has(stream)) this.#arm(stream.dueAt + SLACK_MS);
+    if (this.#streams.has(stream)) this.#wakeBy(stream.dueAt + SLACK_MS);
     return success(stream);
   }
 
   /**
-   * Sends `bye` on every stream and ends it. Resolves when all have ended; streams that have not taken it
-   * after `withinMs` are cut. Never rejects. Call it once.
+   * Sends `bye` on every stream and ends it. Resolves when all have ended; streams that have not accepted
+   * `bye` after `withinMs` are cut. Never rejects. Call it once.
    */
   bye(withinMs: number): Promise<void> {
-    this.#disarm();
+    this.#cancelWakeUp();
     for (const stream of this.#streams) stream.bye();
     if (this.#streams.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = this.#options.clock.after(withinMs, () => {
         for (const stream of this.#streams) stream.cut();
       });
-      this.#allLeft = () => {
+      this.#onAllEnded = () => {
         cancel();
         resolve();
       };
@@ -149,27 +152,28 @@ export class EventHub {
   }
 
   /**
-   * Wakes at `at` or before: a stream's due time only ever becomes later, and a removed one costs one
-   * wake-up.
+   * Sets the timer to `at`, unless it is set to an earlier time. It is not set back when that stream's
+   * keep-alive is postponed, or the stream ends: this costs one wake-up, and not one change of a timer for
+   * each event.
    */
-  #arm(at: number): void {
-    if (this.#armed !== undefined && this.#armed.at <= at) return;
-    this.#disarm();
+  #wakeBy(at: number): void {
+    if (this.#wakeUp !== undefined && this.#wakeUp.at <= at) return;
+    this.#cancelWakeUp();
     const { clock } = this.#options;
     const cancel = clock.after(Math.max(0, at - clock.monotonic()), () => this.#keepAlive());
-    this.#armed = { at, cancel };
+    this.#wakeUp = { at, cancel };
   }
 
-  #disarm(): void {
-    this.#armed?.cancel();
-    this.#armed = undefined;
+  #cancelWakeUp(): void {
+    this.#wakeUp?.cancel();
+    this.#wakeUp = undefined;
   }
 
   #keepAlive(): void {
-    this.#armed = undefined;
+    this.#wakeUp = undefined;
     const now = this.#options.clock.monotonic();
     for (const stream of this.#streams) if (stream.dueAt <= now) stream.keepAlive();
-    for (const stream of this.#streams) this.#arm(stream.dueAt + SLACK_MS);
+    for (const stream of this.#streams) this.#wakeBy(stream.dueAt + SLACK_MS);
   }
 
   #ended(stream: EventStream, isSlow: boolean): void {
@@ -177,8 +181,8 @@ export class EventHub {
     if (acceptsLevels(stream) && ![...this.#streams].some(acceptsLevels)) this.#options.watchLevels(false);
     if (isSlow) this.#closedSlow += 1;
     if (this.#streams.size > 0) return;
-    this.#disarm();
-    this.#allLeft();
+    this.#cancelWakeUp();
+    this.#onAllEnded();
   }
 }
 

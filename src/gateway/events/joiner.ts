@@ -1,4 +1,5 @@
-// Makes events of items: neighbours of a listed kind share one, as far as its line has room. Pure.
+// Makes events of items. Items that follow each other share one event if their kind's events are lists, as
+// far as its line has room. Pure.
 
 import { type EventKind, frame } from './frames.js';
 
@@ -28,15 +29,16 @@ export class Joiner {
   }
 
   /**
-   * The event before the item, if the item is no part of it. Without an item it is the last one, if there is
-   * one.
+   * Takes the next item. Returns the event of the items before it, unless the item joins them: that event is
+   * not complete yet. After the last item call it with undefined, which returns the last event.
    */
   next(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#last;
     this.#last = item;
-    const bytes = item?.kind.listed ? Buffer.byteLength(item.json) : 0;
+    const bytes = item?.kind.isList ? Buffer.byteLength(item.json) : 0;
+    const isSameList = last?.kind.isList === true && last.kind === item?.kind;
     const hasRoom = this.#bytes + 1 + bytes <= this.#maxBytes;
-    if (item !== undefined && last?.kind.listed && last.kind === item.kind && hasRoom) {
+    if (item !== undefined && isSameList && hasRoom) {
       this.#data += `,${item.json}`;
       this.#bytes += 1 + bytes;
       return undefined;
@@ -47,6 +49,6 @@ export class Joiner {
     if (last === undefined) return undefined;
     const { kind, upTo } = last;
     const id = upTo === undefined ? undefined : `${this.#bootId}-${upTo}`;
-    return { kind, upTo, text: frame(kind.type, kind.listed ? `[${data}]` : data, id) };
+    return { kind, upTo, text: frame(kind.type, kind.isList ? `[${data}]` : data, id) };
   }
 }

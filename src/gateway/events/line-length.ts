@@ -6,16 +6,17 @@ import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 
 /** Clients on aiohttp before 3.14 end a stream at a line above 128 KiB. */
 const LINE_MAX_BYTES = 120 * 1024;
-/** Beside the data: the field's name, the brackets of a list. */
+/** The rest of a line, beside the data: the field's name, and the brackets of a list. */
 const FIELD_BYTES = 'data: []'.length;
 export const DATA_MAX_BYTES = LINE_MAX_BYTES - FIELD_BYTES;
 
-/** Members that an event lacks if its line would be too long. Their GET has them. */
+/** The member that an event lacks if its line would be too long. The `GET` of the record has it. */
 const LEFT_OUT: Readonly<Partial<Record<Collection, string>>> = { 'upgrade.info': 'extra' };
 
 /**
- * Backends bound their records, so that these hardly ever apply: characters of a text, items of a list and
- * members of an object. The first one with which the line is short enough is taken.
+ * How many characters of a text, items of a list and members of an object are left in a record that is too
+ * long. The first of these bounds with which the line is short enough is taken. Backends bound their records,
+ * so that this hardly ever applies.
  */
 const SHORTER_MAX = [4096, 512, 64, 8];
 
@@ -23,11 +24,11 @@ const SHORTER_MAX = [4096, 512, 64, 8];
 export function shortenedData(collection: Collection, json: string): string {
   const record: Readonly<Record<string, unknown>> = JSON.parse(json);
   const members = Object.entries(record).filter(([name]) => name !== LEFT_OUT[collection]);
-  const kept = Object.fromEntries(members);
-  let text = JSON.stringify(kept);
+  const remaining = Object.fromEntries(members);
+  let text = JSON.stringify(remaining);
   for (const max of SHORTER_MAX) {
     if (Buffer.byteLength(text) <= DATA_MAX_BYTES) break;
-    text = JSON.stringify(kept, (_name, value: unknown) => shortened(value, max));
+    text = JSON.stringify(remaining, (_name, value: unknown) => shortened(value, max));
   }
   return text;
 }
@@ -47,13 +48,14 @@ export function tracklistData(busName: string, json: string): string {
 
 function truncated(busName: string, { tracks, ...rest }: TracklistRecord): string {
   const head = JSON.stringify({ bus_name: busName, ...rest, truncated: true, tracks: [] });
-  let left = DATA_MAX_BYTES - Buffer.byteLength(head);
-  const kept: string[] = [];
+  let roomBytes = DATA_MAX_BYTES - Buffer.byteLength(head);
+  const firstTracks: string[] = [];
   for (const track of tracks) {
     const text = JSON.stringify(track);
-    left -= Buffer.byteLength(text) + 1;
-    if (left < 0) break;
-    kept.push(text);
+    roomBytes -= Buffer.byteLength(text) + 1;
+    if (roomBytes < 0) break;
+    firstTracks.push(text);
   }
-  return `${head.slice(0, -2)}${kept.join(',')}]}`;
+  // The tracks take the place of the empty list at the end of `head`.
+  return `${head.slice(0, -']}'.length)}${firstTracks.join(',')}]}`;
 }

@@ -39,12 +39,13 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<E
   if (snapshot === undefined) return failed('Parameter snapshot must be given once, as 0 or 1');
   const types = listedNames(parameters, 'types');
   const backends = listedNames(parameters, 'backend');
-  const isAll = types === undefined && backends === undefined;
+  const selectsAll = types === undefined && backends === undefined;
   const filter = filterOf((type, backend) => {
-    const isNamed = types?.includes(type) === true;
-    const isOf = namesOf(backend).some((name) => backends?.includes(name));
-    const isSelected = isNamed || (type !== LEVEL_EVENT && (isAll || isOf));
-    return isSelected && !excluded.includes(type);
+    if (excluded.includes(type)) return false;
+    if (types?.includes(type)) return true;
+    // Only `types` selects levels.
+    if (type === LEVEL_EVENT) return false;
+    return selectsAll || namesOf(backend).some((name) => backends?.includes(name));
   });
   const lastEventId = resumeFrom(parameters, lastEventIdHeader);
   const named = [...(types ?? []), ...excluded];
@@ -82,13 +83,14 @@ function parseKeepalive(values: readonly string[]): number | undefined {
 
 function parseSnapshot(values: readonly string[]): boolean | undefined {
   const [value = '0', ...others] = values;
-  return others.length > 0 || !['0', '1'].includes(value) ? undefined : value === '1';
+  const isValid = others.length === 0 && ['0', '1'].includes(value);
+  return isValid ? value === '1' : undefined;
 }
 
 /**
  * The header wins: a browser that reconnects sends its newest id there, while its URL still contains the
- * page's first id. In the query the last one wins, because replacements of EventSource append theirs at every
- * reconnect.
+ * page's first id. In the query the last id wins, because libraries in place of EventSource append the newest
+ * one at every reconnect.
  */
 function resumeFrom(parameters: URLSearchParams, header: string): string | undefined {
   if (header !== '') return header;

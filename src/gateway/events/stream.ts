@@ -39,7 +39,7 @@ export interface StreamOptions {
   /** The keep-alive event, sent after silence. */
   readonly love: () => string;
   /** A cursor for a client that has everything up to `reached`; by default up to the newest entry. */
-  readonly behind: (reached?: number) => Cursor;
+  readonly cursorFrom: (reached?: number) => Cursor;
   readonly clock: Clock;
   /** `isSlow`: the client read too slowly. */
   readonly onEnd: (stream: EventStream, isSlow: boolean) => void;
@@ -69,7 +69,7 @@ export class EventStream implements OpenStream {
   start(hello: string, cursor: Cursor): void {
     this.#state = 'behind';
     this.#cursor = cursor;
-    if (this.#write(hello)) this.#pump();
+    if (this.#writeEvent(hello)) this.#catchUp();
   }
 
   /**
@@ -79,7 +79,7 @@ export class EventStream implements OpenStream {
   deliver(text: string, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;
     this.#lastEventAt = now;
-    if (!this.#options.sink.write(text)) this.#refused(upTo);
+    if (!this.#options.sink.write(text)) this.#fallBehind(upTo);
   }
 
   /**
@@ -88,30 +88,30 @@ export class EventStream implements OpenStream {
    */
   fallBack(reached: number): boolean {
     if (this.#state !== 'flowing') return false;
-    this.#refused(reached);
+    this.#fallBehind(reached);
     return true;
   }
 
   /**
-   * Does not postpone the keep-alive: levels have no id, and the id of "love" must be sent even during long
-   * playback.
+   * Does not postpone the keep-alive: levels have no id, so the id of "love" must be sent even while levels
+   * come all the time.
    */
   deliverLevel(text: string): void {
-    if (this.#state === 'flowing') this.#put(text);
+    if (this.#state === 'flowing') this.#writeText(text);
     else if (this.#state === 'behind') this.#level = text;
   }
 
-  /** Ends the silence. A client that is behind has bytes pending, so it needs no event. */
+  /** Sends "love" after a silence. A client that is behind has bytes pending, so it needs no event. */
   keepAlive(): void {
     this.#lastEventAt = this.#options.clock.monotonic();
-    if (this.#state === 'flowing') this.#write(this.#options.love());
+    if (this.#state === 'flowing') this.#writeEvent(this.#options.love());
   }
 
   /** Ends the stream after the unread events and `bye`. */
   bye(): void {
-    const flows = this.#state === 'flowing';
-    if (flows || this.#state === 'behind') this.#state = 'leaving';
-    if (flows) this.#pump();
+    const isFlowing = this.#state === 'flowing';
+    if (isFlowing || this.#state === 'behind') this.#state = 'leaving';
+    if (isFlowing) this.#catchUp();
   }
 
   cut(): void {
@@ -121,7 +121,7 @@ export class EventStream implements OpenStream {
   }
 
   writable(): void {
-    if (this.#state !== 'flowing' && this.#isOpen()) this.#pump();
+    if (this.#state !== 'flowing' && this.#isOpen()) this.#catchUp();
   }
 
   /**
@@ -134,12 +134,15 @@ export class EventStream implements OpenStream {
   }
 
   /** Writes the cursor's portions until a write is refused. */
-  #pump(): void {
-    for (let portion = this.#cursor?.take(); portion !== undefined; portion = this.#cursor?.take())
-      if (!this.#write(portion)) return;
+  #catchUp(): void {
+    let portion = this.#cursor?.nextText();
+    while (portion !== undefined) {
+      if (!this.#writeEvent(portion)) return;
+      portion = this.#cursor?.nextText();
+    }
     const level = this.#level;
     this.#level = undefined;
-    if (level !== undefined && !this.#put(level)) return;
+    if (level !== undefined && !this.#writeText(level)) return;
     this.#caughtUp();
   }
 
@@ -148,7 +151,7 @@ export class EventStream implements OpenStream {
     if (this.#state === 'behind') this.#state = 'flowing';
     if (this.#state === 'leaving') {
       this.#state = 'ending';
-      if (!this.#write(BYE)) return;
+      if (!this.#writeEvent(BYE)) return;
     }
     if (this.#state === 'ending') {
       this.#end();
@@ -157,22 +160,23 @@ export class EventStream implements OpenStream {
   }
 
   /** False if the write was refused or the peer has disconnected; nothing more may be written now. */
-  #write(text: string): boolean {
+  #writeEvent(text: string): boolean {
     this.#lastEventAt = this.#options.clock.monotonic();
-    return this.#put(text);
+    return this.#writeText(text);
   }
 
-  /** Like `#write`, but does not postpone the keep-alive. */
-  #put(text: string): boolean {
+  /** Writes without postponing the keep-alive. The result is that of `#writeEvent`. */
+  #writeText(text: string): boolean {
     const isAccepted = this.#options.sink.write(text);
-    if (!isAccepted) this.#refused();
+    if (!isAccepted) this.#fallBehind();
     return isAccepted && this.#isOpen();
   }
 
-  #refused(upTo?: number): void {
+  /** From now on the stream reads the journal after `upTo`, by default after its newest entry. */
+  #fallBehind(upTo?: number): void {
     if (this.#state !== 'flowing') return;
     this.#state = 'behind';
-    this.#cursor = this.#options.behind(upTo);
+    this.#cursor = this.#options.cursorFrom(upTo);
   }
 
   #isOpen(): boolean {
