@@ -34,6 +34,9 @@ const REST_MS = 1500;
 const PRESSES = 90;
 const BETWEEN_PRESSES_MS = 100;
 
+/** A key moves a volume by what the browser's own slider moves by, so that both show the same text. */
+const STEP_OF_ONE = 'ui: {volumeStep: 1}';
+
 const IDS = Array.from({ length: STREAMS }, (_, index) => 100 + index);
 /** Its timer is how its thread is found. */
 const EMPTY_PAGE = new Map([
@@ -209,7 +212,7 @@ function agesOf(changes: TextChanges, reported: ReadonlyMap<string, number>): nu
  */
 async function followed(presses: number): Promise<readonly number[]> {
   const sound = await startPulseAudio();
-  const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });
+  const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY, api: STEP_OF_ONE });
   await daemon.backend('audio', 'up');
   const browsers = await Promise.all([openChromium({ locale: 'en' }), openChromium({ locale: 'en' })]);
   const open = async ({ context }: (typeof browsers)[number]): Promise<Page> => {
@@ -249,7 +252,9 @@ function longest(part: string, by: string, times: readonly number[]): Row {
   };
 }
 
+/** @throws {Error} if nothing was measured: the page has changed, and this bench must follow */
 function latest(what: string, times: readonly number[], atMost: number): Row {
+  if (times.length === 0) throw new Error(`${what}: no change was shown`);
   return {
     what: `${what}, p99`,
     unit: 'ms',
