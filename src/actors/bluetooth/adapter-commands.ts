@@ -7,25 +7,26 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import { Turns } from '../turns.js';
-import { blockerOf, isError, refusedBy, setAdapter } from './bluez.js';
+import { blockerOf, DEVICE_FAULTS, isError, refusedBy, setAdapter } from './bluez.js';
 import { Connecting, type ConnectingParts } from './connecting.js';
 import type { Adapter, Device } from './objects.js';
 import { Pairing } from './pairing.js';
 
 interface AdapterCommandParts extends Omit<ConnectingParts, 'pairing'> {
   readonly settings: BluetoothSettings;
-  readonly blocked: (detail: string) => void;
-  /** Pairing mode, the scan, or the connections under way have changed. */
-  readonly changed: () => void;
+  /** Called when BlueZ could not switch the adapter on, because rfkill blocks it. */
+  readonly onBlocked: (detail: string) => void;
+  /** Called when pairing mode, the scan, or the connections under way may have changed. */
+  readonly onChange: () => void;
 }
 
 /**
- * The time in which a command must get its turn: a client gets a timeout after 10 s (docs/http-api.md,
- * "Limits").
+ * A command that has waited longer for its turn is not carried out, as its client gets a timeout after 10 s
+ * (docs/http-api.md, "Limits").
  */
 const TURN_MAX_MS = 9_000;
 
-/** BlueZ asks a device for its services two seconds after it has paired. */
+/** BlueZ asks a device for its services about two seconds after the device has paired. */
 const SERVICES_MAX_MS = 5_000;
 
 /** Classic Bluetooth only: it finds every device that plays, without hundreds of Low Energy beacons. */
@@ -46,7 +47,7 @@ export class AdapterCommands {
   }
 
   /** When pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
-  get until(): number | undefined {
+  get pairingUntil(): number | undefined {
     return this.#pairing.until;
   }
 
@@ -54,24 +55,27 @@ export class AdapterCommands {
    * True while a command of a client needs the adapter. A device that comes back by itself does not count.
    */
   get isBusy(): boolean {
-    return this.#pairing.isActive || this.#timers.has('scan') || !this.#connecting.isIdle;
+    return this.#pairing.isActive || this.#timers.has('scan') || this.#connecting.isRequested;
   }
 
-  /** True if the device may pair and connect now. In pairing mode this device is remembered as admitted. */
-  admits(device: string): boolean {
+  /**
+   * Decides whether the device, by its path, may pair and connect now. One that may because of pairing mode is
+   * remembered, so that it also may be trusted after the end of that mode.
+   */
+  admit(device: string): boolean {
     if (this.#pairing.isActive) this.#pairing.admit(device, false);
-    return this.#pairing.isActive || this.#connecting.includes(device);
+    return this.#pairing.isActive || this.#connecting.isRequestedFor(device);
   }
 
   /** Takes over a new adapter, and closes it: no device may find it or pair with it yet. */
   begin({ path, Discoverable, Pairable }: Adapter, powerOn: boolean): Promise<void> {
     return this.#turns.run(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
-      const answer = powerOn ? await this.#power(path, true) : DONE;
-      if (!answer.ok)
-        this.#parts.publish.log('warn', 'the adapter could not be switched on', {
-          reason: answer.error.detail,
-        });
+      if (!powerOn) return;
+      const answer = await this.#power(path, true);
+      if (answer.ok) return;
+      const reason = answer.error.detail;
+      this.#parts.publish.log('warn', 'the adapter could not be switched on', { reason });
     });
   }
 
@@ -79,78 +83,81 @@ export class AdapterCommands {
     const verbs: Readonly<Record<AdapterVerb, () => Promise<Answer>>> = {
       power_up: () => this.#power(adapter.path, true),
       power_down: () => this.#power(adapter.path, false),
-      pairing_mode: () => this.#pair(adapter),
+      pairing_mode: () => this.#beginPairing(adapter),
       'pairing_mode/stop': () => this.#stopPairing(adapter),
       scan: () => this.#scan(adapter.path),
       'scan/stop': () => this.#stopScan(adapter.path),
     };
-    const latest = this.#parts.clock.monotonic() + TURN_MAX_MS;
+    const { clock, onChange } = this.#parts;
+    const latestStart = clock.monotonic() + TURN_MAX_MS;
     return this.#turns.run(async () => {
-      // The client got a timeout by now, and may have sent another command.
-      if (this.#parts.clock.monotonic() > latest)
+      if (clock.monotonic() > latestStart)
         return failure('timeout', 'The commands before this one took too long');
-      return verbs[verb]().finally(this.#parts.changed);
+      return verbs[verb]().finally(onChange);
     });
   }
 
-  /** Switches the adapter off, if that is still due when its turn comes. */
-  switchOffIf({ path }: Adapter, isDue: () => boolean): Promise<void> {
+  /** Switches the adapter off if it is still idle after the commands before this one. */
+  switchOffIfIdle({ path }: Adapter, isIdle: () => boolean): Promise<void> {
+    const { publish, onChange } = this.#parts;
     return this.#turns.run(async () => {
-      if (!isDue()) return;
+      if (!isIdle()) return;
+      publish.log('info', 'the Bluetooth adapter is switched off: nobody used it');
       await this.#power(path, false);
-      this.#parts.changed();
+      onChange();
     });
   }
 
   async commandDevice({ path: adapter }: Adapter, device: Device, verb: DeviceVerb): Promise<Answer> {
-    const { bluez, changed } = this.#parts;
+    const { bluez, onChange } = this.#parts;
     const { path, Address: address } = device;
     if (verb === 'connect') {
-      const connected = this.#connecting.connect(device);
-      changed();
-      return connected.finally(changed);
+      const answer = this.#connecting.connect(device);
+      onChange();
+      return answer.finally(onChange);
     }
-    const done =
+    const reply =
       verb === 'disconnect'
         ? await bluez(BLUEZ_METHODS.disconnect, [], { path })
         : await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter });
-    if (done.ok || isError(done, BLUEZ_ERRORS.notConnected)) return DONE;
-    const what = verb === 'disconnect' ? 'disconnected' : 'forgotten';
-    return refusedBy(done.error, `${address} could not be ${what}`, true);
+    if (reply.ok || isError(reply, BLUEZ_ERRORS.notConnected)) return DONE;
+    const participle = verb === 'disconnect' ? 'disconnected' : 'forgotten';
+    return refusedBy(reply.error, `${address} could not be ${participle}`, DEVICE_FAULTS);
   }
 
-  /** Connects a known device again, for no client. */
+  /** Connects a known device again, without a request of a client. */
   reconnect(device: Device): Promise<Answer> {
     return this.#connecting.reconnect(device);
   }
 
-  /** Ends that attempt, unless a client waits for it by now. */
+  /** Ends an attempt that `reconnect` has begun, unless a client has requested the connection meanwhile. */
   giveUp(device: string): void {
     this.#connecting.giveUp(device);
   }
 
   /**
-   * To be called when a paired device has changed. `before`: whether it was paired before that change;
-   * undefined if it was not there.
+   * To be called when a paired device has changed. `wasPaired`: whether it was paired before that change;
+   * undefined if BlueZ did not have the device.
    */
-  pairedDeviceChanged(adapter: Adapter, device: Device, before: boolean | undefined): void {
-    if (before !== true) this.#deviceHasPaired(adapter, device, before === false);
-    const decided = this.#pairing.decide(device);
-    // The first device that pairs ends pairing mode, but only once it is trusted: its sound may come at once.
-    void decided?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
+  pairedDeviceChanged(adapter: Adapter, device: Device, wasPaired: boolean | undefined): void {
+    if (wasPaired !== true) this.#deviceHasPaired(adapter, device, wasPaired === false);
+    const trusted = this.#pairing.trustIfForSound(device);
+    // The first device that pairs ends pairing mode, but only once the device is trusted: its sound may come at
+    // once.
+    void trusted?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
-  /** `isNow` is false for a device that was paired already when it appeared: that may be years ago. */
-  #deviceHasPaired(adapter: Adapter, device: Device, isNow: boolean): void {
+  /** `isNew` is false for a device that was paired when it appeared: it may have paired years ago. */
+  #deviceHasPaired(adapter: Adapter, device: Device, isNew: boolean): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
-    if (!this.#pairing.includes(path) && !this.#connecting.includes(path)) {
-      if (isNow) void this.#pairing.refuse(adapter, device, !this.#connecting.isIdle);
+    if (!this.#pairing.accepts(path) && !this.#connecting.isRequestedFor(path)) {
+      if (isNew) void this.#pairing.refuse(adapter, device, this.#connecting.isRequested);
       return;
     }
     this.#pairing.admit(path, true);
     if (!isActive) return;
-    // BlueZ may not know the device's services yet.
+    // Pairing mode goes on until BlueZ knows the device's services, because they decide whether it is trusted.
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
     this.#endPairingIn(adapter, leftMs);
   }
@@ -158,10 +165,10 @@ export class AdapterCommands {
   /** To be called when anybody has switched the adapter off. BlueZ itself ends the scans. */
   wasSwitchedOff(): void {
     this.#timers.cancelAll();
-    this.#pairing.over();
+    this.#pairing.hasEnded();
   }
 
-  /** To be called when the adapter is gone, and everything that was under way with it. */
+  /** To be called when the adapter is gone, and with it everything that was under way. */
   adapterLost(): void {
     this.#timers.cancelAll();
     this.#pairing.adapterLost();
@@ -174,29 +181,30 @@ export class AdapterCommands {
     this.#pairing.bluezLost();
   }
 
-  /** To be called when the daemon ends: no device is to find the node any more. */
-  async leave({ path }: Adapter, withinMs: number): Promise<void> {
+  /** To be called when the daemon ends. Ends pairing mode, so that no device finds the node any more. */
+  async stop({ path }: Adapter, withinMs: number): Promise<void> {
     this.#timers.cancelAll();
-    const left = this.#turns.run(async () => {
-      // A command before this one may have set them again.
+    const ended = this.#turns.run(async () => {
+      // A command before this one may have set the timers again.
       this.#timers.cancelAll();
       if (this.#pairing.isActive) await this.#pairing.end(path);
     });
-    await within(this.#parts.clock, withinMs, left);
+    await within(this.#parts.clock, withinMs, ended);
   }
 
   async #power(path: string, isOn: boolean): Promise<Answer> {
-    const set = await setAdapter(this.#parts, path, 'Powered', isOn);
-    if (set.ok) return DONE;
-    const blocker = isOn ? await blockerOf(path.slice(path.lastIndexOf('/') + 1)) : undefined;
-    if (blocker === undefined && !isError(set, BLUEZ_ERRORS.blocked))
-      return refusedBy(set.error, `The adapter could not be switched ${isOn ? 'on' : 'off'}`);
+    const reply = await setAdapter(this.#parts, path, 'Powered', isOn);
+    if (reply.ok) return DONE;
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    const blocker = isOn ? await blockerOf(name) : undefined;
+    if (blocker === undefined && !isError(reply, BLUEZ_ERRORS.blocked))
+      return refusedBy(reply.error, `The adapter could not be switched ${isOn ? 'on' : 'off'}`);
     const detail = `The adapter is blocked by ${blocker ?? 'rfkill'}`;
-    this.#parts.blocked(detail);
+    this.#parts.onBlocked(detail);
     return failure('blocked', detail);
   }
 
-  async #pair(adapter: Adapter): Promise<Answer> {
+  async #beginPairing(adapter: Adapter): Promise<Answer> {
     const { pairingTimeout } = this.#parts.settings;
     const powered = await this.#power(adapter.path, true);
     if (!powered.ok) return powered;
@@ -208,51 +216,52 @@ export class AdapterCommands {
   }
 
   #endPairingIn(adapter: Adapter, ms: number): void {
-    // By its turn, an earlier command in the queue may have prolonged pairing mode.
-    const isOver = () => !this.#timers.has('pairing');
-    this.#timers.set('pairing', ms, () => void this.#endPairingIf(adapter, isOver));
+    // A command that was queued before this end may have prolonged pairing mode, and has set the timer again.
+    const isDue = () => !this.#timers.has('pairing');
+    this.#timers.set('pairing', ms, () => void this.#endPairingIf(adapter, isDue));
   }
 
-  /** Ends pairing mode, if that is still right when its turn comes. */
-  #endPairingIf(adapter: Adapter, isOver: () => boolean): Promise<void> {
+  /** Ends pairing mode after the commands before, if `isDue` is true then. */
+  #endPairingIf(adapter: Adapter, isDue: () => boolean): Promise<void> {
     return this.#turns.run(async () => {
-      if (!isOver()) return;
+      if (!isDue()) return;
       await this.#stopPairing(adapter);
-      this.#parts.changed();
+      this.#parts.onChange();
     });
   }
 
   /**
-   * An end that failed can be tried again: the adapter may still be discoverable although pairing mode is
-   * over.
+   * Ends pairing mode. Also does so if only the adapter is still open: then an earlier attempt to end it has
+   * failed.
    */
   async #stopPairing({ path, Discoverable, Pairable }: Adapter): Promise<Answer> {
     this.#timers.cancel('pairing');
-    if (!this.#pairing.isActive && Discoverable !== true && Pairable !== true) return DONE;
+    const isOpen = Discoverable === true || Pairable === true;
+    if (!this.#pairing.isActive && !isOpen) return DONE;
     const ended = await this.#pairing.end(path);
     if (ended.ok) return DONE;
     this.#parts.publish.log('warn', 'pairing mode could not be ended', { reason: ended.error.kind });
-    return refusedBy(ended.error, 'The node may stay visible until BlueZ ends that');
+    return refusedBy(ended.error, 'Pairing mode could not be ended, and the node may stay visible');
   }
 
   async #scan(path: string): Promise<Answer> {
     const { bluez, settings } = this.#parts;
-    // An adapter that cannot filter finds more devices; nothing else is wrong.
+    // An error does not matter: without the filter a scan only finds more devices.
     await bluez(BLUEZ_METHODS.setDiscoveryFilter, [SCAN_FILTER], { path });
     const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });
     if (!started.ok && !isError(started, BLUEZ_ERRORS.inProgress))
       return refusedBy(started.error, 'The scan could not be started');
-    this.#timers.set('scan', settings.scanTimeout * 1000, () => void this.#scanIsOver(path));
+    this.#timers.set('scan', settings.scanTimeout * 1000, () => void this.#endScanUnlessProlonged(path));
     return DONE;
   }
 
-  #scanIsOver(path: string): Promise<void> {
+  #endScanUnlessProlonged(path: string): Promise<void> {
     return this.#turns.run(async () => {
-      // An earlier command in the queue has prolonged the scan.
+      // A command that was queued before this end has prolonged the scan, and has set the timer again.
       if (this.#timers.has('scan')) return;
       await this.#endScan(path);
-      // BlueZ announces nothing if the scan had ended before.
-      this.#parts.changed();
+      // BlueZ announces no change if the scan had ended before.
+      this.#parts.onChange();
     });
   }
 
@@ -262,10 +271,10 @@ export class AdapterCommands {
     return this.#endScan(path);
   }
 
-  /** BlueZ refuses to end a scan that has ended already. */
   async #endScan(path: string): Promise<Answer> {
-    const stopped = await this.#parts.bluez(BLUEZ_METHODS.stopDiscovery, [], { path });
-    if (stopped.ok || stopped.error.kind === 'dbus') return DONE;
-    return refusedBy(stopped.error, 'The scan could not be ended');
+    const reply = await this.#parts.bluez(BLUEZ_METHODS.stopDiscovery, [], { path });
+    // An error from BlueZ means that the scan has ended already.
+    if (reply.ok || reply.error.kind === 'dbus') return DONE;
+    return refusedBy(reply.error, 'The scan could not be ended');
   }
 }

@@ -17,9 +17,9 @@ interface AutomaticParts {
   readonly clock: Clock;
   readonly publish: Pick<Publisher, 'log'>;
   readonly commands: AdapterCommands;
-  /** The one in use; undefined while there is none. */
-  readonly adapter: () => Adapter | undefined;
-  readonly objects: () => BluezObjects;
+  /** The adapter in use; undefined while there is none. */
+  readonly currentAdapter: () => Adapter | undefined;
+  readonly currentObjects: () => BluezObjects;
 }
 
 export class AutomaticActions {
@@ -28,32 +28,28 @@ export class AutomaticActions {
   readonly #reconnecting: Reconnecting;
 
   constructor(parts: AutomaticParts) {
-    const { settings, clock, publish, commands, adapter } = parts;
+    const { settings, clock, publish, commands } = parts;
     this.#parts = parts;
     this.#idle = new IdleSwitch({
       clock,
       idleTimeoutMs: settings.idleTimeout * 1000,
       isIdle: () => this.#isIdle(),
-      switchOff: async (isIdle) => {
-        const present = adapter();
-        if (present !== undefined) await commands.switchOffIf(present, isIdle);
-      },
-      log: (message) => publish.log('info', message),
+      switchOffIfIdle: () => this.#switchOffIfIdle(),
     });
     this.#reconnecting = new Reconnecting({
       wish: settings.reconnect,
       clock,
       publish,
-      isAllowed: () => this.#isFree(),
+      isAllowed: () => this.#mayReconnect(),
       connect: (path) => this.#reconnect(path),
       giveUp: (path) => commands.giveUp(path),
     });
   }
 
   /** To be called when the adapter, a device, or a pending command of a client has changed. */
-  watch(): void {
-    this.#idle.watch();
-    this.#reconnecting.watch();
+  recheck(): void {
+    this.#idle.recheck();
+    this.#reconnecting.recheck();
   }
 
   /** To be called when the adapter is gone, and at the end of the daemon. */
@@ -64,46 +60,56 @@ export class AutomaticActions {
 
   /** `before` is undefined for an adapter that has come. */
   adapterChanged(before: Adapter | undefined, adapter: Adapter): void {
-    const was = before?.Powered === true;
-    const is = adapter.Powered === true;
-    if (is && !was) this.#reconnecting.begin(this.#parts.objects().devicesOf(adapter.path));
-    if (was && !is) this.#reconnecting.end();
+    const wasPowered = before?.Powered === true;
+    const isPowered = adapter.Powered === true;
+    if (isPowered && !wasPowered) {
+      const devices = this.#parts.currentObjects().devicesOf(adapter.path);
+      this.#reconnecting.begin(devices);
+    }
+    if (wasPowered && !isPowered) this.#reconnecting.end();
   }
 
   deviceChanged({ path, before, after }: BluezChange): void {
-    const ownPath = this.#parts.adapter()?.path;
-    if ((after ?? before)?.Adapter === ownPath) this.#reconnecting.deviceChanged(path, before, after);
+    const device = after ?? before;
+    const isOfOurAdapter = device?.Adapter === this.#parts.currentAdapter()?.path;
+    if (isOfOurAdapter) this.#reconnecting.deviceChanged(path, before, after);
   }
 
-  /** A signal that changes no object may be the reason why a device was disconnected. */
-  applyReason(signal: Signal): void {
+  /** Applies the signal if it is the one by which BlueZ gives the reason of a disconnection. */
+  applyDisconnectReason(signal: Signal): void {
     const [reason] = signalValues(BLUEZ_SIGNALS.disconnected, signal) ?? [];
     if (reason !== undefined) this.#reconnecting.disconnected(signal.path, reason);
   }
 
-  /** A client has disconnected the device. */
-  left(device: string): void {
-    this.#reconnecting.left(device);
+  /** To be called when a client has disconnected the device, by its path. */
+  leaveDisconnected(device: string): void {
+    this.#reconnecting.leaveDisconnected(device);
   }
 
   #isIdle(): boolean {
-    const { adapter, commands, objects } = this.#parts;
-    const present = adapter();
-    return present?.Powered === true && !commands.isBusy && !objects().isInUse(present);
+    const { currentAdapter, currentObjects, commands } = this.#parts;
+    const adapter = currentAdapter();
+    return adapter?.Powered === true && !commands.isBusy && !currentObjects().isInUse(adapter);
+  }
+
+  async #switchOffIfIdle(): Promise<void> {
+    const { currentAdapter, commands } = this.#parts;
+    const adapter = currentAdapter();
+    if (adapter !== undefined) await commands.switchOffIfIdle(adapter, () => this.#isIdle());
   }
 
   /** True while known devices may be connected again. */
-  #isFree(): boolean {
-    const { adapter, commands } = this.#parts;
-    const present = adapter();
-    return present?.Powered === true && present.Discovering !== true && !commands.isBusy;
+  #mayReconnect(): boolean {
+    const { currentAdapter, commands } = this.#parts;
+    const adapter = currentAdapter();
+    return adapter?.Powered === true && adapter.Discovering !== true && !commands.isBusy;
   }
 
   async #reconnect(path: string): Promise<Answer> {
-    const { commands, objects } = this.#parts;
-    const device = objects().device(path);
+    const { commands, currentObjects } = this.#parts;
+    const device = currentObjects().device(path);
     return device === undefined
-      ? failure('no-such-device', 'BlueZ has forgotten it')
+      ? failure('no-such-device', 'BlueZ has forgotten the device')
       : commands.reconnect(device);
   }
 }

@@ -1,5 +1,6 @@
-// The Bluetooth backend: decides which adapter is used, publishes it with its devices, and runs commands.
-// BlueZ keeps all state. Only what a client has requested is kept here: pairing mode, a scan, a connection.
+// The Bluetooth backend: publishes the adapter in use with its devices, and gives commands and BlueZ's signals
+// to the parts that handle them. BlueZ keeps all state but what a client has requested: pairing mode, a scan,
+// a connection.
 
 import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
@@ -15,18 +16,16 @@ import { AutomaticActions } from './automatic.js';
 import { type Bluez, CALL_DEADLINE_MS } from './bluez.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
 import { agentAnswer } from './pairing.js';
-import { BluetoothPublisher, IS_DONE } from './publisher.js';
+import { BluetoothPublisher, IS_CARRIED_OUT } from './publisher.js';
 import { BluezReading } from './reading.js';
 import { type BluetoothRecords, DeviceOutputs, recordsOf } from './records.js';
 
-/** The end of the daemon waits at most so long until the node is hidden. */
+/** How long the end of the daemon may wait until pairing mode has ended. */
 const STOP_MAX_MS = 300;
 
 type State =
   | { readonly kind: 'unavailable'; readonly reason: string }
-  /**
-   * `adapter` is the one that is published; `detail` is that of `up` in `/health`, and '' if there is none.
-   */
+  /** `adapter` is the published one; `detail` is the one of the status `up` in `/health`, '' for none. */
   | { readonly kind: 'up'; readonly adapter: Adapter; readonly detail: string };
 
 export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
@@ -40,34 +39,34 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #outputs = new DeviceOutputs();
   #objects = new BluezObjects();
   #state: State = { kind: 'unavailable', reason: 'not connected yet' };
-  /** The adapter is switched on at the start only, and not when it comes back. */
+  /** True once an adapter was used: only the first one is switched on, and not one that comes back. */
   #hasBeenUp = false;
-  /** True while `#changed` is to be called at the end of this turn. */
-  #isChangeQueued = false;
+  /** True while `#update` is to be called at the end of this turn. */
+  #isUpdateQueued = false;
   #isStopped = false;
 
   constructor(settings: BluetoothSettings, publish: Publisher, clock: Clock, bus: BusOptions = {}) {
     this.#settings = settings;
     this.#publish = publish;
-    this.#publisher = new BluetoothPublisher(publish, clock, () => this.#recordsNow());
+    this.#publisher = new BluetoothPublisher(publish, clock, () => this.#currentRecords());
     this.#bus = new Bus('bluetooth', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
     const bluez: Bluez = (method, args, options) => this.#bus.call(method, args, options);
     this.#reading = new BluezReading({
       bluez,
       clock,
-      done: (objects) => this.#hasRead(objects),
-      failed: (reason) => this.#forget(reason),
+      onRead: (objects) => this.#replaceObjects(objects),
+      onFailure: (reason) => this.#bluezLost(reason),
     });
     this.#commands = new AdapterCommands({
       bluez,
       settings,
       publish,
       clock,
-      blocked: (detail) => this.#reportDetail(detail),
-      changed: () => this.#changed(),
-      ended: () => {
-        this.#publisher.ended();
-        this.#changed();
+      onBlocked: (detail) => this.#reportDetail(detail),
+      onChange: () => this.#update(),
+      onLateOutcome: () => {
+        this.#publisher.publishOutcome();
+        this.#update();
       },
       untilConnected: (address) =>
         this.#publisher.untilPublished(({ devices }) => devices.get(address)?.connected === true),
@@ -77,8 +76,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       clock,
       publish,
       commands: this.#commands,
-      adapter: () => this.#adapter,
-      objects: () => this.#objects,
+      currentAdapter: () => this.#adapter,
+      currentObjects: () => this.#objects,
     });
   }
 
@@ -92,20 +91,21 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   down(reason: string): void {
-    this.#forget(`not connected to the system bus: ${reason}`);
+    this.#bluezLost(`not connected to the system bus: ${reason}`);
   }
 
-  ownerChanged(_name: string, owned: boolean): void {
-    if (owned) void this.#reading.begin();
-    else this.#forget('BlueZ (bluetoothd) is not running');
+  ownerChanged(_name: string, isOwned: boolean): void {
+    if (isOwned) void this.#reading.begin();
+    else this.#bluezLost('BlueZ (bluetoothd) is not running');
   }
 
   signal(signal: Signal): void {
-    if (!this.#reading.queues(signal)) this.#apply(signal);
+    const isQueued = this.#reading.queueDuringReading(signal);
+    if (!isQueued) this.#apply(signal);
   }
 
   called(call: Signal): CallVerdict {
-    const verdict = agentAnswer(call, (device) => this.#commands.admits(device));
+    const verdict = agentAnswer(call, (device) => this.#commands.admit(device));
     const { member } = call;
     if (!verdict.ok)
       this.#publish.log('info', 'a request from BlueZ was refused', { member, reason: verdict.error.text });
@@ -123,7 +123,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (device === undefined)
       return failure('no-such-device', `There is no device ${JSON.stringify(command.address)}`);
     const answer = await this.#commands.commandDevice(adapter, device, command.do);
-    if (answer.ok && command.do === 'disconnect') this.#automatic.left(device.path);
+    if (answer.ok && command.do === 'disconnect') this.#automatic.leaveDisconnected(device.path);
     return this.#oncePublished(command, answer, address);
   }
 
@@ -132,14 +132,14 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
    * that has the answer also finds the change.
    */
   async #oncePublished(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
-    const isDone = IS_DONE[command.do];
-    if (answer.ok && isDone !== undefined)
-      await this.#publisher.untilPublished((records) => isDone(records, address));
+    const isCarriedOut = IS_CARRIED_OUT[command.do];
+    if (answer.ok && isCarriedOut !== undefined)
+      await this.#publisher.untilPublished((records) => isCarriedOut(records, address));
     return answer;
   }
 
   applyChanges(batch: ChangeBatch): void {
-    if (this.#outputs.applyChanges(batch)) this.#changed();
+    if (this.#outputs.applyChanges(batch)) this.#update();
   }
 
   async stop(): Promise<void> {
@@ -147,7 +147,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#reading.cancel();
     this.#automatic.end();
     this.#publisher.forget();
-    if (this.#state.kind === 'up') await this.#commands.leave(this.#state.adapter, STOP_MAX_MS);
+    if (this.#state.kind === 'up') await this.#commands.stop(this.#state.adapter, STOP_MAX_MS);
     this.#bus.stop();
   }
 
@@ -162,12 +162,13 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     return adapter === undefined ? [] : this.#objects.devicesOf(adapter.path);
   }
 
-  #hasRead(objects: BluezObjects): void {
+  /** Takes over what was read. If there is no adapter in it, the reason for that replaces the one before. */
+  #replaceObjects(objects: BluezObjects): void {
     const before = this.#objects;
     this.#objects = objects;
     for (const device of objects.devices()) this.#followPairing(device, before.device(device.path));
-    this.#changed();
-    if (this.#state.kind === 'unavailable') this.#adapterLost(this.#missing());
+    this.#update();
+    if (this.#state.kind === 'unavailable') this.#adapterLost(this.#noAdapterReason());
   }
 
   /**
@@ -177,60 +178,63 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);
     if (change === undefined) {
-      this.#automatic.applyReason(signal);
+      this.#automatic.applyDisconnectReason(signal);
       return;
     }
     const { before, after } = change;
-    if (before === undefined && after === undefined) this.#changed();
-    else {
-      if (after !== undefined) this.#followPairing(after, before);
-      this.#automatic.deviceChanged(change);
-      this.#changedSoon();
+    const isOfDevice = before !== undefined || after !== undefined;
+    if (!isOfDevice) {
+      this.#update();
+      return;
     }
+    if (after !== undefined) this.#followPairing(after, before);
+    this.#automatic.deviceChanged(change);
+    this.#updateSoon();
   }
 
   #followPairing(device: Device, before: Device | undefined): void {
     const adapter = this.#adapter;
     if (device.Paired !== true || adapter === undefined || device.Adapter !== adapter.path) return;
-    this.#commands.pairedDeviceChanged(adapter, device, before && before.Paired === true);
+    const wasPaired = before && before.Paired === true;
+    this.#commands.pairedDeviceChanged(adapter, device, wasPaired);
   }
 
-  /** Calls `#changed` once for all signals that are read together. */
-  #changedSoon(): void {
-    if (this.#isChangeQueued) return;
-    this.#isChangeQueued = true;
+  /** Calls `#update` once for all signals that are read together. */
+  #updateSoon(): void {
+    if (this.#isUpdateQueued) return;
+    this.#isUpdateQueued = true;
     void Promise.resolve().then(() => {
-      this.#isChangeQueued = false;
-      this.#changed();
+      this.#isUpdateQueued = false;
+      this.#update();
     });
   }
 
   /** Makes the state and the records match the objects of BlueZ. */
-  #changed(): void {
+  #update(): void {
     if (this.#isStopped) return;
     const before = this.#adapter;
     const adapter = this.#objects.adapter(this.#settings.adapter, before?.path, this.#commands.isBusy);
     if (adapter === undefined) {
-      if (before !== undefined) this.#adapterLost(this.#missing());
+      if (before !== undefined) this.#adapterLost(this.#noAdapterReason());
       return;
     }
     if (before?.path === adapter.path) this.#adapterChanged(before, adapter);
-    else this.#arrived(adapter);
-    this.#automatic.watch();
+    else this.#useAdapter(adapter);
+    this.#automatic.recheck();
   }
 
   #adapterChanged(before: Adapter, adapter: Adapter): void {
     if (this.#state.kind === 'up') this.#state = { ...this.#state, adapter };
     if (before.Powered === true && adapter.Powered !== true) this.#commands.wasSwitchedOff();
     this.#automatic.adapterChanged(before, adapter);
-    if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)
-      this.#reportDetail(blockedIn(adapter));
-    this.#publisher.changed();
+    const hasPowerChanged = before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered;
+    if (hasPowerChanged) this.#reportDetail(blockDetail(adapter));
+    this.#publisher.publishSoon();
   }
 
-  #arrived(adapter: Adapter): void {
+  #useAdapter(adapter: Adapter): void {
     if (this.#state.kind === 'up') this.#adapterLost('another adapter is used from now on');
-    const detail = blockedIn(adapter);
+    const detail = blockDetail(adapter);
     this.#state = { kind: 'up', adapter, detail };
     this.#publisher.publishNow();
     this.#publishUp(detail);
@@ -250,13 +254,12 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#publish.status('up', detail === '' ? undefined : detail);
   }
 
-  #missing(): string {
+  #noAdapterReason(): string {
     const { adapter } = this.#settings;
     return `BlueZ has no adapter${adapter === undefined ? '' : ` ${adapter}`}`;
   }
 
-  /** Forgets everything about BlueZ. */
-  #forget(reason: string): void {
+  #bluezLost(reason: string): void {
     this.#objects = new BluezObjects();
     this.#adapterLost(reason);
     this.#commands.bluezLost();
@@ -267,18 +270,19 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#automatic.end();
     this.#publisher.forget();
     this.#commands.adapterLost();
-    const isNews = this.#state.kind === 'up' || this.#state.reason !== reason;
+    const isReported = this.#state.kind === 'unavailable' && this.#state.reason === reason;
     this.#state = { kind: 'unavailable', reason };
-    if (isNews) this.#publish.status('connecting', reason);
+    if (!isReported) this.#publish.status('connecting', reason);
   }
 
-  #recordsNow(): BluetoothRecords | undefined {
+  #currentRecords(): BluetoothRecords | undefined {
     const adapter = this.#adapter;
-    return adapter && recordsOf(adapter, this.#devices(), this.#outputs, this.#commands.until);
+    return adapter && recordsOf(adapter, this.#devices(), this.#outputs, this.#commands.pairingUntil);
   }
 }
 
-function blockedIn({ PowerState }: Adapter): string {
+/** '' for an adapter that is not blocked. */
+function blockDetail({ PowerState }: Adapter): string {
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : '';
 }
 

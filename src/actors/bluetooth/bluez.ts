@@ -13,7 +13,7 @@ import type { Publisher } from '../runtime.js';
 
 export type Bluez = Bus<'bluetooth'>['call'];
 
-/** The parts that everything needs that commands BlueZ. */
+/** What every class here gets that sends commands to BlueZ. */
 export interface BluezParts {
   readonly bluez: Bluez;
   readonly clock: Clock;
@@ -21,23 +21,27 @@ export interface BluezParts {
 }
 
 /**
- * With a hung BlueZ a command ends by its first call, within the 10 s after which a client gets a timeout.
+ * If BlueZ hangs, the first call of a command fails after this time. It is below the 10 s after which a client
+ * gets a timeout, so the client gets the answer of the command instead.
  */
 export const CALL_DEADLINE_MS = 8_000;
 
 const BUSY_PAUSE_MS = 200;
-const BUSY_TRIES_MAX = 10;
+const BUSY_REPEATS_MAX = 10;
 
-/** The faults for a device or an adapter that left before the call reached it, or that is busy. */
-const VANISHED: Readonly<Record<string, FaultCode>> = {
+/** The faults for a device that left before the call reached it, or that is busy. */
+export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
   [BLUEZ_ERRORS.doesNotExist]: 'no-such-device',
   [BLUEZ_ERRORS.unknownObject]: 'no-such-device',
   [BLUEZ_ERRORS.unknownMethod]: 'no-such-device',
   [BLUEZ_ERRORS.inProgress]: 'in-progress',
 };
 
-/** Sentences that help where BlueZ's text does not. Older versions of BlueZ have the texts of errno. */
-const HELP: readonly (readonly [text: RegExp, help: string])[] = [
+/**
+ * Advice for errors whose text does not say what to do. The second alternative of a pattern is the text of
+ * older versions of BlueZ, which is that of errno.
+ */
+const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
   [
     /br-connection-profile-unavailable|Protocol not available/,
     'no program of this node serves the sound of this device. Install libspa-0.2-bluetooth (PipeWire) or ' +
@@ -52,16 +56,25 @@ export function isError({ error }: Failure<BusError>, name: string): boolean {
   return error.kind === 'dbus' && error.name === name;
 }
 
-export function refusedBy(error: BusError, what: string, isDevice = false): Answer {
-  const refusal = faultOf(error, what, isDevice ? { byName: VANISHED } : {});
-  const help = error.kind === 'dbus' ? HELP.find(([text]) => text.test(error.text))?.[1] : undefined;
+/**
+ * The answer to a command whose call to BlueZ failed. `problem` is the beginning of a sentence; `faults` has
+ * the faults for errors of certain names.
+ */
+export function refusedBy(
+  error: BusError,
+  problem: string,
+  faults: Readonly<Record<string, FaultCode>> = {},
+): Answer {
+  const refusal = faultOf(error, problem, { byName: faults });
+  if (error.kind !== 'dbus') return refusal;
+  const [, advice] = ADVICE.find(([text]) => text.test(error.text)) ?? [];
   const { fault, detail } = refusal.error;
-  return help === undefined ? refusal : failure(fault, `${detail}: ${help}`);
+  return advice === undefined ? refusal : failure(fault, `${detail}: ${advice}`);
 }
 
 /**
- * Sets a property of the adapter. While BlueZ is changing that property already, as it does by itself when an
- * adapter comes, it answers "busy": then the call is repeated.
+ * Sets a property of the adapter. BlueZ answers "busy" while it is changing the same property already, which
+ * it does by itself when an adapter comes. Then the call is repeated.
  */
 export async function setAdapter(
   { bluez, clock }: BluezParts,
@@ -70,28 +83,34 @@ export async function setAdapter(
   value: boolean | number,
 ): Promise<BusResult<undefined>> {
   const variant: VariantValue = typeof value === 'number' ? { variant: 'u', value } : { variant: 'b', value };
-  for (let left = BUSY_TRIES_MAX; ; left -= 1) {
-    const set = await bluez(BLUEZ_METHODS.set, [ADAPTER_INTERFACE, property, variant], { path });
-    if (set.ok || left === 0 || !isError(set, BLUEZ_ERRORS.busy)) return set;
+  for (let repeats = 0; ; repeats += 1) {
+    const reply = await bluez(BLUEZ_METHODS.set, [ADAPTER_INTERFACE, property, variant], { path });
+    const isBusy = !reply.ok && isError(reply, BLUEZ_ERRORS.busy);
+    if (!isBusy || repeats === BUSY_REPEATS_MAX) return reply;
     await new Promise<void>((resolve) => clock.after(BUSY_PAUSE_MS, resolve));
   }
 }
 
-/** rfkill's files, which everybody may read. */
+/** Has a folder for each switch of rfkill, with files that everybody may read. */
 const RFKILL = '/sys/class/rfkill';
 
 /**
- * The reason why the adapter (`hci0`) is blocked, as the end of a sentence; undefined if it is not, or if
- * that cannot be known.
+ * What blocks the adapter (`hci0`), as the end of a sentence; undefined if nothing does, or if rfkill cannot
+ * be read.
  */
 export async function blockerOf(adapter: string): Promise<string | undefined> {
   const switches = await readdir(RFKILL).catch(() => []);
-  for (const name of switches) {
-    const read = async (file: string): Promise<string> =>
-      (await readFile(`${RFKILL}/${name}/${file}`, 'utf8').catch(() => '')).trim();
-    if ((await read('name')) !== adapter) continue;
-    if ((await read('hard')) === '1') return 'a switch of the machine (rfkill, hard)';
-    if ((await read('soft')) === '1') return 'rfkill (soft): run "rfkill unblock bluetooth" as root';
+  for (const folder of switches) {
+    if ((await readSwitch(folder, 'name')) !== adapter) continue;
+    if ((await readSwitch(folder, 'hard')) === '1') return 'a switch of the machine (rfkill, hard)';
+    if ((await readSwitch(folder, 'soft')) === '1')
+      return 'rfkill (soft): run "rfkill unblock bluetooth" as root';
   }
   return undefined;
+}
+
+/** '' if the file cannot be read. */
+async function readSwitch(folder: string, file: 'name' | 'hard' | 'soft'): Promise<string> {
+  const text = await readFile(`${RFKILL}/${folder}/${file}`, 'utf8').catch(() => '');
+  return text.trim();
 }

@@ -1,4 +1,4 @@
-// Connections that a client requests, and those by which a known device comes back: pairs the device where
+// Connects devices, on the request of a client or because a known device is to come back: pairs a device where
 // needed, connects it, and gives up after a while.
 
 import { within } from '../../host/clock.js';
@@ -7,7 +7,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { BusResult } from '../bus/fault.js';
-import { type BluezParts, isError, refusedBy } from './bluez.js';
+import { type BluezParts, DEVICE_FAULTS, isError, refusedBy } from './bluez.js';
 import type { Device } from './objects.js';
 import type { Pairing } from './pairing.js';
 
@@ -23,95 +23,98 @@ export interface ConnectingParts extends BluezParts {
   readonly pairing: Pairing;
   /** Resolves when the published record shows the device as connected, or after a while. */
   readonly untilConnected: (address: string) => Promise<void>;
-  /** Called when a connection has ended after its client was answered. */
-  readonly ended: () => void;
+  /** Called when an attempt to connect has ended after its client was answered. */
+  readonly onLateOutcome: () => void;
 }
 
-interface ConnectionUnderWay {
+/** An attempt to connect a device, from its begin to its outcome. */
+interface Attempt {
   readonly outcome: Promise<Answer>;
-  /** Ends it at once. */
-  readonly lose: () => void;
-  /** False while no client waits for it: then the device comes back by itself. */
+  /** Gives it the outcome that the adapter is gone. */
+  readonly abort: () => void;
+  /** False while no client has requested the connection: then the device is to come back by itself. */
   isRequested: boolean;
 }
 
 export class Connecting {
   readonly #parts: ConnectingParts;
-  /** By the path of the device. */
-  readonly #underWay = new Map<string, ConnectionUnderWay>();
+  /** The attempts that are under way, by the path of the device. */
+  readonly #attempts = new Map<string, Attempt>();
 
   constructor(parts: ConnectingParts) {
     this.#parts = parts;
   }
 
-  /** True while no client waits for a connection. */
-  get isIdle(): boolean {
-    return ![...this.#underWay.values()].some(({ isRequested }) => isRequested);
+  /** True while a client waits for any connection. */
+  get isRequested(): boolean {
+    return [...this.#attempts.values()].some(({ isRequested }) => isRequested);
   }
 
-  /** True for a device whose connection a client has requested. */
-  includes(device: string): boolean {
-    return this.#underWay.get(device)?.isRequested === true;
+  /** True while a client waits for the connection of this device, by its path. */
+  isRequestedFor(device: string): boolean {
+    return this.#attempts.get(device)?.isRequested === true;
   }
 
   /** Resolves with the outcome. If that takes too long it resolves with `ok`, and the outcome is an event. */
   async connect(device: Device): Promise<Answer> {
     const { path, Address: address = '' } = device;
-    if (this.includes(path)) return failure('in-progress', `${address} is being connected already`);
-    const { clock, publish, ended, untilConnected } = this.#parts;
-    const outcome = this.#outcome(device, true);
-    const published = outcome.then(async (answer) => {
+    if (this.isRequestedFor(path)) return failure('in-progress', `${address} is being connected already`);
+    const { clock, publish, onLateOutcome, untilConnected } = this.#parts;
+    const outcome = this.#beginOrJoin(device, true);
+    const publishedOutcome = outcome.then(async (answer) => {
       if (answer.ok) await untilConnected(address);
       return answer;
     });
-    const answer = await within(clock, ANSWER_WITHIN_MS, published);
+    const answer = await within(clock, ANSWER_WITHIN_MS, publishedOutcome);
     if (answer !== undefined) return answer;
-    void outcome.then((late) => {
-      if (!late.ok)
-        publish.log('warn', 'a device could not be connected', { address, reason: late.error.detail });
-      ended();
+    void outcome.then((lateAnswer) => {
+      if (!lateAnswer.ok) {
+        const reason = lateAnswer.error.detail;
+        publish.log('warn', 'a device could not be connected', { address, reason });
+      }
+      onLateOutcome();
     });
     return DONE;
   }
 
   /**
-   * Connects a device that has paired, for no client, and without the agent: the device has its keys. A
-   * client that asks for it meanwhile gets the same outcome.
+   * Connects a paired device without a request of a client, and without the agent, which only a pairing needs.
+   * A client that requests the connection meanwhile gets the same outcome.
    */
   reconnect(device: Device): Promise<Answer> {
-    return this.#outcome(device, false);
+    return this.#beginOrJoin(device, false);
   }
 
-  /** Ends a connection that no client waits for. */
+  /** Ends an attempt, unless a client waits for it. */
   giveUp(path: string): void {
-    if (!this.includes(path)) void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
+    if (!this.isRequestedFor(path)) void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
   }
 
-  /** Ends all connections: BlueZ may never answer the calls to the devices of that adapter. */
+  /** Ends all attempts: BlueZ may never answer the calls to the devices of an adapter that is gone. */
   adapterLost(): void {
-    for (const { lose } of this.#underWay.values()) lose();
+    for (const { abort } of this.#attempts.values()) abort();
   }
 
-  #outcome(device: Device, isRequested: boolean): Promise<Answer> {
+  /** Begins an attempt to connect the device, or takes the one that is under way. */
+  #beginOrJoin(device: Device, isRequested: boolean): Promise<Answer> {
     const { path } = device;
-    const present = this.#underWay.get(path);
-    if (present !== undefined) {
-      present.isRequested ||= isRequested;
-      return present.outcome;
+    const underWay = this.#attempts.get(path);
+    if (underWay !== undefined) {
+      underWay.isRequested ||= isRequested;
+      return underWay.outcome;
     }
-    let lose = (): void => undefined;
-    const lost = new Promise<Answer>((resolve) => {
-      lose = () => resolve(failure('unavailable', 'The adapter is gone'));
+    let abort = (): void => undefined;
+    const aborted = new Promise<Answer>((resolve) => {
+      abort = () => resolve(failure('unavailable', 'The adapter is gone'));
     });
-    const attempt = (): Promise<Answer> => Promise.race([this.#attempt(device), lost]);
-    const outcome = (isRequested ? this.#withAgent(attempt) : attempt()).finally(() =>
-      this.#underWay.delete(path),
-    );
-    this.#underWay.set(path, { outcome, lose, isRequested });
+    const connect = (): Promise<Answer> => Promise.race([this.#connect(device), aborted]);
+    const answer = isRequested ? this.#withAgent(connect) : connect();
+    const outcome = answer.finally(() => this.#attempts.delete(path));
+    this.#attempts.set(path, { outcome, abort, isRequested });
     return outcome;
   }
 
-  /** Others may pair while the agent is registered, so this connection keeps it no longer than needed. */
+  /** Keeps the agent registered no longer than `connect` takes, because others can pair as long as it is. */
   async #withAgent(connect: () => Promise<Answer>): Promise<Answer> {
     const { pairing } = this.#parts;
     const registered = await pairing.holdAgent();
@@ -122,25 +125,26 @@ export class Connecting {
     return answer;
   }
 
-  async #attempt(device: Device): Promise<Answer> {
+  async #connect(device: Device): Promise<Answer> {
     const { path, Address: address = '' } = device;
     const connected = await this.#pairAndConnect(device);
     if (connected.ok) return DONE;
     // Without this call BlueZ would go on trying to connect.
     if (connected.error.kind === 'timeout') void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
-    return refusedBy(connected.error, `${address} could not be connected`, true);
+    return refusedBy(connected.error, `${address} could not be connected`, DEVICE_FAULTS);
   }
 
   async #pairAndConnect({ path, Paired: isPaired }: Device): Promise<BusResult<undefined>> {
     const { bluez, clock } = this.#parts;
-    const end = clock.monotonic() + CONNECT_MAX_MS;
-    const options = () => ({ path, deadlineMs: Math.max(1, end - clock.monotonic()) });
+    const endMs = clock.monotonic() + CONNECT_MAX_MS;
+    /** Both calls share one deadline. */
+    const callOptions = () => ({ path, deadlineMs: Math.max(1, endMs - clock.monotonic()) });
     if (isPaired !== true) {
-      const paired = await bluez(BLUEZ_METHODS.pair, [], options());
+      const paired = await bluez(BLUEZ_METHODS.pair, [], callOptions());
       if (!paired.ok && !isError(paired, BLUEZ_ERRORS.alreadyExists)) return paired;
     }
-    const connected = await bluez(BLUEZ_METHODS.connect, [], options());
-    const isThere = connected.ok || isError(connected, BLUEZ_ERRORS.alreadyConnected);
-    return isThere ? success(undefined) : connected;
+    const connected = await bluez(BLUEZ_METHODS.connect, [], callOptions());
+    const isConnected = connected.ok || isError(connected, BLUEZ_ERRORS.alreadyConnected);
+    return isConnected ? success(undefined) : connected;
   }
 }

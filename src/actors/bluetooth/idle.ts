@@ -1,4 +1,4 @@
-// Switches the adapter off when it was not used for the time of `bluetooth.idleTimeout`.
+// Decides when the adapter is switched off: when it has been idle for the time of `bluetooth.idleTimeout`.
 
 import { type Clock, Timers } from '../../host/clock.js';
 
@@ -7,9 +7,8 @@ interface IdleParts {
   /** 0 means that the adapter is never switched off. */
   readonly idleTimeoutMs: number;
   readonly isIdle: () => boolean;
-  /** Switches the adapter off if, when its turn comes, `isIdle` is still true. */
-  readonly switchOff: (isIdle: () => boolean) => Promise<void>;
-  readonly log: (message: string) => void;
+  /** Switches the adapter off, after the commands before it, unless the adapter is in use again by then. */
+  readonly switchOffIfIdle: () => Promise<void>;
 }
 
 export class IdleSwitch {
@@ -22,22 +21,13 @@ export class IdleSwitch {
   }
 
   /** To be called when the adapter may have become idle, or may no longer be idle. */
-  watch(): void {
-    const { idleTimeoutMs, isIdle } = this.#parts;
+  recheck(): void {
+    const { idleTimeoutMs, isIdle, switchOffIfIdle } = this.#parts;
     if (idleTimeoutMs === 0 || !isIdle()) this.cancel();
-    else if (!this.#timers.has('idle')) this.#timers.set('idle', idleTimeoutMs, () => void this.#isOver());
+    else if (!this.#timers.has('idle')) this.#timers.set('idle', idleTimeoutMs, () => void switchOffIfIdle());
   }
 
   cancel(): void {
     this.#timers.cancelAll();
-  }
-
-  #isOver(): Promise<void> {
-    const { isIdle, log, switchOff } = this.#parts;
-    return switchOff(() => {
-      const isStillIdle = isIdle();
-      if (isStillIdle) log('the Bluetooth adapter is switched off: nobody used it');
-      return isStillIdle;
-    });
   }
 }

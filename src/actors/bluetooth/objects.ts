@@ -1,5 +1,5 @@
-// The objects of BlueZ as it announces them: adapters, devices, and batteries, with the properties that are
-// used. Pure.
+// The objects that BlueZ has announced: adapters, devices and batteries, with those properties that the daemon
+// uses; and which adapter is ours. Pure.
 
 import {
   ADAPTER_INTERFACE,
@@ -22,13 +22,15 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { capped } from '../text.js';
 
 /**
- * A scan in a house full of radios finds some hundred devices; BlueZ itself keeps them for only half a
- * minute.
+ * A scan in a house full of radios finds some hundred devices. BlueZ itself forgets them after half a minute.
  */
 const OBJECTS_MAX = 512;
 
 const ADDRESS = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/;
-/** Bluetooth's own bound for a name is 248 bytes. A path of a device has some forty characters. */
+/**
+ * For every text, also for the path of an adapter. Bluetooth's own bound for a name is 248 bytes, and paths
+ * are far shorter.
+ */
 const TEXT_MAX_UNITS = 248;
 
 const TABLES = {
@@ -48,40 +50,45 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
   readonly path: string;
   /** In percent. */
   readonly battery: number | undefined;
-  /** True if a scan of any program has found it; false if it is there because it has connected. */
+  /**
+   * True if a scan of any program has found it. False if BlueZ has it only because it was connected or paired.
+   */
   readonly wasFound: boolean;
 }
 
-/** A device before and after a signal; both are undefined if the signal has changed something else. */
+/** A device before and after a signal. Both are undefined if the signal has changed no device but an adapter. */
 export interface BluezChange {
   readonly path: string;
   readonly before: Device | undefined;
   readonly after: Device | undefined;
 }
 
-/** By path, then by interface: a reply of GetManagedObjects. */
+/** The reply of GetManagedObjects: properties by path, then by interface. */
 export type ManagedObjects = Readonly<Record<string, Readonly<Record<string, PropertyRecord>>>>;
 
 export class BluezObjects {
   readonly #objects = new Map<string, BluezObject>();
-  /** Paths of devices that a scan has found. */
-  readonly #found = new Set<string>();
+  /** The paths of the devices that a scan has found. */
+  readonly #foundByScan = new Set<string>();
 
   constructor(all: ManagedObjects = {}) {
-    for (const [path, interfaces] of Object.entries(all)) this.#add(path, interfaces);
+    for (const [path, interfaces] of Object.entries(all)) this.#addInterfaces(path, interfaces);
   }
 
   /**
-   * The adapter to use: the one called `name` (`hci0`). Without a name it is the one at the path `present`
-   * while that is in use, or `isBusy` with our commands; otherwise BlueZ's default.
+   * The adapter to use. With a `name` (`hci0`) it is the adapter of that name. Without, it is the one at
+   * `presentPath`, which was used up to now, as long as that has something to do: a connection, a scan, or a
+   * command of ours (`isBusy`). Otherwise it is BlueZ's default.
    */
-  adapter(name: string | undefined, present: string | undefined, isBusy: boolean): Adapter | undefined {
-    const found = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
+  adapter(name: string | undefined, presentPath: string | undefined, isBusy: boolean): Adapter | undefined {
+    const adapters = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
       adapter === undefined ? [] : [{ path, ...adapter }],
     );
-    if (name !== undefined) return found.find(({ path }) => path.endsWith(`/${name}`));
-    const kept = found.find((each) => each.path === present && (isBusy || this.isInUse(each)));
-    return kept ?? found.sort((one, other) => numberOf(one.path) - numberOf(other.path))[0];
+    if (name !== undefined) return adapters.find(({ path }) => path.endsWith(`/${name}`));
+    const present = adapters.find(({ path }) => path === presentPath);
+    if (present !== undefined && (isBusy || this.isInUse(present))) return present;
+    const [first] = adapters.sort((one, other) => adapterNumber(one.path) - adapterNumber(other.path));
+    return first;
   }
 
   /** True while the adapter scans or has a connection. */
@@ -93,7 +100,7 @@ export class BluezObjects {
   device(path: string): Device | undefined {
     const { [DEVICE_INTERFACE]: device, [BATTERY_INTERFACE]: battery } = this.#objects.get(path) ?? {};
     if (device === undefined) return undefined;
-    return { path, ...device, battery: percentage(battery?.Percentage), wasFound: this.#found.has(path) };
+    return { path, ...device, battery: percentage(battery?.Percentage), wasFound: this.#foundByScan.has(path) };
   }
 
   /** The devices of all adapters. */
@@ -105,50 +112,61 @@ export class BluezObjects {
     return this.devices().filter((device) => device.Adapter === adapter);
   }
 
-  /** Undefined if nothing has changed that is used here. */
+  /** Undefined if the signal has changed nothing that the daemon uses. */
   apply(signal: Signal): BluezChange | undefined {
+    const { path } = signal;
     const changed = signalValues(PROPERTIES_CHANGED, signal);
-    if (changed !== undefined) return this.#compare(signal.path, () => this.#change(signal.path, ...changed));
+    if (changed !== undefined) return this.#changeOf(path, () => this.#changeProperties(path, ...changed));
     const added = signalValues(BLUEZ_SIGNALS.added, signal);
-    if (added !== undefined) return this.#compare(added[0], () => this.#add(...added));
+    if (added !== undefined) return this.#changeOf(added[0], () => this.#addInterfaces(...added));
     const removed = signalValues(BLUEZ_SIGNALS.removed, signal);
-    return removed && this.#compare(removed[0], () => this.#remove(...removed));
+    return removed && this.#changeOf(removed[0], () => this.#removeInterfaces(...removed));
   }
 
-  #compare(path: string, change: () => boolean): BluezChange | undefined {
+  /** Runs `update`, which returns false if it changes nothing. */
+  #changeOf(path: string, update: () => boolean): BluezChange | undefined {
     const before = this.device(path);
-    return change() ? { path, before, after: this.device(path) } : undefined;
+    return update() ? { path, before, after: this.device(path) } : undefined;
   }
 
-  #add(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): boolean {
-    const known = Object.entries(interfaces).flatMap(([name, record]) =>
+  #addInterfaces(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): boolean {
+    const used = Object.entries(interfaces).flatMap(([name, record]) =>
       isUsed(name) ? [[name, readProperties(TABLES[name], bounded(record))]] : [],
     );
-    if (known.length === 0 || (!this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX)) return false;
-    this.#put(path, { ...this.#objects.get(path), ...Object.fromEntries(known) });
+    const isTooMany = !this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX;
+    if (used.length === 0 || isTooMany) return false;
+    this.#put(path, { ...this.#objects.get(path), ...Object.fromEntries(used) });
     return true;
   }
 
   #put(path: string, object: BluezObject): void {
     this.#objects.set(path, object);
-    if (object[DEVICE_INTERFACE]?.RSSI !== undefined) this.#found.add(path);
+    if (object[DEVICE_INTERFACE]?.RSSI !== undefined) this.#foundByScan.add(path);
   }
 
-  #remove(path: string, interfaces: readonly string[]): boolean {
+  #removeInterfaces(path: string, interfaces: readonly string[]): boolean {
     const object = this.#objects.get(path);
     if (object === undefined) return false;
-    const left = Object.entries(object).filter(([name]) => !interfaces.includes(name));
+    const remaining = Object.entries(object).filter(([name]) => !interfaces.includes(name));
     this.#objects.delete(path);
-    if (left.length > 0) this.#put(path, Object.fromEntries(left));
-    else this.#found.delete(path);
+    if (remaining.length > 0) this.#put(path, Object.fromEntries(remaining));
+    else this.#foundByScan.delete(path);
     return true;
   }
 
-  #change(path: string, name: string, changed: PropertyRecord, invalidated: readonly string[]): boolean {
+  #changeProperties(
+    path: string,
+    name: string,
+    changed: PropertyRecord,
+    invalidated: readonly string[],
+  ): boolean {
     const object = this.#objects.get(path);
     if (object === undefined || !isUsed(name) || object[name] === undefined) return false;
-    const kept = Object.entries(object[name]).filter(([property]) => !invalidated.includes(property));
-    const properties = { ...Object.fromEntries(kept), ...readProperties(TABLES[name], bounded(changed)) };
+    const stillValid = Object.entries(object[name]).filter(([property]) => !invalidated.includes(property));
+    const properties = {
+      ...Object.fromEntries(stillValid),
+      ...readProperties(TABLES[name], bounded(changed)),
+    };
     this.#put(path, { ...object, [name]: properties });
     return true;
   }
@@ -159,27 +177,29 @@ function isUsed(name: string): name is Interface {
 }
 
 /**
- * Many values come from strangers' devices: an address must have its form, a text is cut, and services that
- * decide nothing are left out.
+ * Bounds the values, many of which come from devices of strangers: an address of another form and services
+ * that decide nothing here are left out, and a long text is cut.
  */
 function bounded(record: PropertyRecord): PropertyRecord {
-  const known = Object.entries(record).flatMap(([name, value]) => {
-    if (name === 'Address' && !(typeof value === 'string' && ADDRESS.test(value))) return [];
-    if (name === 'UUIDs' && Array.isArray(value)) return [[name, value.filter(isDecisive)]];
+  const properties = Object.entries(record).flatMap(([name, value]) => {
+    if (name === 'Address' && !isAddress(value)) return [];
+    if (name === 'UUIDs' && Array.isArray(value)) return [[name, value.filter(isRelevantService)]];
     return [[name, typeof value === 'string' ? capped(value, TEXT_MAX_UNITS) : value]];
   });
-  return Object.fromEntries(known);
+  return Object.fromEntries(properties);
 }
 
-const isDecisive = (uuid: unknown): boolean =>
+const isAddress = (value: unknown): boolean => typeof value === 'string' && ADDRESS.test(value);
+
+const isRelevantService = (uuid: unknown): boolean =>
   typeof uuid === 'string' && (isSoundService(uuid) || isInputService(uuid));
 
-/** Devices that do not know their charge report 255. */
+/** Undefined for 255, which a device reports that does not know its charge. */
 function percentage(value: number | undefined): number | undefined {
   return value !== undefined && value <= 100 ? value : undefined;
 }
 
 /** The number of an adapter. BlueZ's default is the adapter with the lowest number. */
-function numberOf(path: string): number {
+function adapterNumber(path: string): number {
   return Number(/\d+$/.exec(path)?.[0] ?? Number.POSITIVE_INFINITY);
 }

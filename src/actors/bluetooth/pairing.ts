@@ -1,5 +1,5 @@
-// Decides which devices may pair (docs/bluetooth.md, "Who may pair"): keeps pairing mode and our agent at
-// BlueZ, and trusts or forgets devices that have paired. It sets no timer.
+// Decides which devices may pair (docs/bluetooth.md, "Who may pair"): begins and ends pairing mode, registers
+// our agent with BlueZ, and trusts or forgets devices that have paired. It sets no timer.
 
 import { failed, success } from '../../protocol/actor/result.js';
 import {
@@ -20,22 +20,26 @@ import { type BluezParts, isError, setAdapter } from './bluez.js';
 import type { Adapter, Device } from './objects.js';
 
 const AGENT_PATH = '/tonearm/agent';
-const ADMITTED_MAX = 16;
+const ADMITTED_MAX_DEVICES = 16;
 const DONE: BusResult<undefined> = success(undefined);
 
 export class Pairing {
   readonly #parts: BluezParts;
-  /** Registrations of the agent and their ends. */
+  /** Runs the calls that register and unregister the agent one after the other. */
   readonly #turns = new Turns();
-  #holders = 0;
-  /** `unknown`: BlueZ has not confirmed it. It may have the agent all the same, or get the request late. */
+  /** How many need the agent: pairing mode, and each connection that a client has requested. */
+  #agentHolders = 0;
+  /**
+   * `unknown`: BlueZ was asked to register the agent and has not confirmed it. It may have the agent
+   * nevertheless, or get the request late.
+   */
   #agent: 'none' | 'unknown' | 'registered' = 'none';
-  /** Counts the deaths of BlueZ: an answer from an earlier process is not valid for the present one. */
+  /** Counts the ends of BlueZ: an answer from an earlier process is not valid for the present one. */
   #bluezDeaths = 0;
   #until: number | undefined;
   /**
-   * Devices that were accepted, by path, until it is decided whether they are trusted; true once they have
-   * paired.
+   * The devices that may pair, by path, until it is decided whether they are trusted. The value is true for one
+   * that has paired.
    */
   readonly #admitted = new Map<string, boolean>();
 
@@ -52,27 +56,31 @@ export class Pairing {
     return this.#until !== undefined;
   }
 
-  /** Resolves when BlueZ knows the agent. Every call needs its `releaseAgent`, also after a failure. */
+  /**
+   * Resolves when BlueZ knows the agent, or has refused it. Each call of this must be followed by one of
+   * `releaseAgent`, also after a failure.
+   */
   holdAgent(): Promise<BusResult<undefined>> {
     const { bluez } = this.#parts;
-    this.#holders += 1;
+    this.#agentHolders += 1;
     return this.#turns.run(async () => {
       if (this.#agent === 'registered') return DONE;
       this.#agent = 'unknown';
       const deaths = this.#bluezDeaths;
-      const added = await bluez(BLUEZ_METHODS.registerAgent, [AGENT_PATH, AGENT_CAPABILITY]);
-      if (!added.ok && !isError(added, BLUEZ_ERRORS.alreadyExists)) return added;
-      const made = await bluez(BLUEZ_METHODS.requestDefaultAgent, [AGENT_PATH]);
+      const registered = await bluez(BLUEZ_METHODS.registerAgent, [AGENT_PATH, AGENT_CAPABILITY]);
+      if (!registered.ok && !isError(registered, BLUEZ_ERRORS.alreadyExists)) return registered;
+      const madeDefault = await bluez(BLUEZ_METHODS.requestDefaultAgent, [AGENT_PATH]);
       if (deaths !== this.#bluezDeaths) return CLOSED;
-      if (made.ok) this.#agent = 'registered';
-      return made;
+      if (madeDefault.ok) this.#agent = 'registered';
+      return madeDefault;
     });
   }
 
+  /** Unregisters the agent if nobody needs it any more. */
   releaseAgent(): void {
-    this.#holders -= 1;
+    this.#agentHolders -= 1;
     void this.#turns.run(async () => {
-      if (this.#holders > 0 || this.#agent === 'none') return;
+      if (this.#agentHolders > 0 || this.#agent === 'none') return;
       this.#agent = 'none';
       await this.#parts.bluez(BLUEZ_METHODS.unregisterAgent, [AGENT_PATH]);
     });
@@ -83,7 +91,8 @@ export class Pairing {
    * switched off or lost meanwhile.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
-    // BlueZ gets the times first: it then ends both by itself if this process dies.
+    // The timeouts come first: with them BlueZ makes the adapter neither pairable nor discoverable again by
+    // itself, even if this process dies meanwhile.
     const steps = [
       ['DiscoverableTimeout', seconds],
       ['PairableTimeout', seconds],
@@ -100,34 +109,38 @@ export class Pairing {
     }
     this.#until = this.#parts.clock.date() + seconds * 1000;
     for (const [property, value] of steps) {
-      const set = await setAdapter(this.#parts, adapter, property, value);
-      if (set.ok && this.isActive) continue;
-      await this.end(adapter);
-      return set;
+      const reply = await setAdapter(this.#parts, adapter, property, value);
+      if (!reply.ok || !this.isActive) {
+        await this.end(adapter);
+        return reply;
+      }
     }
     return DONE;
   }
 
-  /** Ends pairing mode, also if another program has begun it. Both steps are tried. */
+  /**
+   * Makes the adapter neither discoverable nor pairable, also if another program has made it so. The second is
+   * tried even if the first fails.
+   */
   async end(adapter: string): Promise<BusResult<undefined>> {
-    this.over();
+    this.hasEnded();
     const hidden = await setAdapter(this.#parts, adapter, 'Discoverable', false);
-    const closed = await setAdapter(this.#parts, adapter, 'Pairable', false);
-    return hidden.ok ? closed : hidden;
+    const unpairable = await setAdapter(this.#parts, adapter, 'Pairable', false);
+    return hidden.ok ? unpairable : hidden;
   }
 
   /** To be called when pairing mode has ended by itself: the adapter is off or gone. */
-  over(): void {
+  hasEnded(): void {
     if (!this.isActive) return;
     this.#until = undefined;
     this.releaseAgent();
   }
 
   /**
-   * To be called when the adapter is gone. BlueZ may still run, and keeps the agent until we unregister it.
+   * To be called when the adapter is gone. BlueZ may still run: then it has the agent until that is unregistered.
    */
   adapterLost(): void {
-    this.over();
+    this.hasEnded();
     this.#admitted.clear();
   }
 
@@ -138,30 +151,33 @@ export class Pairing {
     this.#agent = 'none';
   }
 
-  /** True for a device that pairing mode accepts, or has accepted. */
-  includes(device: string): boolean {
+  /** True for a device that may pair because of pairing mode, or might before that mode ended. */
+  accepts(device: string): boolean {
     return this.isActive || this.#admitted.has(device);
   }
 
+  /** Remembers the device until its services are known. `hasPaired` is never taken back. */
   admit(device: string, hasPaired: boolean): void {
-    const isKnown = this.#admitted.has(device);
-    if (isKnown ? hasPaired : this.#admitted.size < ADMITTED_MAX) this.#admitted.set(device, hasPaired);
+    const hadPaired = this.#admitted.get(device);
+    const isNew = hadPaired === undefined;
+    if (isNew && this.#admitted.size >= ADMITTED_MAX_DEVICES) return;
+    this.#admitted.set(device, hasPaired || hadPaired === true);
   }
 
   /**
-   * Trusts an admitted device that has paired and is for sound; resolves when that is done. Undefined if
-   * there is nothing to decide about this device, or not yet.
+   * Trusts an admitted device that has paired and is for sound; resolves when that is done. Undefined if the
+   * device has not paired, was not admitted, or if BlueZ does not know its services yet.
    */
-  decide({ path, UUIDs = [] }: Device): Promise<void> | undefined {
-    if (this.#admitted.get(path) !== true) return undefined;
+  trustIfForSound({ path, UUIDs = [] }: Device): Promise<void> | undefined {
+    const hasPaired = this.#admitted.get(path) === true;
     const isInput = UUIDs.some(isInputService);
-    // BlueZ does not know the device's services yet.
-    if (!isInput && !UUIDs.some(isSoundService)) return undefined;
+    const areServicesKnown = isInput || UUIDs.some(isSoundService);
+    if (!hasPaired || !areServicesKnown) return undefined;
     this.#admitted.delete(path);
-    return this.#decided(path, !isInput);
+    return this.#endAdmission(path, !isInput);
   }
 
-  async #decided(path: string, isForSound: boolean): Promise<void> {
+  async #endAdmission(path: string, isForSound: boolean): Promise<void> {
     const { bluez, publish } = this.#parts;
     // BlueZ asks no agent about the services of a trusted device, so that the device may come back by itself.
     const trusted = [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }] as const;
@@ -172,14 +188,16 @@ export class Pairing {
   /**
    * Forgets a device that has paired although it was not admitted. That can happen because all adapters are
    * pairable while any agent is registered, and with an agent without keys and display, such as ours, the
-   * kernel accepts every device. A device that another program has paired stays: that program has found the
-   * device, or made the adapter discoverable.
+   * kernel accepts every device. A device that another program has paired stays: that program has trusted the
+   * device, has made the adapter discoverable, or has found the device while our agent was not registered.
+   * `isConnecting`: a client waits for a connection, so our agent is registered.
    */
   async refuse(adapter: Adapter, { path, Trusted, wasFound }: Device, isConnecting: boolean): Promise<void> {
-    if (adapter.Discoverable === true || Trusted === true || (wasFound && !isConnecting)) return;
+    const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || (wasFound && !isConnecting);
+    if (hasOtherProgramPaired) return;
     const { bluez, publish } = this.#parts;
     const { ok: isForgotten } = await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter.path });
-    publish.log('warn', 'a device has paired unasked', { device: path, isForgotten });
+    publish.log('warn', 'a device has paired without permission', { device: path, isForgotten });
   }
 }
 
@@ -190,19 +208,21 @@ function rejectCall(text: string): CallVerdict {
 }
 
 /**
- * Answers a request from BlueZ. Accepts only devices that `admits` allows, by their paths, to pair and
- * connect now, and only their services for sound and its remote control.
+ * Answers a request from BlueZ to our agent. `admits` decides by its path whether a device may pair and connect
+ * now. Such a device may use only its services for sound and for the remote control of sound.
  */
 export function agentAnswer(call: Signal, admits: (device: string) => boolean): CallVerdict {
   if (call.path !== AGENT_PATH || call.interface !== AGENT_INTERFACE)
-    return failed({ name: BLUEZ_ERRORS.unknownObject, text: 'there is only the agent' });
+    return failed({ name: BLUEZ_ERRORS.unknownObject, text: 'there is no object but the agent' });
   const { authorizeService, requestConfirmation, requestAuthorization, cancel, release } = AGENT_CALLS;
   if (signalValues(cancel, call) !== undefined || signalValues(release, call) !== undefined) return ACCEPTED;
-  const [device, uuid] = signalValues(authorizeService, call) ?? [];
-  const paired = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
-  const [applicant = device] = paired ?? [];
-  // Every other call wants a key from the user, or wants to display one.
-  if (applicant === undefined) return rejectCall('this node has neither keys nor a display');
-  if (!admits(applicant)) return rejectCall('this node is not in pairing mode');
-  return uuid === undefined || isSoundService(uuid) ? ACCEPTED : rejectCall('this node is for sound only');
+  const service = signalValues(authorizeService, call);
+  const pairing = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
+  const [device] = service ?? pairing ?? [];
+  // Each of the agent's other calls asks the user for a key, or to display one.
+  if (device === undefined) return rejectCall('this node has neither keys nor a display');
+  if (!admits(device)) return rejectCall('this node is not in pairing mode');
+  const [, uuid] = service ?? [];
+  const isOtherService = uuid !== undefined && !isSoundService(uuid);
+  return isOtherService ? rejectCall('this node is for sound only') : ACCEPTED;
 }

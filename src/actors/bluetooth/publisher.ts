@@ -1,5 +1,5 @@
-// Publishes the records of the adapter and its devices where they have changed, no more often than clients
-// were promised (docs/events.md, "Events").
+// Decides when the records of the adapter and its devices are published: when they have changed, and no more
+// often than docs/events.md, "Events", promises.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import type { BluetoothCommand } from '../../protocol/actor/commands.js';
@@ -16,10 +16,10 @@ const DISCOVERED_PAUSE_MS = 100;
 const PUBLISHED_MAX_MS = 1_000;
 
 /**
- * Table of the commands: the function returns true if the published records show that the command has been
- * carried out. `connect` is missing, because its end is an event of its own.
+ * For each command: whether the records show that it has been carried out. `connect` is missing, because an
+ * event of its own reports the outcome.
  */
-export const IS_DONE: Readonly<
+export const IS_CARRIED_OUT: Readonly<
   Partial<Record<BluetoothCommand['do'], (records: BluetoothRecords, address: string) => boolean>>
 > = {
   power_up: ({ bluetooth }) => bluetooth.powered,
@@ -33,108 +33,125 @@ export const IS_DONE: Readonly<
   forget: ({ devices }, address) => !devices.has(address),
 };
 
+interface Waiter {
+  readonly isReached: (records: BluetoothRecords) => boolean;
+  readonly stopWaiting: () => void;
+}
+
 export class BluetoothPublisher {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #clock: Clock;
-  readonly #recordsNow: () => BluetoothRecords | undefined;
-  readonly #timers: Timers<'publish' | 'discover'>;
+  readonly #currentRecords: () => BluetoothRecords | undefined;
+  readonly #timers: Timers<'adapter' | 'discovered'>;
   #publishedAt = Number.NEGATIVE_INFINITY;
-  #published = '';
-  readonly #devices = new Map<string, string>();
-  /** Addresses of devices that a scan has found, or that have changed in it, and that had no event yet. */
-  readonly #found = new Set<string>();
-  readonly #changed = new Set<string>();
-  #isOutcome = false;
+  /** The published text of the adapter's record. */
+  #adapterText = '';
+  /** The published texts of the devices' records, by address. */
+  readonly #deviceTexts = new Map<string, string>();
+  /** The addresses of devices that the scan has found, and that are still to be published as discovered. */
+  readonly #newlyFound = new Set<string>();
+  /** The addresses of devices that have changed during the scan, and that are still to be published so. */
+  readonly #foundAgain = new Set<string>();
+  /** True if the next record of the adapter is an event even if it is the same as the last one. */
+  #isOutcomeDue = false;
   /** Commands that wait until what they have changed is published. */
-  readonly #waiters = new Map<(records: BluetoothRecords) => boolean, () => void>();
+  readonly #waiters = new Set<Waiter>();
 
-  /** `recordsNow` returns undefined while there is no adapter. */
-  constructor(publish: Publisher, clock: Clock, recordsNow: () => BluetoothRecords | undefined) {
+  /** `currentRecords` returns undefined while there is no adapter. */
+  constructor(publish: Publisher, clock: Clock, currentRecords: () => BluetoothRecords | undefined) {
     this.#publish = publish;
     this.#clock = clock;
-    this.#recordsNow = recordsNow;
+    this.#currentRecords = currentRecords;
     this.#timers = new Timers(clock);
   }
 
-  changed(): void {
-    if (this.#timers.has('publish')) return;
+  /** To be called when the records may have changed. */
+  publishSoon(): void {
+    if (this.#timers.has('adapter')) return;
     const waitMs = Math.max(GATHER_MS, this.#publishedAt + PAUSE_MS - this.#clock.monotonic());
-    this.#timers.set('publish', waitMs, () => this.publishNow());
+    this.#timers.set('adapter', waitMs, () => this.publishNow());
   }
 
   /**
-   * Resolves when a state is published for which `isTrue` returns true, when the adapter is gone, or after
+   * Resolves when records are published for which `isReached` returns true, when the adapter is gone, or after
    * PUBLISHED_MAX_MS.
    */
-  async untilPublished(isTrue: (records: BluetoothRecords) => boolean): Promise<void> {
-    const waiter = (records: BluetoothRecords): boolean => isTrue(records);
-    const published = new Promise<void>((resolve) => this.#waiters.set(waiter, resolve));
-    this.changed();
+  async untilPublished(isReached: (records: BluetoothRecords) => boolean): Promise<void> {
+    let stopWaiting = (): void => undefined;
+    const published = new Promise<void>((resolve) => {
+      stopWaiting = resolve;
+    });
+    const waiter = { isReached, stopWaiting };
+    this.#waiters.add(waiter);
+    this.publishSoon();
     await within(this.#clock, PUBLISHED_MAX_MS, published);
     this.#waiters.delete(waiter);
   }
 
-  /** A connection that a client waits for has ended: there will be an event, even if nothing has changed. */
-  ended(): void {
-    this.#isOutcome = true;
-    this.changed();
+  /**
+   * To be called when an attempt to connect has ended after its client was answered. The client waits for an
+   * event, so there is one even if no record has changed.
+   */
+  publishOutcome(): void {
+    this.#isOutcomeDue = true;
+    this.publishSoon();
   }
 
   publishNow(): void {
-    this.#timers.cancel('publish');
-    const records = this.#recordsNow();
+    this.#timers.cancel('adapter');
+    const records = this.#currentRecords();
     if (records === undefined) return;
     this.#publishedAt = this.#clock.monotonic();
     const text = JSON.stringify(records.bluetooth);
-    if (text !== this.#published) this.#publish.put('bluetooth', '', text);
-    else if (this.#isOutcome) this.#publish.put('bluetooth.outcome', '', text);
-    this.#published = text;
-    this.#isOutcome = false;
+    if (text !== this.#adapterText) this.#publish.put('bluetooth', '', text);
+    else if (this.#isOutcomeDue) this.#publish.put('bluetooth.outcome', '', text);
+    this.#adapterText = text;
+    this.#isOutcomeDue = false;
     for (const [address, device] of records.devices)
       this.#publishDevice(address, JSON.stringify(device), records.bluetooth.scanning);
-    for (const address of [...this.#devices.keys()])
+    for (const address of [...this.#deviceTexts.keys()])
       if (!records.devices.has(address)) this.#dropDevice(address);
-    if (!this.#timers.has('discover')) this.#discover();
-    for (const [isTrue, done] of this.#waiters) if (isTrue(records)) done();
+    if (!this.#timers.has('discovered')) this.#publishDiscovered();
+    for (const { isReached, stopWaiting } of this.#waiters) if (isReached(records)) stopWaiting();
   }
 
-  /** Forgets the published records: once the backend is no longer up, they are removed or outdated. */
+  /** To be called when the backend is no longer up: the published records are removed then. */
   forget(): void {
     this.#timers.cancelAll();
-    this.#published = '';
-    this.#isOutcome = false;
-    this.#devices.clear();
-    this.#found.clear();
-    this.#changed.clear();
-    for (const done of this.#waiters.values()) done();
+    this.#adapterText = '';
+    this.#isOutcomeDue = false;
+    this.#deviceTexts.clear();
+    this.#newlyFound.clear();
+    this.#foundAgain.clear();
+    for (const { stopWaiting } of this.#waiters) stopWaiting();
   }
 
   #publishDevice(address: string, text: string, isScanning: boolean): void {
-    const before = this.#devices.get(address);
+    const before = this.#deviceTexts.get(address);
     if (before === text) return;
-    this.#devices.set(address, text);
+    this.#deviceTexts.set(address, text);
     this.#publish.put('bluetooth.devices', address, text);
     if (!isScanning) return;
-    if (before === undefined) this.#found.add(address);
-    else if (!this.#found.has(address)) this.#changed.add(address);
+    if (before === undefined) this.#newlyFound.add(address);
+    else if (!this.#newlyFound.has(address)) this.#foundAgain.add(address);
   }
 
   #dropDevice(address: string): void {
-    this.#devices.delete(address);
-    this.#found.delete(address);
-    this.#changed.delete(address);
+    this.#deviceTexts.delete(address);
+    this.#newlyFound.delete(address);
+    this.#foundAgain.delete(address);
     this.#publish.drop('bluetooth.devices', address);
     this.#publish.drop('bluetooth.discovered', address);
   }
 
   /** Publishes one device at a time. New devices come first: others may only have a stronger signal now. */
-  #discover(): void {
-    const [address] = this.#found.size > 0 ? this.#found : this.#changed;
-    const text = address === undefined ? undefined : this.#devices.get(address);
+  #publishDiscovered(): void {
+    const [address] = this.#newlyFound.size > 0 ? this.#newlyFound : this.#foundAgain;
+    const text = address === undefined ? undefined : this.#deviceTexts.get(address);
     if (address === undefined || text === undefined) return;
-    this.#found.delete(address);
-    this.#changed.delete(address);
+    this.#newlyFound.delete(address);
+    this.#foundAgain.delete(address);
     this.#publish.put('bluetooth.discovered', address, text);
-    this.#timers.set('discover', DISCOVERED_PAUSE_MS, () => this.#discover());
+    this.#timers.set('discovered', DISCOVERED_PAUSE_MS, () => this.#publishDiscovered());
   }
 }

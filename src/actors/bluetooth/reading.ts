@@ -1,5 +1,5 @@
-// Reads all objects of BlueZ, again until it answers. Signals that come meanwhile are queued, because they
-// are newer than the answer.
+// Reads all objects of BlueZ, and tries again until BlueZ answers. Signals that come during a reading are
+// queued, and applied to what was read: they may be newer.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
@@ -9,24 +9,25 @@ import type { Bluez } from './bluez.js';
 import { BluezObjects } from './objects.js';
 
 /**
- * The most signals that are queued while everything is read. If BlueZ sends more, it is read again on another
- * connection.
+ * How many signals may be queued during a reading. If BlueZ sends more, the connection to the bus is given up,
+ * and everything is read on a new one.
  */
 const QUEUED_MAX_SIGNALS = 2_048;
 
 interface ReadingParts {
   readonly bluez: Bluez;
   readonly clock: Clock;
-  readonly done: (objects: BluezObjects) => void;
-  readonly failed: (reason: string) => void;
+  readonly onRead: (objects: BluezObjects) => void;
+  /** Called after each attempt that fails. */
+  readonly onFailure: (reason: string) => void;
 }
 
 export class BluezReading {
   readonly #parts: ReadingParts;
   readonly #timers: Timers<'read'>;
-  /** Undefined while nothing is read. */
+  /** Undefined while no reading is under way. */
   #queued: Signal[] | undefined;
-  /** Counts readings and their ends: the answer to an earlier reading is ignored. */
+  /** Counts readings and cancellations, so that the answer to an earlier reading is ignored. */
   #epoch = 0;
   #failures = 0;
 
@@ -35,8 +36,11 @@ export class BluezReading {
     this.#timers = new Timers(parts.clock);
   }
 
-  /** True if the signal is queued for the reading that is under way. Throws if there are too many. */
-  queues(signal: Signal): boolean {
+  /**
+   * Queues the signal if a reading is under way; false if none is. Throws if too many are queued: then the bus
+   * gives the connection up.
+   */
+  queueDuringReading(signal: Signal): boolean {
     if (this.#queued === undefined) return false;
     this.#queued.push(signal);
     if (this.#queued.length > QUEUED_MAX_SIGNALS) throw new Error('too many signals from BlueZ');
@@ -51,7 +55,7 @@ export class BluezReading {
 
   async begin(): Promise<void> {
     this.cancel();
-    const { bluez, clock, done, failed } = this.#parts;
+    const { bluez, clock, onRead, onFailure } = this.#parts;
     const epoch = this.#epoch;
     const queued: Signal[] = [];
     this.#queued = queued;
@@ -62,11 +66,12 @@ export class BluezReading {
       this.#failures = 0;
       const objects = new BluezObjects(read.value);
       for (const signal of queued) objects.apply(signal);
-      done(objects);
+      onRead(objects);
       return;
     }
-    failed(`BlueZ does not answer: ${sentence(read.error)}`);
-    // A BlueZ that is absent is announced when it comes, and a lost bus is connected again by its link.
+    onFailure(`BlueZ does not answer: ${sentence(read.error)}`);
+    // In both cases somebody else begins the next reading: the bus announces BlueZ when it starts, and a lost
+    // connection is made again by `Bus`.
     if (isAbsence(read.error) || read.error.kind === 'closed') return;
     this.#failures += 1;
     this.#timers.set('read', backoffMs(this.#failures, clock.random()), () => void this.begin());

@@ -1,5 +1,5 @@
 // Decides which known devices are to be connected again, and when (docs/bluetooth.md, "Coming back by
-// itself"). It calls nobody and sets no timer.
+// itself"). It connects no device and sets no timer.
 
 import type { Clock } from '../../host/clock.js';
 import { INTENDED, isPlayingService } from '../../protocol/dbus/bluez.js';
@@ -7,24 +7,35 @@ import type { Device } from './objects.js';
 
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
-/** A connection that was lost before it had lasted so long does not begin the pauses anew. */
+/** Only a connection that has lasted so long is steady: after its loss the pauses begin with the shortest. */
 const STEADY_MS = 60_000;
 
-/** BlueZ's `Icon` of a device with sound of its own, though it may also play that of others. */
+/** BlueZ's `Icon` of devices that are no loudspeakers, although they may play the sound of others. */
 const NO_LOUDSPEAKERS: readonly string[] = ['phone', 'computer'];
 
-/** `true` means all known loudspeakers and headphones, a list the devices with these addresses. */
+/** `true` means all known loudspeakers and headphones; a list means the devices with these addresses. */
 export type ReconnectWish = boolean | readonly string[];
 
+/** Times are monotonic, in ms. */
 interface Attempts {
-  /** Pauses so far since the device was steadily connected. */
+  /** The pauses since the last steady connection, or since `begin`. */
   pauses: number;
-  /** Monotonic, as the next one; undefined while it is connected, or was disconnected by somebody. */
+  /** The attempts that have failed since the last connection, or since `begin`. */
+  failures: number;
+  /** When the next attempt is due; undefined if none is: the device is connected, or is left disconnected. */
   dueAt: number | undefined;
   connectedAt: number | undefined;
-  /** Somebody has disconnected it, or is doing so. */
-  isLeft: boolean;
+  /** True if somebody has disconnected the device, or is doing so. */
+  isLeftDisconnected: boolean;
 }
+
+const NO_ATTEMPTS: Attempts = {
+  pauses: 0,
+  failures: 0,
+  dueAt: undefined,
+  connectedAt: undefined,
+  isLeftDisconnected: false,
+};
 
 export class ReconnectPolicy {
   readonly #wish: ReconnectWish;
@@ -43,7 +54,7 @@ export class ReconnectPolicy {
     const dueAt = this.#clock.monotonic();
     for (const device of devices) {
       if (!this.#isToReturn(device) || device.Connected === true) continue;
-      this.#attempts.set(device.path, { pauses: 0, dueAt, connectedAt: undefined, isLeft: false });
+      this.#attempts.set(device.path, { ...NO_ATTEMPTS, dueAt });
     }
   }
 
@@ -57,37 +68,43 @@ export class ReconnectPolicy {
       this.#attempts.delete(path);
       return;
     }
-    const was = before?.Connected === true;
-    const is = after.Connected === true;
-    if (is && !was) this.#connected(path);
-    if (was && !is) this.#lost(path);
+    const wasConnected = before?.Connected === true;
+    const isConnected = after.Connected === true;
+    if (isConnected && !wasConnected) this.#connected(path);
+    if (wasConnected && !isConnected) this.#lost(path);
   }
 
-  /** `reason` is BlueZ's. It comes before BlueZ reports the device as disconnected, or after that. */
+  /** To be called with BlueZ's reason, which comes before or after the change of the device. */
   disconnected(path: string, reason: string): void {
-    if (INTENDED.includes(reason)) this.left(path);
+    if (INTENDED.includes(reason)) this.leaveDisconnected(path);
   }
 
-  /** To be called when somebody has disconnected the device: it stays so until somebody connects it. */
-  left(path: string): void {
-    const { pauses, connectedAt } = this.#of(path);
-    this.#attempts.set(path, { pauses, connectedAt, dueAt: undefined, isLeft: true });
+  /**
+   * To be called when somebody has disconnected the device: it stays disconnected until somebody connects it.
+   */
+  leaveDisconnected(path: string): void {
+    this.#attempts.set(path, { ...this.#attemptsOf(path), dueAt: undefined, isLeftDisconnected: true });
   }
 
+  /** To be called when an attempt has succeeded. */
   succeeded(path: string): void {
     const attempts = this.#attempts.get(path);
     if (attempts !== undefined) attempts.dueAt = undefined;
   }
 
-  /** Returns how many attempts have failed in succession; 0 if the device is no longer to be connected. */
+  /**
+   * To be called when an attempt has failed. Returns how many have failed since the device was last connected; 0
+   * if the device is no longer to be connected.
+   */
   failed(path: string): number {
     const attempts = this.#attempts.get(path);
     if (attempts?.dueAt === undefined) return 0;
+    attempts.failures += 1;
     this.#pause(attempts);
-    return attempts.pauses;
+    return attempts.failures;
   }
 
-  /** The device that is to be connected next, and from when on. */
+  /** The device whose attempt is due next; undefined if there is none. */
   next(): { readonly path: string; readonly dueAt: number } | undefined {
     const due = [...this.#attempts].flatMap(([path, { dueAt }]) =>
       dueAt === undefined ? [] : [{ path, dueAt }],
@@ -96,16 +113,17 @@ export class ReconnectPolicy {
   }
 
   #connected(path: string): void {
-    const { pauses } = this.#of(path);
-    const connectedAt = this.#clock.monotonic();
-    this.#attempts.set(path, { pauses, connectedAt, dueAt: undefined, isLeft: false });
+    const { pauses } = this.#attemptsOf(path);
+    this.#attempts.set(path, { ...NO_ATTEMPTS, pauses, connectedAt: this.#clock.monotonic() });
   }
 
   #lost(path: string): void {
-    const attempts = this.#of(path);
+    const attempts = this.#attemptsOf(path);
+    if (attempts.isLeftDisconnected) return;
+    // A connection whose begin is unknown is older than this policy, and counts as steady.
     const { connectedAt = Number.NEGATIVE_INFINITY } = attempts;
-    if (attempts.isLeft) return;
-    if (this.#clock.monotonic() - connectedAt >= STEADY_MS) attempts.pauses = 0;
+    const wasSteady = this.#clock.monotonic() - connectedAt >= STEADY_MS;
+    if (wasSteady) attempts.pauses = 0;
     this.#pause(attempts);
     this.#attempts.set(path, attempts);
   }
@@ -116,8 +134,8 @@ export class ReconnectPolicy {
     attempts.dueAt = this.#clock.monotonic() + pauseMs;
   }
 
-  #of(path: string): Attempts {
-    return this.#attempts.get(path) ?? { pauses: 0, dueAt: undefined, connectedAt: undefined, isLeft: false };
+  #attemptsOf(path: string): Attempts {
+    return this.#attempts.get(path) ?? { ...NO_ATTEMPTS };
   }
 
   #isToReturn({ Paired, Address = '', UUIDs = [], Icon = '' }: Device): boolean {

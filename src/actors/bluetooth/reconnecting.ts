@@ -11,18 +11,18 @@ interface ReconnectingParts {
   readonly wish: ReconnectWish;
   readonly clock: Clock;
   readonly publish: Pick<Publisher, 'log'>;
-  /** True while the adapter is on and does nothing else. */
+  /** True while the adapter is on, and no pairing mode, scan or client's own connection is under way. */
   readonly isAllowed: () => boolean;
   readonly connect: (device: string) => Promise<Answer>;
-  /** Ends the connection that is under way. */
+  /** Ends the attempt that is under way. */
   readonly giveUp: (device: string) => void;
 }
 
 export class Reconnecting {
   readonly #parts: ReconnectingParts;
   readonly #policy: ReconnectPolicy;
-  readonly #timers: Timers<'due'>;
-  #underWay: { readonly path: string; isAborted: boolean } | undefined;
+  readonly #timers: Timers<'next'>;
+  #attempt: { readonly path: string; isAborted: boolean } | undefined;
 
   constructor(parts: ReconnectingParts) {
     this.#parts = parts;
@@ -45,43 +45,53 @@ export class Reconnecting {
     this.#policy.deviceChanged(path, before, after);
   }
 
-  /** BlueZ gives this reason for the end of a connection. */
+  /** To be called with BlueZ's reason for the end of a connection. */
   disconnected(path: string, reason: string): void {
     this.#policy.disconnected(path, reason);
   }
 
   /** To be called when a client has disconnected the device. */
-  left(path: string): void {
-    this.#policy.left(path);
-    this.watch();
+  leaveDisconnected(path: string): void {
+    this.#policy.leaveDisconnected(path);
+    this.recheck();
   }
 
-  /** To be called when something may have become due, allowed, or not allowed. */
-  watch(): void {
-    const { clock, isAllowed, giveUp } = this.#parts;
+  /** To be called when an attempt may have become due, allowed, or not allowed. */
+  recheck(): void {
+    this.#timers.cancelAll();
+    const attempt = this.#attempt;
+    const isAllowed = this.#parts.isAllowed();
+    if (attempt === undefined && isAllowed) this.#scheduleNext();
+    if (attempt === undefined || attempt.isAborted || isAllowed) return;
+    attempt.isAborted = true;
+    this.#parts.giveUp(attempt.path);
+  }
+
+  #scheduleNext(): void {
     const next = this.#policy.next();
-    if (next === undefined || this.#underWay !== undefined || !isAllowed()) this.#timers.cancelAll();
-    else
-      this.#timers.set('due', Math.max(0, next.dueAt - clock.monotonic()), () => void this.#try(next.path));
-    if (this.#underWay === undefined || this.#underWay.isAborted || isAllowed()) return;
-    this.#underWay.isAborted = true;
-    giveUp(this.#underWay.path);
+    if (next === undefined) return;
+    const waitMs = Math.max(0, next.dueAt - this.#parts.clock.monotonic());
+    this.#timers.set('next', waitMs, () => void this.#connect(next.path));
   }
 
-  async #try(path: string): Promise<void> {
+  async #connect(path: string): Promise<void> {
     const { connect, publish } = this.#parts;
     const attempt = { path, isAborted: false };
-    this.#underWay = attempt;
+    this.#attempt = attempt;
     const answer = await connect(path);
-    this.#underWay = undefined;
+    this.#attempt = undefined;
     if (answer.ok) {
       this.#policy.succeeded(path);
       publish.log('info', 'a known device is connected again', { device: path });
-    } else if (!attempt.isAborted && this.#policy.failed(path) === 1)
-      publish.log('info', 'a known device does not answer, and is tried again', {
-        device: path,
-        reason: answer.error.detail,
-      });
-    this.watch();
+    } else if (!attempt.isAborted) this.#attemptFailed(path, answer.error.detail);
+    this.recheck();
+  }
+
+  /** Logs only the first failure of an absence. */
+  #attemptFailed(path: string, reason: string): void {
+    const failures = this.#policy.failed(path);
+    if (failures !== 1) return;
+    const fields = { device: path, reason };
+    this.#parts.publish.log('info', 'a known device does not answer, and is tried again', fields);
   }
 }

@@ -6,7 +6,10 @@ import type { BluetoothRecord, DeviceRecord, OutputRecord } from '../../protocol
 import { firstWithin } from '../text.js';
 import type { Adapter, Device } from './objects.js';
 
-/** The adapter's record is one event. The list of all devices has no such bound. */
+/**
+ * The bound of the known devices in the adapter's record, because that record is one event. A device's own
+ * record is an event of its own, so there is no bound for the list of all devices.
+ */
 const KNOWN_DEVICES_MAX_BYTES = 64 * 1024;
 
 /** The records of the present state, for clients. */
@@ -31,16 +34,17 @@ export function recordsOf(
     Discovering = false,
   } = adapter;
   const devices = new Map<string, DeviceRecord>();
-  const known: DeviceRecord[] = [];
+  const knownDevices: DeviceRecord[] = [];
   for (const device of all) {
     const { Address: address, Paired, Trusted, Connected } = device;
     if (address === undefined) continue;
     const record = deviceRecord(device, Discovering, outputs.outputName(address));
     devices.set(address, record);
-    // A scan has found the other devices, and BlueZ forgets them by itself.
-    if (Paired === true || Trusted === true || Connected === true) known.push(record);
+    // The other devices were only found by a scan, and BlueZ soon forgets them by itself.
+    const isKnown = Paired === true || Trusted === true || Connected === true;
+    if (isKnown) knownDevices.push(record);
   }
-  const sorted = known.toSorted((one, other) => (one.address < other.address ? -1 : 1));
+  const sorted = knownDevices.toSorted((one, other) => (one.address < other.address ? -1 : 1));
   const bluetooth: BluetoothRecord = {
     powered: Powered,
     discoverable: Discoverable,
@@ -73,50 +77,52 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
 }
 
 /**
- * The properties of an output that contain the address of its device: PipeWire's, then PulseAudio's, which
- * has other texts for other devices.
+ * The properties of an output that contain the address of its Bluetooth device: PipeWire's, then PulseAudio's.
+ * The latter contains some other text where the device is none of Bluetooth.
  */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
 const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 
 /**
- * The name of an output that is a device. PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer versions
+ * The name of an output that plays to a Bluetooth device. PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer versions
  * `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio: `bluez_sink.AA_...`.
  */
-const OF_BLUEZ = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
+const BLUEZ_OUTPUT_NAME = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
 
 /** Any text with an address in one of the two forms. */
-const WITH_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
+const ANY_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
 
-/** The address of the output's device; undefined if it has no Bluetooth device. */
+/** The address of the output's Bluetooth device; undefined if it has none. */
 function addressOf({ name, props }: Pick<OutputRecord, 'name'> & Partial<OutputRecord>): string | undefined {
-  const named = ADDRESS_PROPERTIES.map((key) => props?.[key]).find(
-    (value) => value !== undefined && ADDRESS.test(value),
-  );
-  return (named ?? OF_BLUEZ.exec(name)?.[1])?.replaceAll('_', ':').toUpperCase();
+  const values = ADDRESS_PROPERTIES.map((key) => props?.[key]);
+  const inProperties = values.find((value) => value !== undefined && ADDRESS.test(value));
+  const [, inName] = BLUEZ_OUTPUT_NAME.exec(name) ?? [];
+  return (inProperties ?? inName)?.replaceAll('_', ':').toUpperCase();
 }
 
 /** Finds the output that belongs to a device: by the output's properties, then by its name. */
 export class DeviceOutputs {
-  /** By the records' keys. */
-  readonly #found = new Map<string, { readonly address: string; readonly name: string }>();
+  /** The outputs that have a Bluetooth device, by the keys of their records. */
+  readonly #outputs = new Map<string, { readonly address: string; readonly name: string }>();
 
   /** True if any device now belongs to another output, or to none. */
   applyChanges({ isWhole, changes }: ChangeBatch): boolean {
-    const before = JSON.stringify([...this.#found]);
-    if (isWhole) this.#found.clear();
+    const before = JSON.stringify([...this.#outputs]);
+    if (isWhole) this.#outputs.clear();
     for (const change of changes) {
-      this.#found.delete(change.key);
-      // Most outputs belong to no device, and change often: they are not parsed, to save time.
-      if (change.kind === 'drop' || !WITH_ADDRESS.test(change.json)) continue;
+      this.#outputs.delete(change.key);
+      if (change.kind === 'drop') continue;
+      // To save time a text without any address is not parsed: most outputs have none, and change often.
+      if (!ANY_ADDRESS.test(change.json)) continue;
       const output = JSON.parse(change.json) as OutputRecord;
       const address = addressOf(output);
-      if (address !== undefined) this.#found.set(change.key, { address, name: output.name });
+      if (address !== undefined) this.#outputs.set(change.key, { address, name: output.name });
     }
-    return JSON.stringify([...this.#found]) !== before;
+    return JSON.stringify([...this.#outputs]) !== before;
   }
 
+  /** Undefined if no output belongs to the device with this address. */
   outputName(address: string): string | undefined {
-    return [...this.#found.values()].find((output) => output.address === address)?.name;
+    return [...this.#outputs.values()].find((output) => output.address === address)?.name;
   }
 }

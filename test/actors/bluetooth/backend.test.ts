@@ -230,7 +230,7 @@ for (const [what, facts, adapter, stays] of UNASKED) {
     await sendCommand({ do: 'scan' });
     const done = bluez.calls.filter((call) => ['RemoveDevice', 'Set Trusted=true'].includes(call));
     assert.deepEqual(done, stays ? [] : ['RemoveDevice']);
-    assert.equal(recorder.logs.includes('warn: a device has paired unasked'), !stays);
+    assert.equal(recorder.logs.includes('warn: a device has paired without permission'), !stays);
   });
 }
 

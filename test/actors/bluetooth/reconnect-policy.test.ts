@@ -74,7 +74,7 @@ const ENDS: readonly (readonly [what: string, isTried: boolean, end: (policy: Re
   ['lost, and BlueZ gives no reason', true, () => undefined],
   ['ended here', false, (policy) => policy.disconnected(path, 'org.bluez.Reason.Local')],
   ['ended at the device', false, (policy) => policy.disconnected(path, 'org.bluez.Reason.Remote')],
-  ['ended by a client', false, (policy) => policy.left(path)],
+  ['ended by a client', false, (policy) => policy.leaveDisconnected(path)],
 ];
 
 for (const [what, isTried, end] of ENDS) {
@@ -92,11 +92,19 @@ for (const [what, isTried, end] of ENDS) {
 
 test('a device that somebody disconnected and connected again comes back after a loss', () => {
   const { policy, dueIn } = policyFor(true, THERE);
-  policy.left(path);
+  policy.leaveDisconnected(path);
   policy.deviceChanged(path, THERE, AWAY);
   policy.deviceChanged(path, AWAY, THERE);
   policy.deviceChanged(path, THERE, AWAY);
   assert.equal(dueIn(), 5);
+});
+
+test('the failures of each absence are counted anew, whether or not the connection before it lasted', () => {
+  const { policy } = policyFor(true, AWAY);
+  assert.deepEqual([policy.failed(path), policy.failed(path)], [1, 2]);
+  policy.deviceChanged(path, AWAY, THERE);
+  policy.deviceChanged(path, THERE, AWAY);
+  assert.deepEqual([policy.failed(path), policy.failed(path)], [1, 2]);
 });
 
 test('only a connection that lasts begins the pauses anew', () => {

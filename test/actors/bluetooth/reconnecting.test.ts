@@ -12,6 +12,7 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 const KNOWN = { Paired: true, Trusted: true, UUIDs: [A2DP_SINK] };
 const AWAY = { error: 'org.bluez.Error.Failed', text: 'br-connection-page-timeout' };
 const WISH = { reconnect: true };
+const ABSENCE_LINE = 'info: a known device does not answer, and is tried again';
 
 function withSpeaker(bluez: ScriptedBluez): void {
   bluez.addDevice(SPEAKER, KNOWN);
@@ -63,12 +64,26 @@ test('a loudspeaker that is away is tried again, and the log has one line about 
     clock.advance(pauseMs);
     await isAttempted(bluez, index + 2);
   }
-  const line = 'info: a known device does not answer, and is tried again';
-  assert.equal(recorder.logs.filter((log) => log === line).length, 1);
+  assert.equal(recorder.logs.filter((log) => log === ABSENCE_LINE).length, 1);
   await until('the failure is known', () => clock.timers > 0);
   bluez.misbehaves.clear();
   clock.advance(40_000);
   await until('it is connected', isConnected(bluez));
+});
+
+test('a loudspeaker that is lost and does not come back has one line in the log', async (t) => {
+  const { bluez, recorder, clock } = await followed(t, WISH, withSpeaker);
+  await until('it is published', () => recorder.device(SPEAKER)?.connected);
+  bluez.misbehaves.set('Connect', AWAY);
+  bluez.disconnects(SPEAKER, 'Timeout');
+  await until('the loss is published', () => recorder.device(SPEAKER)?.connected === false);
+  for (const [index, pauseMs] of [5_000, 10_000].entries()) {
+    await until('the next attempt is set', () => clock.timers > 0);
+    clock.advance(pauseMs);
+    await isAttempted(bluez, index + 2);
+  }
+  await until('the last failure is known', () => clock.timers > 0);
+  assert.equal(recorder.logs.filter((log) => log === ABSENCE_LINE).length, 1);
 });
 
 for (const reason of ['Local', 'Remote']) {
