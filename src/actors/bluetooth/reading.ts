@@ -4,7 +4,7 @@
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
-import { isAbsence, sentence } from '../bus/fault.js';
+import { isAbsence, reasonOf } from '../bus/fault.js';
 import type { Bluez } from './bluez.js';
 import { BluezObjects } from './objects.js';
 
@@ -69,7 +69,7 @@ export class BluezReading {
       onRead(objects);
       return;
     }
-    onFailure(`BlueZ does not answer: ${sentence(read.error)}`);
+    onFailure(`BlueZ does not answer: ${reasonOf(read.error)}`);
     // In both cases somebody else begins the next reading: the bus announces BlueZ when it starts, and a lost
     // connection is made again by `Bus`.
     if (isAbsence(read.error) || read.error.kind === 'closed') return;

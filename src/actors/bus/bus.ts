@@ -1,5 +1,6 @@
-// An actor's bus: connects, reconnects after every loss, and makes only the calls that its effect allows: the
-// others do not compile, and are refused at run time. Each actor may open a bus with its own effect alone.
+// An actor's bus: connects, reconnects after every loss, and makes only the calls that its effect allows, such
+// as changes of units. Other calls do not compile, and are refused at run time. Each actor may open a bus with
+// its own effect alone.
 
 import { backoffMs } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -21,29 +22,26 @@ import {
   type ConnectResult,
   connectBus,
 } from './connection.js';
-import { type BusResult, CLOSED, refusedHere } from './fault.js';
+import { type BusResult, CLOSED, localError } from './fault.js';
 import { Watches } from './watches.js';
 
 export type { CallVerdict } from './connection.js';
 
-/** The effects that a bus of the user may have; all others are on the bus of the system. */
-const OF_THE_USER: readonly Effect[] = ['units', 'players'];
+/** A bus with one of these effects is the user's; any other is the system's. */
+const USER_BUS_EFFECTS: readonly Effect[] = ['units', 'players'];
 
 const CALL_DEADLINE_MS = 8_000;
-/**
- * A connection that lasted this long was good: after its loss the next attempt is made at once, without
- * back-off.
- */
+/** After the loss of a connection that lasted this long, the first attempt to reconnect is made at once. */
 const STEADY_MS = 10_000;
 
 /**
- * The actor that uses a bus. Nothing here may throw, except that `up` may reject: then the connection is
- * given up.
+ * The actor that uses a bus. None of these functions may throw. `up` may reject: then the connection is given
+ * up.
  */
 export interface BusOwner {
   /**
-   * There is a new connection, without watches: watch, subscribe, read everything. The bus counts as up when
-   * this resolves.
+   * There is a new connection, on which nothing is watched yet. The owner watches, subscribes and reads
+   * everything, and resolves when it has done so: then the bus counts as up.
    */
   up(): Promise<void>;
   /** The bus is lost or cannot be reached. Called once per loss, and again only with another reason. */
@@ -51,21 +49,21 @@ export interface BusOwner {
   /** A signal from the owner of a watched name. May come before `up` resolves. */
   signal(signal: Signal): void;
   /**
-   * A call to us from the owner of a watched name. Without this function, or for undefined, it gets no
-   * answer.
+   * A call to us from the owner of a watched name. The caller gets no answer if this returns undefined or does
+   * not exist.
    */
   called?(call: Signal): CallVerdict | undefined;
-  /** A watched name has got an owner, another one, or none: subscriptions with the old one are gone. */
-  ownerChanged?(name: string, owned: boolean): void;
+  /** A watched name has got an owner, another one, or none. Subscriptions with the old owner are gone. */
+  ownerChanged?(name: string, isOwned: boolean): void;
 }
 
 export interface BusOptions extends Partial<Bounds> {
   /**
-   * Called before each attempt, because a session bus may appear later. By default read from the process's
-   * environment.
+   * Called before each attempt, because a session bus may appear later. By default the paths come from the
+   * process's environment.
    */
   readonly paths?: () => BusPaths;
-  /** `backoffMs` of clock.ts is the default. */
+  /** The wait before an attempt, by its number. By default `backoffMs` of clock.ts. */
   readonly backoffMs?: (attempt: number) => number;
   readonly callDeadlineMs?: number;
 }
@@ -88,21 +86,22 @@ export class Bus<E extends Effect> {
   #watches = this.#newWatches();
   #attempt = 0;
   #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
-  #reason: string | undefined;
+  #isStopped = false;
+  /** The last reason that `down` was called with; undefined again once the bus is up. */
+  #reportedReason: string | undefined;
 
   constructor(effect: E, options: BusOptions, owner: BusOwner) {
     this.#effect = effect;
-    const pathsOf = OF_THE_USER.includes(effect) ? userBusPaths : systemBusPaths;
+    const pathsOf = USER_BUS_EFFECTS.includes(effect) ? userBusPaths : systemBusPaths;
     this.#paths = options.paths ?? (() => pathsOf(process.env, process.getuid?.() ?? 0));
     this.#options = options;
     this.#owner = owner;
-    this.#retry();
+    this.#scheduleAttempt();
   }
 
   /**
-   * Calls a method of the tables. Always settles within its deadline (default 8 s); never rejects, never
-   * repeats a call.
+   * Calls a method of the tables. Settles within the deadline (8 s by default), and never rejects. A call is
+   * never repeated.
    */
   async call<Args extends readonly unknown[], Result>(
     method: Method<Args, Result, E | 'none'>,
@@ -110,32 +109,32 @@ export class Bus<E extends Effect> {
     options: CallOptions = {},
   ): Promise<BusResult<Result>> {
     const { effect, member } = method;
-    // The compiler refuses it already; this is for calls that got past it.
-    if (effect !== 'none' && effect !== this.#effect) return refusedHere(`${member} is not for this bus`);
+    // The compiler refuses such a call. This is for one that has evaded the compiler's check.
+    if (effect !== 'none' && effect !== this.#effect) return localError(`${member} is not for this bus`);
     const path = method.path ?? options.path;
-    if (path === undefined) return refusedHere(`${member} needs a path`);
+    if (path === undefined) return localError(`${member} needs a path`);
     if (this.#connection === undefined) return CLOSED;
     const deadlineMs = options.deadlineMs ?? this.#options.callDeadlineMs ?? CALL_DEADLINE_MS;
     const { destination, interface: iface, in: signature } = method;
     const call = { destination, path, interface: iface, member, signature, values: args };
     const outcome = await this.#connection.call(call, deadlineMs);
     if (!outcome.ok) return outcome;
-    const { signature: receivedSignature, values } = outcome.value;
-    if (receivedSignature !== method.out)
-      return refusedHere(`${member} answered with the signature '${receivedSignature}'`);
-    // The signature was compared, so the values have the declared type.
+    const { signature: actualSignature, values } = outcome.value;
+    if (actualSignature !== method.out)
+      return localError(`${member} answered with the signature '${actualSignature}'`);
+    // The signature is the declared one, so the values have the declared type.
     const result: unknown = values.length > 1 ? values : values[0];
     return { ok: true, value: result as Result };
   }
 
-  /** Subscribes to signals, on this connection only: `up` subscribes again on the next. */
+  /** Subscribes to signals on this connection. On the next one, the owner's `up` must do so again. */
   watch(match: Match): Promise<BusResult<undefined>> {
     return this.#watches.watch(match);
   }
 
   /**
-   * True if a watched name has an owner now. A call to the service itself might start one that was stopped on
-   * purpose.
+   * True if a watched name has an owner now. To ask the service itself is no substitute: the bus might start a
+   * service that was stopped on purpose.
    */
   readonly isRunning = (name: string): boolean => this.#watches.isOwned(name);
 
@@ -149,9 +148,9 @@ export class Bus<E extends Effect> {
     this.#connection?.lose(reason);
   }
 
-  /** Ends for ever. The owner gets no more calls. */
+  /** Ends the bus for ever. The owner gets no more calls. */
   stop(): void {
-    this.#stopped = true;
+    this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#connection?.lose('stopped');
   }
@@ -160,65 +159,66 @@ export class Bus<E extends Effect> {
     return new Watches((method, args) => this.call(method, args));
   }
 
-  #retry(): void {
-    const { backoffMs: waitBefore = (attempt: number) => backoffMs(attempt, Math.random()) } = this.#options;
-    const waitMs = waitBefore(this.#attempt);
+  #scheduleAttempt(): void {
+    const { backoffMs: ownBackoffMs } = this.#options;
+    const waitMs = ownBackoffMs?.(this.#attempt) ?? backoffMs(this.#attempt, Math.random());
     this.#attempt += 1;
-    // A wait of 0 also uses the timer: the caller of the constructor has the bus before the first event.
-    this.#timer = setTimeout(() => void this.#try(), waitMs);
+    // A timer even for a wait of 0: whoever calls the constructor must have the bus before its first event.
+    this.#timer = setTimeout(() => void this.#connect(), waitMs);
   }
 
-  async #try(): Promise<void> {
-    const reached = await this.#reach();
-    if (!reached.ok) this.#away(reached.error);
-    else if (this.#stopped) reached.value.lose('stopped');
-    else await this.#settle(reached.value);
+  async #connect(): Promise<void> {
+    const result = await this.#tryPaths();
+    if (!result.ok) this.#reportAndRetry(result.error);
+    else if (this.#isStopped) result.value.lose('stopped');
+    else await this.#useConnection(result.value);
   }
 
-  /** The first path on which a bus greets us; else the reason of the last one. */
-  async #reach(): Promise<ConnectResult> {
-    const found = this.#paths();
-    if (!found.ok) return found;
-    let reached: ConnectResult = failed('the bus has no address');
-    for (const path of found.value) {
+  /** The connection at the first path where a bus greets us; else why that at the last path failed. */
+  async #tryPaths(): Promise<ConnectResult> {
+    const paths = this.#paths();
+    if (!paths.ok) return paths;
+    let result: ConnectResult = failed('the bus has no address');
+    for (const path of paths.value) {
       const triedAt = performance.now();
       const bounds = { ...BOUNDS, ...this.#options };
-      reached = await connectBus(path, bounds, {
+      result = await connectBus(path, bounds, {
         signal: (signal) => this.#onSignal(signal),
         called: (call) => (this.#watches.isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
-        lost: (reason) => this.#lost(reason, performance.now() - triedAt),
+        lost: (reason) => this.#onLost(reason, performance.now() - triedAt),
       });
-      if (reached.ok) break;
+      if (result.ok) break;
     }
-    return reached;
+    return result;
   }
 
-  async #settle(connection: BusConnection): Promise<void> {
-    if (!connection.open) return; // Lost since the greeting: the next attempt is scheduled already.
+  async #useConnection(connection: BusConnection): Promise<void> {
+    // One that was lost since the greeting has scheduled the next attempt already.
+    if (!connection.isOpen) return;
     this.#connection = connection;
     try {
       await this.#owner.up();
     } catch (error) {
       connection.lose(errorText(error));
     }
-    if (this.#connection === connection) this.#reason = undefined;
+    if (this.#connection === connection) this.#reportedReason = undefined;
   }
 
-  #lost(reason: string, livedMs: number): void {
+  #onLost(reason: string, lastedMs: number): void {
     this.#connection = undefined;
     this.#watches.end();
     this.#watches = this.#newWatches();
-    if (livedMs >= STEADY_MS) this.#attempt = 0;
-    this.#away(reason);
+    if (lastedMs >= STEADY_MS) this.#attempt = 0;
+    this.#reportAndRetry(reason);
   }
 
-  #away(reason: string): void {
-    if (this.#stopped) return;
-    if (this.#reason !== reason) {
-      this.#reason = reason;
+  #reportAndRetry(reason: string): void {
+    if (this.#isStopped) return;
+    if (this.#reportedReason !== reason) {
+      this.#reportedReason = reason;
       this.#owner.down(reason);
     }
-    this.#retry();
+    this.#scheduleAttempt();
   }
 
   #onSignal(signal: Signal): void {

@@ -1,30 +1,30 @@
-// One connection to a message bus, from connect to loss; besides values.ts the only file that uses dbus-next.
-// dbus-next 0.10.2 has no deadlines, does not report a dead bus, leaves calls pending for ever, and throws
-// where nobody can catch. Hence the use of its private fields; the version is pinned, and the fields are
-// checked before use.
+// One connection to a message bus, from connect to loss. Besides values.ts this is the only file that uses
+// dbus-next. dbus-next 0.10.2 has no deadlines, does not report a dead bus, leaves calls pending for ever, and
+// throws where nobody can catch the error. To mend that, this file uses private fields of dbus-next: the version
+// is pinned, and the fields are checked before use.
 
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';
 import { errorText } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Signal } from '../../protocol/dbus/method.js';
-import { type BusResult, CLOSED, refusedHere } from './fault.js';
+import { type BusResult, CLOSED, localError } from './fault.js';
 import { SignalPortions } from './signal-portions.js';
 import { boundMessages, guardStream, pauseReading } from './stream-guard.js';
 import { asArgument, plainValue } from './values.js';
 
-/** Unanswered calls on one connection. The bus itself allows more; an actor never needs them. */
+/** Unanswered calls on one connection. The bus itself allows more, but an actor never needs more. */
 const PENDING_MAX_CALLS = 256;
 export const BOUNDS = {
   connectDeadlineMs: 2_000,
   /**
-   * A reply to GetAll has less than 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB
-   * (docs/development/what-we-learnt.md, "dbus-next"). A message that is larger than this bound is skipped.
+   * A larger message is skipped. A reply to GetAll has less than 20 kB, ListUnits of a thousand units 200 kB. A
+   * bus forwards up to 60 MiB (docs/development/what-we-learnt.md, "dbus-next").
    */
   messageMaxBytes: 4 << 20,
   /**
-   * From a message's first byte to its last. A bus forwards whole messages: one that stops within a message
-   * is dead and answers no call.
+   * From a message's first byte to its last. A bus forwards whole messages, so a bus that stops within a message
+   * is dead, and answers no call.
    */
   messageDeadlineMs: 20_000,
 };
@@ -41,7 +41,7 @@ export interface ConnectionHooks {
   signal(signal: Signal): void;
   /** A call to us; undefined leaves it without an answer. */
   called(call: Signal): CallVerdict | undefined;
-  /** Called once, when the connection is of no more use; all calls have been settled. */
+  /** Called once, when the connection is of no more use. All calls have been settled by then. */
   lost(reason: string): void;
 }
 
@@ -60,7 +60,7 @@ interface PrivateParts {
 const HELLO_SERIAL = 1;
 const BUS_CLOSED = 'the bus closed the connection';
 
-/** The private fields; throws if they are not as expected. */
+/** The private fields of dbus-next. Throws if they are not as expected. */
 function privateParts(bus: MessageBus): PrivateParts {
   const { _connection: connection, _methodReturnHandlers: replies } = bus as unknown as {
     readonly _connection?: { readonly stream?: unknown };
@@ -68,7 +68,7 @@ function privateParts(bus: MessageBus): PrivateParts {
   };
   const stream = connection?.stream;
   if (stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function') return { stream, replies };
-  // Nothing will use this bus, but without a listener its errors would end the thread.
+  // Nobody will use this bus, but without a listener an error of it would end the thread.
   bus.on('error', () => undefined);
   throw new Error('this version of dbus-next is not the one that tonearm was made for');
 }
@@ -91,8 +91,8 @@ export async function connectBus(
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );
     const connection = new BusConnection(bus, parts, hooks);
-    const late = (): void => connection.lose(`no greeting within ${connectDeadlineMs} ms`);
-    timer = setTimeout(late, connectDeadlineMs);
+    const onLate = (): void => connection.lose(`no greeting within ${connectDeadlineMs} ms`);
+    timer = setTimeout(onLate, connectDeadlineMs);
     await connection.greeted;
     return success(connection);
   } catch (error) {
@@ -107,12 +107,15 @@ export class BusConnection {
   readonly #parts: PrivateParts;
   readonly #hooks: ConnectionHooks;
   readonly #signals: SignalPortions<Message>;
+  /** The size of the message that was read last. */
   readonly #lastBytes: () => number;
+  /** Settles each call that has no answer yet. */
   readonly #pending = new Set<(outcome: BusResult<BusReply>) => void>();
-  /** Rejects if the connection is lost before. */
+  /** Resolves when the bus has answered our Hello. Rejects if the connection is lost before. */
   readonly greeted: Promise<void>;
-  #lost: (reason: string) => void = () => undefined;
-  #open = true;
+  /** Before the greeting it rejects `greeted`; afterwards it calls the hook. */
+  #reportLoss: (reason: string) => void = () => undefined;
+  #isOpen = true;
   #isGreeted = false;
 
   constructor(bus: MessageBus, parts: PrivateParts, hooks: ConnectionHooks) {
@@ -125,28 +128,31 @@ export class BusConnection {
       () => stream.emit('readable'),
     );
     this.#lastBytes = pauseReading(stream, () => this.#signals.isFull);
-    // Only the stream shows the end of a bus: dbus-next itself emits no event.
+    // Only the stream reports that the bus has ended: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
-    bus.on('error', (error) => this.#failed(errorText(error)));
+    bus.on('error', (error) => this.#onError(errorText(error)));
     this.greeted = this.#greeting();
     bus.on('message', (message) => this.#onMessage(message));
-    // Always true: dbus-next would answer introspection by itself, and read files for it.
-    bus.addMethodHandler((message: Message) => this.#answer(message) ?? true);
+    bus.addMethodHandler((message: Message) => {
+      this.#answer(message);
+      // Keeps dbus-next from answering a call by itself: for an introspection it would read files.
+      return true;
+    });
   }
 
-  get open(): boolean {
-    return this.#open;
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
-  /** Calls and waits for the reply, at most `deadlineMs`. It always settles, and never rejects. */
+  /** Sends the call, and settles with the reply or after `deadlineMs`. Never rejects. */
   async call({ values, ...head }: Call, deadlineMs: number): Promise<BusResult<BusReply>> {
-    if (!this.#open) return CLOSED;
-    if (this.#pending.size >= PENDING_MAX_CALLS) return refusedHere('too many calls without an answer');
+    if (!this.#isOpen) return CLOSED;
+    if (this.#pending.size >= PENDING_MAX_CALLS) return localError('too many calls without an answer');
     let message: Message;
     try {
       message = new Message({ ...head, body: values.map(asArgument) });
     } catch (error) {
-      return refusedHere(errorText(error));
+      return localError(errorText(error));
     }
     return new Promise((resolve) => {
       const settle = (outcome: BusResult<BusReply>): void => {
@@ -164,60 +170,64 @@ export class BusConnection {
     });
   }
 
-  /** Ends the connection at once. Not `disconnect()`: that fails before the handshake is over. */
+  /** Ends the connection at once. */
   lose(reason: string): void {
-    if (!this.#open) return;
-    this.#open = false;
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    // dbus-next's own `disconnect` fails before the handshake is over.
     this.#parts.stream.destroy();
     for (const settle of [...this.#pending]) settle(CLOSED);
-    this.#lost(reason);
+    this.#reportLoss(reason);
   }
 
   /**
-   * Before the greeting an error ends the connection. Later its end follows, or one message is refused, whose
-   * call has a deadline.
+   * Before the greeting an error ends the connection. Later nothing needs to be done: either the stream's end
+   * follows, or dbus-next has refused one message, and a call that waits for it has a deadline.
    */
-  #failed(reason: string): void {
-    // A bus that closes the connection shows, by chance, as one of these errors or as an end: both get the
+  #onError(reason: string): void {
+    if (this.#isGreeted) return;
+    // Chance decides whether a bus that closes the connection causes one of these errors or an end. Both get the
     // same reason.
-    if (!this.#isGreeted) this.lose(/EPIPE|ECONNRESET/.test(reason) ? BUS_CLOSED : reason);
+    const hasBusClosed = /EPIPE|ECONNRESET/.test(reason);
+    this.lose(hasBusClosed ? BUS_CLOSED : reason);
   }
 
   /**
-   * dbus-next would throw a refused Hello out of a promise that nobody holds, so the refusal is kept from it.
+   * Hands the reply to our Hello to dbus-next only if it is no error: at an error dbus-next would reject a
+   * promise that nobody handles, which ends the thread.
    */
   #greeting(): Promise<void> {
     const { replies } = this.#parts;
-    const greet = replies[HELLO_SERIAL];
+    const handleHelloReply = replies[HELLO_SERIAL];
     return new Promise((resolve, reject) => {
-      this.#lost = (reason) => reject(new Error(reason));
+      this.#reportLoss = (reason) => reject(new Error(reason));
       replies[HELLO_SERIAL] = (reply) => {
         if (reply.type !== MessageType.METHOD_RETURN)
           return this.lose(`the bus refused the greeting: ${reply.errorName ?? 'no name'}`);
-        greet?.(reply);
+        handleHelloReply?.(reply);
         this.#isGreeted = true;
-        this.#lost = (reason) => this.#hooks.lost(reason);
+        this.#reportLoss = (reason) => this.#hooks.lost(reason);
         resolve();
       };
     });
   }
 
   #onMessage(message: Message): void {
-    if (message.type === MessageType.SIGNAL && this.#open) this.#signals.take(message, this.#lastBytes());
+    if (message.type === MessageType.SIGNAL && this.#isOpen) this.#signals.add(message, this.#lastBytes());
   }
 
   #passOn(message: Message): void {
-    if (!this.#open) return;
+    if (!this.#isOpen) return;
     try {
       this.#hooks.signal(toSignal(message));
     } catch (error) {
-      // The listener's state can no longer be trusted: a new connection reads everything again.
+      // The owner's state may be wrong now. On a new connection it reads everything again.
       this.lose(`a signal could not be handled: ${errorText(error)}`);
     }
   }
 
-  #answer(message: Message): undefined {
-    if (!this.#open) return;
+  #answer(message: Message): void {
+    if (!this.#isOpen) return;
     try {
       const verdict = this.#hooks.called(toSignal(message));
       if (verdict === undefined || (message.flags & NO_REPLY_EXPECTED) !== 0) return;
@@ -228,7 +238,7 @@ export class BusConnection {
   }
 }
 
-/** dbus-next's declaration of its own `newError` is wrong. */
+/** Makes an error of a reply, because dbus-next declares its own function for that, `newError`, wrongly. */
 function replyTo(call: Message, verdict: CallVerdict): Message {
   if (verdict.ok) return Message.newMethodReturn(call);
   const { name, text } = verdict.error;
@@ -241,11 +251,11 @@ function toSignal({ sender, path, interface: iface, member, signature, body }: M
 }
 
 function answerOf(reply: Message | null): BusResult<BusReply> {
-  if (reply === null) return refusedHere('no reply');
+  if (reply === null) return localError('no reply');
   return { ok: true, value: { signature: reply.signature, values: reply.body.map(plainValue) } };
 }
 
 function failureOf(error: unknown): BusResult<never> {
-  if (!(error instanceof DBusError)) return refusedHere(errorText(error));
+  if (!(error instanceof DBusError)) return localError(errorText(error));
   return { ok: false, error: { kind: 'dbus', name: error.type, text: String(error.text) } };
 }

@@ -1,5 +1,5 @@
-// Results of calls over a bus, and the faults that clients get for their errors, the same for every actor.
-// Pure.
+// The results of calls over a bus, and the faults that clients get for errors among them: the same for every
+// actor. Pure.
 
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { failed, type Result } from '../../protocol/actor/result.js';
@@ -7,8 +7,8 @@ import { clipped } from '../text.js';
 
 export type BusError =
   /**
-   * The peer, or the bus for it, answered with an error. `name` is the D-Bus error name; `text` is for people
-   * and may be empty.
+   * The peer answered with an error, or the bus did so in its place. `name` is the D-Bus error name; `text` is
+   * for people and may be empty.
    */
   | { readonly kind: 'dbus'; readonly name: string; readonly text: string }
   /** No reply within the call's deadline; the call may still take effect. */
@@ -22,44 +22,48 @@ export type BusResult<T> = Result<T, BusError>;
 
 export const CLOSED: BusResult<never> = failed({ kind: 'closed' });
 
-export function refusedHere(detail: string): BusResult<never> {
+/** An error of the kind `local`, with its detail. */
+export function localError(detail: string): BusResult<never> {
   return failed({ kind: 'local', detail });
 }
 
-/** Longest text of another program that is repeated to a client. */
+/** The longest text of another program that is repeated to a client. */
 const QUOTED_MAX_CHARACTERS = 200;
 
 /** The bus's errors for a peer that is absent, that left before its reply, or that could not be started. */
-const ABSENCES =
+const ABSENCE_NAMES =
   /^org\.freedesktop\.DBus\.Error\.(?:(?:ServiceUnknown|NameHasNoOwner|NoReply|Disconnected)$|Spawn\.)/;
-const DEADLINES = /^org\.freedesktop\.DBus\.Error\.(?:TimedOut|Timeout)$/;
+const TIMEOUT_NAMES = /^org\.freedesktop\.DBus\.Error\.(?:TimedOut|Timeout)$/;
 
 const UNANSWERED = {
   timeout: { fault: 'timeout', text: 'no answer in time' },
   closed: { fault: 'unavailable', text: 'the connection to the bus was lost' },
 } as const;
 
-/** An actor's own faults for D-Bus error names, and for names that are not listed (by default `refused`). */
+/** The faults of one actor for D-Bus errors. */
 export interface FaultOverrides {
   readonly byName?: Readonly<Record<string, FaultCode>>;
+  /** For names that neither the actor nor this file lists; by default `refused`. */
   readonly otherwise?: FaultCode;
 }
 
-/** True if nobody is there to answer; false for an answer that is an error. */
+/** True if the peer is not there to answer; false if it has answered with an error. */
 export function isAbsence(error: BusError): boolean {
-  return error.kind === 'dbus' && ABSENCES.test(error.name);
+  return error.kind === 'dbus' && ABSENCE_NAMES.test(error.name);
 }
 
-/** The error in a few words on one line, without capital and full stop, as the end of a sentence. */
-export function sentence(error: BusError): string {
+/** Why the call failed: some words on one line, without capital and full stop, to end a sentence with. */
+export function reasonOf(error: BusError): string {
   if (error.kind === 'dbus') return shortLine(error.text) || shortLine(error.name);
   return error.kind === 'local' ? error.detail : UNANSWERED[error.kind].text;
 }
 
-/** The answer to a command whose call failed. `what` names what failed, as the beginning of a sentence. */
-export function faultOf(error: BusError, what: string, overrides: FaultOverrides = {}) {
-  const name = error.kind === 'dbus' && shortLine(error.text) !== '' ? ` (${shortLine(error.name)})` : '';
-  return failure(faultCodeOf(error, overrides), `${what}: ${sentence(error)}${name}`);
+/** The answer to a command whose call failed. `problem` is the beginning of a sentence, before the reason. */
+export function faultOf(error: BusError, problem: string, overrides: FaultOverrides = {}) {
+  // Without a text, the reason is the name.
+  const hasText = error.kind === 'dbus' && shortLine(error.text) !== '';
+  const name = hasText ? ` (${shortLine(error.name)})` : '';
+  return failure(faultCodeOf(error, overrides), `${problem}: ${reasonOf(error)}${name}`);
 }
 
 function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {
@@ -67,7 +71,7 @@ function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: Fa
   if (error.kind !== 'dbus') return UNANSWERED[error.kind].fault;
   if (Object.hasOwn(byName, error.name)) return byName[error.name] ?? otherwise;
   if (isAbsence(error)) return 'unavailable';
-  return DEADLINES.test(error.name) ? 'timeout' : otherwise;
+  return TIMEOUT_NAMES.test(error.name) ? 'timeout' : otherwise;
 }
 
 /** Another program's text on one line, cut to a short length and without its full stop. */

@@ -1,54 +1,57 @@
-// Passes a bus's signals on in portions, so that in a flood of them neither replies nor the thread's other
-// work wait for all.
+// Passes a bus's signals on in portions. In a flood of signals, replies and the thread's other work so wait for
+// one portion only.
 
 /**
- * These are passed on in one turn of the event loop. An actor takes some hundredths of a millisecond for
- * each.
+ * How many signals are passed on in one turn of the event loop. An actor takes some hundredths of a
+ * millisecond for each.
  */
 const PORTION_SIGNALS = 64;
-/** While so much waits nothing is read, and the bus keeps what comes. A signal of BlueZ has 200 bytes. */
+/**
+ * While so many bytes wait, nothing is read from the bus, which then keeps its messages. A signal of BlueZ has
+ * 200 bytes.
+ */
 const WAITING_MAX_BYTES = 1 << 20;
 
 export class SignalPortions<Signal> {
-  readonly #pass: (signal: Signal) => void;
-  readonly #roomAgain: () => void;
+  readonly #passOn: (signal: Signal) => void;
+  readonly #onRoom: () => void;
   readonly #waiting: { readonly signal: Signal; readonly bytes: number }[] = [];
   #waitingBytes = 0;
-  /** How many more may be passed on in this turn. */
-  #left = PORTION_SIGNALS;
+  /** How many more signals may be passed on in this turn. */
+  #leftInTurn = PORTION_SIGNALS;
   #nextTurn: NodeJS.Immediate | undefined;
 
-  /** `roomAgain` is called when it is no longer full. */
-  constructor(pass: (signal: Signal) => void, roomAgain: () => void) {
-    this.#pass = pass;
-    this.#roomAgain = roomAgain;
+  /** `onRoom` is called when `isFull` is no longer true. */
+  constructor(passOn: (signal: Signal) => void, onRoom: () => void) {
+    this.#passOn = passOn;
+    this.#onRoom = onRoom;
   }
 
   get isFull(): boolean {
     return this.#waitingBytes >= WAITING_MAX_BYTES;
   }
 
-  /** Signals keep their order. */
-  take(signal: Signal, bytes: number): void {
-    this.#nextTurn ??= setImmediate(() => this.#turn());
-    if (this.#left === 0 || this.#waiting.length > 0) {
+  /** Passes the signal on, now or later. Signals keep their order. */
+  add(signal: Signal, bytes: number): void {
+    this.#nextTurn ??= setImmediate(() => this.#passPortionOn());
+    if (this.#leftInTurn === 0 || this.#waiting.length > 0) {
       this.#waiting.push({ signal, bytes });
       this.#waitingBytes += bytes;
       return;
     }
-    this.#left -= 1;
-    this.#pass(signal);
+    this.#leftInTurn -= 1;
+    this.#passOn(signal);
   }
 
-  #turn(): void {
+  #passPortionOn(): void {
     const wasFull = this.isFull;
     const portion = this.#waiting.splice(0, PORTION_SIGNALS);
-    this.#left = PORTION_SIGNALS - portion.length;
-    this.#nextTurn = portion.length > 0 ? setImmediate(() => this.#turn()) : undefined;
+    this.#leftInTurn = PORTION_SIGNALS - portion.length;
+    this.#nextTurn = portion.length > 0 ? setImmediate(() => this.#passPortionOn()) : undefined;
     for (const { signal, bytes } of portion) {
       this.#waitingBytes -= bytes;
-      this.#pass(signal);
+      this.#passOn(signal);
     }
-    if (wasFull && !this.isFull) this.#roomAgain();
+    if (wasFull && !this.isFull) this.#onRoom();
   }
 }

@@ -1,16 +1,17 @@
-// Guards dbus-next against incoming bytes: skips messages that it cannot take, notices messages that never
-// end, and pauses. It knows how dbus-next reads the connection's stream, but nothing about the messages'
-// content.
+// Guards dbus-next against what comes from the bus: skips messages that dbus-next cannot take, reports messages
+// that never end, and pauses the reading. The functions replace methods of the connection's stream. They know
+// how dbus-next reads that stream, but not what messages contain.
 
 import type { Socket } from 'node:net';
 
-/** A message's fixed header; its fields and body follow. */
+/** The size of a message's fixed header. Its fields and body follow. */
 const HEADER_BYTES = 16;
 
 /**
- * Anybody may send us a message over the system bus. One that dbus-next cannot take, or that is too large for
- * us, must cost only that message, not the thread or the connection. dbus-next's parser runs inside the event
- * `readable` and pulls with read(n): first 16 bytes of header, then the rest in one piece.
+ * Skips each message that dbus-next cannot take, or that is larger than `messageMaxBytes`. Anybody may send us
+ * one over the system bus, and it must end neither the thread nor the connection. dbus-next's parser runs inside
+ * the event `readable`. For each message it calls `read` twice: for the 16 bytes of the header, then for the
+ * rest in one piece.
  */
 export function guardStream(stream: Socket, messageMaxBytes: number): void {
   const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
@@ -20,8 +21,9 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
         return emit(event, ...args);
       } catch (error) {
         if (event !== 'readable') throw error;
-        // dbus-next threw at a message that it has consumed, for instance one with a file descriptor
-        // (docs/development/what-we-learnt.md, "dbus-next"). The next message may already be there.
+        // dbus-next has read the message at which it threw, for instance one with a file descriptor
+        // (docs/development/what-we-learnt.md, "dbus-next"). It reads on by the same event, because the next
+        // message may be there already.
       }
     }
   };
@@ -33,20 +35,21 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
     if (chunk instanceof Buffer) skippedBytes += chunk.length;
     if (skippedBytes < size) return null;
     skippedBytes = 0;
-    // A message without fields: dbus-next refuses it with an `error`.
+    // dbus-next takes this for a message without fields, and refuses it with an event `error`.
     return Buffer.alloc(0);
   };
 }
 
 /**
- * Calls `late` when a message has begun but not ended in time. dbus-next reads header and rest in turns, and
- * gets null until all bytes that it wants are there; the handshake, which has a deadline of its own, is read
- * byte by byte.
+ * Calls `onLate` when a message has begun but not ended in time. dbus-next reads header and rest in turns, and
+ * gets null until all bytes that it has requested are there. Before the first message it reads the handshake,
+ * byte by byte, which has a deadline of its own.
  */
-export function boundMessages(stream: Socket, deadlineMs: number, late: () => void): void {
+export function boundMessages(stream: Socket, deadlineMs: number, onLate: () => void): void {
   const read = stream.read.bind(stream);
   let timer: NodeJS.Timeout | undefined;
-  let isInside = false;
+  /** True after a header, until the rest of its message has been read. */
+  let isInMessage = false;
   const clear = (): void => {
     clearTimeout(timer);
     timer = undefined;
@@ -54,19 +57,23 @@ export function boundMessages(stream: Socket, deadlineMs: number, late: () => vo
   stream.read = (size?: number): unknown => {
     const bytes: unknown = read(size);
     if (bytes === null) {
-      if (isInside || stream.readableLength > 0) timer ??= setTimeout(late, deadlineMs);
+      const hasBegun = isInMessage || stream.readableLength > 0;
+      if (hasBegun) timer ??= setTimeout(onLate, deadlineMs);
       return null;
     }
-    isInside = size === HEADER_BYTES && !isInside;
-    if (!isInside) clear();
+    // The rest of a message may have the size of a header.
+    const isHeader = size === HEADER_BYTES && !isInMessage;
+    isInMessage = isHeader;
+    if (!isInMessage) clear();
     return bytes;
   };
   stream.once('close', clear);
 }
 
 /**
- * Has dbus-next read nothing while `isPaused`; it goes on at the next `readable`. The returned function gives
- * the size of what it has read last: of a message that it has just handed on, all but the header.
+ * Gives dbus-next nothing to read while `isPaused` returns true. It reads on at the next event `readable`. The
+ * function that is returned gives the size of the last piece that was read: of the message that dbus-next has
+ * just parsed, all but the header.
  */
 export function pauseReading(stream: Socket, isPaused: () => boolean): () => number {
   const read = stream.read.bind(stream);

@@ -1,11 +1,11 @@
-// The values of messages between our form and that of dbus-next: arguments of calls, and what replies and
-// signals carry. It knows no connection.
+// Converts the values of messages between our form and that of dbus-next: the arguments of calls, and the values
+// of replies and signals. It knows no connection.
 
 import { Variant } from 'dbus-next';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import { withoutPrototype } from '../text.js';
 
-/** The argument of a call as dbus-next takes it, with its variants. */
+/** The argument of a call in dbus-next's form, in which each variant is a `Variant`. */
 export function asArgument(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Uint8Array)
     return value;
@@ -16,9 +16,9 @@ export function asArgument(value: unknown): unknown {
 }
 
 /**
- * Decodes a value without Variant and Buffer: a variant becomes its value, `ay` a Uint8Array of its own, a
- * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact:
- * JSON.stringify refuses those, so they cannot slip out unnoticed. The bus bounds the depth to 64 levels.
+ * A received value in our form: a variant becomes its value, `ay` a Uint8Array with memory of its own, a
+ * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact. It cannot
+ * get into a record unnoticed, because JSON.stringify refuses a bigint. The bus bounds the depth to 64 levels.
  */
 export function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') {
@@ -27,8 +27,8 @@ export function plainValue(value: unknown): unknown {
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(plainValue);
-  // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer; see
-  // `entriesOf`.
+  // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer
+  // (see `entriesOf`).
   if (isVariant(value)) return plainValue(value.value);
   // A copy: a slice would keep the whole message alive.
   if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);
@@ -40,8 +40,8 @@ function isVariant(value: object): value is Variant {
 }
 
 /**
- * dbus-next assigns the keys of a dictionary, and so makes the value of a key `__proto__` the prototype. A
- * value that is no object is lost.
+ * The entries of a dictionary, with the key `__proto__`. dbus-next assigns all keys to an object, so the value of
+ * this key has become the prototype. If that value is no object, dbus-next has lost it.
  */
 function entriesOf(dictionary: object): [string, unknown][] {
   const prototype: unknown = Object.getPrototypeOf(dictionary);

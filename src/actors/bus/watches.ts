@@ -1,14 +1,14 @@
-// Keeps the match rules of one connection to a bus, and the owners of the names whose signals are passed on.
-// Anybody on the bus can send a signal like systemd's, but not forge its unique name.
+// Keeps the match rules of one connection to a bus, and decides whose signals are passed on: those of the owners
+// of watched names. Anybody on the bus can send a signal like systemd's, but cannot forge systemd's unique name.
 
 import { BUS_METHODS, BUS_NAME, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
 import { type Match, type Method, matchRule } from '../../protocol/dbus/method.js';
-import { type BusResult, CLOSED, refusedHere } from './fault.js';
+import { type BusResult, CLOSED, localError } from './fault.js';
 
 /** The system bus refuses more than 512 rules of one connection. */
 const MATCHES_MAX_RULES = 500;
 
-const WATCHED: BusResult<undefined> = { ok: true, value: undefined };
+const DONE: BusResult<undefined> = { ok: true, value: undefined };
 
 type CallBus = <Args extends readonly unknown[], Result>(
   method: Method<Args, Result, 'none'>,
@@ -21,9 +21,9 @@ export class Watches {
   readonly #call: CallBus;
   /** Match rules that are set on the bus, or requested. */
   readonly #rules: SharedRequests = new Map();
-  /** Watched names whose owners are followed, or about to be. */
+  /** Watched names whose changes of owner the bus reports, or was requested to report. */
   readonly #followed: SharedRequests = new Map();
-  /** The unique names of these owners, '' for none. */
+  /** The unique names of the owners, by watched name; '' for a name without an owner. */
   readonly #owners = new Map<string, string>();
   #hasEnded = false;
 
@@ -33,7 +33,7 @@ export class Watches {
 
   async watch(match: Match): Promise<BusResult<undefined>> {
     const { sender } = match;
-    // A unique name is its own owner, and is never given again.
+    // A unique name is its own owner, and the bus never gives it to anybody else.
     if (isUnique(sender)) this.#owners.set(sender, sender);
     else if (sender !== BUS_NAME) {
       const outcome = await shareRequest(this.#followed, sender, () => this.#followOwner(sender));
@@ -45,7 +45,7 @@ export class Watches {
   async unwatch(match: Match): Promise<BusResult<undefined>> {
     const rule = matchRule(match);
     if (isUnique(match.sender)) this.#owners.delete(match.sender);
-    if (!this.#rules.delete(rule)) return WATCHED;
+    if (!this.#rules.delete(rule)) return DONE;
     return this.#call(BUS_METHODS.removeMatch, [rule]);
   }
 
@@ -54,12 +54,12 @@ export class Watches {
     return (this.#owners.get(name) ?? '') !== '';
   }
 
-  /** True if it is the unique name of the owner of a watched name. */
+  /** True if `sender` is the unique name of the owner of a watched name. */
   isOwner(sender: string): boolean {
     return [...this.#owners.values()].includes(sender);
   }
 
-  /** The bus has announced an owner, '' for none. False if the name is not watched. */
+  /** To be called when the bus has announced an owner, '' for none. False if the name is not watched. */
   ownerChanged(name: string, owner: string): boolean {
     if (!this.#followed.has(name)) return false;
     this.#owners.set(name, owner);
@@ -74,7 +74,7 @@ export class Watches {
   async #addMatch(match: Match): Promise<BusResult<undefined>> {
     const rule = matchRule(match);
     const isFull = this.#rules.size >= MATCHES_MAX_RULES && !this.#rules.has(rule);
-    if (isFull) return refusedHere('too many match rules');
+    if (isFull) return localError('too many match rules');
     return shareRequest(this.#rules, rule, () => this.#call(BUS_METHODS.addMatch, [rule]));
   }
 
@@ -83,16 +83,17 @@ export class Watches {
     if (!matched.ok) return matched;
     const outcome = await this.#call(BUS_METHODS.getNameOwner, [name]);
     if (this.#hasEnded) return CLOSED;
-    // A change that came in the meantime is newer than this reply. A name without owner is an error reply,
-    // but no failure.
+    // A change of owner that came meanwhile is newer than this reply.
     if (outcome.ok && !this.#owners.has(name)) this.#owners.set(name, outcome.value);
-    return outcome.ok || outcome.error.kind === 'dbus' ? WATCHED : outcome;
+    // The bus answers with an error for a name without an owner, which is no failure.
+    const hasAnswer = outcome.ok || outcome.error.kind === 'dbus';
+    return hasAnswer ? DONE : outcome;
   }
 }
 
 const isUnique = (name: string): boolean => name.startsWith(':');
 
-/** Callers that want the same share one request; after a failure the next caller asks again. */
+/** Callers with the same key share one request. After a failure the next caller makes a new one. */
 async function shareRequest(
   requests: SharedRequests,
   key: string,
@@ -101,7 +102,7 @@ async function shareRequest(
   const pending = requests.get(key) ?? request();
   requests.set(key, pending);
   const outcome = await pending;
-  // By then the rule may have been removed and asked for again.
+  // During the wait the request may have been removed, and a new one made.
   if (!outcome.ok && requests.get(key) === pending) requests.delete(key);
   return outcome;
 }

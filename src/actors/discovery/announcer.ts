@@ -17,7 +17,7 @@ import {
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { VERSION } from '../../version.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, type BusResult, sentence } from '../bus/fault.js';
+import { type BusError, type BusResult, reasonOf } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
 import { SharedWork } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
@@ -79,7 +79,7 @@ export class Announcer {
     if (round.ok) return;
     // The failure may be due to a change that came meanwhile: then the next round makes the group anew.
     if (this.#isDue) this.#outdate();
-    else this.#bus.reconnect(`avahi-daemon: ${sentence(round.error)}`);
+    else this.#bus.reconnect(`avahi-daemon: ${reasonOf(round.error)}`);
   });
   #areInterfacesKnown = true;
 
