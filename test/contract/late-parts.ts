@@ -93,7 +93,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     const answer = await daemon.post('/players/scripted/volume', OUT_OF_RANGE);
     assert.deepEqual([answer.status, JSON.parse(answer.text).type], [400, BAD_BODY], answer.text);
   },
-  'actors/discovery/named-nodes': async ({ daemon }) => {
+  'actors/discovery/configured-nodes': async ({ daemon }) => {
     const wasRefused = async () => {
       const nodes = await daemon.read<readonly NodeRecord[]>('/nodes');
       return nodes.some(({ name, reachable }) => name === NOBODY && reachable === false);

@@ -1,6 +1,6 @@
 // Has Avahi announce the service, and keeps the announcement right when addresses, avahi-daemon or the owner
-// of the name change. Every change requests a round, which compares the announced service with the desired
-// one. One round runs at a time.
+// of the name change. Each change requests a round, which compares the announced service with the desired one.
+// One round runs at a time.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -24,20 +24,21 @@ import { SERVICE_TYPE } from './browser.js';
 import { announcedOn, type Interfaces, type Place, placesOf } from './places.js';
 
 /**
- * 10 s are promised (docs/configuration.md, "Finding nodes"), and not every new or replaced interface is
- * reported.
+ * Rounds are repeated because nobody reports each new or replaced interface. A change of interfaces must be
+ * announced within 10 s (docs/configuration.md, "Finding nodes").
  */
 const ROUND_EVERY_MS = 8_000;
 
-/** The number of names that are tried without a pause. Then the announcer waits, as after every failure. */
+/** How many names are tried without a pause. A further one waits for the back-off, as after any failure. */
 const NAMES_MAX = 32;
 
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
 const NO_FLAGS = 0;
-/** Selects Avahi's own domain and host. */
-const USUAL = '';
+/** Selects the domain, or the host name, that avahi-daemon itself has. */
+const AVAHIS_OWN = '';
 
-export interface AnnouncerWorld {
+/** What the announcer uses of the machine. */
+export interface Machine {
   /** The present interfaces. May throw. */
   readonly interfaces: () => Interfaces;
   readonly clock: Clock;
@@ -47,10 +48,11 @@ type Step = BusResult<undefined>;
 
 const DONE: Step = success(undefined);
 
-/** Our entry group in Avahi; `path` is its object, once Avahi has made it. */
+/** Our entry group in Avahi: what Avahi announces for us. */
 interface Group {
-  /** '' once it has to be made anew, because Avahi's host name has changed. */
+  /** Name, port and places as one text, to be compared; '' for a group that has to be made anew. */
   service: string;
+  /** Its object; undefined until Avahi has made it. */
   path: string | undefined;
   /** True if the service is on the network. */
   isEstablished: boolean;
@@ -60,25 +62,28 @@ export class Announcer {
   readonly #bus: Bus<'announcements'>;
   readonly #settings: DiscoverySettings;
   readonly #node: Pick<NodeLink, 'status' | 'log'>;
-  readonly #world: AnnouncerWorld;
+  readonly #machine: Machine;
   readonly #timers: Timers<'round'>;
+  /** Where this node is served; undefined until that is known. */
   #served: ServedRecord | undefined;
-  #isAvahiThere: boolean | undefined;
+  /** Undefined while that is unknown. */
+  #isAvahiRunning: boolean | undefined;
   #group: Group | undefined;
   #name: string;
-  /** The names of the interfaces on which the service is announced. */
-  #announcedOn = '';
+  /** The names of the interfaces on which the service is announced, for people. */
+  #interfaceNames = '';
+  /** True if another service has `#name`. */
   #hasCollided = false;
-  /** Counted per connection. */
+  /** Counted since the connection to the bus began. */
   #collisions = 0;
-  /** A change has come since the last round began. */
-  #isDue = false;
+  /** True if a round was requested since the last one began. */
+  #isRoundRequested = false;
   readonly #rounds = new SharedWork(async () => {
-    this.#isDue = false;
+    this.#isRoundRequested = false;
     const round = await this.#round();
     if (round.ok) return;
-    // The failure may be due to a change that came meanwhile: then the next round makes the group anew.
-    if (this.#isDue) this.#outdate();
+    // The failure may come from a change during the round. Then the next round makes the group anew.
+    if (this.#isRoundRequested) this.#markOutdated();
     else this.#bus.reconnect(`avahi-daemon: ${reasonOf(round.error)}`);
   });
   #areInterfacesKnown = true;
@@ -87,13 +92,13 @@ export class Announcer {
     bus: Bus<'announcements'>,
     settings: DiscoverySettings,
     node: Pick<NodeLink, 'status' | 'log'>,
-    world: AnnouncerWorld,
+    machine: Machine,
   ) {
     this.#bus = bus;
     this.#settings = settings;
     this.#node = node;
-    this.#world = world;
-    this.#timers = new Timers(world.clock);
+    this.#machine = machine;
+    this.#timers = new Timers(machine.clock);
     this.#name = settings.name;
   }
 
@@ -102,7 +107,7 @@ export class Announcer {
     return this.#group?.isEstablished ? this.#name : undefined;
   }
 
-  served(record: ServedRecord): void {
+  setServed(record: ServedRecord): void {
     this.#served = record;
     this.#requestRound();
   }
@@ -111,9 +116,9 @@ export class Announcer {
     this.#timers.cancelAll();
   }
 
-  /** Avahi has forgotten the group. `isThere`: undefined while that is unknown. */
-  beginAnew(isThere: boolean | undefined): void {
-    this.#isAvahiThere = isThere;
+  /** To be called when Avahi has forgotten the group. `isAvahiRunning`: undefined while that is unknown. */
+  beginAnew(isAvahiRunning: boolean | undefined): void {
+    this.#isAvahiRunning = isAvahiRunning;
     this.#group = undefined;
     this.#name = this.#settings.name;
     this.#hasCollided = false;
@@ -124,13 +129,15 @@ export class Announcer {
   signal(signal: Signal): void {
     const state = signalValues(AVAHI_SIGNALS.group, signal);
     if (state !== undefined && signal.path === this.#group?.path) this.#groupChanged(...state);
-    if (signalValues(AVAHI_SIGNALS.server, signal) === undefined) return;
-    this.#outdate();
+    const hasServerChanged = signalValues(AVAHI_SIGNALS.server, signal) !== undefined;
+    if (!hasServerChanged) return;
+    // Avahi may have another host name now.
+    this.#markOutdated();
     this.#requestRound();
   }
 
-  /** The next round makes the group anew. */
-  #outdate(): void {
+  /** Has the next round make the group anew. */
+  #markOutdated(): void {
     if (this.#group !== undefined) this.#group.service = '';
   }
 
@@ -143,7 +150,7 @@ export class Announcer {
   }
 
   #reportAnnounced(): void {
-    this.#node.status('up', `announced as ${this.#name} on ${this.#announcedOn}`);
+    this.#node.status('up', `announced as ${this.#name} on ${this.#interfaceNames}`);
   }
 
   #nameCollided(): void {
@@ -152,14 +159,14 @@ export class Announcer {
   }
 
   #requestRound(): void {
-    this.#isDue = true;
+    this.#isRoundRequested = true;
     void this.#rounds.run();
   }
 
-  /** Done on success, and also if a signal will start the next round. */
+  /** Succeeds also if nothing can be announced now: a signal, or the next round, will change that. */
   async #round(): Promise<Step> {
-    if (this.#served === undefined || this.#isAvahiThere === undefined) return DONE;
-    if (!this.#isAvahiThere) return this.#waitFor('avahi-daemon is not running');
+    if (this.#served === undefined || this.#isAvahiRunning === undefined) return DONE;
+    if (!this.#isAvahiRunning) return this.#reportWaiting('avahi-daemon is not running');
     this.#timers.set('round', ROUND_EVERY_MS, () => this.#requestRound());
     const { port, addresses } = this.#served;
     const interfaces = this.#interfacesNow();
@@ -167,42 +174,44 @@ export class Announcer {
     const places = placesOf(addresses, interfaces);
     if (places.length === 0) {
       const withdrawn = await this.#withdraw();
-      const nothing = 'nothing to announce: the service listens on no interface that has multicast';
-      if (withdrawn.ok) this.#node.status('up', nothing);
+      const detail = 'nothing to announce: the service listens on no interface that has multicast';
+      if (withdrawn.ok) this.#node.status('up', detail);
       return withdrawn;
     }
-    this.#setAnnouncedOn(announcedOn(addresses, interfaces).join(', '));
+    this.#setInterfaceNames(announcedOn(addresses, interfaces).join(', '));
     const state = await this.#bus.call(AVAHI_METHODS.getState, []);
     if (!state.ok) return state;
-    if (state.value !== SERVER_RUNNING) return this.#waitFor('avahi-daemon has no host name yet');
-    const chosen = await this.#chooseName();
-    if (!chosen.ok) return chosen;
-    const renewed = await this.#renew(port, places);
-    if (renewed.ok || !isCollision(renewed.error)) return renewed;
-    // The name belongs to a service of this same avahi-daemon.
+    if (state.value !== SERVER_RUNNING) return this.#reportWaiting('avahi-daemon has no host name yet');
+    const named = await this.#replaceCollidedName();
+    if (!named.ok) return named;
+    const announced = await this.#announce(port, places);
+    if (announced.ok || !isCollision(announced.error)) return announced;
+    // Another service of this same avahi-daemon has the name.
     this.#nameCollided();
     return DONE;
   }
 
-  /** The entry for all interfaces stays the same while interfaces come and go, so only the report changes. */
-  #setAnnouncedOn(names: string): void {
-    const before = this.#announcedOn;
-    this.#announcedOn = names;
+  /**
+   * Reports the names if they have changed. The announcement may be the same: one for all interfaces stays as
+   * it is while interfaces come and go.
+   */
+  #setInterfaceNames(names: string): void {
+    const before = this.#interfaceNames;
+    this.#interfaceNames = names;
     if (before !== names && this.#group?.isEstablished) this.#reportAnnounced();
   }
 
-  /** A signal will start the next round. */
-  #waitFor(reason: string): Step {
+  #reportWaiting(reason: string): Step {
     this.#node.status('connecting', reason);
     return DONE;
   }
 
-  /** Undefined if the system call fails: the announcement stays, and the next round tries again. */
+  /** Undefined if the system call fails. Then the announcement stays, and the next round tries again. */
   #interfacesNow(): Interfaces | undefined {
     const wereKnown = this.#areInterfacesKnown;
     try {
       this.#areInterfacesKnown = true;
-      return this.#world.interfaces();
+      return this.#machine.interfaces();
     } catch (error) {
       this.#areInterfacesKnown = false;
       const fields = { error: errorText(error) };
@@ -211,7 +220,7 @@ export class Announcer {
     }
   }
 
-  async #chooseName(): Promise<Step> {
+  async #replaceCollidedName(): Promise<Step> {
     if (!this.#hasCollided) return DONE;
     this.#collisions += 1;
     if (this.#collisions > NAMES_MAX)
@@ -226,12 +235,12 @@ export class Announcer {
   }
 
   /** Replaces the announced service, unless it is the same. */
-  async #renew(port: number, places: readonly Place[]): Promise<Step> {
+  async #announce(port: number, places: readonly Place[]): Promise<Step> {
     const service = JSON.stringify([this.#name, port, places]);
     if (service === this.#group?.service) return DONE;
     const withdrawn = await this.#withdraw();
     if (!withdrawn.ok) return withdrawn;
-    // The group is set before Avahi has made it, because avahi-daemon may end meanwhile.
+    // The group is set before Avahi has made it: if avahi-daemon ends meanwhile, `beginAnew` forgets the group.
     const group: Group = { service, path: undefined, isEstablished: false };
     this.#group = group;
     const made = await this.#bus.call(AVAHI_METHODS.entryGroupNew, []);
@@ -239,7 +248,9 @@ export class Announcer {
     const path = made.value;
     group.path = path;
     for (const [index, protocol] of places) {
-      const entry = [index, protocol, NO_FLAGS, this.#name, SERVICE_TYPE, USUAL, USUAL, port, TXT] as const;
+      const domain = AVAHIS_OWN;
+      const host = AVAHIS_OWN;
+      const entry = [index, protocol, NO_FLAGS, this.#name, SERVICE_TYPE, domain, host, port, TXT] as const;
       const added = await this.#bus.call(AVAHI_METHODS.addService, entry, { path });
       if (!added.ok) return added;
     }
@@ -251,8 +262,9 @@ export class Announcer {
     const group = this.#group;
     const path = group?.path;
     const freed = path === undefined ? DONE : await this.#bus.call(AVAHI_METHODS.free, [], { path });
-    // A group that could not be freed is still on the network, and the next round tries again.
+    // A group that could not be freed is still announced, and the next round tries to free it again.
     if (!freed.ok) return freed;
+    // During the call `beginAnew` may have been called, and another group made.
     if (this.#group === group) this.#group = undefined;
     return DONE;
   }

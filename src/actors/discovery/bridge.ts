@@ -1,6 +1,7 @@
-// The discovery bridge: one connection to avahi-daemon, which announces this node and browses for others.
-// Whatever fails there gives up the connection, with which Avahi forgets all of it, and a new one begins
-// anew. The nodes of the configuration need no Avahi. It sends this node no request.
+// The discovery bridge: announces this node and finds others, by one connection to avahi-daemon, and publishes
+// the nodes that it knows. After any failure the connection is given up, so that Avahi forgets everything of it,
+// and a new one begins from the start. The nodes of the configuration need no Avahi. The bridge requests no
+// operation.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -18,38 +19,32 @@ import {
 import type { Signal } from '../../protocol/dbus/method.js';
 import { Bus, type BusOwner } from '../bus/bus.js';
 import { type BridgeActor, bridgeThread, type OwnerLink } from '../runtime.js';
-import { Announcer, type AnnouncerWorld } from './announcer.js';
+import { Announcer, type Machine } from './announcer.js';
 import { Browser } from './browser.js';
 import { KnownNodes } from './known-nodes.js';
-import type { NamedNodes } from './named-nodes.js';
+import type { ConfiguredNodes } from './configured-nodes.js';
 import type { Interface, Interfaces } from './places.js';
 
-/** avahi-daemon answers at once, or hangs. */
+/** An avahi-daemon that does not answer at once hangs. */
 const CALL_DEADLINE_MS = 4_000;
-const FOLLOWED = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
+const WATCHED_INTERFACES = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
 
 export class Discovery implements BridgeActor, BusOwner {
-  readonly #status: OwnerLink['status'];
+  readonly #node: OwnerLink;
   readonly #bus: Bus<'announcements'>;
   readonly #announcer: Announcer;
   readonly #browser: Browser;
   readonly #nodes: KnownNodes;
   /** Undefined if the configuration names no nodes. */
-  readonly #named: Promise<NamedNodes> | undefined;
+  readonly #configured: Promise<ConfiguredNodes> | undefined;
   #ownPort: number | undefined;
   /** Undefined while the bus is away, or has not answered. */
-  #isAvahiThere: boolean | undefined;
+  #isAvahiRunning: boolean | undefined;
 
-  constructor(settings: DiscoverySettings, node: OwnerLink, world: AnnouncerWorld) {
-    const hasNamed = settings.nodes.length > 0;
-    this.#status = (state, detail) => {
-      // The nodes of the configuration are there with or without Avahi.
-      const isUp = state === 'up' || hasNamed;
-      // Leaving `up` removes what was published.
-      this.#nodes.publishWhile(isUp);
-      node.status(isUp ? 'up' : state, state === 'up' ? detail : withNamedOnly(hasNamed, detail));
-    };
+  constructor(settings: DiscoverySettings, node: OwnerLink, machine: Machine) {
+    this.#node = node;
     const log: OwnerLink['log'] = (...line) => node.log(...line);
+    const status: OwnerLink['status'] = (state, detail) => this.#reportStatus(state, detail);
     this.#nodes = new KnownNodes({
       publish: node,
       isTrusting: settings.trust,
@@ -57,9 +52,10 @@ export class Discovery implements BridgeActor, BusOwner {
       ownPort: () => this.#ownPort,
     });
     this.#bus = new Bus('announcements', { callDeadlineMs: CALL_DEADLINE_MS }, this);
-    this.#announcer = new Announcer(this.#bus, settings, { status: this.#status, log }, world);
-    this.#browser = new Browser(this.#bus, log, world.clock, (found) => this.#nodes.sighted(found));
-    this.#named = hasNamed ? this.#askNamed(settings.nodes, log, world.clock) : undefined;
+    this.#announcer = new Announcer(this.#bus, settings, { status, log }, machine);
+    this.#browser = new Browser(this.#bus, log, machine.clock, (found) => this.#nodes.setSightings(found));
+    const hasConfigured = settings.nodes.length > 0;
+    this.#configured = hasConfigured ? this.#loadConfigured(settings.nodes, log, machine.clock) : undefined;
   }
 
   applyChanges({ changes }: ChangeBatch): void {
@@ -67,7 +63,7 @@ export class Discovery implements BridgeActor, BusOwner {
       if (change.kind !== 'put' || change.collection !== 'served') continue;
       const served = JSON.parse(change.json) as ServedRecord;
       this.#ownPort = served.port;
-      this.#announcer.served(served);
+      this.#announcer.setServed(served);
       this.#nodes.publish();
     }
   }
@@ -77,26 +73,28 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#announcer.stop();
     this.#browser.beginAnew(false);
     this.#bus.stop();
-    await (await this.#named)?.stop();
+    const configured = await this.#configured;
+    await configured?.stop();
   }
 
   async up(): Promise<void> {
-    // A connection that was lost before it was up, for the same reason as the one before, was not reported.
-    this.#begin(undefined);
-    const watched = FOLLOWED.map((iface) => this.#bus.watch({ sender: AVAHI_NAME, interface: iface }));
+    // `down` is not called for a connection that was lost before it was up, if the reason is that of the loss
+    // before.
+    this.#beginAnew(undefined);
+    const watched = WATCHED_INTERFACES.map((iface) => this.#bus.watch({ sender: AVAHI_NAME, interface: iface }));
     if (!(await Promise.all(watched)).every(({ ok }) => ok))
       throw new Error('avahi-daemon cannot be watched');
-    // A change that came meanwhile is newer.
-    if (this.#isAvahiThere === undefined) this.#begin(this.#bus.isRunning(AVAHI_NAME));
+    // If `ownerChanged` was called meanwhile, that is newer.
+    if (this.#isAvahiRunning === undefined) this.#beginAnew(this.#bus.isRunning(AVAHI_NAME));
   }
 
   down(reason: string): void {
-    this.#begin(undefined);
-    this.#status('connecting', reason);
+    this.#beginAnew(undefined);
+    this.#reportStatus('connecting', reason);
   }
 
-  ownerChanged(_name: string, owned: boolean): void {
-    this.#begin(owned);
+  ownerChanged(_name: string, isOwned: boolean): void {
+    this.#beginAnew(isOwned);
   }
 
   signal(signal: Signal): void {
@@ -104,40 +102,60 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#browser.signal(signal);
   }
 
-  async #askNamed(
+  /** `state` is Avahi's. With nodes of the configuration discovery is `up` without Avahi, too. */
+  #reportStatus(state: 'connecting' | 'up', detail: string | undefined): void {
+    const isAvahiUp = state === 'up';
+    const hasConfigured = this.#configured !== undefined;
+    const isUp = isAvahiUp || hasConfigured;
+    // Before the status, which removes all records if it is not `up`.
+    this.#nodes.setUp(isUp);
+    const isReduced = !isAvahiUp && hasConfigured && detail !== undefined;
+    this.#node.status(isUp ? 'up' : state, isReduced ? `only the nodes of discovery.nodes: ${detail}` : detail);
+  }
+
+  async #loadConfigured(
     urls: readonly string[],
     log: OwnerLink['log'],
-    clock: AnnouncerWorld['clock'],
-  ): Promise<NamedNodes> {
-    // It loads Node's HTTP, which few nodes need.
-    const { NamedNodes } = await import('./named-nodes.js');
-    return new NamedNodes({ urls, log, clock, changed: (nodes) => this.#nodes.named(nodes) });
+    clock: Machine['clock'],
+  ): Promise<ConfiguredNodes> {
+    // Loaded here because it loads Node's HTTP, too, which few nodes need.
+    const { ConfiguredNodes } = await import('./configured-nodes.js');
+    return new ConfiguredNodes({ urls, log, clock, changed: (nodes) => this.#nodes.setConfigured(nodes) });
   }
 
-  #begin(isThere: boolean | undefined): void {
-    this.#isAvahiThere = isThere;
-    this.#announcer.beginAnew(isThere);
-    this.#browser.beginAnew(isThere === true);
+  #beginAnew(isAvahiRunning: boolean | undefined): void {
+    this.#isAvahiRunning = isAvahiRunning;
+    this.#announcer.beginAnew(isAvahiRunning);
+    this.#browser.beginAnew(isAvahiRunning === true);
   }
-}
-
-function withNamedOnly(hasNamed: boolean, detail: string | undefined): string | undefined {
-  return hasNamed && detail !== undefined ? `only the nodes of discovery.nodes: ${detail}` : detail;
 }
 
 export default bridgeThread<'discovery'>(
   (settings, node) => new Discovery(settings, node, { interfaces: externalInterfaces, clock: systemClock }),
 );
 
-/** @throws if the system call fails, as without a free descriptor */
+/**
+ * The interfaces on which Avahi announces.
+ * @throws if the system call fails, as without a free descriptor
+ */
 function externalInterfaces(): Interfaces {
-  const listed = Object.entries(networkInterfaces());
-  return [...new Set(listed.map(([name]) => deviceOf(name)))].flatMap((name): Interface[] => {
-    const own = listed.filter(([each]) => deviceOf(each) === name);
-    const addresses = own.flatMap(([, infos = []]) => infos).filter(({ internal }) => !internal);
-    const index = addresses.length > 0 && isAnnouncing(name) ? factOf(name, 'ifindex') : undefined;
-    return index === undefined ? [] : [{ name, index, addresses }];
-  });
+  const listed = networkInterfaces();
+  // An address with a label is listed under a name of its own, though its interface is the same.
+  const names = new Set(Object.keys(listed).map(deviceOf));
+  return [...names].flatMap((name) => externalInterface(name, listed) ?? []);
+}
+
+/** Undefined for one on which Avahi does not announce, or that has gone meanwhile. */
+function externalInterface(
+  name: string,
+  listed: ReturnType<typeof networkInterfaces>,
+): Interface | undefined {
+  const ofThisName = Object.entries(listed).filter(([listedName]) => deviceOf(listedName) === name);
+  const allAddresses = ofThisName.flatMap(([, infos = []]) => infos);
+  const addresses = allAddresses.filter(({ internal }) => !internal);
+  if (addresses.length === 0 || !canAnnounceOn(name)) return undefined;
+  const index = readNumber(name, 'ifindex');
+  return index === undefined ? undefined : { name, index, addresses };
 }
 
 /** Flags of an interface (netdevice(7)). */
@@ -145,19 +163,19 @@ const POINT_TO_POINT = 0x10;
 const MULTICAST = 0x1000;
 
 /**
- * Avahi leaves out interfaces without multicast, as WireGuard's, and unless it is configured otherwise those
- * with one peer, as OpenVPN's.
+ * False for an interface without multicast, as WireGuard's, and for one with a single peer, as OpenVPN's: Avahi
+ * leaves out the latter unless it is configured otherwise.
  */
-function isAnnouncing(name: string): boolean {
-  const flags = factOf(name, 'flags') ?? 0;
+function canAnnounceOn(name: string): boolean {
+  const flags = readNumber(name, 'flags') ?? 0;
   return (flags & MULTICAST) !== 0 && (flags & POINT_TO_POINT) === 0;
 }
 
 /** Undefined if the interface has gone meanwhile. */
-function factOf(name: string, fact: 'ifindex' | 'flags'): number | undefined {
+function readNumber(name: string, file: 'ifindex' | 'flags'): number | undefined {
   try {
-    // Flags are written as 0x1003.
-    return Number(readFileSync(`/sys/class/net/${name}/${fact}`, 'utf8'));
+    // `Number` also reads flags, which are written as 0x1003.
+    return Number(readFileSync(`/sys/class/net/${name}/${file}`, 'utf8'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

@@ -1,6 +1,6 @@
-// Has Avahi browse for nodes on the network. It keeps a resolver for each service: only a resolver reports
-// soon that a host has lost its power. The service's own record lives for 75 minutes, the host's records live
-// for two.
+// Has Avahi browse for nodes on the network, and decides which services are resolved. Each keeps its resolver,
+// because only a resolver soon reports a host that has lost its power: the host's records live for two minutes,
+// the service's own record lives for 75.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import {
@@ -21,8 +21,8 @@ export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
 const NO_FLAGS = 0;
 /**
- * Services that are resolved, counted for each interface and protocol. Further ones are left out. Avahi
- * allows a client 1024.
+ * A service counts once for each interface and protocol. Further ones are left out. Avahi allows a client 1024
+ * resolvers.
  */
 const RESOLVERS_MAX = 256;
 /** Gathers the events of a service that appears on several interfaces, so that it is published once. */
@@ -32,9 +32,10 @@ const GATHER_MS = 250;
 type Service = Values<'iisssu'>;
 
 /** A service that is resolved, until it has gone or turns out to be no node. */
-interface FoundService {
+interface ResolvedService {
   /** The resolver's object; undefined until Avahi has made it. */
-  path: string | undefined;
+  resolverPath: string | undefined;
+  /** Undefined while the resolver has not found the service. */
   sighting: Sighting | undefined;
 }
 
@@ -43,110 +44,120 @@ export class Browser {
   readonly #log: Publisher['log'];
   readonly #timers: Timers<'gather'>;
   /** Called with all sightings when some of them have changed. */
-  readonly #sighted: (sightings: readonly Sighting[]) => void;
+  readonly #onChange: (sightings: readonly Sighting[]) => void;
   /** By interface, protocol and name, in order of arrival. */
-  readonly #items = new Map<string, FoundService>();
+  readonly #services = new Map<string, ResolvedService>();
   #hasLoggedTooMany = false;
 
   constructor(
     bus: Bus<'announcements'>,
     log: Publisher['log'],
     clock: Clock,
-    sighted: (sightings: readonly Sighting[]) => void,
+    onChange: (sightings: readonly Sighting[]) => void,
   ) {
     this.#bus = bus;
     this.#log = log;
     this.#timers = new Timers(clock);
-    this.#sighted = sighted;
+    this.#onChange = onChange;
   }
 
-  /** Avahi has forgotten the browser and its resolvers. */
-  beginAnew(isAvahiThere: boolean): void {
-    this.#items.clear();
+  /** To be called when Avahi has forgotten the browser and its resolvers. */
+  beginAnew(isAvahiRunning: boolean): void {
+    this.#services.clear();
     this.#hasLoggedTooMany = false;
     this.#timers.cancel('gather');
     this.#reportAll();
-    if (!isAvahiThere) return;
+    if (!isAvahiRunning) return;
     const everywhere = [EVERY_INTERFACE, PROTOCOLS.both, SERVICE_TYPE, DOMAIN, NO_FLAGS] as const;
     void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, everywhere).then((browser) => {
       if (browser.ok) return;
       this.#log('warn', 'cannot look for other nodes', { reason: reasonOf(browser.error) });
-      this.#failed(browser.error);
+      this.#reconnectAfter(browser.error);
     });
   }
 
   signal(signal: Signal): void {
-    const came = signalValues(AVAHI_SIGNALS.itemNew, signal);
-    if (came !== undefined) void this.#resolve(...came);
-    const gone = signalValues(AVAHI_SIGNALS.itemRemove, signal);
-    if (gone !== undefined) this.#forget(keyOf(gone));
-    const failed = signalValues(AVAHI_SIGNALS.browserFailure, signal);
-    if (failed !== undefined) this.#bus.reconnect(`avahi-daemon could not look for services: ${failed[0]}`);
+    const added = signalValues(AVAHI_SIGNALS.itemNew, signal);
+    if (added !== undefined) void this.#resolve(...added);
+    const removed = signalValues(AVAHI_SIGNALS.itemRemove, signal);
+    if (removed !== undefined) this.#forget(keyOf(removed));
+    const failure = signalValues(AVAHI_SIGNALS.browserFailure, signal);
+    if (failure !== undefined) this.#bus.reconnect(`avahi-daemon could not look for services: ${failure[0]}`);
     const found = signalValues(AVAHI_SIGNALS.found, signal);
     if (found !== undefined) this.#found(...found);
-    if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) === undefined) return;
-    // The host's records have expired; it may be found again.
-    for (const item of this.#items.values()) if (item.path === signal.path) item.sighting = undefined;
-    this.#changed();
+    if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) !== undefined) this.#lost(signal.path);
+  }
+
+  /** The host's records have expired. The resolver may find the service again. */
+  #lost(resolverPath: string): void {
+    for (const service of this.#services.values())
+      if (service.resolverPath === resolverPath) service.sighting = undefined;
+    this.#reportSoon();
   }
 
   /**
-   * Reconnects after other failures than these two. A lost connection is made anew by the bus itself. A
-   * refusal would come again, and a new connection would end the announcement for nothing.
+   * Makes a new connection to the bus after a timeout or a wrong reply. It does not after an error of Avahi: that
+   * would come again, and the announcement would end for nothing. A lost connection is made anew by the bus.
    */
-  #failed(error: BusError): void {
-    if (error.kind !== 'closed' && error.kind !== 'dbus')
+  #reconnectAfter(error: BusError): void {
+    if (error.kind === 'timeout' || error.kind === 'local')
       this.#bus.reconnect(`avahi-daemon: ${reasonOf(error)}`);
   }
 
   async #resolve(...[index, protocol, name, type, domain]: Service): Promise<void> {
     const key = keyOf([index, protocol, name]);
-    if (this.#items.has(key)) return;
-    if (this.#items.size >= RESOLVERS_MAX) {
+    if (this.#services.has(key)) return;
+    if (this.#services.size >= RESOLVERS_MAX) {
       if (!this.#hasLoggedTooMany)
         this.#log('warn', 'too many services on the network: some are left out', { name });
       this.#hasLoggedTooMany = true;
       return;
     }
-    const item: FoundService = { path: undefined, sighting: undefined };
-    this.#items.set(key, item);
-    const service = [index, protocol, name, type, domain, protocol, NO_FLAGS] as const;
-    const resolver = await this.#bus.call(AVAHI_METHODS.serviceResolverNew, service);
-    const isCurrent = this.#items.get(key) === item;
-    if (resolver.ok && isCurrent) item.path = resolver.value;
+    const service: ResolvedService = { resolverPath: undefined, sighting: undefined };
+    this.#services.set(key, service);
+    const request = [index, protocol, name, type, domain, protocol, NO_FLAGS] as const;
+    const resolver = await this.#bus.call(AVAHI_METHODS.serviceResolverNew, request);
+    // During the call the service may have gone, and may have come again.
+    const isCurrent = this.#services.get(key) === service;
+    if (resolver.ok && isCurrent) service.resolverPath = resolver.value;
     else if (resolver.ok) this.#free(resolver.value);
     else if (isCurrent) {
-      this.#items.delete(key);
-      this.#failed(resolver.error);
+      this.#services.delete(key);
+      this.#reconnectAfter(resolver.error);
     }
   }
 
-  /** Found by name and not by the resolver's path, because Avahi may send it before the path is known. */
+  /**
+   * Finds the service by its name and not by the resolver's path, because Avahi may send this before the path is
+   * known.
+   */
   #found(...[index, protocol, name, , , host, , address, port, txt, flags]: Values<'iissssisqaayu'>): void {
     const key = keyOf([index, protocol, name]);
-    const item = this.#items.get(key);
-    if (item === undefined) return;
-    item.sighting = sightingOf({ name, host, address, port }, txt, (flags & IS_LOCAL) !== 0);
-    if (item.sighting === undefined) this.#forget(key);
-    this.#changed();
+    const service = this.#services.get(key);
+    if (service === undefined) return;
+    const isOfThisMachine = (flags & IS_LOCAL) !== 0;
+    service.sighting = sightingOf({ name, host, address, port }, txt, isOfThisMachine);
+    const isNode = service.sighting !== undefined;
+    if (!isNode) this.#forget(key);
+    this.#reportSoon();
   }
 
   #forget(key: string): void {
-    const path = this.#items.get(key)?.path;
+    const path = this.#services.get(key)?.resolverPath;
     if (path !== undefined) this.#free(path);
-    if (this.#items.delete(key)) this.#changed();
+    if (this.#services.delete(key)) this.#reportSoon();
   }
 
   #free(path: string): void {
     void this.#bus.call(AVAHI_METHODS.freeResolver, [], { path });
   }
 
-  #changed(): void {
+  #reportSoon(): void {
     if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.#reportAll());
   }
 
   #reportAll(): void {
-    this.#sighted([...this.#items.values()].flatMap(({ sighting }) => sighting ?? []));
+    this.#onChange([...this.#services.values()].flatMap(({ sighting }) => sighting ?? []));
   }
 }
 

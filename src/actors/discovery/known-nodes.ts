@@ -1,25 +1,26 @@
-// All nodes that this one knows, each once: those that were sighted on the network, and those that the
-// configuration names. Publishes them, and the origins whose pages are trusted here.
+// Decides which services on the network and which nodes of the configuration are one node, and publishes each
+// node once, with the origins whose pages are trusted here.
 
 import { isIP } from 'node:net';
 import type { Collection } from '../../protocol/actor/collections.js';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
 import { isIn } from '../networks.js';
 import type { Publisher } from '../runtime.js';
-import type { NamedNode } from './named-nodes.js';
-import { ELSEWHERE, nodeOf, type Sighting } from './sighting.js';
+import type { ConfiguredNode } from './configured-nodes.js';
+import { nodeOf, type Sighting, USELESS_NETWORKS } from './sighting.js';
 import { trustedOrigins } from './trusted-origins.js';
 
-/** Further nodes of the network are left out, until others go. */
+/** Further nodes of the network are left out until others have gone. Nodes of the configuration do not count. */
 const NODES_MAX = 64;
-const USUAL_PORT = 8018;
+/** The default of the configuration's `api.port`. */
+const DEFAULT_PORT = 8018;
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
 const PAGE = '/ui';
 
 interface KnownNodesParts {
   readonly publish: Pick<Publisher, 'put' | 'drop'>;
-  /** Pages of other nodes may use this one. */
+  /** True if the pages of other nodes may use this one. */
   readonly isTrusting: boolean;
   /** This node's name on the network; undefined while it is not announced. */
   readonly ownName: () => string | undefined;
@@ -29,33 +30,34 @@ interface KnownNodesParts {
 
 export class KnownNodes {
   readonly #parts: KnownNodesParts;
-  readonly #published = new Map<Collection, readonly string[]>();
+  /** The keys of the published records. */
+  readonly #publishedKeys = new Map<Collection, readonly string[]>();
   #sightings: readonly Sighting[] = [];
-  #named: readonly NamedNode[] = [];
+  #configured: readonly ConfiguredNode[] = [];
   #isUp = false;
 
   constructor(parts: KnownNodesParts) {
     this.#parts = parts;
   }
 
-  /** Call it before the status is published: leaving `up` removes all records. */
-  publishWhile(isUp: boolean): void {
+  /** To be called before each status is published. A status that is not `up` removes all records. */
+  setUp(isUp: boolean): void {
     this.#isUp = isUp;
-    if (!isUp) this.#published.clear();
+    if (!isUp) this.#publishedKeys.clear();
     this.publish();
   }
 
-  sighted(sightings: readonly Sighting[]): void {
+  setSightings(sightings: readonly Sighting[]): void {
     this.#sightings = sightings;
     this.publish();
   }
 
-  named(nodes: readonly NamedNode[]): void {
-    this.#named = nodes;
+  setConfigured(nodes: readonly ConfiguredNode[]): void {
+    this.#configured = nodes;
     this.publish();
   }
 
-  /** All records are put each time: the journal publishes only those that have changed. */
+  /** Puts all records each time. The journal makes events only of those that have changed. */
   publish(): void {
     if (!this.#isUp) return;
     const nodes = this.#nodes();
@@ -69,51 +71,53 @@ export class KnownNodes {
 
   #nodes(): readonly NodeRecord[] {
     const names = [...new Set(this.#sightings.map(({ name }) => name))].slice(0, NODES_MAX);
-    const sighted = names.flatMap((name) => {
-      const same = this.#sightings.filter((each) => each.name === name);
-      return nodeOf(same, this.#parts.ownName()) ?? [];
+    let nodes: readonly NodeRecord[] = names.flatMap((name) => {
+      const ofThisName = this.#sightings.filter((sighting) => sighting.name === name);
+      return nodeOf(ofThisName, this.#parts.ownName()) ?? [];
     });
-    return this.#named.reduce((nodes, each) => withNamed(nodes, each, this.#parts.ownPort()), sighted);
+    for (const configured of this.#configured)
+      nodes = withConfigured(nodes, recordOf(configured, this.#parts.ownPort()));
+    return nodes;
   }
 
   #replace(collection: Collection, records: ReadonlyMap<string, unknown>): void {
-    for (const key of this.#published.get(collection) ?? [])
+    for (const key of this.#publishedKeys.get(collection) ?? [])
       if (!records.has(key)) this.#parts.publish.drop(collection, key);
     for (const [key, record] of records) this.#parts.publish.put(collection, key, JSON.stringify(record));
-    this.#published.set(collection, [...records.keys()]);
+    this.#publishedKeys.set(collection, [...records.keys()]);
   }
 }
 
-/** Adds a node that the configuration names, or marks it where it has been found already. */
-function withNamed(nodes: readonly NodeRecord[], named: NamedNode, ownPort?: number): NodeRecord[] {
-  const own = recordOf(named, ownPort);
-  const { configured, reachable } = own;
-  const isKnown = nodes.some((each) => isSame(each, own));
-  // A configured node replaces an announced one of the same name, which may be a stranger's.
-  if (!isKnown) return [...nodes.filter(({ name }) => name !== own.name), own];
-  return nodes.map((each) => {
-    if (!isSame(each, own)) return each;
-    // Two URLs may lead to one node: it is enough that one of them does.
-    const isReachable = each.reachable === true || reachable;
-    return { ...each, configured, ...(isReachable !== undefined && { reachable: isReachable }) };
-  });
+/** Adds a node of the configuration to the list, or marks the node of the list that is the same. */
+function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readonly NodeRecord[] {
+  const isListed = nodes.some((node) => isSameNode(node, added));
+  // An announced node with the name of a configured one may be a stranger's: the configured one replaces it.
+  if (!isListed) return [...nodes.filter(({ name }) => name !== added.name), added];
+  return nodes.map((node) => (isSameNode(node, added) ? markedAsConfigured(node, added.reachable) : node));
 }
 
-function isSame(one: NodeRecord, other: NodeRecord): boolean {
-  const places = [one.host, ...one.addresses];
-  return one.port === other.port && [other.host, ...other.addresses].some((place) => places.includes(place));
+function markedAsConfigured(node: NodeRecord, reachable: boolean | undefined): NodeRecord {
+  // Several URLs may lead to one node: it is reachable if one of them reaches it.
+  const isReachable = node.reachable === true || reachable;
+  return { ...node, configured: true, ...(isReachable !== undefined && { reachable: isReachable }) };
 }
 
-/** A configured node is called by its address, as nobody announces a name for it. */
-function recordOf({ url, answer, isReachable }: NamedNode, ownPort: number | undefined) {
+function isSameNode(one: NodeRecord, other: NodeRecord): boolean {
+  const hosts = [one.host, ...one.addresses];
+  const otherHosts = [other.host, ...other.addresses];
+  return one.port === other.port && otherHosts.some((host) => hosts.includes(host));
+}
+
+/** The record of a configured node. Its name is its address, because nobody announces a name for it. */
+function recordOf({ url, answer, isReachable }: ConfiguredNode, ownPort: number | undefined) {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  const usual = url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT;
-  const port = url.port === '' ? usual : Number(url.port);
+  const portOfScheme = url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT;
+  const port = url.port === '' ? portOfScheme : Number(url.port);
   const address = isIP(host) === 0 ? answer?.address : host;
-  // A certificate is for the name and not for an address.
-  const isUseful = address !== undefined && port !== HTTPS_PORT && !isIn(ELSEWHERE, address);
+  // Nobody can use an address with HTTPS, because the certificate is for the name.
+  const isUseful = address !== undefined && port !== HTTPS_PORT && !isIn(USELESS_NETWORKS, address);
   return {
-    name: port === USUAL_PORT ? host : `${url.hostname}:${port}`,
+    name: port === DEFAULT_PORT ? host : `${url.hostname}:${port}`,
     host,
     addresses: isUseful ? [address] : [],
     port,

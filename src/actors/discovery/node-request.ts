@@ -1,5 +1,5 @@
-// Finds out which node answers at one address: by one `GET /server`, without redirects, within a deadline. It
-// keeps nothing.
+// Decides which node answers at a URL, by one `GET /server` within a deadline. It follows no redirect, and keeps
+// nothing.
 
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
@@ -14,7 +14,10 @@ import { capped, jsonObject } from '../text.js';
 /** The time from the look-up of the name to the last byte. */
 const ANSWER_MAX_MS = 5_000;
 const ANSWER_MAX_BYTES = 1 << 16;
-/** The time for each address of a name but the last, as a lost first packet is repeated after a second. */
+/**
+ * How long each address of a name is tried before the next one; the last has the rest of the time. The kernel
+ * repeats a lost first packet after a second.
+ */
 const ATTEMPT_MS = 1_500;
 const VERSION_MAX_UNITS = 64;
 
@@ -23,31 +26,31 @@ export interface NodeAnswer {
   readonly version?: string;
   /** The address that has answered. */
   readonly address: string;
-  /** The address is one of this machine. */
+  /** True if the address is one of this machine. */
   readonly isOwnAddress: boolean;
 }
 
 /** The error is the reason, for people. Never rejects. */
-export async function answerOf(
+export async function requestNode(
   url: URL,
-  names: Pick<NameLookup, 'functionFor'>,
+  lookup: Pick<NameLookup, 'functionFor'>,
   clock: Clock,
 ): Promise<Result<NodeAnswer, string>> {
-  const ending = new AbortController();
-  const answered = request(url, names, ending.signal).catch((error: unknown) => failed(reasonOf(error)));
+  const abortion = new AbortController();
+  const answered = answerOf(url, lookup, abortion.signal).catch((error: unknown) => failed(reasonOf(error)));
   const answer = await within(clock, ANSWER_MAX_MS, answered);
-  ending.abort();
+  abortion.abort();
   return answer ?? failed(`no answer within ${ANSWER_MAX_MS / 1000} s`);
 }
 
-async function request(
+async function answerOf(
   url: URL,
-  names: Pick<NameLookup, 'functionFor'>,
+  lookup: Pick<NameLookup, 'functionFor'>,
   signal: AbortSignal,
 ): Promise<Result<NodeAnswer, string>> {
-  const response = await responseOf(url, names, signal);
+  const response = await responseOf(url, lookup, signal);
   try {
-    // Both end with the socket.
+    // Read before the body, because a socket that has ended no longer has these.
     const { localAddress, remoteAddress = '' } = response.socket;
     if (response.statusCode !== 200) return failed(`GET /server was answered with ${response.statusCode}`);
     const server = jsonObject((await bodyWithin(response, ANSWER_MAX_BYTES)).toString());
@@ -55,11 +58,11 @@ async function request(
     if (typeof software !== 'string') return failed('GET /server was not answered as a node does it');
     const version = server?.['api_version'];
     return success({
-      // The other kind of node has the same route, and a name of its own.
+      // odio-api, the other software for nodes, has the same route and another name.
       api: software === 'tonearm' ? software : 'odio-api',
       ...(typeof version === 'string' && version !== '' && { version: capped(version, VERSION_MAX_UNITS) }),
       address: remoteAddress,
-      // A connection to an address of this machine comes from the same one.
+      // A connection to an address of this machine comes from this same address.
       isOwnAddress: localAddress === remoteAddress,
     });
   } finally {
@@ -69,14 +72,15 @@ async function request(
 
 function responseOf(
   url: URL,
-  names: Pick<NameLookup, 'functionFor'>,
+  lookup: Pick<NameLookup, 'functionFor'>,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const send = url.protocol === 'https:' ? secureRequest : plainRequest;
-  const lookup = names.functionFor(url.hostname.replace(/^\[(.*)\]$/, '$1'));
-  // These are in a variable because the types of a request lack the options of its socket.
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const lookupFunction = lookup.functionFor(host);
+  // A variable, because Node's types do not allow the options of a socket in the literal of a request's options.
   const socketOptions = {
-    ...(lookup && { lookup }),
+    ...(lookupFunction && { lookup: lookupFunction }),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
   };
@@ -93,7 +97,7 @@ function responseOf(
   });
 }
 
-/** The error of a name with several addresses has no text of its own, but one for each address. */
+/** For a name with several addresses: the error has no text of its own, but the error of each address. */
 function reasonOf(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(errorText).join('; ') : errorText(error);
 }

@@ -1,5 +1,5 @@
-// Where the service is announced: turns listening addresses into Avahi's interfaces and protocols. Pure: the
-// interfaces are an argument.
+// Decides where the service is announced: on which of Avahi's interfaces and by which protocols, from the
+// addresses at which the node listens. Pure: the interfaces are an argument.
 
 import { EVERY_INTERFACE, PROTOCOLS } from '../../protocol/dbus/avahi.js';
 
@@ -17,41 +17,46 @@ export type Interfaces = readonly Interface[];
 
 export type Place = readonly [index: number, protocol: (typeof PROTOCOLS)[keyof typeof PROTOCOLS]];
 
-/** Wildcard addresses; the IPv6 one accepts IPv4 too (gateway/bind.ts). */
-const EVERYWHERE: ReadonlyMap<string, Place> = new Map([
+/** The wildcard addresses. The one of IPv6 accepts IPv4, too (gateway/bind.ts). */
+const WILDCARDS: ReadonlyMap<string, Place> = new Map([
   ['::', [EVERY_INTERFACE, PROTOCOLS.both]],
   ['0.0.0.0', [EVERY_INTERFACE, PROTOCOLS.IPv4]],
 ]);
 
 /**
- * Empty for loopback, and for addresses that no interface has any more. A service on all addresses gets one
- * entry for all interfaces, and one interface one entry for both protocols: avahi-daemon 0.8 sends one
- * goodbye for a record, even if it was given for several interfaces one by one (is_duplicate_entry in
- * avahi-core/announce.c), and on the other interfaces the record stays until its time to live ends.
+ * Where a node is announced that listens at these addresses. Empty if all are of loopback, or if no interface has
+ * them any more.
+ *
+ * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. The
+ * reason: when the announcement ends, avahi-daemon 0.8 sends only one goodbye for a record, even if the record
+ * was added for several interfaces one by one (is_duplicate_entry in avahi-core/announce.c). On the other
+ * interfaces the record would stay until its time to live ends.
  */
 export function placesOf(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
   if (interfaces.length === 0) return [];
-  const everywhere = listening.map((address) => EVERYWHERE.get(address)).find((place) => place !== undefined);
-  const named = interfaces.flatMap((one) => placeAt(one, listening));
-  return everywhere === undefined ? named : [everywhere, ...named];
+  const [wildcard] = listening.map((address) => WILDCARDS.get(address)).filter((place) => place !== undefined);
+  const single = interfaces.map((each) => placeAt(each, listening)).filter((place) => place !== undefined);
+  return wildcard === undefined ? single : [wildcard, ...single];
 }
 
-/** For people: the names of the interfaces that these addresses are announced on. */
+/** The names of the interfaces on which a node is announced that listens at these addresses, for people. */
 export function announcedOn(listening: readonly string[], interfaces: Interfaces): readonly string[] {
-  const isServed = ({ addresses }: Interface): boolean =>
+  const hasWildcardFor = ({ addresses }: Interface): boolean =>
     listening.includes('::') ||
     (listening.includes('0.0.0.0') && addresses.some(({ family }) => family === 'IPv4'));
   return interfaces
-    .filter((each) => isServed(each) || placeAt(each, listening).length > 0)
+    .filter((each) => hasWildcardFor(each) || placeAt(each, listening) !== undefined)
     .map(({ name }) => name);
 }
 
-function placeAt({ name, index, addresses }: Interface, listening: readonly string[]): readonly Place[] {
-  // A link-local listening address is followed by its interface's name.
-  const isServed = (address: string) =>
+/** Undefined if the node listens at no address of the interface. */
+function placeAt({ name, index, addresses }: Interface, listening: readonly string[]): Place | undefined {
+  // Of a link-local address, the node listens at the address with the interface's name behind it.
+  const isListening = (address: string): boolean =>
     listening.includes(address) || listening.includes(`${address}%${name}`);
-  const families = new Set(addresses.filter(({ address }) => isServed(address)).map(({ family }) => family));
+  const used = addresses.filter(({ address }) => isListening(address));
+  const families = new Set(used.map(({ family }) => family));
   const [first] = families;
-  if (first === undefined) return [];
-  return [[index, families.size === 1 ? PROTOCOLS[first] : PROTOCOLS.both]];
+  if (first === undefined) return undefined;
+  return [index, families.size === 1 ? PROTOCOLS[first] : PROTOCOLS.both];
 }

@@ -1,5 +1,6 @@
-// A service on the network as one resolver found it, and the node that sightings of one service make. Pure.
-// Everything here comes from strangers on the network: what does not fit its bound or form is left out.
+// Decides which services on the network are nodes, and makes the record of a node from all sightings of its
+// service. A sighting is what one resolver has found. Everything in it comes from strangers on the network: what
+// does not have the right form or size is left out. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
@@ -11,14 +12,14 @@ const VERSION_MAX_UNITS = 64;
 const PATH_MAX_UNITS = 256;
 /** The characters of a path, a query and a fragment (RFC 3986). */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
-/** A name that only the network here gives: another one could lead out of the house. */
-export const HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
+/** Only a name of this network, below `.local`: any other name could lead out of the house. */
+export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
 /**
- * Addresses that lead somewhere else for each reader, or that no browser can ask: a link-local IPv6 address
- * needs a scope.
+ * The networks whose addresses are of no use to others: an address leads to another machine for each reader, or
+ * no browser can use it, such as a link-local one of IPv6, which needs a scope.
  */
-export const ELSEWHERE = [
+export const USELESS_NETWORKS = [
   '0.0.0.0/8',
   '127.0.0.0/8',
   '224.0.0.0/3',
@@ -31,12 +32,13 @@ export const ELSEWHERE = [
 export interface Sighting {
   readonly name: string;
   readonly host: string;
-  /** Undefined if it is of no use to others. */
+  /** Undefined for an address that is of no use to others. */
   readonly address: string | undefined;
   readonly port: number;
   readonly path: string;
   readonly api: NodeRecord['api'];
   readonly version?: string;
+  /** True for a service of this machine. */
   readonly isLocal: boolean;
 }
 
@@ -47,30 +49,35 @@ export function sightingOf(
   isLocal: boolean,
 ): Sighting | undefined {
   const pairs = pairsOf(txt);
-  const api = APIS.find((each) => each === pairs.get('api'));
-  if (api === undefined || port === 0 || !HOST.test(host)) return undefined;
+  const api = APIS.find((name) => name === pairs.get('api'));
+  if (api === undefined || port === 0 || !LOCAL_HOST.test(host)) return undefined;
   const path = pairs.get('path') ?? '/';
+  const isPath = path.length <= PATH_MAX_UNITS && PATH.test(path);
   const version = pairs.get('version') ?? '';
+  const isUseful = isIP(address) !== 0 && !isIn(USELESS_NETWORKS, address);
   return {
     name,
     host,
     port,
     api,
     isLocal,
-    address: isIP(address) !== 0 && !isIn(ELSEWHERE, address) ? address : undefined,
-    path: path.length <= PATH_MAX_UNITS && PATH.test(path) ? path : '/',
+    address: isUseful ? address : undefined,
+    path: isPath ? path : '/',
     ...(version !== '' && { version: capped(version, VERSION_MAX_UNITS) }),
   };
 }
 
-/** One service may be sighted on several interfaces. `own`: this node's name on the network. */
-export function nodeOf(sightings: readonly Sighting[], own: string | undefined): NodeRecord | undefined {
+/**
+ * The node of all sightings of one name, as a service may be found on several interfaces. Undefined if there are
+ * none. `ownName`: this node's name on the network; undefined while it is not announced.
+ */
+export function nodeOf(sightings: readonly Sighting[], ownName: string | undefined): NodeRecord | undefined {
   const [first] = sightings;
   if (first === undefined) return undefined;
   const { name, host, port, path, api, version } = first;
-  // Two hosts on two networks may have one name; the first is published.
-  const same = sightings.filter((each) => each.host === host && each.port === port);
-  const addresses = new Set(same.flatMap(({ address }) => address ?? []));
+  // On two networks two hosts may have the same name for their services. The first is published.
+  const ofFirst = sightings.filter((sighting) => sighting.host === host && sighting.port === port);
+  const addresses = new Set(ofFirst.flatMap(({ address }) => address ?? []));
   return {
     name,
     host,
@@ -79,18 +86,24 @@ export function nodeOf(sightings: readonly Sighting[], own: string | undefined):
     path,
     api,
     ...(version !== undefined && { version }),
-    self: same.some(({ isLocal }) => isLocal) && name === own,
+    self: ofFirst.some(({ isLocal }) => isLocal) && name === ownName,
   };
 }
 
-/** IPv4 first; the rest is an order that does not change. */
+/** Orders addresses: IPv4 first, and within a family always in the same order. */
 function byFamily(one: string, other: string): number {
-  return Number(isIPv6(one)) - Number(isIPv6(other)) || (one < other ? -1 : 1);
+  if (isIPv6(one) !== isIPv6(other)) return isIPv6(one) ? 1 : -1;
+  return one < other ? -1 : 1;
 }
 
-/** The first pair of each key counts (RFC 6763, 6.4); keys may be in any case. */
+/** The pairs of a TXT record, by key in lower case. Of several pairs with one key the first counts (RFC 6763, 6.4). */
 function pairsOf(txt: readonly Uint8Array[]): ReadonlyMap<string, string> {
-  const texts = txt.map((bytes) => Buffer.from(bytes).toString('utf8'));
-  const pairs = texts.map((text) => /^([^=]*)=?(.*)$/s.exec(text) ?? []);
-  return new Map(pairs.reverse().map(([, key = '', value = '']) => [key.toLowerCase(), value]));
+  const pairs = new Map<string, string>();
+  for (const bytes of txt) {
+    const text = Buffer.from(bytes).toString('utf8');
+    const [, key = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(text) ?? [];
+    const lowerKey = key.toLowerCase();
+    if (!pairs.has(lowerKey)) pairs.set(lowerKey, value);
+  }
+  return pairs;
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KnownNodes } from '../../../src/actors/discovery/known-nodes.js';
-import type { NamedNode } from '../../../src/actors/discovery/named-nodes.js';
+import type { ConfiguredNode } from '../../../src/actors/discovery/configured-nodes.js';
 import { type Sighting, sightingOf } from '../../../src/actors/discovery/sighting.js';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { Recorder } from '../recorder.js';
@@ -19,7 +19,7 @@ function known(isTrusting = true) {
     ownName: () => 'kitchen',
     ownPort: () => OWN_PORT,
   });
-  nodes.publishWhile(true);
+  nodes.setUp(true);
   return {
     nodes,
     publish,
@@ -33,14 +33,14 @@ function sighted(name: string, address: string, port = 8018): Sighting {
   return sightingOf(at, [Buffer.from('api=tonearm')], false) ?? assert.fail(name);
 }
 
-function named(url: string, address?: string, isOwnAddress = false): NamedNode {
+function configured(url: string, address?: string, isOwnAddress = false): ConfiguredNode {
   const answer = address === undefined ? undefined : { api: 'tonearm' as const, address, isOwnAddress };
   return { url: new URL(url), answer, isReachable: answer !== undefined };
 }
 
 test('a node that only the configuration names has its address as its name and as its origin', () => {
   const { nodes, list, origins } = known();
-  nodes.named([named('http://10.8.0.3:8018', '10.8.0.3'), named('http://10.8.0.3:81')]);
+  nodes.setConfigured([configured('http://10.8.0.3:8018', '10.8.0.3'), configured('http://10.8.0.3:81')]);
   const both = { host: '10.8.0.3', addresses: ['10.8.0.3'], path: '/ui', api: 'tonearm', self: false };
   assert.deepEqual(list(), [
     { name: '10.8.0.3', ...both, port: 8018, configured: true, reachable: true },
@@ -51,15 +51,15 @@ test('a node that only the configuration names has its address as its name and a
 
 test('a node is one node where it was found and is configured, too, by a name or an address', () => {
   const { nodes, list } = known();
-  nodes.sighted([sighted('attic', '192.168.1.7'), sighted('cellar', '192.168.1.8')]);
+  nodes.setSightings([sighted('attic', '192.168.1.7'), sighted('cellar', '192.168.1.8')]);
   const urls = ['http://192.168.1.7:8018', 'http://attic.vpn:8018', 'http://cellar.local:8018'];
-  nodes.named([named(urls[0] ?? ''), named(urls[1] ?? '', '192.168.1.7'), named(urls[2] ?? '')]);
+  nodes.setConfigured([configured(urls[0] ?? ''), configured(urls[1] ?? '', '192.168.1.7'), configured(urls[2] ?? '')]);
   const found = list().map(({ name, configured, reachable }) => [name, configured, reachable]);
   assert.deepEqual(found, [
     ['attic', true, true],
     ['cellar', true, false],
   ]);
-  nodes.named([]);
+  nodes.setConfigured([]);
   assert.deepEqual(
     list().map(({ configured, reachable }) => [configured, reachable]),
     [
@@ -71,15 +71,15 @@ test('a node is one node where it was found and is configured, too, by a name or
 
 test('another port, or another machine, is another node', () => {
   const { nodes, list } = known();
-  nodes.sighted([sighted('attic', '192.168.1.7')]);
-  nodes.named([named('http://192.168.1.7:9000'), named('http://192.168.1.9:8018')]);
+  nodes.setSightings([sighted('attic', '192.168.1.7')]);
+  nodes.setConfigured([configured('http://192.168.1.7:9000'), configured('http://192.168.1.9:8018')]);
   const names = list().map(({ name }) => name);
   assert.deepEqual(names, ['attic', '192.168.1.7:9000', '192.168.1.9']);
 });
 
 test('a name leads to the address that has answered; https has a name and no address', () => {
   const { nodes, list, origins } = known();
-  nodes.named([named('http://attic.vpn', '10.8.0.4'), named('https://node.example.org', '10.8.0.5')]);
+  nodes.setConfigured([configured('http://attic.vpn', '10.8.0.4'), configured('https://node.example.org', '10.8.0.5')]);
   const places = list().map(({ name, addresses, port }) => [name, addresses, port]);
   assert.deepEqual(places, [
     ['attic.vpn:80', ['10.8.0.4'], 80],
@@ -90,7 +90,7 @@ test('a name leads to the address that has answered; https has a name and no add
 
 test('the node itself may be one of the configured ones', () => {
   const { nodes, list } = known();
-  nodes.named([named('http://10.8.0.3:8018', '10.8.0.3', true), named('http://10.8.0.3', '10.8.0.3', true)]);
+  nodes.setConfigured([configured('http://10.8.0.3:8018', '10.8.0.3', true), configured('http://10.8.0.3', '10.8.0.3', true)]);
   assert.deepEqual(
     list().map(({ self }) => self),
     [true, false],
@@ -99,8 +99,8 @@ test('the node itself may be one of the configured ones', () => {
 
 test('a stranger with the announced name of a configured node cannot take its place', () => {
   const { nodes, list } = known();
-  nodes.sighted([sighted('10.8.0.3', '192.168.1.66')]);
-  nodes.named([named('http://10.8.0.3:8018')]);
+  nodes.setSightings([sighted('10.8.0.3', '192.168.1.66')]);
+  nodes.setConfigured([configured('http://10.8.0.3:8018')]);
   assert.deepEqual(
     list().map(({ host }) => host),
     ['10.8.0.3'],
@@ -109,13 +109,13 @@ test('a stranger with the announced name of a configured node cannot take its pl
 
 test('without trust no origin is published, and origins go with their nodes', () => {
   const wary = known(false);
-  wary.nodes.named([named('http://10.8.0.3:8018')]);
+  wary.nodes.setConfigured([configured('http://10.8.0.3:8018')]);
   assert.deepEqual([wary.list().length, wary.origins()], [1, []]);
   const { nodes, list, origins } = known();
-  nodes.sighted([sighted('attic', '192.168.1.7')]);
+  nodes.setSightings([sighted('attic', '192.168.1.7')]);
   assert.deepEqual(origins(), ['http://192.168.1.7:8018', 'http://attic.local:8018']);
-  nodes.sighted([sighted('attic', '192.168.1.9')]);
+  nodes.setSightings([sighted('attic', '192.168.1.9')]);
   assert.deepEqual(origins(), ['http://attic.local:8018', 'http://192.168.1.9:8018']);
-  nodes.sighted([]);
+  nodes.setSightings([]);
   assert.deepEqual([list(), origins()], [[], []]);
 });

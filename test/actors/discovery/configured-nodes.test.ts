@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { type NamedNode, NamedNodes } from '../../../src/actors/discovery/named-nodes.js';
+import { type ConfiguredNode, ConfiguredNodes } from '../../../src/actors/discovery/configured-nodes.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 
@@ -20,19 +20,19 @@ async function served(t: TestContext, answer: RequestListener): Promise<string> 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function namedNodes(t: TestContext, ...urls: readonly string[]) {
+function configuredNodes(t: TestContext, ...urls: readonly string[]) {
   const clock = new ManualClock();
   const logs: string[] = [];
-  let nodes: readonly NamedNode[] = [];
-  const named = new NamedNodes({
+  let nodes: readonly ConfiguredNode[] = [];
+  const nodesUnderTest = new ConfiguredNodes({
     urls,
     clock,
     log: (level, message, fields) => void logs.push(`${level}: ${message} ${fields?.['reason'] ?? ''}`),
-    changed: (all) => {
+    onChange: (all) => {
       nodes = all;
     },
   });
-  t.after(() => named.stop());
+  t.after(() => nodesUnderTest.stop());
   const first = () => nodes[0] ?? assert.fail('there is none');
   return { clock, logs, first, all: () => nodes };
 }
@@ -47,7 +47,7 @@ test('a node that stops answering is away and keeps its last answer, until it is
     if (isThere) response.end(JSON.stringify(SERVER));
     else response.writeHead(503).end();
   });
-  const { clock, logs, first } = namedNodes(t, url);
+  const { clock, logs, first } = configuredNodes(t, url);
   assert.deepEqual([first().answer, first().isReachable], [undefined, undefined]);
   await until('it has answered', () => first().isReachable);
   const answer = { api: 'tonearm', version: '1.2.3', address: '127.0.0.1', isOwnAddress: true };
@@ -82,7 +82,7 @@ const BAD: readonly (readonly [what: string, answer: RequestListener, reason: Re
 ];
 for (const [what, answer, reason] of BAD) {
   test(`a program that answers with ${what} is no node`, async (t) => {
-    const { logs, first } = namedNodes(t, await served(t, answer));
+    const { logs, first } = configuredNodes(t, await served(t, answer));
     await until('its answer is read', () => first().isReachable === false);
     assert.match(logs[0] ?? '', reason);
     assert.equal(first().answer, undefined);
@@ -90,7 +90,7 @@ for (const [what, answer, reason] of BAD) {
 }
 
 test('a node of the other service is recognized by its answer', async (t) => {
-  const { first } = namedNodes(t, await served(t, (_, response) => response.end('{"api_sw":"odio-api"}')));
+  const { first } = configuredNodes(t, await served(t, (_, response) => response.end('{"api_sw":"odio-api"}')));
   await until('it has answered', () => first().isReachable);
   assert.equal(first().answer?.api, 'odio-api');
 });
@@ -100,7 +100,7 @@ test('a node that hangs delays no other, and is away after the deadline', async 
   const silent = await served(t, () => {
     hanging += 1;
   });
-  const { clock, logs, all } = namedNodes(
+  const { clock, logs, all } = configuredNodes(
     t,
     silent,
     await served(t, (_, response) => response.end(JSON.stringify(SERVER))),
@@ -116,11 +116,11 @@ test('no request is sent after the end', async (t) => {
   const clock = new ManualClock();
   const url = await served(t, (_, response) => response.end(JSON.stringify(SERVER)));
   let isKnown = false;
-  const changed = ([node]: readonly NamedNode[]): void => {
+  const onChange = ([node]: readonly ConfiguredNode[]): void => {
     isKnown = node?.isReachable === true;
   };
-  const named = new NamedNodes({ urls: [url], clock, log: () => undefined, changed });
+  const nodesUnderTest = new ConfiguredNodes({ urls: [url], clock, log: () => undefined, onChange });
   await until('the next round is set', () => isKnown && clock.timers === 1);
-  await named.stop();
+  await nodesUnderTest.stop();
   assert.equal(clock.timers, 0);
 });
