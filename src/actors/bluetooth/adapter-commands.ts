@@ -59,8 +59,8 @@ export class AdapterCommands {
   }
 
   /**
-   * Decides whether the device, by its path, may pair and connect now. One that may because of pairing mode is
-   * remembered, so that it also may be trusted after the end of that mode.
+   * Decides whether the device, by its path, may pair and connect now. One that may because of pairing mode
+   * is remembered, so that it also may be trusted after the end of that mode.
    */
   admit(device: string): boolean {
     if (this.#pairing.isActive) this.#pairing.admit(device, false);
@@ -142,8 +142,8 @@ export class AdapterCommands {
   pairedDeviceChanged(adapter: Adapter, device: Device, wasPaired: boolean | undefined): void {
     if (wasPaired !== true) this.#deviceHasPaired(adapter, device, wasPaired === false);
     const trusted = this.#pairing.trustIfForSound(device);
-    // The first device that pairs ends pairing mode, but only once the device is trusted: its sound may come at
-    // once.
+    // The first device that pairs ends pairing mode, but only once the device is trusted: its sound may come
+    // at once.
     void trusted?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
@@ -157,7 +157,8 @@ export class AdapterCommands {
     }
     this.#pairing.admit(path, true);
     if (!isActive) return;
-    // Pairing mode goes on until BlueZ knows the device's services, because they decide whether it is trusted.
+    // Pairing mode goes on until BlueZ knows the device's services, because they decide whether it is
+    // trusted.
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
     this.#endPairingIn(adapter, leftMs);
   }

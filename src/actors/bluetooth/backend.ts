@@ -1,6 +1,6 @@
-// The Bluetooth backend: publishes the adapter in use with its devices, and gives commands and BlueZ's signals
-// to the parts that handle them. BlueZ keeps all state but what a client has requested: pairing mode, a scan,
-// a connection.
+// The Bluetooth backend: publishes the adapter in use with its devices, and gives commands and BlueZ's
+// signals to the parts that handle them. BlueZ keeps all state but what a client has requested: pairing mode,
+// a scan, a connection.
 
 import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';

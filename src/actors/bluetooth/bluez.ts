@@ -21,8 +21,8 @@ export interface BluezParts {
 }
 
 /**
- * If BlueZ hangs, the first call of a command fails after this time. It is below the 10 s after which a client
- * gets a timeout, so the client gets the answer of the command instead.
+ * If BlueZ hangs, the first call of a command fails after this time. It is below the 10 s after which a
+ * client gets a timeout, so the client gets the answer of the command instead.
  */
 export const CALL_DEADLINE_MS = 8_000;
 

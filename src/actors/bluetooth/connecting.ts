@@ -1,5 +1,5 @@
-// Connects devices, on the request of a client or because a known device is to come back: pairs a device where
-// needed, connects it, and gives up after a while.
+// Connects devices, on the request of a client or because a known device is to come back: pairs a device
+// where needed, connects it, and gives up after a while.
 
 import { within } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
@@ -78,8 +78,8 @@ export class Connecting {
   }
 
   /**
-   * Connects a paired device without a request of a client, and without the agent, which only a pairing needs.
-   * A client that requests the connection meanwhile gets the same outcome.
+   * Connects a paired device without a request of a client, and without the agent, which only a pairing
+   * needs. A client that requests the connection meanwhile gets the same outcome.
    */
   reconnect(device: Device): Promise<Answer> {
     return this.#beginOrJoin(device, false);

@@ -1,5 +1,5 @@
-// The objects that BlueZ has announced: adapters, devices and batteries, with those properties that the daemon
-// uses; and which adapter is ours. Pure.
+// The objects that BlueZ has announced: adapters, devices and batteries, with those properties that the
+// daemon uses; and which adapter is ours. Pure.
 
 import {
   ADAPTER_INTERFACE,
@@ -51,12 +51,15 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
   /** In percent. */
   readonly battery: number | undefined;
   /**
-   * True if a scan of any program has found it. False if BlueZ has it only because it was connected or paired.
+   * True if a scan of any program has found it. False if BlueZ has it only because it was connected or
+   * paired.
    */
   readonly wasFound: boolean;
 }
 
-/** A device before and after a signal. Both are undefined if the signal has changed no device but an adapter. */
+/**
+ * A device before and after a signal. Both are undefined if the signal has changed no device but an adapter.
+ */
 export interface BluezChange {
   readonly path: string;
   readonly before: Device | undefined;

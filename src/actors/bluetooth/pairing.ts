@@ -38,8 +38,8 @@ export class Pairing {
   #bluezDeaths = 0;
   #until: number | undefined;
   /**
-   * The devices that may pair, by path, until it is decided whether they are trusted. The value is true for one
-   * that has paired.
+   * The devices that may pair, by path, until it is decided whether they are trusted. The value is true for
+   * one that has paired.
    */
   readonly #admitted = new Map<string, boolean>();
 
@@ -119,8 +119,8 @@ export class Pairing {
   }
 
   /**
-   * Makes the adapter neither discoverable nor pairable, also if another program has made it so. The second is
-   * tried even if the first fails.
+   * Makes the adapter neither discoverable nor pairable, also if another program has made it so. The second
+   * is tried even if the first fails.
    */
   async end(adapter: string): Promise<BusResult<undefined>> {
     this.hasEnded();
@@ -137,7 +137,8 @@ export class Pairing {
   }
 
   /**
-   * To be called when the adapter is gone. BlueZ may still run: then it has the agent until that is unregistered.
+   * To be called when the adapter is gone. BlueZ may still run: then it has the agent until that is
+   * unregistered.
    */
   adapterLost(): void {
     this.hasEnded();
@@ -208,8 +209,8 @@ function rejectCall(text: string): CallVerdict {
 }
 
 /**
- * Answers a request from BlueZ to our agent. `admits` decides by its path whether a device may pair and connect
- * now. Such a device may use only its services for sound and for the remote control of sound.
+ * Answers a request from BlueZ to our agent. `admits` decides by its path whether a device may pair and
+ * connect now. Such a device may use only its services for sound and for the remote control of sound.
  */
 export function agentAnswer(call: Signal, admits: (device: string) => boolean): CallVerdict {
   if (call.path !== AGENT_PATH || call.interface !== AGENT_INTERFACE)

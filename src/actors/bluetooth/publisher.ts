@@ -73,8 +73,8 @@ export class BluetoothPublisher {
   }
 
   /**
-   * Resolves when records are published for which `isReached` returns true, when the adapter is gone, or after
-   * PUBLISHED_MAX_MS.
+   * Resolves when records are published for which `isReached` returns true, when the adapter is gone, or
+   * after PUBLISHED_MAX_MS.
    */
   async untilPublished(isReached: (records: BluetoothRecords) => boolean): Promise<void> {
     let stopWaiting = (): void => undefined;

@@ -9,8 +9,8 @@ import type { Bluez } from './bluez.js';
 import { BluezObjects } from './objects.js';
 
 /**
- * How many signals may be queued during a reading. If BlueZ sends more, the connection to the bus is given up,
- * and everything is read on a new one.
+ * How many signals may be queued during a reading. If BlueZ sends more, the connection to the bus is given
+ * up, and everything is read on a new one.
  */
 const QUEUED_MAX_SIGNALS = 2_048;
 
@@ -37,8 +37,8 @@ export class BluezReading {
   }
 
   /**
-   * Queues the signal if a reading is under way; false if none is. Throws if too many are queued: then the bus
-   * gives the connection up.
+   * Queues the signal if a reading is under way; false if none is. Throws if too many are queued: then the
+   * bus gives the connection up.
    */
   queueDuringReading(signal: Signal): boolean {
     if (this.#queued === undefined) return false;

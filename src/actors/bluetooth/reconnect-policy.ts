@@ -93,8 +93,8 @@ export class ReconnectPolicy {
   }
 
   /**
-   * To be called when an attempt has failed. Returns how many have failed since the device was last connected; 0
-   * if the device is no longer to be connected.
+   * To be called when an attempt has failed. Returns how many have failed since the device was last
+   * connected; 0 if the device is no longer to be connected.
    */
   failed(path: string): number {
     const attempts = this.#attempts.get(path);

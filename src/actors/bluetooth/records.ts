@@ -77,15 +77,15 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
 }
 
 /**
- * The properties of an output that contain the address of its Bluetooth device: PipeWire's, then PulseAudio's.
- * The latter contains some other text where the device is none of Bluetooth.
+ * The properties of an output that contain the address of its Bluetooth device: PipeWire's, then
+ * PulseAudio's. The latter contains some other text where the device is none of Bluetooth.
  */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
 const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 
 /**
- * The name of an output that plays to a Bluetooth device. PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer versions
- * `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio: `bluez_sink.AA_...`.
+ * The name of an output that plays to a Bluetooth device. PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer
+ * versions `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio: `bluez_sink.AA_...`.
  */
 const BLUEZ_OUTPUT_NAME = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
 

@@ -9,7 +9,9 @@ import { percentDecodedText } from '../text.js';
 export type BusPaths = Result<readonly string[], string>;
 
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
-/** dbus-next splits an address at these characters without decoding it, so a path must contain none of them. */
+/**
+ * dbus-next splits an address at these characters without decoding it, so a path must contain none of them.
+ */
 const UNUSABLE_IN_PATH = /[,:;=]/;
 
 function pathOf(address: string, runtime: string): Result<string, string> {

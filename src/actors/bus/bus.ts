@@ -1,6 +1,6 @@
-// An actor's bus: connects, reconnects after every loss, and makes only the calls that its effect allows, such
-// as changes of units. Other calls do not compile, and are refused at run time. Each actor may open a bus with
-// its own effect alone.
+// An actor's bus: connects, reconnects after every loss, and makes only the calls that its effect allows,
+// such as changes of units. Other calls do not compile, and are refused at run time. Each actor may open a
+// bus with its own effect alone.
 
 import { backoffMs } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -49,8 +49,8 @@ export interface BusOwner {
   /** A signal from the owner of a watched name. May come before `up` resolves. */
   signal(signal: Signal): void;
   /**
-   * A call to us from the owner of a watched name. The caller gets no answer if this returns undefined or does
-   * not exist.
+   * A call to us from the owner of a watched name. The caller gets no answer if this returns undefined or
+   * does not exist.
    */
   called?(call: Signal): CallVerdict | undefined;
   /** A watched name has got an owner, another one, or none. Subscriptions with the old owner are gone. */
@@ -133,8 +133,8 @@ export class Bus<E extends Effect> {
   }
 
   /**
-   * True if a watched name has an owner now. To ask the service itself is no substitute: the bus might start a
-   * service that was stopped on purpose.
+   * True if a watched name has an owner now. To ask the service itself is no substitute: the bus might start
+   * a service that was stopped on purpose.
    */
   readonly isRunning = (name: string): boolean => this.#watches.isOwned(name);
 

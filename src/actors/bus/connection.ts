@@ -1,7 +1,7 @@
 // One connection to a message bus, from connect to loss. Besides values.ts this is the only file that uses
-// dbus-next. dbus-next 0.10.2 has no deadlines, does not report a dead bus, leaves calls pending for ever, and
-// throws where nobody can catch the error. To mend that, this file uses private fields of dbus-next: the version
-// is pinned, and the fields are checked before use.
+// dbus-next. dbus-next 0.10.2 has no deadlines, does not report a dead bus, leaves calls pending for ever,
+// and throws where nobody can catch the error. To mend that, this file uses private fields of dbus-next: the
+// version is pinned, and the fields are checked before use.
 
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';
@@ -18,13 +18,13 @@ const PENDING_MAX_CALLS = 256;
 export const BOUNDS = {
   connectDeadlineMs: 2_000,
   /**
-   * A larger message is skipped. A reply to GetAll has less than 20 kB, ListUnits of a thousand units 200 kB. A
-   * bus forwards up to 60 MiB (docs/development/what-we-learnt.md, "dbus-next").
+   * A larger message is skipped. A reply to GetAll has less than 20 kB, ListUnits of a thousand units 200 kB.
+   * A bus forwards up to 60 MiB (docs/development/what-we-learnt.md, "dbus-next").
    */
   messageMaxBytes: 4 << 20,
   /**
-   * From a message's first byte to its last. A bus forwards whole messages, so a bus that stops within a message
-   * is dead, and answers no call.
+   * From a message's first byte to its last. A bus forwards whole messages, so a bus that stops within a
+   * message is dead, and answers no call.
    */
   messageDeadlineMs: 20_000,
 };
@@ -186,8 +186,8 @@ export class BusConnection {
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;
-    // Chance decides whether a bus that closes the connection causes one of these errors or an end. Both get the
-    // same reason.
+    // Chance decides whether a bus that closes the connection causes one of these errors or an end. Both get
+    // the same reason.
     const hasBusClosed = /EPIPE|ECONNRESET/.test(reason);
     this.lose(hasBusClosed ? BUS_CLOSED : reason);
   }

@@ -7,8 +7,8 @@ import { clipped } from '../text.js';
 
 export type BusError =
   /**
-   * The peer answered with an error, or the bus did so in its place. `name` is the D-Bus error name; `text` is
-   * for people and may be empty.
+   * The peer answered with an error, or the bus did so in its place. `name` is the D-Bus error name; `text`
+   * is for people and may be empty.
    */
   | { readonly kind: 'dbus'; readonly name: string; readonly text: string }
   /** No reply within the call's deadline; the call may still take effect. */

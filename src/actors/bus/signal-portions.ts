@@ -1,5 +1,5 @@
-// Passes a bus's signals on in portions. In a flood of signals, replies and the thread's other work so wait for
-// one portion only.
+// Passes a bus's signals on in portions. In a flood of signals, replies and the thread's other work so wait
+// for one portion only.
 
 /**
  * How many signals are passed on in one turn of the event loop. An actor takes some hundredths of a
@@ -7,8 +7,8 @@
  */
 const PORTION_SIGNALS = 64;
 /**
- * While so many bytes wait, nothing is read from the bus, which then keeps its messages. A signal of BlueZ has
- * 200 bytes.
+ * While so many bytes wait, nothing is read from the bus, which then keeps its messages. A signal of BlueZ
+ * has 200 bytes.
  */
 const WAITING_MAX_BYTES = 1 << 20;
 

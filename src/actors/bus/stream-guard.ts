@@ -1,6 +1,6 @@
-// Guards dbus-next against what comes from the bus: skips messages that dbus-next cannot take, reports messages
-// that never end, and pauses the reading. The functions replace methods of the connection's stream. They know
-// how dbus-next reads that stream, but not what messages contain.
+// Guards dbus-next against what comes from the bus: skips messages that dbus-next cannot take, reports
+// messages that never end, and pauses the reading. The functions replace methods of the connection's stream.
+// They know how dbus-next reads that stream, but not what messages contain.
 
 import type { Socket } from 'node:net';
 
@@ -8,10 +8,10 @@ import type { Socket } from 'node:net';
 const HEADER_BYTES = 16;
 
 /**
- * Skips each message that dbus-next cannot take, or that is larger than `messageMaxBytes`. Anybody may send us
- * one over the system bus, and it must end neither the thread nor the connection. dbus-next's parser runs inside
- * the event `readable`. For each message it calls `read` twice: for the 16 bytes of the header, then for the
- * rest in one piece.
+ * Skips each message that dbus-next cannot take, or that is larger than `messageMaxBytes`. Anybody may send
+ * us one over the system bus, and it must end neither the thread nor the connection. dbus-next's parser runs
+ * inside the event `readable`. For each message it calls `read` twice: for the 16 bytes of the header, then
+ * for the rest in one piece.
  */
 export function guardStream(stream: Socket, messageMaxBytes: number): void {
   const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
@@ -41,9 +41,9 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
 }
 
 /**
- * Calls `onLate` when a message has begun but not ended in time. dbus-next reads header and rest in turns, and
- * gets null until all bytes that it has requested are there. Before the first message it reads the handshake,
- * byte by byte, which has a deadline of its own.
+ * Calls `onLate` when a message has begun but not ended in time. dbus-next reads header and rest in turns,
+ * and gets null until all bytes that it has requested are there. Before the first message it reads the
+ * handshake, byte by byte, which has a deadline of its own.
  */
 export function boundMessages(stream: Socket, deadlineMs: number, onLate: () => void): void {
   const read = stream.read.bind(stream);
@@ -71,9 +71,9 @@ export function boundMessages(stream: Socket, deadlineMs: number, onLate: () => 
 }
 
 /**
- * Gives dbus-next nothing to read while `isPaused` returns true. It reads on at the next event `readable`. The
- * function that is returned gives the size of the last piece that was read: of the message that dbus-next has
- * just parsed, all but the header.
+ * Gives dbus-next nothing to read while `isPaused` returns true. It reads on at the next event `readable`.
+ * The function that is returned gives the size of the last piece that was read: of the message that dbus-next
+ * has just parsed, all but the header.
  */
 export function pauseReading(stream: Socket, isPaused: () => boolean): () => number {
   const read = stream.read.bind(stream);

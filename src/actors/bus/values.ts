@@ -1,5 +1,5 @@
-// Converts the values of messages between our form and that of dbus-next: the arguments of calls, and the values
-// of replies and signals. It knows no connection.
+// Converts the values of messages between our form and that of dbus-next: the arguments of calls, and the
+// values of replies and signals. It knows no connection.
 
 import { Variant } from 'dbus-next';
 import type { VariantValue } from '../../protocol/dbus/method.js';
@@ -17,8 +17,9 @@ export function asArgument(value: unknown): unknown {
 
 /**
  * A received value in our form: a variant becomes its value, `ay` a Uint8Array with memory of its own, a
- * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact. It cannot
- * get into a record unnoticed, because JSON.stringify refuses a bigint. The bus bounds the depth to 64 levels.
+ * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact. It
+ * cannot get into a record unnoticed, because JSON.stringify refuses a bigint. The bus bounds the depth to 64
+ * levels.
  */
 export function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') {
@@ -40,8 +41,8 @@ function isVariant(value: object): value is Variant {
 }
 
 /**
- * The entries of a dictionary, with the key `__proto__`. dbus-next assigns all keys to an object, so the value of
- * this key has become the prototype. If that value is no object, dbus-next has lost it.
+ * The entries of a dictionary, with the key `__proto__`. dbus-next assigns all keys to an object, so the
+ * value of this key has become the prototype. If that value is no object, dbus-next has lost it.
  */
 function entriesOf(dictionary: object): [string, unknown][] {
   const prototype: unknown = Object.getPrototypeOf(dictionary);

@@ -1,5 +1,6 @@
-// Keeps the match rules of one connection to a bus, and decides whose signals are passed on: those of the owners
-// of watched names. Anybody on the bus can send a signal like systemd's, but cannot forge systemd's unique name.
+// Keeps the match rules of one connection to a bus, and decides whose signals are passed on: those of the
+// owners of watched names. Anybody on the bus can send a signal like systemd's, but cannot forge systemd's
+// unique name.
 
 import { BUS_METHODS, BUS_NAME, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
 import { type Match, type Method, matchRule } from '../../protocol/dbus/method.js';

@@ -1,6 +1,6 @@
 // Has Avahi announce the service, and keeps the announcement right when addresses, avahi-daemon or the owner
-// of the name change. Each change requests a round, which compares the announced service with the desired one.
-// One round runs at a time.
+// of the name change. Each change requests a round, which compares the announced service with the desired
+// one. One round runs at a time.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -240,7 +240,8 @@ export class Announcer {
     if (service === this.#group?.service) return DONE;
     const withdrawn = await this.#withdraw();
     if (!withdrawn.ok) return withdrawn;
-    // The group is set before Avahi has made it: if avahi-daemon ends meanwhile, `beginAnew` forgets the group.
+    // The group is set before Avahi has made it: if avahi-daemon ends meanwhile, `beginAnew` forgets the
+    // group.
     const group: Group = { service, path: undefined, isEstablished: false };
     this.#group = group;
     const made = await this.#bus.call(AVAHI_METHODS.entryGroupNew, []);

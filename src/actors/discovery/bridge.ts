@@ -1,7 +1,7 @@
-// The discovery bridge: announces this node and finds others, by one connection to avahi-daemon, and publishes
-// the nodes that it knows. After any failure the connection is given up, so that Avahi forgets everything of it,
-// and a new one begins from the start. The nodes of the configuration need no Avahi. The bridge requests no
-// operation.
+// The discovery bridge: announces this node and finds others, by one connection to avahi-daemon, and
+// publishes the nodes that it knows. After any failure the connection is given up, so that Avahi forgets
+// everything of it, and a new one begins from the start. The nodes of the configuration need no Avahi. The
+// bridge requests no operation.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -163,8 +163,8 @@ const POINT_TO_POINT = 0x10;
 const MULTICAST = 0x1000;
 
 /**
- * False for an interface without multicast, as WireGuard's, and for one with a single peer, as OpenVPN's: Avahi
- * leaves out the latter unless it is configured otherwise.
+ * False for an interface without multicast, as WireGuard's, and for one with a single peer, as OpenVPN's:
+ * Avahi leaves out the latter unless it is configured otherwise.
  */
 function canAnnounceOn(name: string): boolean {
   const flags = readNumber(name, 'flags') ?? 0;

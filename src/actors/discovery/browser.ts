@@ -1,6 +1,6 @@
-// Has Avahi browse for nodes on the network, and decides which services are resolved. Each keeps its resolver,
-// because only a resolver soon reports a host that has lost its power: the host's records live for two minutes,
-// the service's own record lives for 75.
+// Has Avahi browse for nodes on the network, and decides which services are resolved. Each keeps its
+// resolver, because only a resolver soon reports a host that has lost its power: the host's records live for
+// two minutes, the service's own record lives for 75.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import {
@@ -21,8 +21,8 @@ export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
 const NO_FLAGS = 0;
 /**
- * A service counts once for each interface and protocol. Further ones are left out. Avahi allows a client 1024
- * resolvers.
+ * A service counts once for each interface and protocol. Further ones are left out. Avahi allows a client
+ * 1024 resolvers.
  */
 const RESOLVERS_MAX = 256;
 /** Gathers the events of a service that appears on several interfaces, so that it is published once. */
@@ -96,8 +96,9 @@ export class Browser {
   }
 
   /**
-   * Makes a new connection to the bus after a timeout or a wrong reply. It does not after an error of Avahi: that
-   * would come again, and the announcement would end for nothing. A lost connection is made anew by the bus.
+   * Makes a new connection to the bus after a timeout or a wrong reply. It does not after an error of Avahi:
+   * that would come again, and the announcement would end for nothing. A lost connection is made anew by the
+   * bus.
    */
   #reconnectAfter(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')
@@ -128,8 +129,8 @@ export class Browser {
   }
 
   /**
-   * Finds the service by its name and not by the resolver's path, because Avahi may send this before the path is
-   * known.
+   * Finds the service by its name and not by the resolver's path, because Avahi may send this before the path
+   * is known.
    */
   #found(...[index, protocol, name, , , host, , address, port, txt, flags]: Values<'iissssisqaayu'>): void {
     const key = keyOf([index, protocol, name]);

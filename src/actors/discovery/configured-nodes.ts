@@ -1,5 +1,5 @@
-// Sends a request to each node of the configuration once a minute, for networks that mDNS does not reach. While a
-// node does not answer, its last answer stays.
+// Sends a request to each node of the configuration once a minute, for networks that mDNS does not reach.
+// While a node does not answer, its last answer stays.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Result } from '../../protocol/actor/result.js';

@@ -10,7 +10,9 @@ import type { ConfiguredNode } from './configured-nodes.js';
 import { nodeOf, type Sighting, USELESS_NETWORKS } from './sighting.js';
 import { trustedOrigins } from './trusted-origins.js';
 
-/** Further nodes of the network are left out until others have gone. Nodes of the configuration do not count. */
+/**
+ * Further nodes of the network are left out until others have gone. Nodes of the configuration do not count.
+ */
 const NODES_MAX = 64;
 /** The default of the configuration's `api.port`. */
 const DEFAULT_PORT = 8018;

@@ -1,5 +1,5 @@
-// Decides which node answers at a URL, by one `GET /server` within a deadline. It follows no redirect, and keeps
-// nothing.
+// Decides which node answers at a URL, by one `GET /server` within a deadline. It follows no redirect, and
+// keeps nothing.
 
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
@@ -78,7 +78,8 @@ function responseOf(
   const send = url.protocol === 'https:' ? secureRequest : plainRequest;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const lookupFunction = lookup.functionFor(host);
-  // A variable, because Node's types do not allow the options of a socket in the literal of a request's options.
+  // A variable, because Node's types do not allow the options of a socket in the literal of a request's
+  // options.
   const socketOptions = {
     ...(lookupFunction && { lookup: lookupFunction }),
     autoSelectFamily: true,

@@ -1,6 +1,6 @@
-// Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"): from private
-// addresses and names below `.local`, at that node's own port. Whoever announces such a node is in this network
-// anyway. No announcement makes a name of the web or a public address trusted. Pure.
+// Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"): from
+// private addresses and names below `.local`, at that node's own port. Whoever announces such a node is in
+// this network anyway. No announcement makes a name of the web or a public address trusted. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';

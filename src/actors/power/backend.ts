@@ -1,5 +1,6 @@
-// The power backend: asks logind what it would grant, and orders the action. It caches no verdict, because a
-// rule, a lock or a login may change it at any time without a signal.
+// The power backend: decides whether the node may be switched off or restarted, by asking logind, and then
+// orders it. It keeps no answer of logind, because a rule, a lock or a login may change the answer at any
+// time without a signal.
 
 import { type Answer, DONE, type PowerCommand } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
@@ -15,13 +16,13 @@ import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 
 /**
- * Question and order together stay below the 10 s after which a client gets a timeout (docs/http-api.md,
- * "Limits").
+ * A command makes two calls, one after the other. Together they stay below the 10 s after which a client gets
+ * a timeout (docs/http-api.md, "Limits").
  */
 const CALL_DEADLINE_MS = 4_500;
 
-/** logind's verdict on what is switched off here. */
-const NO = { ok: true, value: 'no' } as const;
+/** Stands for logind's answer about an action that the configuration disables. */
+const DISABLED = { ok: true, value: 'no' } as const;
 
 type PowerAction = Exclude<PowerCommand['do'], 'status'>;
 
@@ -30,7 +31,7 @@ interface ActionRow {
   readonly noun: string;
   readonly question: (typeof LOGIND_METHODS)['canReboot'];
   readonly order: (typeof LOGIND_METHODS)['reboot'];
-  /** The polkit action, and the one that is checked instead while other users have a session. */
+  /** The permission of polkit, and the one that is checked instead while other users have a session. */
   readonly permissions: readonly [alone: string, amongOthers: string];
 }
 
@@ -54,14 +55,16 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   readonly #publish: Publisher;
   readonly #logind: Bus<'power'>;
   /** Why there is no bus; undefined while there is one. */
-  #away: string | undefined = 'not connected yet';
-  /** The action that is being requested. Once logind has accepted one, it refuses others by itself. */
-  #underWay: PowerAction | undefined;
+  #absence: string | undefined = 'not connected yet';
   /**
-   * The target that systemd has begun to start since the last order to logind; each has the name of its
-   * action.
+   * The action that a command requests just now. Once logind has accepted one, it refuses others by itself.
    */
-  #begun: string | undefined;
+  #requested: PowerAction | undefined;
+  /**
+   * The target that systemd has begun to start since the last order to logind: `reboot.target` or
+   * `poweroff.target`.
+   */
+  #startedTarget: string | undefined;
 
   constructor(settings: PowerSettings, publish: Publisher, bus: BusOptions = {}) {
     this.#settings = settings;
@@ -71,21 +74,22 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
 
   async up(): Promise<void> {
     const { interface: iface, member } = SYSTEMD_SIGNALS.jobNew;
-    const begun = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
-    const matches = Object.keys(ACTIONS).map((action) => ({ ...begun, arg2: `${action}.target` }));
+    const newJob = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
+    const matches = Object.keys(ACTIONS).map((action) => ({ ...newJob, arg2: `${action}.target` }));
     const watched = await Promise.all(matches.map((match) => this.#logind.watch(match)));
     if (!watched.every(({ ok }) => ok)) throw new Error('systemd cannot be watched');
-    this.#away = undefined;
+    this.#absence = undefined;
     this.#publish.status('up');
   }
 
   down(reason: string): void {
-    this.#away = reason;
+    this.#absence = reason;
     this.#publish.status('connecting', reason);
   }
 
   signal(signal: Signal): void {
-    this.#begun = signalValues(SYSTEMD_SIGNALS.jobNew, signal)?.[2] ?? this.#begun;
+    const job = signalValues(SYSTEMD_SIGNALS.jobNew, signal);
+    if (job !== undefined) this.#startedTarget = job[2];
   }
 
   async stop(): Promise<void> {
@@ -98,22 +102,22 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
       const detail = `The ${ACTIONS[command.do].noun} is switched off: power.capabilities.${command.do} is false`;
       return failure('capability-off', detail);
     }
-    if (this.#away !== undefined)
-      return failure('unavailable', `Not connected to the system bus: ${this.#away}`);
+    if (this.#absence !== undefined)
+      return failure('unavailable', `Not connected to the system bus: ${this.#absence}`);
     if (command.do === 'status') return this.#status();
-    if (this.#underWay !== undefined)
-      return failure('in-progress', `A ${ACTIONS[this.#underWay].noun} is under way already`);
-    this.#underWay = command.do;
+    if (this.#requested !== undefined)
+      return failure('in-progress', `A ${ACTIONS[this.#requested].noun} is under way already`);
+    this.#requested = command.do;
     return this.#act(command.do).finally(() => {
-      this.#underWay = undefined;
+      this.#requested = undefined;
     });
   }
 
-  /** logind is not asked about a disabled action: it is unavailable, whatever logind would answer. */
+  /** A disabled action is not available, whatever logind would answer. */
   async #status(): Promise<Answer> {
-    const ask = async (action: PowerAction) =>
-      this.#settings.capabilities[action] ? this.#logind.call(ACTIONS[action].question, []) : NO;
-    const [reboot, powerOff] = await Promise.all([ask('reboot'), ask('poweroff')]);
+    const availability = async (action: PowerAction) =>
+      this.#settings.capabilities[action] ? this.#logind.call(ACTIONS[action].question, []) : DISABLED;
+    const [reboot, powerOff] = await Promise.all([availability('reboot'), availability('poweroff')]);
     if (!reboot.ok) return questionFault(reboot.error);
     if (!powerOff.ok) return questionFault(powerOff.error);
     const record = { reboot: reboot.value === 'yes', power_off: powerOff.value === 'yes' };
@@ -132,11 +136,12 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     ]);
     if (!permission.ok) return questionFault(permission.error);
     if (!inhibitors.ok) return questionFault(inhibitors.error);
-    // Locks are checked first: another user's lock turns a `yes` into a `challenge`.
+    // Locks are checked first, because logind answers `challenge` instead of `yes` while another user has
+    // one.
     const locks = blockingLocks(inhibitors.value);
     if (locks.length > 0) return inhibitedFault(row, locks);
     if (permission.value !== 'yes') return notGrantedFault(row, permission.value);
-    this.#begun = undefined;
+    this.#startedTarget = undefined;
     const ordered = await this.#logind.call(row.order, [false]);
     if (!ordered.ok && !this.#isAccepted(action, ordered.error))
       return faultOf(ordered.error, `The ${row.noun} was not accepted by logind`, { byName: ORDER_ERRORS });
@@ -146,30 +151,31 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * logind's reply decides. That a shutdown begins is not enough: somebody else may have ordered it, while
-   * our order was refused. But systemd stops logind and the bus, too, so the reply may never arrive
-   * (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). Then the job that systemd has begun
-   * decides: systemd announces it before logind can reply. A stop by SIGTERM waits for this
-   * (gateway/gateway.ts).
+   * True if logind has accepted an order although its reply was no success. An error of logind is a refusal,
+   * even if a shutdown begins: somebody else may have ordered that. But the reply may never arrive, because
+   * systemd stops logind and the bus, too (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+   * Then the job that systemd has begun decides, which systemd announces before logind can reply. A stop by
+   * SIGTERM waits for this (gateway/gateway.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
-    const isSilent = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
-    return isSilent && this.#begun === `${action}.target`;
+    const hasNoReply = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
+    return hasNoReply && this.#startedTarget === `${action}.target`;
   }
 }
 
 type Inhibitor = Values<'a(ssssuu)'>[0][number];
 
-/** Longest text of a lock's holder that is repeated to a client. */
+/** The longest text of a lock's holder that is repeated to a client. */
 const QUOTED_MAX_CHARACTERS = 200;
+/** How many locks a message names. */
 const NAMED_MAX_INHIBITORS = 5;
 
-/** `block-weak` (systemd 257) is the former `block`: it stops everybody except root. */
+/** `block-weak` is what `block` meant before systemd 257: it stops everybody except root. */
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
 /**
- * The locks that forbid a shutdown. A user's own count too, which logind before 257 ignores: an upgrade
- * script needs the node to stay up.
+ * The locks that forbid a shutdown. Those of our own user count, too, although logind before 257 ignores
+ * them: an upgrade script that holds one needs the node to stay up.
  */
 function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(
@@ -190,12 +196,12 @@ function inhibitedFault({ noun }: ActionRow, locks: readonly Inhibitor[]): Answe
   return failure('inhibited', `The ${noun} is blocked by ${named.join('; ')}`);
 }
 
-/** `verdict` is logind's, and not `yes`. */
-function notGrantedFault({ noun, permissions: [alone, amongOthers] }: ActionRow, verdict: string): Answer {
+/** `reply` is logind's to the question whether the action is possible, and not `yes`. */
+function notGrantedFault({ noun, permissions: [alone, amongOthers] }: ActionRow, reply: string): Answer {
   const impossible = `The ${noun} is not possible: logind reports that this machine cannot do it`;
-  if (verdict === 'na') return failure('not-granted', impossible);
+  if (reply === 'na') return failure('not-granted', impossible);
   const needed = `the service's user needs the polkit permission ${alone}, and ${amongOthers} while others are logged in`;
-  const answer = `The ${noun} is not granted by logind (its answer: ${shortQuote(verdict)})`;
+  const answer = `The ${noun} is not granted by logind (its answer: ${shortQuote(reply)})`;
   return failure('not-granted', `${answer}: ${needed}`);
 }
 
@@ -211,14 +217,14 @@ const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
 const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
   ...COMMON_ERRORS,
   [LOGIND_ERRORS.accessDenied]: 'not-granted',
-  // The permission was withdrawn between question and order.
+  // The permission was withdrawn after logind was asked for it.
   [LOGIND_ERRORS.interactiveAuthorizationRequired]: 'not-granted',
   [LOGIND_ERRORS.blockedByInhibitorLock]: 'inhibited',
 };
 
 /**
- * The fault if it is unknown whether the action is allowed. Any error counts: logind without polkit, or one
- * that cannot start, has many.
+ * The fault if logind could not answer whether the action is allowed. An error that is not listed is
+ * `unavailable`, too: a logind without polkit, or one that cannot start, causes many different ones.
  */
 function questionFault(error: BusError): Answer {
   const overrides = { byName: COMMON_ERRORS, otherwise: 'unavailable' } as const;

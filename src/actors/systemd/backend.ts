@@ -1,5 +1,5 @@
-// The systemd backend: decides which units are watched and which of them a request may name; keeps one scope
-// per list of units; and runs the commands, which only the user's scope has. The follower never gets records.
+// The systemd backend: decides which units are watched and which of them a command may name. It follows the
+// units of each scope that has any, publishes them, and runs commands, which change units of the user only.
 
 import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
@@ -16,8 +16,8 @@ import { commandUnit } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 
 /**
- * The watched units in whitelist order: system, then user, without internal units (docs/configuration.md,
- * "Upgrades").
+ * The watched units in the order of the configuration, those of the system first. Internal units are left out
+ * (docs/configuration.md, "Upgrades").
  */
 export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readonly WatchedUnit[] {
   const units = (['system', 'user'] as const).flatMap((scope) =>
@@ -29,12 +29,12 @@ export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readon
 type UnitTarget = Result<WatchedUnit, Fault>;
 
 /**
- * The unit of a command. An unlisted unit is answered as if it did not exist, whatever the scope; system
- * units are read-only.
+ * The unit of a command, or why the command is refused. Of a unit that is not watched a client learns no more
+ * than of one that does not exist. Units of the system are read-only.
  */
 export function targetOf(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
   const { scope, unit: name } = command;
-  const unit = watched.find((each) => each.scope === scope && each.name === name);
+  const unit = watched.find((candidate) => candidate.scope === scope && candidate.name === name);
   if (unit === undefined) return noSuchUnit(command);
   if (scope === 'user' || command.do === 'log') return success(unit);
   return failure('read-only-scope', `The unit ${name} is a system unit, which is read-only`);
@@ -44,7 +44,7 @@ function noSuchUnit({ scope, unit }: SystemdCommand): Failure<Fault> {
   return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(unit)} is configured`);
 }
 
-/** Only the user's bus may change units. */
+/** Only on the user's bus can units be changed. */
 const BUSES = {
   system: (owner: BusOwner) => new Bus('none', {}, owner),
   user: (owner: BusOwner) => new Bus('units', {}, owner),
@@ -52,7 +52,7 @@ const BUSES = {
 
 export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #watched: readonly WatchedUnit[];
-  /** Units that clients must not see, by any of their names. */
+  /** The names of units that clients must not see. */
   readonly #internal: readonly string[];
   readonly #services: ServicePublisher;
   /** A scope without units needs no bus, and waits for none. */
@@ -67,7 +67,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     this.#logs = new UnitLogs(clock);
     this.#services = new ServicePublisher(publish, clock, this.#watched);
     this.#clock = clock;
-    // For system units the state is enough; commands to user units also need the ends of runs and jobs.
+    // Units of the system need only their state. Commands, to units of the user, also need the ends of runs
+    // and jobs.
     this.#system = this.#follow('system', 'state', buses.system);
     this.#user = this.#follow('user', 'runs', buses.user);
   }
@@ -79,13 +80,16 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const unit = (scope === 'user' ? this.#user : this.#system)?.table.unit(name);
     if (unit === undefined || this.#isHidden(unit)) return noSuchUnit(command);
     const absence = this.#services.absenceOf(scope);
-    const away = `Not connected to the ${scope}'s systemd: ${absence || 'not connected yet'}`;
-    if (absence !== undefined) return failure('unavailable', away);
-    // A unit that is gone may still have a log.
+    if (absence !== undefined) {
+      const reason = absence || 'not connected yet';
+      return failure('unavailable', `Not connected to the ${scope}'s systemd: ${reason}`);
+    }
+    // Whether the unit still exists does not matter: one that is gone may have a log.
     if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
-    // Published at once, even while changes are being gathered, or a reload delays them.
+    // The answer must not precede its change, which may be delayed: changes are gathered, or held back by a
+    // reload.
     this.#changed(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.value);
     return answer;
@@ -104,9 +108,9 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const changed = (units: readonly FollowedUnit[]) => this.#changed(scope, units);
     const up = () => {
       changed(follower.table.units());
-      this.#services.scopeIs(scope, undefined);
+      this.#services.setAbsence(scope, undefined);
     };
-    const down = (reason: string) => this.#services.scopeIs(scope, reason);
+    const down = (reason: string) => this.#services.setAbsence(scope, reason);
     const plan = { names, interest, clock: this.#clock };
     const follower: UnitFollower<B> = new UnitFollower(plan, { up, down, changed }, makeBus);
     return follower;
@@ -114,15 +118,16 @@ export class SystemdBackend implements Actor<SystemdCommand> {
 
   #changed(scope: UnitScope, units: readonly FollowedUnit[]): void {
     for (const unit of units) {
-      const { name, known, facts, file } = unit;
-      const watched = this.#watched.find((each) => each.scope === scope && each.name === name);
+      const { name, isKnown, facts, file } = unit;
+      const watched = this.#watched.find((candidate) => candidate.scope === scope && candidate.name === name);
       if (watched === undefined) continue;
-      const isPublished = known && !this.#isHidden(unit);
+      const isPublished = isKnown && !this.#isHidden(unit);
       this.#services.changed(watched, isPublished ? serviceRecord(watched, facts, file.state) : undefined);
       this.#services.noteFileProblem(watched, file.problem);
     }
   }
 
+  /** True for a unit that is internal by any of its names. */
   #isHidden({ facts }: FollowedUnit): boolean {
     return facts.names.some((name) => this.#internal.includes(name));
   }

@@ -1,5 +1,5 @@
-// Changes units of the user: asks the manager, waits for the job, then checks the unit's state. It needs a
-// follower on the user's bus; the calls do not compile on any other type of bus.
+// Carries out commands to units of the user, and decides whether they have succeeded: calls the manager,
+// waits for the job, then checks the unit's state. The calls compile only with a follower on the user's bus.
 
 import type { Clock } from '../../host/clock.js';
 import { type Answer, DONE, type UnitVerb } from '../../protocol/actor/commands.js';
@@ -10,26 +10,32 @@ import { type BusError, type BusResult, faultOf } from '../bus/fault.js';
 import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 
-/** Below the supervisor's 10 s, so that our own answer arrives (docs/http-api.md, "Unit routes"). */
+/**
+ * Below the supervisor's 10 s, so that the client gets the answer of the command and no timeout
+ * (docs/http-api.md, "Unit routes").
+ */
 const COMMAND_MAX_MS = 9_000;
 /**
- * The start job of a simple service ends before its program has been executed, and no signal reports the
- * execution; only a missing program or an early exit is reported, after the job's end. On an idle machine
- * less than 1 ms later; on two cores with 16 busy processes 5 ms in the median, below 37 ms for 99 of 100,
- * and above 100 ms once in 960 starts.
+ * How long a service is watched after its start job. The start job of a simple service ends before the
+ * program is executed. No signal reports that it was executed; signals after the job's end report only that
+ * it is missing, or that it has ended early. Measured: they come less than 1 ms after the job's end on an
+ * idle machine; on two cores with 16 busy processes after 5 ms in the median, below 37 ms for 99 of 100, and
+ * above 100 ms once in 960 starts.
  */
 const START_GRACE_MS = 100;
 
 type Aim = 'started' | 'stopped';
 
 interface CommandPlan {
+  /** The command's name in messages to people. */
   readonly noun: string;
+  /** What is done with the links of the unit's file, before the job. */
   readonly files?: 'enable' | 'disable';
   readonly job: 'startUnit' | 'stopUnit' | 'restartUnit';
   readonly aim: Aim;
 }
 
-/** enable and disable work like `systemctl --now`. */
+/** `enable` and `disable` work like those of systemctl with `--now`. */
 const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
   start: { noun: 'start', job: 'startUnit', aim: 'started' },
   stop: { noun: 'stop', job: 'stopUnit', aim: 'stopped' },
@@ -39,8 +45,8 @@ const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
 };
 
 /**
- * Resolves when the unit's job is over, after 9 s at the latest: a job that is still queued then was
- * accepted.
+ * Resolves when the unit's job is over, and after 9 s at the latest. Then the job is still queued, and counts
+ * as accepted.
  */
 export async function commandUnit(
   follower: UnitFollower<Bus<'units'>>,
@@ -55,8 +61,8 @@ export async function commandUnit(
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   const refusal = (error: BusError): Answer => faultOf(error, `The ${noun} of ${name} failed`);
-  // Read before the links change: afterwards the name may lead nowhere while its unit still runs. What was
-  // read earlier may be from before the link was made.
+  // The unit is read before the links change: if the name is an alias, it leads nowhere afterwards, although
+  // its unit may still run. Earlier readings do not help, as the link may be newer.
   if (files === 'disable') {
     const read = await follower.refresh([name]);
     if (!read.ok) return refusal(read.error);
@@ -64,76 +70,79 @@ export async function commandUnit(
   const before = factsNow();
   if (files !== undefined) {
     const changed = await changeFiles(bus, files, name, leftMs);
-    // Also after a failure, because some links may have been made.
+    // The unit is read also after a failure, because some links may have been changed.
     await follower.refresh([name]);
     if (!changed.ok) return refusal(changed.error);
   }
-  // The unit that an alias led to before its link was removed.
-  const lost = files === 'disable' && before?.id !== factsNow()?.id ? before?.id : undefined;
-  const target = lost ?? name;
+  const hasLostAlias = files === 'disable' && before?.id !== factsNow()?.id;
+  const target = (hasLostAlias ? before?.id : undefined) ?? name;
   const call = await bus.call(SYSTEMD_METHODS[job], [target, 'replace'], { deadlineMs: leftMs() });
   if (!call.ok) return isGoneAlready(plan, before, call.error) ? DONE : refusal(call.error);
   const end = await waits.forJob(call.value, target, leftMs());
   if (end === undefined) return DONE;
   if (end.kind === 'away') return refusal({ kind: 'closed' });
-  // Signals caused by a job come before its end. After those of another unit, the unit must be read.
-  if (lost !== undefined) await follower.refresh([name]);
+  // All signals that the job causes came before its end. But a lost alias gets none of its former unit's.
+  if (hasLostAlias) await follower.refresh([name]);
   const unit = table.unit(name);
-  const hasBegun = unit !== undefined && runsInUnit(unit) && unit.facts.invocation !== before?.invocation;
+  const hasBegun = unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
   if (aim === 'started' && hasBegun)
-    await follower.wait(name, (now) => !runsInUnit(now), Math.min(START_GRACE_MS, leftMs()));
+    await follower.wait(name, (now) => !isRunningService(now), Math.min(START_GRACE_MS, leftMs()));
   const facts = factsNow();
   return facts === undefined ? DONE : verdictOn(aim, end.result, facts);
 }
 
-/** Works like systemctl: changes the links, then reloads, so that the manager knows them. */
+/** Works like systemctl: changes the links, then has the manager reload, so that the manager knows them. */
 async function changeFiles(
   bus: Bus<'units'>,
-  how: 'enable' | 'disable',
+  change: 'enable' | 'disable',
   name: string,
   leftMs: () => number,
 ): Promise<BusResult<unknown>> {
   const { enableUnitFiles, disableUnitFiles, reload } = SYSTEMD_METHODS;
   const changed: BusResult<unknown> =
-    how === 'enable'
+    change === 'enable'
       ? await bus.call(enableUnitFiles, [[name], false, false], { deadlineMs: leftMs() })
       : await bus.call(disableUnitFiles, [[name], false], { deadlineMs: leftMs() });
   return changed.ok ? bus.call(reload, [], { deadlineMs: leftMs() }) : changed;
 }
 
-function runsInUnit({ name, facts }: FollowedUnit): boolean {
+function isRunningService({ name, facts }: FollowedUnit): boolean {
   return name.endsWith('.service') && facts.activeState === 'active' && facts.subState === 'running';
 }
 
-/** True if a linked unit at rest lost its link and so cannot be stopped. A running one stays known. */
+/**
+ * True if a unit at rest cannot be stopped only because disabling it has removed its link: then systemd no
+ * longer knows it. A running one stays known.
+ */
 function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
   if (files !== 'disable' || before === undefined || !isAtRest(before)) return false;
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.noSuchUnit;
 }
 
 /**
- * Why a job with the result `done` has missed its aim; undefined if it has not. A condition may not have been
- * met, or no process could be executed (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+ * Why a job with the result `done` has not reached its aim; undefined if it has. Such a job may have found
+ * that a condition is not met, or that a program cannot be executed (docs/development/what-we-learnt.md,
+ * "systemd, logind and Avahi").
  */
-function missed(aim: Aim, { activeState, subState, result, conditionMet }: UnitFacts): string | undefined {
+function problemOf(aim: Aim, { activeState, subState, result, conditionMet }: UnitFacts): string | undefined {
   if (aim === 'stopped') return activeState === 'active' ? 'The unit is still active' : undefined;
   if (activeState === 'failed') return 'The unit has failed';
   if (activeState === 'activating' && subState.startsWith('auto-restart'))
     return 'The unit has failed and waits to be started again';
   if (activeState === 'inactive' && !conditionMet) return 'A condition of the unit is not met';
   if (result === 'success') return undefined;
-  // It is on the way to one of the first two for as long as ExecStopPost= takes.
+  // While ExecStopPost= runs, the unit is on the way to `failed` or `auto-restart`.
   if (activeState === 'deactivating') return 'The unit is failing';
   return activeState === 'inactive' ? 'The unit has ended with an error' : undefined;
 }
 
 /**
- * The answer to a command whose job is over. `result` is JobRemoved's; undefined if that was missed, so that
- * only the state counts.
+ * The answer to a command whose job is over. `result` is the job's, from the signal JobRemoved; undefined if
+ * that signal was missed, so that only the unit's state counts.
  */
 export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
   if (result !== undefined && result !== 'done') return failure('refused', `The ${ended}`);
-  const why = missed(aim, facts);
-  return why === undefined ? DONE : failure('refused', `${why}: the ${ended}`);
+  const problem = problemOf(aim, facts);
+  return problem === undefined ? DONE : failure('refused', `${problem}: the ${ended}`);
 }

@@ -1,6 +1,6 @@
-// Publishes units: turns facts into Service records (docs/http-api.md, "Service"), sends changed ones,
-// gathered for a moment, and publishes whether the backend is up, which it is when every scope is. Records
-// arrive in their present state and are encoded when they are sent.
+// Publishes units: makes records of their facts (docs/http-api.md, "Service"), decides when changed ones are
+// sent, and whether the backend is up, which it is when both scopes are. A record is encoded only when it is
+// sent.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
@@ -9,10 +9,10 @@ import type { Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 import { isAtRest, type UnitFacts } from '../units/facts.js';
 
-/** With this, 200 changes in 100 ms cost two or three events. */
+/** Changes of a unit within this time become one event: 200 changes in 100 ms cost two or three. */
 const GATHER_MS = 50;
-/** In UTF-16 units: systemd accepts lines of 1 MiB. */
-const DESCRIPTION_MAX = 1024;
+/** In UTF-16 units. systemd accepts a description of 1 MiB. */
+const DESCRIPTION_MAX_UNITS = 1024;
 
 /** A configured unit. The record keeps this name, whatever systemd calls the unit. */
 export interface WatchedUnit {
@@ -23,7 +23,7 @@ export interface WatchedUnit {
   readonly url?: string;
 }
 
-/** systemd's states that clients know. */
+/** The states of systemd that the interface has. */
 const ACTIVE_STATES = [
   'active',
   'reloading',
@@ -42,9 +42,9 @@ export function serviceRecord(
 ): ServiceRecord {
   const { activeState, subState, description } = facts;
   const exists = fileState !== undefined || facts.loadState !== 'not-found' || !isAtRest(facts);
-  // Since systemd 254: a reload of mounts or extensions while the unit stays active.
-  const known = activeState === 'refreshing' ? 'reloading' : activeState;
-  const state = exists ? ACTIVE_STATES.find((each) => each === known) : undefined;
+  // `refreshing` (since systemd 254) is a reload, too: of mounts or extensions, while the unit stays active.
+  const interfaceState = activeState === 'refreshing' ? 'reloading' : activeState;
+  const state = exists ? ACTIVE_STATES.find((name) => name === interfaceState) : undefined;
   return {
     name,
     scope,
@@ -54,15 +54,15 @@ export function serviceRecord(
     enabled: fileState === 'enabled',
     ...(fileState !== undefined && { unit_file_state: fileState }),
     exists,
-    ...(exists && description !== '' && { description: clipped(description, DESCRIPTION_MAX) }),
+    ...(exists && description !== '' && { description: clipped(description, DESCRIPTION_MAX_UNITS) }),
     ...(url !== undefined && { url }),
   };
 }
 
 export class ServicePublisher {
   readonly #publish: Publisher;
-  /** By unit key; present while changes are gathered. */
-  readonly #windows: Timers<string>;
+  /** By unit key; a timer runs while the unit's changes are gathered. */
+  readonly #timers: Timers<string>;
   readonly #watched: readonly WatchedUnit[];
   /** Undefined for a unit that is unknown or hidden. */
   readonly #records = new Map<WatchedUnit, ServiceRecord | undefined>();
@@ -74,35 +74,39 @@ export class ServicePublisher {
 
   constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
     this.#publish = publish;
-    this.#windows = new Timers(clock);
+    this.#timers = new Timers(clock);
     this.#watched = watched;
     this.#absences = new Map(watched.map(({ scope }) => [scope, '']));
     if (watched.length === 0) this.#publishStatus();
   }
 
-  /** Why the scope's manager is away: '' until it was tried, undefined while it is there. */
+  /**
+   * Why the scope's manager is away; '' before the first attempt to reach it, undefined while it is there.
+   */
   absenceOf(scope: UnitScope): string | undefined {
     return this.#absences.get(scope);
   }
 
   /**
-   * `absence` as in `absenceOf`. For one that is there now, to be called after `changed` for every unit of
-   * the scope.
+   * `absence` as in `absenceOf`. Before a call with undefined, `changed` must have been called for every unit
+   * of the scope.
    */
-  scopeIs(scope: UnitScope, absence: string | undefined): void {
+  setAbsence(scope: UnitScope, absence: string | undefined): void {
     this.#absences.set(scope, absence);
     this.#publishStatus();
   }
 
-  /** `unit` is one of the watched ones. */
+  /** `unit` is one of the watched ones; `record` is undefined for a unit that is unknown or hidden. */
   changed(unit: WatchedUnit, record: ServiceRecord | undefined): void {
     this.#records.set(unit, record);
-    if (!this.#windows.has(unit.key)) this.#windows.set(unit.key, GATHER_MS, () => this.publishNow(unit));
+    if (!this.#timers.has(unit.key)) this.#timers.set(unit.key, GATHER_MS, () => this.publishNow(unit));
   }
 
-  /** Publishes at once, so that the change precedes the answer. The gateway ignores a text that is equal. */
+  /**
+   * Publishes at once, for a change that must precede an answer. The gateway ignores a text that is the same.
+   */
   publishNow(unit: WatchedUnit): void {
-    this.#windows.cancel(unit.key);
+    this.#timers.cancel(unit.key);
     const record = this.#records.get(unit);
     if (record === undefined) this.#publish.drop('systemd.services', unit.key);
     else this.#publish.put('systemd.services', unit.key, JSON.stringify(record), this.#watched.indexOf(unit));
@@ -117,18 +121,17 @@ export class ServicePublisher {
   }
 
   stop(): void {
-    this.#windows.cancelAll();
+    this.#timers.cancelAll();
   }
 
   #publishStatus(): void {
-    const away = [...this.#absences].filter(([, reason]) => reason);
-    const detail = away.map(([scope, reason]) => `${scope} scope: ${reason}`).join('; ');
+    const absences = [...this.#absences].filter(([, reason]) => reason);
+    const detail = absences.map(([scope, reason]) => `${scope} scope: ${reason}`).join('; ');
     const isUp = [...this.#absences.values()].every((reason) => reason === undefined);
     const status = isUp ? 'up' : detail;
     if (status === this.#status) return;
     this.#status = status;
-    // Clients that see `up` must find each unit as it is now, also one whose changes are still being
-    // gathered.
+    // With `up` clients must find each unit as it is now, also one whose changes are still gathered.
     if (isUp) for (const unit of this.#watched) this.publishNow(unit);
     this.#publish.status(isUp ? 'up' : 'connecting', detail || undefined);
   }

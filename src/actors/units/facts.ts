@@ -1,7 +1,7 @@
-// The facts known of one manager's followed units: takes readings and signals, and returns the changed units.
-// Pure: it reads nothing. systemd uses primary names, so an alias shows its unit. For each change systemd
-// sends two signals, first with the properties of the Service, then with those of the Unit (systemd 252).
-// They never contain LoadState, Description and the like: only readings do.
+// Decides what is known of one manager's followed units, from readings and signals. Pure: it reads nothing
+// itself. systemd uses a unit's primary name, also where the unit is followed by an alias. For each change
+// systemd sends two signals, first with the properties of the Service, then with those of the Unit (systemd
+// 252). Some properties, such as LoadState and Description, come by no signal, but only by a reading.
 
 import { type PropertyRecord, readProperties } from '../../protocol/dbus/daemon.js';
 import { SERVICE_PROPERTIES, UNIT_PROPERTIES, unitPath } from '../../protocol/dbus/systemd.js';
@@ -11,18 +11,21 @@ export interface RunFacts {
   readonly subState: string;
   /** 32 hex digits; '' while the unit is not loaded or has never run. */
   readonly invocation: string;
-  /** The path of its job, queued or running; '' for none. */
+  /** The path of the unit's job, queued or running; '' for none. */
   readonly job: string;
   /** The service's `Result`; 'success' also for a unit that has not run or is no service. */
   readonly result: string;
-  /** False only if a condition was checked and not met: an unloaded unit reports false by default. */
+  /**
+   * False only if a condition was checked and not met. systemd itself reports false for an unloaded unit,
+   * too.
+   */
   readonly conditionMet: boolean;
   /**
-   * True if the unit had failed and was reset (`reset-failed`): then `result` is not how it ended. Only known
-   * while it stays loaded.
+   * True if the unit had failed and was reset (`reset-failed`): then `result` no longer says how its run
+   * ended. Known only while the unit stays loaded.
    */
-  readonly reset: boolean;
-  /** How often systemd has restarted the service by itself since its last start by others. */
+  readonly wasReset: boolean;
+  /** How often systemd has restarted the service by itself since anybody else has started it. */
   readonly restarts: number;
   /** When the unit last began to run, in ms since the epoch; undefined if unknown. */
   readonly startedMs?: number;
@@ -35,13 +38,12 @@ export const NOTHING_RAN: RunFacts = {
   job: '',
   result: 'success',
   conditionMet: true,
-  reset: false,
+  wasReset: false,
   restarts: 0,
 };
 
-/** Signals bring the facts of a run: a signal that came during a reading is never older than the reading. */
+/** The facts of a unit's run, which come by signals and readings, and those that come by readings only. */
 export interface UnitFacts extends RunFacts {
-  // Only readings bring the following.
   /** The primary name, which systemd uses for the unit. */
   readonly id: string;
   readonly names: readonly string[];
@@ -53,7 +55,7 @@ export function unknownUnit(name: string): UnitFacts {
   return { ...NOTHING_RAN, id: name, names: [name], description: '', loadState: '' };
 }
 
-/** Applies properties of the interface Unit, Service, or both. Facts that the record lacks stay. */
+/** The facts after properties of the interface Unit, Service, or both. Facts that the record lacks stay. */
 export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFacts {
   const { ActiveState, SubState, InvocationID, Job, ...unit } = readProperties(UNIT_PROPERTIES, record);
   const { ConditionResult, ConditionTimestamp: checkedUs, InactiveExitTimestamp: startedUs } = unit;
@@ -62,6 +64,7 @@ export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFa
   const wasChecked = checkedUs !== undefined && checkedUs > 0;
   const hasStarted = startedUs !== undefined && startedUs > 0;
   const activeState = ActiveState ?? facts.activeState;
+  const isInactive = activeState === 'inactive';
   return {
     ...facts,
     activeState,
@@ -70,9 +73,9 @@ export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFa
     ...(Job !== undefined && { job: Job[0] === 0 ? '' : Job[1] }),
     result: Result ?? facts.result,
     conditionMet: ConditionResult === undefined ? facts.conditionMet : ConditionResult || !wasChecked,
-    // The step from `failed` to `inactive` changes the time of the state, but not the time at which the work
+    // A reset, from `failed` to `inactive`, changes the time of the state, but not the time at which the run
     // ended (systemd 252).
-    reset: changedUs === undefined ? facts.reset : activeState === 'inactive' && changedUs !== restsUs,
+    wasReset: changedUs === undefined ? facts.wasReset : isInactive && changedUs !== restsUs,
     restarts: NRestarts ?? facts.restarts,
     ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
     id: unit.Id ?? facts.id,
@@ -89,35 +92,38 @@ export function isAtRest({ activeState }: Pick<RunFacts, 'activeState'>): boolea
   return AT_REST.includes(activeState);
 }
 
+/** A reading of a unit file's state. */
 export interface FileReading {
-  /** The unit file state; undefined without a unit file, or if unknown. */
+  /** Undefined without a unit file, or if the state is unknown. */
   readonly state: string | undefined;
-  /** Why the state is unknown; this concerns only this unit. */
+  /** Why the state is unknown, for a reason that concerns this unit only. */
   readonly problem?: string;
-  /** Increases with each request. The reply to an earlier request may arrive after that to a later one. */
+  /**
+   * Increases with each request, because the reply to an earlier request may come after that to a later one.
+   */
   readonly requestNumber: number;
 }
 
 export interface FollowedUnit {
-  /** The name that it is followed by: any of its names. */
+  /** The name by which it is followed: any of its names. */
   readonly name: string;
-  /** From the last reading and the signals since. */
+  /** Those of the last reading, and of the signals since. */
   readonly facts: UnitFacts;
   readonly file: FileReading;
   /** False until the first reading. */
-  readonly known: boolean;
+  readonly isKnown: boolean;
 }
 
 interface Entry {
   unit: FollowedUnit;
   path: string;
-  /** Counts signals about the unit's run: a reading that began before one of them is older than it. */
+  /** Counts signals about the unit's run: a reading that began before the last of them may be older. */
   signalCount: number;
   /**
-   * True if it was loaded and at rest though its file was reported missing, as with a broken link to a
-   * drop-in.
+   * True if systemd has loaded the unit, at rest, although it reports that its file is missing, as with a
+   * broken link to a drop-in. Then a missing file does not mean that the unit is gone.
    */
-  needsNoFile: boolean;
+  isLoadedWithoutFile: boolean;
 }
 
 export class UnitTable {
@@ -132,9 +138,9 @@ export class UnitTable {
           name,
           facts: unknownUnit(name),
           file: { state: undefined, requestNumber: 0 },
-          known: false,
+          isKnown: false,
         };
-        return [name, { unit, path: unitPath(name), signalCount: 0, needsNoFile: false }];
+        return [name, { unit, path: unitPath(name), signalCount: 0, isLoadedWithoutFile: false }];
       }),
     );
   }
@@ -147,28 +153,31 @@ export class UnitTable {
     return this.#entries.get(name)?.unit;
   }
 
-  /** Taken when a reading begins, and passed to `read` at its end. */
-  mark(name: string): number {
+  /** To be called when a reading begins. The count is passed to `applyReading` at the end of the reading. */
+  signalCount(name: string): number {
     return this.#entries.get(name)?.signalCount ?? 0;
   }
 
-  read(name: string, mark: number, properties: PropertyRecord, file: FileReading): void {
+  /** `countBefore`: the `signalCount` at the beginning of the reading. */
+  applyReading(name: string, countBefore: number, properties: PropertyRecord, file: FileReading): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;
-    // A reading is complete: what it lacks no longer exists. Only the result of a run comes from signals
-    // alone.
+    // A reading is complete: a fact that it lacks no longer holds. Only the result may come by signals alone,
+    // and stays.
     const reading = withProperties({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
-    // A reply that was overtaken by a signal may be older; anything newer in it comes as another signal.
-    const merged = entry.signalCount === mark ? reading : { ...facts, id, names, description, loadState };
-    entry.unit = { ...entry.unit, facts: merged, known: true };
-    takeFile(entry, file);
-    entry.needsNoFile = file.state === undefined && loadState === 'loaded' && isAtRest(reading);
+    // A signal came during the reading, which may be older. What is newer in it will come by another signal.
+    const wasOvertaken = entry.signalCount !== countBefore;
+    const merged = wasOvertaken ? { ...facts, id, names, description, loadState } : reading;
+    entry.unit = { ...entry.unit, facts: merged, isKnown: true };
+    replaceFile(entry, file);
+    entry.isLoadedWithoutFile = file.state === undefined && loadState === 'loaded' && isAtRest(reading);
     entry.path = unitPath(id);
   }
 
-  changed(path: string, properties: PropertyRecord): readonly FollowedUnit[] {
+  /** Applies PropertiesChanged of the object at the path. Returns the units that may have changed. */
+  applyProperties(path: string, properties: PropertyRecord): readonly FollowedUnit[] {
     return this.#applySignal(
       (entry) => entry.path === path,
       (facts) => withProperties(facts, properties),
@@ -176,10 +185,10 @@ export class UnitTable {
   }
 
   /**
-   * Applies UnitRemoved, which also follows readings of an unloaded unit: that one is at rest, and the result
-   * of its run is kept.
+   * Applies UnitRemoved, by which systemd announces that it has unloaded a unit: the unit is at rest, and the
+   * result of its run stays known. The signal also follows each reading of an unloaded unit.
    */
-  removed(id: string): readonly FollowedUnit[] {
+  applyRemoval(id: string): readonly FollowedUnit[] {
     const { activeState, subState, job, invocation } = NOTHING_RAN;
     return this.#applySignal(
       ({ unit }) => unit.facts.id === id,
@@ -187,18 +196,21 @@ export class UnitTable {
     );
   }
 
-  /** Applies a file state; an unloaded unit without a file no longer exists. */
-  file(name: string, file: FileReading): void {
+  /** Applies a reading of the file alone. An inactive unit without a file no longer exists. */
+  applyFile(name: string, file: FileReading): void {
     const entry = this.#entries.get(name);
-    if (entry === undefined || !takeFile(entry, file)) return;
+    if (entry === undefined || !replaceFile(entry, file)) return;
     const { unit } = entry;
-    const isMissing = file.state === undefined && file.problem === undefined && !entry.needsNoFile;
-    const gone = isMissing && unit.facts.activeState === 'inactive';
-    if (gone) entry.unit = { ...unit, facts: { ...unit.facts, loadState: 'not-found' } };
+    const hasNoFile = file.state === undefined && file.problem === undefined;
+    const isGone = hasNoFile && !entry.isLoadedWithoutFile && unit.facts.activeState === 'inactive';
+    if (isGone) entry.unit = { ...unit, facts: { ...unit.facts, loadState: 'not-found' } };
   }
 
-  #applySignal(which: (entry: Entry) => boolean, change: (facts: UnitFacts) => UnitFacts): FollowedUnit[] {
-    const entries = [...this.#entries.values()].filter(which);
+  #applySignal(
+    isMeant: (entry: Entry) => boolean,
+    change: (facts: UnitFacts) => UnitFacts,
+  ): readonly FollowedUnit[] {
+    const entries = [...this.#entries.values()].filter(isMeant);
     return entries.map((entry) => {
       entry.signalCount += 1;
       entry.unit = { ...entry.unit, facts: change(entry.unit.facts) };
@@ -207,8 +219,8 @@ export class UnitTable {
   }
 }
 
-/** False if the reply is older than the present file state. */
-function takeFile(entry: Entry, file: FileReading): boolean {
+/** False, and replaces nothing, if the reply is older than the present one. */
+function replaceFile(entry: Entry, file: FileReading): boolean {
   if (file.requestNumber < entry.unit.file.requestNumber) return false;
   entry.unit = { ...entry.unit, file };
   return true;

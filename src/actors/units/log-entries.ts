@@ -1,5 +1,5 @@
-// Turns journalctl's JSON into the entries that clients get, bounded. Pure. Any field may be missing, binary,
-// or of any size.
+// Decides which entries of a log clients get, and what is in them: turns journalctl's JSON, in which any
+// field may be missing, binary or of any size, into bounded entries. Pure.
 
 import { LOG_LINES } from '../../protocol/actor/parameters.js';
 import type { LogEntryRecord } from '../../protocol/actor/schemas.js';
@@ -7,19 +7,21 @@ import { clipped, jsonObject } from '../text.js';
 
 /** docs/http-api.md, "Unit routes". */
 const ANSWER_MAX_BYTES = 64 * 1024;
-/** UTF-16 units; a longer message is cut. Some entries fit into every answer. */
+/** In UTF-16 units. A longer message is cut, so that every answer has room for several entries. */
 const MESSAGE_MAX_UNITS = 4096;
-/** The priority of what has none, as for journalctl. */
+/** The priority of an entry that has none. journalctl assumes the same one. */
 const INFO = 6;
+/** Sequences that set colours and move the cursor of a terminal. */
 const ESCAPES = /[^\P{Cc}\n\t]\[[\d;:?]*[@-~]/gu;
+/** Control characters but line breaks and tabs. */
 const CONTROLS = /[^\P{Cc}\n\t]/gu;
 
 /**
- * `newestFirst` has an object in each line, the last of which may be cut. The text is the JSON of the newest
- * that fit, oldest first.
+ * A JSON text of the newest entries that fit into an answer, the oldest first. `newestFirst` is journalctl's
+ * output: an entry in each line, of which the last may be cut.
  */
 export function logText(newestFirst: string): string {
-  const kept: string[] = [];
+  const entries: string[] = [];
   let bytes = 1;
   for (const line of newestFirst.split('\n', LOG_LINES.maximum)) {
     const entry = entryOf(line);
@@ -27,26 +29,26 @@ export function logText(newestFirst: string): string {
     const text = JSON.stringify(entry);
     bytes += Buffer.byteLength(text) + 1;
     if (bytes > ANSWER_MAX_BYTES) break;
-    kept.push(text);
+    entries.push(text);
   }
-  return `[${kept.reverse().join()}]`;
+  return `[${entries.reverse().join()}]`;
 }
 
-/** Undefined for what is no whole entry. */
+/** Undefined for a line that is no whole entry. */
 function entryOf(line: string): LogEntryRecord | undefined {
   const fields = jsonObject(line);
   const ms = Math.floor(Number(fields?.['__REALTIME_TIMESTAMP']) / 1000);
   const time = new Date(ms);
   if (fields === undefined || Number.isNaN(time.getTime())) return undefined;
-  const priority = /^[0-7]$/.test(String(fields['PRIORITY'])) ? Number(fields['PRIORITY']) : INFO;
-  // Colours are left out, and control characters that are no line breaks.
+  const isPriority = /^[0-7]$/.test(String(fields['PRIORITY']));
+  const priority = isPriority ? Number(fields['PRIORITY']) : INFO;
   const message = fieldText(fields['MESSAGE']).replace(ESCAPES, '').replace(CONTROLS, '').trimEnd();
   return { time: time.toISOString(), priority, message: clipped(message, MESSAGE_MAX_UNITS) };
 }
 
 /**
- * A field that is no printable text is an array of its bytes; one that occurs several times is an array of
- * its values.
+ * The text of a field. journalctl gives one that is not printable as an array of bytes, and one that occurs
+ * several times as an array of values.
  */
 function fieldText(field: unknown): string {
   if (typeof field === 'string') return field;

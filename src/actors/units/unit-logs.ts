@@ -1,6 +1,6 @@
-// Reads the log of a unit with journalctl: the journal's files have no other stable interface. The only file
-// of the daemon that starts another program; it never uses a shell, and decides nothing about who may read
-// what.
+// Reads the log of a unit with journalctl, which is the only stable interface of the journal's files. It
+// starts the program without a shell, and does not decide which units a client may name. Besides
+// name-lookup.ts this is the only file of the daemon that starts another program.
 
 import type { ChildProcess, ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
@@ -13,20 +13,24 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { clipped } from '../text.js';
 import { logText } from './log-entries.js';
 
-/** Includes readings that do not end although they were killed, as on a disk that does not answer. */
+/**
+ * Readings at a time. One that was killed counts until its process has ended, which may be never if a disk
+ * does not answer.
+ */
 const READINGS_MAX = 4;
 const READING_MAX_MS = 5_000;
 const OUTPUT_MAX_BYTES = 1 << 20;
+/** How much of journalctl's error output an answer repeats. */
 const ERRORS_MAX_UNITS = 1024;
 
 export interface LogQuery {
   readonly scope: UnitScope;
-  /** The name under which the unit logs, which is no alias. */
+  /** The unit's primary name: it does not log under an alias. */
   readonly unit: string;
   readonly lines: number;
 }
 
-/** Node's error, or only the output of a program that ended well. */
+/** The output of the program, and Node's error if the program did not end well. */
 type JournalctlEnd = Partial<ExecFileException> & { readonly stdout: string; readonly stderr: string };
 
 export class UnitLogs {
@@ -45,8 +49,8 @@ export class UnitLogs {
   }
 
   /**
-   * True if systemd has logged that a unit of the user was stopped in this run, and not that its start was
-   * done before. False also where the journal has nothing of it.
+   * True if systemd has logged that the unit was stopped during this run, before its start was done. False
+   * also if the journal cannot be read, or has nothing about the run.
    */
   async wasStopped(invocation: string): Promise<boolean> {
     const jobs = [`USER_INVOCATION_ID=${invocation}`, 'JOB_RESULT=done', 'JOB_TYPE=start', 'JOB_TYPE=stop'];
@@ -56,9 +60,9 @@ export class UnitLogs {
     return /"JOB_TYPE" *: *"stop"/.test(stdout) && !/"JOB_TYPE" *: *"start"/.test(stdout);
   }
 
-  /** Fails if too many run already, or if it has not ended in time and was killed. */
+  /** Fails if too many readings are under way, or if the program has not ended in time and was killed. */
   async #run(args: readonly string[]): Promise<Result<JournalctlEnd, Fault>> {
-    // Loaded for the first log, because it takes 2 MB.
+    // Loaded only when a log is read, because it takes 2 MB.
     const { execFile } = await import('node:child_process');
     const { size } = this.#readings;
     if (size >= READINGS_MAX)
@@ -71,8 +75,8 @@ export class UnitLogs {
     const ended: Promise<JournalctlEnd> = running.catch((error: JournalctlEnd) => error);
     const end = ended.finally(() => this.#readings.delete(child));
     this.#readings.set(child, end);
-    const inTime = await within(this.#clock, READING_MAX_MS, end);
-    if (inTime !== undefined) return success(inTime);
+    const endInTime = await within(this.#clock, READING_MAX_MS, end);
+    if (endInTime !== undefined) return success(endInTime);
     child.kill('SIGKILL');
     return failed({
       fault: 'timeout',
@@ -81,8 +85,8 @@ export class UnitLogs {
   }
 
   /**
-   * Resolves when no child is left. A child that ends after its thread stays a zombie for the life of the
-   * process (docs/development/what-we-learnt.md, "Node and V8").
+   * Resolves when all child processes have ended. One that ended later than this thread would stay a zombie
+   * for the life of the daemon (docs/development/what-we-learnt.md, "Node and V8").
    */
   async stop(): Promise<void> {
     for (const child of this.#readings.keys()) child.kill('SIGKILL');
@@ -91,13 +95,15 @@ export class UnitLogs {
 }
 
 /**
- * A user unit is looked for in all files that may be read: on nodes that keep the journal in memory, and for
- * users with an id below 1000, its messages are in the system's file (`--user` would leave that out).
- * `--all`: without it, long fields are null. `--namespace=*`: a unit with `LogNamespace=` writes to files of
- * its own, and only systemd's lines about it are in the usual ones.
+ * The arguments that need a reason:
+ * - `--user-unit` without `--user`, which would leave the system's file out. The messages of a user's unit
+ *   are in that file if the node keeps its journal in memory, and for users with an id below 1000.
+ * - `--all`, because without it long fields are null.
+ * - `--namespace=*`, because a unit with `LogNamespace=` writes to files of its own, and the usual files have
+ *   only systemd's messages about it.
  */
 function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
-  const which = scope === 'user' ? '--user-unit' : '--unit';
+  const unitOption = scope === 'user' ? '--user-unit' : '--unit';
   return [
     '--output=json',
     '--output-fields=MESSAGE,PRIORITY',
@@ -106,21 +112,22 @@ function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
     '--reverse',
     '--namespace=*',
     `--lines=${lines}`,
-    `${which}=${unit}`,
+    `${unitOption}=${unit}`,
   ];
 }
 
 async function answerTo(scope: UnitScope, end: JournalctlEnd): Promise<Answer> {
   const { code, signal, message, stdout, stderr } = end;
-  // A text is the system's reason why the program was not started, or Node's why it was ended.
+  // `code` is an exit status, or a text: Node's name for output that is too long, else the system's reason
+  // why the program was not started.
   const isCut = code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
   if (typeof code === 'string' && !isCut)
     return failure('refused', `journalctl cannot be started: ${message}`);
   const isWhole = message === undefined;
-  const text = isWhole || isCut ? logText(stdout) : NOTHING;
-  if (text !== NOTHING) return success({ text });
-  const mayNot = isWhole ? await hasHiddenFile(scope) : MAY_NOT.test(stderr);
-  if (mayNot) return NOT_READABLE;
+  const text = isWhole || isCut ? logText(stdout) : NO_ENTRIES;
+  if (text !== NO_ENTRIES) return success({ text });
+  const isForbidden = isWhole ? await hasHiddenFile(scope) : FORBIDDEN.test(stderr);
+  if (isForbidden) return NOT_READABLE;
   if (isWhole) return success({ text });
   if (isCut) return failure('refused', `The newest message has more than ${OUTPUT_MAX_BYTES} bytes`);
   const how = signal ? `by ${signal}` : `with status ${code}`;
@@ -128,21 +135,26 @@ async function answerTo(scope: UnitScope, end: JournalctlEnd): Promise<Answer> {
   return failure('refused', `journalctl was ended ${how}${why === '' ? '' : `: ${why}`}`);
 }
 
-const NOTHING = '[]';
-/** journalctl's words where it may open no file at all. */
-const MAY_NOT = /insufficient permissions/;
+const NO_ENTRIES = '[]';
+/** journalctl's words if it may open no file at all. */
+const FORBIDDEN = /insufficient permissions/;
 const NOT_READABLE = failure(
   'not-granted',
   "The daemon's user may not read this log; members of the group systemd-journal may",
 );
 
 /**
- * True if messages may be in a file that this user may not read. journalctl 252 does not always report that.
+ * True if there is a file that this user may not read and that may have messages of the unit. journalctl 252
+ * does not always report that.
  */
 async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
   const folders = ['/run/log/journal', ...(scope === 'system' ? ['/var/log/journal'] : [])];
   const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();
-  const tried = folders.map((folder) => access(`${folder}/${machine}/system.journal`, constants.R_OK));
-  const faults = tried.map((each) => each.catch(({ code }: NodeJS.ErrnoException) => code));
-  return (await Promise.all(faults)).includes('EACCES');
+  const readErrorOf = (folder: string): Promise<string | undefined> =>
+    access(`${folder}/${machine}/system.journal`, constants.R_OK).then(
+      () => undefined,
+      ({ code }: NodeJS.ErrnoException) => code,
+    );
+  const errors = await Promise.all(folders.map(readErrorOf));
+  return errors.includes('EACCES');
 }

@@ -1,6 +1,7 @@
-// The read-only questions of a follower to its manager: subscriptions, which need a call of Subscribe before
-// any signal is sent, and readings of units, in groups because a connection allows only 256 calls at a time.
-// Reading an unloaded unit makes the manager send UnitNew and UnitRemoved: nothing here reacts to those.
+// Makes a follower's calls to its manager, which change nothing: decides what is subscribed to, and reads
+// units, in groups because a connection allows only 256 calls at a time. A manager sends signals only after a
+// call of Subscribe. Reading an unloaded unit makes it send UnitNew and UnitRemoved, so these must cause no
+// such reading.
 
 import { success } from '../../protocol/actor/result.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
@@ -20,19 +21,18 @@ import { type BusError, type BusResult, isAbsence, reasonOf } from '../bus/fault
 import { SharedWork } from '../turns.js';
 import type { FileReading, UnitTable } from './facts.js';
 
-/** A bus of either kind. These calls change nothing, and TypeScript allows no others here. */
+/** A bus of either kind. TypeScript allows only calls on it that change nothing. */
 export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'stop'>;
 
 /**
- * The signals that are needed of each unit. `state`: those of its state. `runs`: also those of the ends of
- * runs and jobs. `verdicts`: each change of a run, also during a reload; and a reading finds the end of a run
- * that was not followed.
+ * What a follower's owner needs to know of each unit. `state`: its state. `runs`: also the ends of runs and
+ * jobs. `verdicts`: also each change during a reload, and how a run has ended that was not followed.
  */
 export type Interest = 'state' | 'runs' | 'verdicts';
 
 /**
- * Two rules per unit; a bus refuses more than 512 rules of one connection. Above this, rules for all units
- * are used.
+ * Each unit has two rules of its own, and a bus refuses more than 512 rules of one connection. For more
+ * units, there are rules for all units of the manager.
  */
 const SINGLE_MAX_UNITS = 100;
 
@@ -43,23 +43,21 @@ const { interface: iface, member } = PROPERTIES_CHANGED;
 const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
 
 /**
- * The match rules for units, by any name. Rules per unit halve the traffic: start, restart and stop of one
- * unit cost 17 kB instead of 38 kB.
+ * The match rules for units, by any of their names. With rules of its own, start, restart and stop of one
+ * unit cost 17 kB of messages; with rules for all units 38 kB.
  */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
-  const which = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
+  const ofInterface = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
   const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
   if (names.length > SINGLE_MAX_UNITS)
-    return [removed, { ...PROPERTIES, ...which, path_namespace: UNIT_PATHS }];
+    return [removed, { ...PROPERTIES, ...ofInterface, path_namespace: UNIT_PATHS }];
   return names.flatMap((name) => [
     { ...removed, arg0: name },
-    { ...PROPERTIES, ...which, path: unitPath(name) },
+    { ...PROPERTIES, ...ofInterface, path: unitPath(name) },
   ]);
 }
 
-/**
- * Subscribes to units and the manager. Resolves to the first error, which means that no signals will come.
- */
+/** Subscribes to units and the manager. Resolves to the first error, after which no signals will come. */
 export async function subscribe(
   bus: ReadingBus,
   interest: Interest,
@@ -72,11 +70,11 @@ export async function subscribe(
   const subscribed = await bus.call(SYSTEMD_METHODS.subscribe, []);
   if (subscribed.ok) return DONE;
   const { error } = subscribed;
-  const wasSubscribed = error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.alreadySubscribed;
-  return wasSubscribed ? DONE : subscribed;
+  const isAlreadySubscribed = error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.alreadySubscribed;
+  return isAlreadySubscribed ? DONE : subscribed;
 }
 
-/** Like `subscribe`, if the manager sends signals already. */
+/** Adds match rules, for a manager that sends signals already. Resolves to the first error. */
 export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promise<BusResult<undefined>> {
   const results = await Promise.all(rules.map((rule) => bus.watch(rule)));
   return results.find(({ ok }) => !ok) ?? DONE;
@@ -85,7 +83,7 @@ export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promis
 /** Each reading takes at most two calls. */
 const READINGS_AT_ONCE = 8;
 
-/** Resolves to the first error, after which the other units are not tried. */
+/** Resolves to the first error, after which further units are not read. */
 type ReadUnits = (names: readonly string[]) => Promise<BusResult<undefined>>;
 type ReadUnit = (name: string) => Promise<BusResult<undefined>>;
 
@@ -93,18 +91,19 @@ type ReadUnit = (name: string) => Promise<BusResult<undefined>>;
 export class UnitReader {
   readonly #bus: ReadingBus;
   readonly #table: UnitTable;
+  /** The interface whose properties are read; '' for all. */
   readonly #interface: string;
   #lastRequest = 0;
 
   /** Resolves when readings that began after this call have been applied. */
   readonly units: ReadUnits;
   /**
-   * Reads only the unit files' states: this loads no unit, and is right even where a unit's property is stale
-   * until a reload.
+   * Reads only the states of the unit files. This loads no unit, and is right even if the manager has not
+   * reloaded since a file was changed.
    */
   readonly files: ReadUnits;
 
-  /** `iface` selects the properties; '' means those of the unit and of its type. */
+  /** `iface` is the interface whose properties are read; '' means those of the unit and of its type. */
   constructor(bus: ReadingBus, table: UnitTable, iface: string) {
     this.#bus = bus;
     this.#table = table;
@@ -114,21 +113,21 @@ export class UnitReader {
   }
 
   async #readUnit(name: string): Promise<BusResult<undefined>> {
-    const mark = this.#table.mark(name);
-    const [all, file] = await Promise.all([
+    const signalCount = this.#table.signalCount(name);
+    const [properties, file] = await Promise.all([
       this.#bus.call(SYSTEMD_METHODS.getAll, [this.#interface], { path: unitPath(name) }),
       this.#fileState(name),
     ]);
     if (!file.ok) return file;
-    if (!all.ok && !aboutThisUnit(all.error)) return all;
-    this.#table.read(name, mark, all.ok ? all.value : {}, file.value);
+    if (!properties.ok && !isAboutOneUnit(properties.error)) return properties;
+    this.#table.applyReading(name, signalCount, properties.ok ? properties.value : {}, file.value);
     return DONE;
   }
 
   async #readFile(name: string): Promise<BusResult<undefined>> {
     const file = await this.#fileState(name);
     if (!file.ok) return file;
-    this.#table.file(name, file.value);
+    this.#table.applyFile(name, file.value);
     return DONE;
   }
 
@@ -139,18 +138,21 @@ export class UnitReader {
     if (answer.ok) return success({ state: answer.value || undefined, requestNumber });
     const { error } = answer;
     if (error.kind !== 'dbus' || isAbsence(error)) return answer;
-    // One unit's files may cause any errno: a folder, a link to itself, a line that is too long.
+    // Any other error is about this unit's files: a folder, a link to itself, a line that is too long.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
     return success({ state: undefined, requestNumber, ...(!isMissing && { problem: reasonOf(error) }) });
   }
 }
 
-/** Some units at a time. Calls for one unit that come while it is read share the next reading. */
+/**
+ * Makes a function that reads some units at a time. Calls for a unit that come while it is read share the
+ * next reading.
+ */
 function inGroups(allNames: readonly string[], read: ReadUnit): ReadUnits {
   const readings = new Map(allNames.map((name) => [name, new SharedWork(() => read(name))]));
   return async (names) => {
-    for (let at = 0; at < names.length; at += READINGS_AT_ONCE) {
-      const group = names.slice(at, at + READINGS_AT_ONCE);
+    for (let first = 0; first < names.length; first += READINGS_AT_ONCE) {
+      const group = names.slice(first, first + READINGS_AT_ONCE);
       const results = await Promise.all(group.map((name) => readings.get(name)?.run()));
       const failure = results.find((result) => result?.ok === false);
       if (failure !== undefined) return failure;
@@ -159,13 +161,13 @@ function inGroups(allNames: readonly string[], read: ReadUnit): ReadUnits {
   };
 }
 
-/** True if the manager answered with an error about this unit only: then the others are still read. */
-function aboutThisUnit(error: BusError): boolean {
+/** True if the manager answered with an error about one unit only: then the others are still read. */
+function isAboutOneUnit(error: BusError): boolean {
   if (error.kind !== 'dbus' || isAbsence(error)) return false;
-  return error.name.startsWith('org.freedesktop.systemd1.') || PER_UNIT.includes(error.name);
+  return error.name.startsWith('org.freedesktop.systemd1.') || ONE_UNIT_ERRORS.includes(error.name);
 }
 
-const PER_UNIT: readonly string[] = [
+const ONE_UNIT_ERRORS: readonly string[] = [
   'org.freedesktop.DBus.Error.InvalidArgs',
   'org.freedesktop.DBus.Error.UnknownObject',
   'org.freedesktop.DBus.Error.UnknownInterface',

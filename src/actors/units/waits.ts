@@ -1,13 +1,13 @@
-// The waits of commands: for the end of a manager's job, or for a state of a unit.
+// Keeps what commands wait for, the end of a job or a state of a unit, and decides when a wait is over.
 
 import { type Clock, within } from '../../host/clock.js';
 
-/** How many ended jobs are remembered. A start of a user's session ends some dozens at once. */
+/** How many ended jobs are remembered. At the start of a user's session some dozens end at once. */
 const ENDS_MAX_JOBS = 256;
 
 /**
- * `ended`: JobRemoved came, or the job no longer exists and its result is unknown. `away`: the manager is
- * gone.
+ * `ended`: the job has ended; without `result` if its signal JobRemoved was missed. `away`: the manager has
+ * gone before.
  */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
 
@@ -18,28 +18,30 @@ export interface AwaitedJob {
   readonly unit: string;
 }
 
-/** The supervisor bounds those who wait, as it bounds running commands. */
+/** The number of waits has a bound, because the supervisor bounds the running commands. */
 export class Waits {
   readonly #clock: Clock;
+  /** One for each wait: ends the wait if its value is there. */
   readonly #checks = new Set<() => void>();
   /**
-   * Ends of recent jobs, by path. A job may end before the reply that names it is read
-   * (docs/development/what-we-learnt.md, "systemd, logind and Avahi"); the wait for it begins later.
+   * The ends of recent jobs, by path. They are remembered because a job may end before the reply that names
+   * it (docs/development/what-we-learnt.md, "systemd, logind and Avahi"), so before the wait for it begins.
    */
   readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
   readonly #awaited = new Set<AwaitedJob>();
+  /** Counts the managers that have gone. */
   #losses = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Resolves to the first value that `found` gives, now or when there is news; to undefined after `ms`. */
-  async until<T>(ms: number, found: () => T | undefined): Promise<T | undefined> {
+  /** Resolves to the first value that `valueNow` returns, now or at a `recheck`; to undefined after `ms`. */
+  async until<T>(ms: number, valueNow: () => T | undefined): Promise<T | undefined> {
     let check = (): void => undefined;
     const first = new Promise<T>((resolve) => {
       check = () => {
-        const value = found();
+        const value = valueNow();
         if (value !== undefined) resolve(value);
       };
     });
@@ -52,19 +54,20 @@ export class Waits {
     }
   }
 
-  /** To be called when what is waited for may be there. */
-  news(): void {
+  /** To be called when anything has changed for which a command may wait. */
+  recheck(): void {
     for (const check of [...this.#checks]) check();
   }
 
-  /** Records that a job, by its path, is over; without the result if JobRemoved was missed. */
-  removed(job: string, result?: string): void {
+  /** To be called when a job, by its path, has ended; without the result if JobRemoved was missed. */
+  jobEnded(job: string, result?: string): void {
     this.#ends.set(job, { kind: 'ended', ...(result !== undefined && { result }) });
     const [oldest] = this.#ends.keys();
     if (this.#ends.size > ENDS_MAX_JOBS && oldest !== undefined) this.#ends.delete(oldest);
-    this.news();
+    this.recheck();
   }
 
+  /** Undefined if the job has not ended, or if its result is not known. */
   resultOf(job: string): string | undefined {
     return this.#ends.get(job)?.result;
   }
@@ -81,27 +84,29 @@ export class Waits {
     }
   }
 
-  /** The jobs that are awaited now, to be passed to `compare`. */
-  awaited(): readonly AwaitedJob[] {
+  /** The jobs that are awaited now, to be passed to `endMissed`. */
+  awaitedJobs(): readonly AwaitedJob[] {
     return [...this.#awaited];
   }
 
   /**
-   * To be called after a reading that began after `awaited` was taken: a job that its unit no longer has is
-   * over, and its end was missed. A job that was awaited later may be newer than the reading; for a unit that
-   * was not read (undefined) nothing is known.
+   * Ends the jobs whose ends were missed: those that their units no longer have. To be called after a
+   * reading. `awaited` are the `awaitedJobs` from before it, because a job that is awaited later may be newer
+   * than the reading. `jobOf` gives the job that was read of a unit, by path; undefined for a unit that was
+   * not read.
    */
-  compare(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
+  endMissed(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {
-      const read = jobOf(unit);
-      if (read !== undefined && read !== job && !this.#ends.has(job)) this.removed(job);
+      const presentJob = jobOf(unit);
+      const isOver = presentJob !== undefined && presentJob !== job;
+      if (isOver && !this.#ends.has(job)) this.jobEnded(job);
     }
   }
 
-  /** The manager is gone: a new one numbers its jobs from the beginning. */
-  away(): void {
+  /** To be called when the manager has gone. A new one numbers its jobs from the beginning. */
+  managerLost(): void {
     this.#ends.clear();
     this.#losses += 1;
-    this.news();
+    this.recheck();
   }
 }

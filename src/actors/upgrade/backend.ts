@@ -1,5 +1,5 @@
-// The upgrade backend: connects result file, units, progress socket and state file, and runs the commands.
-// publisher.ts publishes.
+// The upgrade backend: connects the parts for result file, units, progress socket and state file with each
+// other, and runs the commands. publisher.ts publishes.
 
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock, within } from '../../host/clock.js';
@@ -13,12 +13,12 @@ import { UnitLogs } from '../units/unit-logs.js';
 import type { ProgressLine } from './progress-line.js';
 import { ProgressSocket } from './progress-socket.js';
 import { UpgradePublisher } from './publisher.js';
-import { ResultFile } from './result-file.js';
-import { RunKeeper } from './run-keeper.js';
+import { ResultFile, type ResultReading } from './result-file.js';
+import { RunKeeper, type RunKeeperOwner } from './run-keeper.js';
 import { RunStore } from './run-store.js';
 import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
 
-/** For files and sockets that hang; below the supervisor's deadline for the whole stop. */
+/** For a file or a socket that hangs. Below the supervisor's deadline for the whole stop. */
 const STOP_MAX_MS = 800;
 
 const NOT_CONNECTED = failure('unavailable', "The user's systemd is not connected");
@@ -31,9 +31,10 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #keeper: RunKeeper;
   readonly #resultFile: ResultFile | undefined;
   readonly #socket: ProgressSocket;
-  /** Undefined without a unit: then there is nothing to connect to. */
+  /** Undefined if no unit is configured: then systemd is not needed. */
   readonly #units: UpgradeUnits | undefined;
   readonly #logs: UnitLogs;
+  /** The answer to a start that is under way. */
   #starting: Promise<Answer> | undefined;
 
   constructor(settings: UpgradeSettings, publish: Publisher, context: UpgradeContext) {
@@ -44,22 +45,23 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const publisher = new UpgradePublisher(settings, publish, clock);
     this.#publisher = publisher;
     this.#store = new RunStore(stateFile, (problem) => publisher.noteProblem('state file', problem), clock);
-    const runOwner = {
-      changed: publisher.run.bind(publisher),
-      save: this.#store.save.bind(this.#store),
-      askUnit: async () => (upgradeUnit === undefined ? NOTHING_RAN : this.#units?.readUpgradeUnit()),
+    const runOwner: RunKeeperOwner = {
+      changed: (run) => publisher.setRun(run),
+      save: (saved) => this.#store.save(saved),
+      readUnit: async () => (upgradeUnit === undefined ? NOTHING_RAN : this.#units?.readUpgradeUnit()),
     };
-    const here = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
-    this.#keeper = new RunKeeper(here, runOwner, clock);
+    const circumstances = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
+    this.#keeper = new RunKeeper(circumstances, runOwner, clock);
     const recalled = this.#store.recall().then((saved) => this.#keeper.recall(saved));
-    const onResult = publisher.result.bind(publisher);
     const file = settings.resultFile;
+    const onResult = (result: ResultReading): void => publisher.setResult(result);
     this.#resultFile = file === undefined ? undefined : new ResultFile(file, onResult, clock);
     this.#socket = this.#openSocket(progressSocket, recalled);
-    const read = this.#resultFile?.read() ?? recalled;
-    /** Resolves after the first attempts at all files; from then on the state is complete. */
-    const ready = Promise.all([recalled, within(clock, READ_MAX_MS, read), this.#socket.attempted]);
-    if (upgradeUnit === undefined) void recalled.then(() => this.#keeper.read(NOTHING_RAN, here));
+    const resultRead = this.#resultFile?.read() ?? recalled;
+    /** Resolves when all files and the socket were tried once. From then on what is published is complete. */
+    const ready = Promise.all([recalled, within(clock, READ_MAX_MS, resultRead), this.#socket.attempted]);
+    if (upgradeUnit === undefined)
+      void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     if (checkUnit !== undefined || upgradeUnit !== undefined)
       this.#units = new UpgradeUnits({
         ...context,
@@ -94,20 +96,21 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 
   #openSocket(path: string, recalled: Promise<void>): ProgressSocket {
     const owner = {
-      line: async ({ content, text }: ProgressLine, sinceMs: number) => {
-        this.#publisher.progress(text);
+      onLine: async ({ content, text }: ProgressLine, connectedMs: number) => {
+        this.#publisher.publishProgress(text);
         await recalled;
-        await this.#keeper.line(content, sinceMs);
+        await this.#keeper.applyLine(content, connectedMs);
       },
-      connections: (count: number) => this.#keeper.connections(count),
-      problem: (problem: string | undefined) => this.#publisher.noteProblem('progress socket', problem),
+      onConnections: (count: number) => this.#keeper.setConnections(count),
+      onProblem: (problem: string | undefined) => this.#publisher.noteProblem('progress socket', problem),
     };
     return new ProgressSocket(path, owner, this.#clock);
   }
 
   async #start(units: UpgradeUnits): Promise<Answer> {
     if (this.#keeper.run.state === 'running') return IN_PROGRESS;
-    // The first of several simultaneous starts decides for all: nothing is awaited up to here.
+    // Of several starts at the same time only the first starts the unit. Nothing may be awaited before this
+    // check.
     if (this.#starting !== undefined) {
       const first = await this.#starting;
       return first.ok ? IN_PROGRESS : first;
@@ -119,16 +122,17 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   async #startUnit(units: UpgradeUnits): Promise<Answer> {
-    const { count: sinceCount, facts } = this.#keeper.run;
+    const { count: countBefore, facts: factsBefore } = this.#keeper.run;
     const started = await units.startUpgrade();
     if (!started.ok) return started;
-    this.#keeper.feed({ ...started.value, kind: 'accepted', sinceCount, before: facts.invocation });
+    const invocationBefore = factsBefore.invocation;
+    this.#keeper.feed({ ...started.value, kind: 'accepted', countBefore, invocationBefore });
     await this.#store.settled();
     return DONE;
   }
 }
 
-/** A new id after each boot of the kernel (random(4)). */
+/** Has an id that is new after each boot of the kernel (random(4)). */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
 export default actorThread<'upgrade'>((settings, publish) => {

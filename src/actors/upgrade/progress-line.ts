@@ -1,7 +1,7 @@
-// Turns a connection's bytes into lines and each line into its event and the text to relay (docs/upgrades.md,
-// "Progress"). Pure.
+// Decides which lines of the progress socket are valid: splits a connection's bytes into lines, and makes of
+// each its event and the text that is relayed (docs/upgrades.md, "Progress"). Pure.
 
-/** A longer line, not counting its line end, is dropped (docs/upgrades.md, "Progress"). */
+/** Without the line end. A longer line is dropped (docs/upgrades.md, "Progress"). */
 export const LINE_MAX_BYTES = 64 * 1024;
 
 export type ProgressEvent =
@@ -11,26 +11,27 @@ export type ProgressEvent =
 
 export interface ProgressLine {
   readonly content: ProgressEvent;
-  /** The line byte for byte, without a trailing CR; a CR between tokens becomes a space. */
+  /** The line as it came, without a CR at its end. A CR between two tokens of the JSON becomes a space. */
   readonly text: string;
 }
 
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** Parses a line without its LF; undefined if it is to be dropped. */
+/** Parses a line without its LF; undefined for one that is not valid. */
 export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
   const line = bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
   if (line.length > LINE_MAX_BYTES) return undefined;
   try {
-    // ignoreBOM keeps a byte order mark, which JSON.parse then refuses: removing it would not be byte for
-    // byte.
+    // With `ignoreBOM` a byte order mark stays in the text, and JSON.parse refuses it. Without, it would be
+    // removed, and the text would no longer be the line as it came.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
     const content = progressEvent(JSON.parse(text));
     // JSON allows no raw CR within a string, so every remaining one is between tokens.
     return content && { content, text: text.replaceAll('\r', ' ') };
   } catch {
-    return undefined; // Not UTF-8 or not JSON: dropped silently.
+    // Neither UTF-8 nor JSON is no error, only another line that is not valid.
+    return undefined;
   }
 }
 
@@ -43,25 +44,28 @@ function progressEvent(value: unknown): ProgressEvent | undefined {
   return isJsonInteger(percent) && isJsonInteger(current) ? { event, percent, current, step } : undefined;
 }
 
-/** Any size, as in JSON, because the line is relayed as text. A number beyond a double is infinite here. */
+/**
+ * True for an integer of any size, because the line is relayed as a text. One that is too large for a double
+ * is Infinity here.
+ */
 function isJsonInteger(value: unknown): value is number {
   return typeof value === 'number' && Math.trunc(value) === value;
 }
 
 /**
- * The lines without their LF, and what follows the last LF. An unfinished line is kept only up to the length
- * that makes it too long.
+ * The lines without their LF, and at the end what follows the last LF. Of a line that is too long only so
+ * much stays in memory that it is still recognized as too long.
  */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let begun: Uint8Array = new Uint8Array(0);
+  let unfinished: Uint8Array = new Uint8Array(0);
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      yield Buffer.concat([begun, chunk.subarray(start, end)]);
-      begun = new Uint8Array(0);
+      yield Buffer.concat([unfinished, chunk.subarray(start, end)]);
+      unfinished = new Uint8Array(0);
       start = end + 1;
     }
-    begun = Buffer.concat([begun, chunk.subarray(start)]).subarray(0, LINE_MAX_BYTES + 2);
+    unfinished = Buffer.concat([unfinished, chunk.subarray(start)]).subarray(0, LINE_MAX_BYTES + 2);
   }
-  yield begun;
+  yield unfinished;
 }

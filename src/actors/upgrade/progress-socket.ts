@@ -1,6 +1,6 @@
-// The progress socket: never replaces a living one, is open to its owner alone, comes back when it was lost,
-// and passes lines on at a bounded rate. It does not interpret the lines. Bad bytes spoil only their own
-// line.
+// The progress socket: decides when it may be put at its path (never in the place of one where another
+// process listens), makes it anew when it was removed, and passes lines on at a bounded rate. Only its owner
+// can open it. It does not interpret the lines. Bad bytes spoil only their own line.
 
 import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
@@ -15,29 +15,31 @@ import { linesOf, type ProgressLine, parseLine } from './progress-line.js';
 /** Connections at a time; further ones are closed. Each has up to 128 KiB. */
 const CONNECTIONS_MAX = 256;
 /**
- * Below the messages per second at which the supervisor kills a thread. Faster lines wait in their
- * connection.
+ * Fewer than the messages per second for which the supervisor kills a thread. Lines that come faster wait in
+ * their connections.
  */
 const LINES_MAX_PER_SECOND = 10_000;
-const REST_MS = 1_000;
-/** Our own changes in the directory come in a burst. */
+/** The pause when the rate is exceeded. */
+const PAUSE_MS = 1_000;
+/** Changes within this time are one: making the socket changes its directory several times. */
 const SETTLE_MS = 40;
-/** A living daemon accepts at once, because the kernel does it. */
+/** If a process listens, the kernel accepts a connection at once. */
 const PROBE_DEADLINE_MS = 2_000;
-/** A directory of this name is ours; another may be shared with others, and is not changed. */
+/** A directory of this name is ours. Any other may be shared, so its mode is not changed. */
 const OWN_DIRECTORY = 'tonearm';
 
 const PATH_IN_USE = 'another process listens there';
 
 export interface SocketOwner {
   /**
-   * `sinceMs`: when the line's connection was accepted, monotonic. The next line of a connection comes when
-   * this one is done.
+   * `connectedMs`: when the line's connection began, monotonic. The next line of the connection comes only
+   * after this has resolved.
    */
-  line(line: ProgressLine, sinceMs: number): Promise<void>;
-  connections(count: number): void;
+  onLine(line: ProgressLine, connectedMs: number): Promise<void>;
+  /** Called when the number of open connections has changed. */
+  onConnections(count: number): void;
   /** Called with the reason why nobody can connect, or with undefined if clients can. */
-  problem(problem: string | undefined): void;
+  onProblem(problem: string | undefined): void;
 }
 
 export class ProgressSocket {
@@ -48,24 +50,25 @@ export class ProgressSocket {
   readonly #sockets = new Set<Socket>();
   readonly #watch: PathWatch;
   #server: Server | undefined;
-  /** Resolves when the first attempt to listen has ended, well or not. */
+  /** Resolves when the first attempt to listen has succeeded or failed. */
   readonly attempted: Promise<void>;
-  #listening: Promise<void>;
-  #stopped = false;
+  /** Resolves after the last attempt to listen. */
+  #lastAttempt: Promise<void>;
+  #isStopped = false;
 
   constructor(path: string, owner: SocketOwner, clock: Clock) {
     this.#path = path;
     this.#owner = owner;
     this.#clock = clock;
     this.attempted = this.#listen();
-    this.#listening = this.attempted;
+    this.#lastAttempt = this.attempted;
     this.#watch = new PathWatch(path, () => this.#checkPath(), SETTLE_MS);
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStopped = true;
     this.#watch.close();
-    await this.#listening;
+    await this.#lastAttempt;
     this.#server?.close();
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -74,54 +77,55 @@ export class ProgressSocket {
    * Listens again if the socket is not at its path any more, or if the path was taken and may be free now.
    */
   #checkPath(): void {
-    // Checked only after a running attempt, because the socket seems lost while its path is being taken.
-    this.#listening = this.#listening.then(() => {
+    // Checked only after an attempt that is under way: meanwhile the socket seems to be missing.
+    this.#lastAttempt = this.#lastAttempt.then(() => {
       const isThere = this.#server !== undefined && fileIdentity(this.#path) !== undefined;
-      return this.#stopped || isThere ? undefined : this.#listen();
+      return this.#isStopped || isThere ? undefined : this.#listen();
     });
   }
 
   async #listen(): Promise<void> {
     this.#server?.close();
     this.#server = undefined;
-    // allowHalfOpen: a client that waits for the end of its connection learns that its lines were read.
+    // With `allowHalfOpen` the connection ends only when all its lines have been read: a client can wait for
+    // that.
     const server = createServer({ allowHalfOpen: true }, (socket) => void this.#read(socket));
     server.maxConnections = CONNECTIONS_MAX;
-    server.on('drop', () => this.#owner.problem('there are too many connections'));
+    server.on('drop', () => this.#owner.onProblem('there are too many connections'));
     const listening = await listenAt(server, this.#path, this.#clock);
     if (listening.ok) {
       this.#server = server;
-      // From now on, an error is a failed accept (no descriptors left): the client sees it, the socket lives
-      // on.
-      server.on('error', () => this.#owner.problem('a connection could not be accepted'));
+      // From now on an error means that a connection could not be accepted, as without a free descriptor. The
+      // socket still works.
+      server.on('error', () => this.#owner.onProblem('a connection could not be accepted'));
     }
-    this.#owner.problem(listening.ok ? undefined : listening.error);
+    this.#owner.onProblem(listening.ok ? undefined : listening.error);
   }
 
   async #read(socket: Socket): Promise<void> {
-    const sinceMs = this.#clock.monotonic();
+    const connectedMs = this.#clock.monotonic();
     this.#sockets.add(socket);
-    this.#owner.problem(undefined);
-    this.#owner.connections(this.#sockets.size);
+    this.#owner.onProblem(undefined);
+    this.#owner.onConnections(this.#sockets.size);
     try {
-      // A complete last line counts even without its LF.
-      for await (const line of linesOf(socket)) await this.#deliver(line, sinceMs);
+      // The last line counts even without its LF.
+      for await (const line of linesOf(socket)) await this.#deliver(line, connectedMs);
     } catch (error) {
-      // A connection that broke: the line that was cut off is incomplete anyway.
-      if (!this.#stopped && error !== socket.errored) throw error;
+      // A connection that broke is no defect. The line that was cut off could not be used anyway.
+      if (!this.#isStopped && error !== socket.errored) throw error;
     } finally {
       socket.destroy();
       this.#sockets.delete(socket);
-      if (!this.#stopped) this.#owner.connections(this.#sockets.size);
+      if (!this.#isStopped) this.#owner.onConnections(this.#sockets.size);
     }
   }
 
-  async #deliver(bytes: Uint8Array, sinceMs: number): Promise<void> {
+  async #deliver(bytes: Uint8Array, connectedMs: number): Promise<void> {
     const line = parseLine(bytes);
     if (line === undefined) return;
     while (!this.#rate.admits(this.#clock.monotonic()))
-      await new Promise<void>((rested) => this.#clock.after(REST_MS, rested));
-    if (!this.#stopped) await this.#owner.line(line, sinceMs);
+      await new Promise<void>((resolve) => this.#clock.after(PAUSE_MS, resolve));
+    if (!this.#isStopped) await this.#owner.onLine(line, connectedMs);
   }
 }
 
@@ -134,20 +138,20 @@ async function listenAt(server: Server, path: string, clock: Clock): Promise<Res
   }
 }
 
-/** Fails if the path is in use; rejects with the system's error. */
+/** Fails if the path is in use. Rejects with the system's error. */
 async function listenIfFree(server: Server, path: string, clock: Clock): Promise<Result<undefined, string>> {
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { mode, uid } = statSync(directory);
-  // systemd creates a RuntimeDirectory= with 0755 by default.
+  // The directory may be from systemd (RuntimeDirectory=), which gives it the mode 0755 by default.
   const isOurs = basename(directory) === OWN_DIRECTORY && uid === process.getuid?.();
   if (isOurs && (mode & 0o077) !== 0) chmodSync(directory, 0o700);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSocket() === false) return failed('there is a file that is not a socket');
   const identity = fileIdentity(path);
-  if (identity !== undefined && (await isAlive(path, clock))) return failed(PATH_IN_USE);
-  // Another daemon may have put its own socket there meanwhile. From here on nothing is awaited until the
-  // socket is bound.
+  if (identity !== undefined && (await isListening(path, clock))) return failed(PATH_IN_USE);
+  // Meanwhile another daemon may have put its own socket there. From here on nothing may be awaited until our
+  // socket is at its path.
   if (fileIdentity(path) !== identity) return failed(PATH_IN_USE);
   rmSync(path, { force: true });
   server.listen(path);
@@ -156,11 +160,13 @@ async function listenIfFree(server: Server, path: string, clock: Clock): Promise
   return success(undefined);
 }
 
-async function isAlive(path: string, clock: Clock): Promise<boolean> {
+/** True if a process listens at the path, or if that cannot be known. */
+async function isListening(path: string, clock: Clock): Promise<boolean> {
   const socket = connect(path);
   const answer = new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true));
-    // Anything else (a full backlog, a socket of another user) does not prove that it is dead.
+    // Any other error does not prove that nobody listens: the backlog may be full, or the socket another
+    // user's.
     socket.once('error', (error) => resolve(!['ECONNREFUSED', 'ENOENT'].includes(codeOf(error))));
   });
   const isAnswered = await within(clock, PROBE_DEADLINE_MS, answer);

@@ -1,5 +1,5 @@
-// Publishes the upgrade: status, run, progress, check, and whether the backend is up. It uses neither systemd
-// nor files, only their results.
+// Decides what is published of the upgrade, and when: status, run, progress, check, and whether the backend
+// is up. It reads neither systemd nor files, and gets what others have read.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Collection } from '../../protocol/actor/collections.js';
@@ -14,8 +14,11 @@ export type Part = 'result file' | 'progress socket' | 'state file';
 
 type UpgradeCollection = Extract<Collection, 'upgrade' | 'upgrade.info' | 'upgrade.check'>;
 
-/** The pause between two records of percent and step: scripts may send thousands of lines a second. */
-const PROGRESS_THROTTLE_MS = 100;
+/**
+ * The pause between two records that differ only in percent and step, as scripts may send thousands of lines
+ * a second.
+ */
+const PROGRESS_PAUSE_MS = 100;
 
 export class UpgradePublisher {
   readonly #settings: UpgradeSettings;
@@ -23,7 +26,7 @@ export class UpgradePublisher {
   readonly #clock: Clock;
   readonly #timers: Timers<'throttle'>;
   readonly #problems = new Map<Part, string>();
-  /** The texts that clients have, by collection and key. */
+  /** The published texts, by collection and key. */
   readonly #published = new Map<string, string>();
   #status = NO_STATUS;
   #run = initialRun();
@@ -46,29 +49,30 @@ export class UpgradePublisher {
     this.#timers.cancelAll();
   }
 
-  progress(text: string): void {
+  publishProgress(text: string): void {
     this.#publish.put('upgrade.progress', '', text);
   }
 
-  result(result: ResultReading): void {
+  setResult(result: ResultReading): void {
     if (result.ok) this.#status = result.value;
     this.noteProblem('result file', result.ok ? undefined : result.error);
     this.#publishChanges();
   }
 
-  run(run: Run): void {
-    const { state } = this.#run;
+  setRun(run: Run): void {
+    const { state: stateBefore } = this.#run;
     this.#run = run;
     const { origin, invocation } = run;
     const fields = {
       ...(origin !== undefined && { origin }),
       ...(invocation !== undefined && { invocation }),
     };
-    if (run.state !== state) this.#publish.log('info', `the upgrade run is ${run.state}`, fields);
+    if (run.state !== stateBefore) this.#publish.log('info', `the upgrade run is ${run.state}`, fields);
     this.#publishChanges();
   }
 
-  check(facts: RunFacts): void {
+  /** `facts` are those of the check unit. */
+  setCheck(facts: RunFacts): void {
     const before = this.#check;
     this.#check = nextCheck(before, facts, this.#clock.date());
     if (this.#check.state === 'failed' && before?.state === 'running')
@@ -76,12 +80,12 @@ export class UpgradePublisher {
     this.#publishChanges();
   }
 
-  /** systemd is reachable and the units are read, or none is needed. */
+  /** To be called when systemd is connected and the units have been read, or when no unit is configured. */
   up(run: Run): void {
     if (this.#isUp) return;
     this.#isUp = true;
     this.#run = run;
-    // While it was not up, nothing was published.
+    // Leaving `up` has removed all records.
     this.#published.clear();
     this.#publishChanges();
     this.#publish.status('up', this.#detail());
@@ -93,7 +97,7 @@ export class UpgradePublisher {
     this.#publish.status('connecting', reason);
   }
 
-  /** Notes a part's problem or its end; only changes are published. */
+  /** `problem` is undefined if the part works. Only a change is published and logged. */
   noteProblem(part: Part, problem: string | undefined): void {
     if (this.#problems.get(part) === problem) return;
     this.#problems.delete(part);
@@ -105,8 +109,8 @@ export class UpgradePublisher {
   }
 
   /**
-   * Publishes a change of percent and step alone at once, and the changes of the next moment together: a
-   * script may send many.
+   * Publishes all records that have changed. If only percent and step have changed, and not for the first
+   * time in a while, the record waits for the end of the pause.
    */
   #publishChanges(): void {
     if (!this.#isUp) return;
@@ -114,20 +118,20 @@ export class UpgradePublisher {
     const { percent, step } = this.#run;
     const run = publishedRun(this.#run);
     const check = checkUnit && publishedCheck(this.#check ?? NEVER_CHECKED);
-    const isEvent = [
-      this.#put('upgrade.info', 'status', this.#status),
-      this.#put('upgrade.info', 'run', JSON.stringify(run)),
-      check !== undefined && this.#put('upgrade.check', '', JSON.stringify(check)),
-    ].includes(true);
-    if (!isEvent && this.#timers.has('throttle')) return;
+    const hasStatusChanged = this.#put('upgrade.info', 'status', this.#status);
+    const hasRunChanged = this.#put('upgrade.info', 'run', JSON.stringify(run));
+    const hasCheckChanged = check !== undefined && this.#put('upgrade.check', '', JSON.stringify(check));
+    const isProgressOnly = !(hasStatusChanged || hasRunChanged || hasCheckChanged);
+    if (isProgressOnly && this.#timers.has('throttle')) return;
     const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
     const more = JSON.stringify({ run: { ...run, percent, step }, ...abilities, check });
-    // The result file's members keep their spelling.
-    if (!this.#put('upgrade', '', `{${this.#status.slice(1, -1)},${more.slice(1, -1)}}`)) return;
-    this.#timers.set('throttle', PROGRESS_THROTTLE_MS, () => this.#publishChanges());
+    // Two texts are joined and not two objects, because members of the result file must keep their spelling.
+    const whole = `{${this.#status.slice(1, -1)},${more.slice(1, -1)}}`;
+    if (!this.#put('upgrade', '', whole)) return;
+    this.#timers.set('throttle', PROGRESS_PAUSE_MS, () => this.#publishChanges());
   }
 
-  /** False if clients have this text already. */
+  /** False, and publishes nothing, if the text is the published one. */
   #put(collection: UpgradeCollection, key: string, text: string): boolean {
     const name = `${collection} ${key}`;
     if (this.#published.get(name) === text) return false;
@@ -136,11 +140,12 @@ export class UpgradePublisher {
     return true;
   }
 
+  /** The problems of all parts; undefined if there are none. */
   #detail(): string | undefined {
     const { resultFile, progressSocket, stateFile } = this.#settings;
     const paths = { 'result file': resultFile, 'progress socket': progressSocket, 'state file': stateFile };
-    const all = [...this.#problems].map(([part, problem]) => `${part} ${paths[part]}: ${problem}`);
-    return all.join('; ') || undefined;
+    const problems = [...this.#problems].map(([part, problem]) => `${part} ${paths[part]}: ${problem}`);
+    return problems.join('; ') || undefined;
   }
 }
 
@@ -156,19 +161,24 @@ export interface LastCheck {
 
 const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
 
-/** `before` is the previous state; undefined if there is none, as after a start. */
+/**
+ * The last check after new facts of the check unit. `before` is the last check up to now; undefined at the
+ * start. `nowMs` is since the epoch.
+ */
 export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
-  const { activeState, result, reset } = facts;
+  const { activeState, result, wasReset } = facts;
   // An unloaded unit has lost its invocation id.
   const invocation = facts.invocation || (before?.invocation ?? '');
   if (isAtWork(facts)) return { state: 'running', invocation };
+  // A check with another invocation has begun and ended since the facts before.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
   const finishedMs = hasEnded ? nowMs : before?.finishedMs;
-  const hasFailed = activeState === 'failed' || (result !== 'success' && !reset);
+  const hasFailed = activeState === 'failed' || (result !== 'success' && !wasReset);
   if (!hasFailed) return { state: 'idle', invocation, finishedMs };
   return { state: 'failed', invocation, finishedMs, detail: `its result is ${result}` };
 }
 
+/** The check as clients get it, before it becomes JSON. */
 export function publishedCheck({ state, finishedMs, detail }: LastCheck): object {
   return { state, finished_at: utcSeconds(finishedMs), detail };
 }

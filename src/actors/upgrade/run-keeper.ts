@@ -1,6 +1,6 @@
-// Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and
-// ends a run of the progress socket when no line has come for a while. publisher.ts decides what is
-// published.
+// Keeps the run: gives inputs to the state machine (run.ts), saves its transitions, decides which lines may
+// begin a run, and ends a run of the progress socket when nobody has been connected for a while. publisher.ts
+// decides what is published.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { Turns } from '../turns.js';
@@ -10,20 +10,20 @@ import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, typ
 import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
- * A systemd run's last line may come on a connection that begins just after its end: a line within this time
- * begins no run of its own.
+ * The last line of a systemd run may come by a connection that begins just after the end of the run. A line
+ * within this time begins no run.
  */
 const LEFTOVER_GRACE_MS = 1_000;
-/** The pause before the unit of a doubtful run is read again, where the last reading failed. */
+/** The pause before the unit of a doubtful run is read again, if the last reading failed. */
 const CONFIRM_AGAIN_MS = 1_000;
 
 export interface RunKeeperOwner {
   changed(run: Run): void;
   save(saved: SavedRun): void;
   /**
-   * The unit's present facts; undefined if it cannot be read. `read` is called as soon as that is possible.
+   * Reads the unit. Undefined if it cannot be read: then the owner calls `applyReading` as soon as it can.
    */
-  askUnit(): Promise<RunFacts | undefined>;
+  readUnit(): Promise<RunFacts | undefined>;
 }
 
 export class RunKeeper {
@@ -32,30 +32,31 @@ export class RunKeeper {
   readonly #timers: Timers<'quiet' | 'confirm'>;
   #circumstances: Circumstances;
   #run = initialRun();
-  /** When the last systemd run ended, monotonic: connections from before belong to that run. */
+  /** When the last systemd run ended, monotonic: a connection that began before belongs to that run. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
-  /** The lines of all connections are applied one after the other. Each connection waits for its own. */
+  /** Applies the lines of all connections one after the other. */
   readonly #turns = new Turns();
   #connections = 0;
-  #stopped = false;
+  #isStopped = false;
 
-  /** `now` are the present circumstances as far as known: the manager comes with the first `read`. */
-  constructor(now: Circumstances, owner: RunKeeperOwner, clock: Clock) {
+  /** `circumstances` are the present ones. Their manager is unknown until the first `applyReading`. */
+  constructor(circumstances: Circumstances, owner: RunKeeperOwner, clock: Clock) {
     this.#owner = owner;
     this.#clock = clock;
     this.#timers = new Timers(clock);
-    this.#circumstances = now;
+    this.#circumstances = circumstances;
   }
 
-  /** To be called before any other method. */
+  /** Takes over the saved run, if there is one. To be called before any other method. */
   recall(saved: SavedRun | undefined): void {
     if (saved === undefined) return;
     const { boot } = this.#circumstances;
     this.#circumstances = saved.circumstances;
     this.#run = initialRun(saved.record);
-    // Scripts end with a reboot.
-    if (saved.circumstances.boot !== boot) this.feed({ kind: 'abandoned' });
-    this.#expectQuiet();
+    const wasRebooted = saved.circumstances.boot !== boot;
+    // No script outlives a reboot.
+    if (wasRebooted) this.feed({ kind: 'abandoned' });
+    this.#setQuietTimer();
   }
 
   get run(): Run {
@@ -63,25 +64,27 @@ export class RunKeeper {
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#isStopped = true;
     this.#timers.cancelAll();
   }
 
   /**
-   * Takes the facts of the unit after a new connection to systemd. Without a unit these are empty, and a run
-   * of systemd is not followed any more.
+   * Applies the facts of the unit that were read on a new connection to systemd. If no unit is configured,
+   * they are those of a unit that has never run, which ends a run of systemd. `wasStopped`: somebody stopped
+   * the run.
    */
-  read(facts: RunFacts, now: Circumstances, wasStopped = false): void {
+  applyReading(facts: RunFacts, now: Circumstances, wasStopped = false): void {
     const { boot, manager, unit } = this.#circumstances;
-    const sameManager = boot === now.boot && manager === now.manager && unit === now.unit;
+    const isSameManager = boot === now.boot && manager === now.manager && unit === now.unit;
     this.#circumstances = now;
-    this.feed({ kind: 'read', facts, sameManager, wasStopped });
+    this.feed({ kind: 'read', facts, isSameManager, wasStopped });
   }
 
+  /** Gives the input to the state machine, and saves and reports what it changes. */
   feed(input: RunInput): void {
     const before = this.#run;
     const run = nextRun(before, input, this.#clock.date());
-    if (run === before || this.#stopped) return;
+    if (run === before || this.#isStopped) return;
     this.#run = run;
     const ended = before.state === 'running' && run.state !== 'running';
     if (ended && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
@@ -90,52 +93,51 @@ export class RunKeeper {
     const isTransition = hasBegun || hasNewInvocation || ended;
     if (isTransition) this.#owner.save({ record: run, circumstances: this.#circumstances });
     this.#owner.changed(run);
-    if (run.doubtful && !before.doubtful) void this.#confirm();
-    if (isTransition) this.#expectQuiet();
+    if (run.isDoubtful && !before.isDoubtful) void this.#confirm();
+    if (isTransition) this.#setQuietTimer();
   }
 
-  /** Applies a valid line, and resolves then. `sinceMs`: when its connection was accepted, monotonic. */
-  line(content: ProgressEvent, sinceMs: number): Promise<void> {
-    const atMs = this.#clock.monotonic();
-    return this.#turns.run(() => this.#apply(content, sinceMs, atMs));
+  /** Resolves when the line, a valid one, is applied. `connectedMs`: when its connection began, monotonic. */
+  applyLine(content: ProgressEvent, connectedMs: number): Promise<void> {
+    const receivedMs = this.#clock.monotonic();
+    return this.#turns.run(() => this.#applyInTurn(content, connectedMs, receivedMs));
   }
 
-  connections(count: number): void {
+  setConnections(count: number): void {
     this.#connections = count;
-    this.#expectQuiet();
+    this.#setQuietTimer();
   }
 
-  async #apply(content: ProgressEvent, sinceMs: number, atMs: number): Promise<void> {
-    // A function, as the run may end while the unit is read.
+  async #applyInTurn(content: ProgressEvent, connectedMs: number, receivedMs: number): Promise<void> {
+    // A function, because the systemd run may end while the unit is read.
     const isLeftover = () =>
-      sinceMs < this.#systemdEndedMs || atMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
+      connectedMs < this.#systemdEndedMs || receivedMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
     if (beginsSocketRun(this.#run, content, isLeftover())) {
-      // The unit's own script may send lines before the signal that it has been started. Without the bus, the
-      // facts that are known already must be enough.
-      const facts = await this.#owner.askUnit();
+      // The upgrade unit's own script may send a line before systemd has sent the signal that the unit has
+      // started. Without the bus, the facts that are known already must be enough.
+      const facts = await this.#owner.readUnit();
       if (facts !== undefined && isAtWork(facts)) this.feed({ kind: 'unit', facts });
     }
-    this.feed({ kind: 'line', content, leftover: isLeftover() });
+    this.feed({ kind: 'line', content, isLeftover: isLeftover() });
   }
 
   /**
-   * Reads a doubtful unit. systemd sends its reply after its signals, so the reply shows whether it restarts
-   * the unit.
+   * Reads the unit of a doubtful run. systemd replies after it has sent its signals, so the reply tells
+   * whether systemd restarts the unit.
    */
   async #confirm(): Promise<void> {
-    const facts = await this.#owner.askUnit();
-    if (!this.#run.doubtful || this.#stopped) return;
+    const facts = await this.#owner.readUnit();
+    if (!this.#run.isDoubtful || this.#isStopped) return;
     if (facts !== undefined) this.feed({ kind: 'confirmed', facts });
     else this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
-  /**
-   * Waits for the silence that ends a run of the socket. A line comes by a connection, so only the
-   * connections count.
-   */
-  #expectQuiet(): void {
+  /** Lets a run of the socket end after a time without connections. Without a connection there is no line. */
+  #setQuietTimer(): void {
     const { state, origin } = this.#run;
-    if (state !== 'running' || origin !== 'socket' || this.#connections > 0) this.#timers.cancel('quiet');
-    else this.#timers.set('quiet', QUIET_MS, () => this.feed({ kind: 'abandoned' }));
+    const isSocketRun = state === 'running' && origin === 'socket';
+    if (isSocketRun && this.#connections === 0)
+      this.#timers.set('quiet', QUIET_MS, () => this.feed({ kind: 'abandoned' }));
+    else this.#timers.cancel('quiet');
   }
 }

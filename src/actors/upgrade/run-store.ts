@@ -1,5 +1,5 @@
-// The state file, in which a run outlives the daemon: read once at start, written whole at each transition,
-// the newest text last.
+// Keeps the state file, by which a run outlives the daemon. The file is read once at the start, and written
+// whole at each transition of the run. Its last text is always the newest.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
@@ -8,20 +8,21 @@ import { SharedWork } from '../turns.js';
 import { publishedRun, type RunRecord } from './run.js';
 
 /**
- * A start is on the disk before it is answered, so that it outlives us; a disk that takes longer does not
- * delay the answer.
+ * The answer to the start of a run waits so long until the run is on the disk, so that a restart of the
+ * daemon does not lose it. A slower disk does not delay the answer further.
  */
 const WRITE_MAX_MS = 1_000;
 /**
- * A failed write is tried again: a disk is not full for ever, and after a restart the daemon would believe
- * the old text.
+ * The pause after a failed write. It is tried again because a full disk may get room, and because after a
+ * restart the daemon would believe the old text.
  */
 const AGAIN_MS = 10_000;
-/** A state file has some hundred bytes; a larger one was not written by this program. */
+/** A state file has some hundred bytes. This program has not written a larger one than this. */
 const STATE_MAX_BYTES = 64 * 1024;
 
-/** The surroundings in which a run began. If one of these has changed, the run cannot still be going on. */
+/** The circumstances in which a run of systemd began. If one of them has changed, the run cannot go on. */
 export interface Circumstances {
+  /** The id of the kernel's boot. */
   readonly boot: string;
   /** Identifies one life of the user's systemd; '' if unknown. */
   readonly manager: string;
@@ -50,7 +51,7 @@ export class RunStore {
     this.#timers = new Timers(clock);
   }
 
-  /** Undefined if no run was saved, or it cannot be read. */
+  /** Undefined if no run was saved, or if the file cannot be read. */
   async recall(): Promise<SavedRun | undefined> {
     const file = await inTime(this.#clock, readSmallFile(this.#path, STATE_MAX_BYTES));
     if (!file.ok) {
@@ -62,14 +63,14 @@ export class RunStore {
     return saved;
   }
 
-  /** Never rejects. If a newer text follows soon, the older one may never be written. */
+  /** Begins to write the run. If a newer one follows soon, the older one may never be written. */
   save(saved: SavedRun): void {
     this.#text = savedText(saved);
     this.#beginWrite();
   }
 
   /**
-   * Resolves when everything that was saved is on the disk, or has failed once; after a second in any case.
+   * Resolves when the newest run is on the disk or could not be written, and after a second at the latest.
    */
   async settled(): Promise<void> {
     if (this.#writing !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#writing);
@@ -97,8 +98,9 @@ export class RunStore {
   });
 }
 
+/** The text of the state file. */
 export function savedText({ record, circumstances }: SavedRun): string {
-  const { invocation, before, startJob: job } = record;
+  const { invocation, invocationBefore: before, startJob: job } = record;
   return `${JSON.stringify({ ...publishedRun(record), invocation, before, job, ...circumstances })}\n`;
 }
 
@@ -107,7 +109,7 @@ const ORIGINS = ['systemd', 'socket'] as const;
 
 /** Undefined if the text does not hold a run. Unknown fields, of another version, are ignored. */
 export function parseSaved(text: string): SavedRun | undefined {
-  // A text that was cut off or overwritten has no fields. The caller reports this.
+  // A text that was cut off or overwritten is no JSON, and has no fields.
   const fields = jsonObject(text) ?? {};
   const textOf = (name: string): string | undefined => {
     const value = fields[name];
@@ -117,22 +119,23 @@ export function parseSaved(text: string): SavedRun | undefined {
     const ms = Date.parse(textOf(name) ?? '');
     return Number.isNaN(ms) ? undefined : ms;
   };
-  const state = STATES.find((each) => each === fields['state']);
-  const origin = ORIGINS.find((each) => each === fields['origin']);
+  const state = STATES.find((name) => name === fields['state']);
+  const origin = ORIGINS.find((name) => name === fields['origin']);
   const startedMs = timeOf('started_at');
-  const isWhole = state !== 'running' || (origin !== undefined && startedMs !== undefined);
   const boot = textOf('boot');
   const manager = textOf('manager');
   const unit = textOf('unit');
-  if (state === undefined || boot === undefined || manager === undefined || unit === undefined || !isWhole)
+  if (state === undefined || boot === undefined || manager === undefined || unit === undefined)
     return undefined;
+  const lacksBeginning = origin === undefined || startedMs === undefined;
+  if (state === 'running' && lacksBeginning) return undefined;
   const record: RunRecord = {
     state,
     origin,
     startedMs,
     finishedMs: timeOf('finished_at'),
     invocation: textOf('invocation'),
-    before: textOf('before'),
+    invocationBefore: textOf('before'),
     startJob: textOf('job'),
   };
   return { record, circumstances: { boot, manager, unit } };

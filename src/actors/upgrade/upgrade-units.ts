@@ -1,5 +1,5 @@
-// The check unit and the upgrade unit on the user's bus: starts them, and passes their changes to the run and
-// the publisher. run.ts decides what these mean for a run; units/follower.ts follows the units.
+// The check unit and the upgrade unit on the user's bus: starts them, decides whether a start has succeeded,
+// and passes their changes to keeper and publisher. run.ts decides what a change means for the run.
 
 import type { Clock } from '../../host/clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -20,7 +20,7 @@ import type { UpgradePublisher } from './publisher.js';
 import { isAtWork, isExited } from './run.js';
 import type { RunKeeper } from './run-keeper.js';
 
-/** The machine's facts and services, passed in so that nothing here reads them from the machine itself. */
+/** What this backend uses of the machine. */
 export interface UpgradeContext {
   readonly bus: BusOptions;
   readonly bootId: string;
@@ -28,23 +28,29 @@ export interface UpgradeContext {
 }
 
 /**
- * Counted from the call. A job that is still queued after this time counts as accepted. Together with writing
- * the state file this stays within a command's 10 s.
+ * For the call and its job. A job that is still queued after this time counts as accepted. Together with the
+ * writing of the state file this stays within a command's 10 s.
  */
 const START_MAX_MS = 8_000;
 
 const NO_UNIT = failure('no-such-unit', 'No such unit is configured');
 
-/** `job`: the job's path; `jobResult` if it has ended already. */
-export type StartResult = Result<{ readonly job: string; readonly jobResult?: string }, Fault>;
+interface StartedJob {
+  /** The job's path. */
+  readonly job: string;
+  /** The job's result if it has ended already. */
+  readonly jobResult?: string;
+}
+
+export type StartResult = Result<StartedJob, Fault>;
 
 interface UpgradeUnitsParts extends UpgradeContext {
   readonly settings: UpgradeSettings;
   readonly keeper: RunKeeper;
   readonly publisher: UpgradePublisher;
-  /** Nothing is published before it resolves, because the first status marks the end of the start. */
+  /** No status is published before this resolves, because the first status marks the end of the start. */
   readonly ready: Promise<unknown>;
-  /** True if this run was stopped, by systemd's journal. */
+  /** True if the unit was stopped during this invocation, according to systemd's journal. */
   readonly wasStopped: (invocation: string) => Promise<boolean>;
 }
 
@@ -52,11 +58,11 @@ export class UpgradeUnits implements FollowerOwner {
   readonly #parts: UpgradeUnitsParts;
   readonly #follower: UnitFollower<Bus<'units'>>;
   #isUp = false;
-  /** Counts ups and downs, so that results from before the latest are ignored. */
+  /** Counts the calls of `up` and `down`, so that results from before the latest one are ignored. */
   #epoch = 0;
   /**
-   * The last known invocation of the upgrade unit; '' for none. systemd may unload a quick unit before its
-   * start is answered, and its facts have no invocation then.
+   * The last known invocation of the upgrade unit; '' for none. The facts are not enough: systemd may unload
+   * a quick unit before its start is answered, and then they have no invocation.
    */
   #lastInvocation = '';
 
@@ -69,9 +75,9 @@ export class UpgradeUnits implements FollowerOwner {
     this.#follower = new UnitFollower(plan, this, makeBus);
   }
 
-  /** The name under which the upgrade unit logs, which is no alias; undefined if none is configured. */
+  /** The primary name of the upgrade unit, by which it logs; undefined if none is configured. */
   get upgradeUnitId(): string | undefined {
-    return this.#unit?.facts.id ?? this.#parts.settings.upgradeUnit;
+    return this.#upgradeUnit?.facts.id ?? this.#parts.settings.upgradeUnit;
   }
 
   stop(): void {
@@ -79,11 +85,11 @@ export class UpgradeUnits implements FollowerOwner {
     this.#follower.stop();
   }
 
-  /** The upgrade unit as it is now, not as the last signal left it; undefined if it cannot be read. */
+  /** Reads the upgrade unit again; undefined if it cannot be read. */
   async readUpgradeUnit(): Promise<RunFacts | undefined> {
-    const { upgradeUnit: upgrade } = this.#parts.settings;
-    if (!this.#isUp || upgrade === undefined) return undefined;
-    const read = await this.#follower.refresh([upgrade]);
+    const { upgradeUnit } = this.#parts.settings;
+    if (!this.#isUp || upgradeUnit === undefined) return undefined;
+    const read = await this.#follower.refresh([upgradeUnit]);
     return read.ok ? this.#facts : undefined;
   }
 
@@ -93,19 +99,20 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * Starts the upgrade unit, or restarts one that remembers finished work. Resolves when it runs, cannot, or
-   * stays queued. One at a time.
+   * Starts the upgrade unit, or restarts it if it remembers finished work. Resolves when the unit runs, has
+   * not run, or is still queued. To be called once at a time.
    */
   async startUpgrade(): Promise<StartResult> {
     const { upgradeUnit: upgrade } = this.#parts.settings;
     if (upgrade === undefined) return NO_UNIT;
     const endMs = this.#parts.clock.monotonic() + START_MAX_MS;
-    const before = this.#lastInvocation;
+    const invocationBefore = this.#lastInvocation;
     const started = await this.#start(upgrade, isExited(this.#facts) ? 'restartUnit' : 'startUnit');
     if (!started.ok) return started;
-    // "done" is also the result of a job whose condition was not met (docs/development/what-we-learnt.md,
-    // "systemd, logind and Avahi"): only a new invocation is a run.
-    const hasRun = () => this.#lastInvocation !== before || !['', before].includes(this.#facts.invocation);
+    // Only a new invocation proves that the unit has run. The job's result does not: it is "done", too, if a
+    // condition of the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+    const hasRun = () =>
+      this.#lastInvocation !== invocationBefore || !['', invocationBefore].includes(this.#facts.invocation);
     const { waits } = this.#follower;
     if (!hasRun()) {
       const leftMs = Math.max(endMs - this.#parts.clock.monotonic(), 0);
@@ -131,30 +138,32 @@ export class UpgradeUnits implements FollowerOwner {
 
   changed(units: readonly FollowedUnit[]): void {
     if (!this.#isUp) return;
+    const { settings, publisher, keeper } = this.#parts;
     for (const { name, facts } of units) {
-      if (name === this.#parts.settings.checkUnit) this.#parts.publisher.check(facts);
-      if (name !== this.#parts.settings.upgradeUnit) continue;
-      this.#note(facts);
-      this.#parts.keeper.feed({ kind: 'unit', facts });
+      if (name === settings.checkUnit) publisher.setCheck(facts);
+      if (name !== settings.upgradeUnit) continue;
+      this.#noteInvocation(facts);
+      keeper.feed({ kind: 'unit', facts });
     }
   }
 
   jobEnded(job: string, id: string, result: string): void {
-    if (this.#isUp && id === this.#unit?.facts.id)
+    if (this.#isUp && id === this.#upgradeUnit?.facts.id)
       this.#parts.keeper.feed({ kind: 'job-ended', job, result });
   }
 
-  #note({ invocation }: RunFacts): void {
+  #noteInvocation({ invocation }: RunFacts): void {
     if (invocation !== '') this.#lastInvocation = invocation;
   }
 
-  get #unit(): FollowedUnit | undefined {
-    const { upgradeUnit: upgrade } = this.#parts.settings;
-    return upgrade === undefined ? undefined : this.#follower.table.unit(upgrade);
+  get #upgradeUnit(): FollowedUnit | undefined {
+    const { upgradeUnit } = this.#parts.settings;
+    return upgradeUnit === undefined ? undefined : this.#follower.table.unit(upgradeUnit);
   }
 
+  /** Those of the upgrade unit. */
   get #facts(): RunFacts {
-    return this.#unit?.facts ?? NOTHING_RAN;
+    return this.#upgradeUnit?.facts ?? NOTHING_RAN;
   }
 
   async #begin(): Promise<void> {
@@ -170,18 +179,18 @@ export class UpgradeUnits implements FollowerOwner {
     this.#isUp = true;
     const { checkUnit, upgradeUnit: unit } = this.#parts.settings;
     const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
-    if (check !== undefined) this.#parts.publisher.check(check.facts);
-    // It differs for each start of systemd, but not after a reload or a re-execution.
+    if (check !== undefined) this.#parts.publisher.setCheck(check.facts);
+    // This time differs for each start of systemd. A reload or a re-execution does not change it.
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
-    this.#note(this.#facts);
-    if (unit !== undefined) this.#parts.keeper.read(this.#facts, circumstances, wasStopped);
+    this.#noteInvocation(this.#facts);
+    if (unit !== undefined) this.#parts.keeper.applyReading(this.#facts, circumstances, wasStopped);
     this.#parts.publisher.up(this.#parts.keeper.run);
   }
 
   /**
-   * Needed for a run that ended while nobody watched it: a unit that was stopped, and whose script ended with
-   * status 0, looks like one that succeeded.
+   * True if the run has ended because somebody stopped the unit, while this daemon did not follow it. The
+   * facts do not tell: if the script ended with status 0 when it was stopped, they are those of a success.
    */
   async #wasStopped(): Promise<boolean> {
     const { state, origin, invocation } = this.#parts.keeper.run;
@@ -197,9 +206,7 @@ export class UpgradeUnits implements FollowerOwner {
 }
 
 function didNotRun(unit: string, jobResult: string, { result, conditionMet }: RunFacts): StartResult {
-  const why = conditionMet ? result : `${result}, a condition of the unit is not met`;
-  return failure(
-    'refused',
-    `${unit} did not run: the job's result is ${jobResult}, the unit's Result ${why}`,
-  );
+  const condition = conditionMet ? '' : ', a condition of the unit is not met';
+  const results = `the job's result is ${jobResult}, the unit's Result ${result}${condition}`;
+  return failure('refused', `${unit} did not run: ${results}`);
 }

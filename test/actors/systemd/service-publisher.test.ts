@@ -51,9 +51,9 @@ function up() {
   const all = setUp();
   all.change(U, 'U1');
   all.change(S, 'S1');
-  all.services.scopeIs('user', undefined);
+  all.services.setAbsence('user', undefined);
   assert.deepEqual(all.taken(), []);
-  all.services.scopeIs('system', undefined);
+  all.services.setAbsence('system', undefined);
   assert.deepEqual(all.taken(), ['system/s=S1', 'user/u=U1', 'up']);
   assert.equal(all.clock.timers, 0);
   all.encoded.count = 0;
@@ -87,21 +87,21 @@ test('an urgent change is published at once, and once', () => {
 
 test('a scope that is down takes the backend down, with its reason, once', () => {
   const { services, taken } = up();
-  services.scopeIs('user', 'gone');
-  services.scopeIs('user', 'gone');
+  services.setAbsence('user', 'gone');
+  services.setAbsence('user', 'gone');
   assert.deepEqual(taken(), ['connecting: user scope: gone']);
-  services.scopeIs('system', 'gone too');
+  services.setAbsence('system', 'gone too');
   assert.deepEqual(taken(), ['connecting: system scope: gone too; user scope: gone']);
 });
 
 test('the other scope is published meanwhile; the return of a scope publishes all its records again', () => {
   const { services, clock, taken, change } = up();
-  services.scopeIs('system', 'gone');
+  services.setAbsence('system', 'gone');
   taken();
   change(U, 'U2');
   clock.advance(50);
   assert.deepEqual(taken(), ['user/u=U2']);
-  services.scopeIs('system', undefined);
+  services.setAbsence('system', undefined);
   assert.deepEqual(taken(), ['system/s=S1', 'user/u=U2', 'up']);
 });
 

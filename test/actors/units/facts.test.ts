@@ -15,7 +15,7 @@ const WORKS = { activeState: 'active', subState: 'running', invocation: 'ab', jo
 const BEFORE = { ...unknownUnit('x.service'), ...WORKS, result: 'signal' };
 
 const ENDED_AT_7 = { ActiveState: 'inactive', StateChangeTimestamp: 7n };
-const FORGOTTEN = { activeState: 'inactive', reset: true };
+const FORGOTTEN = { activeState: 'inactive', wasReset: true };
 
 const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[] = [
   [{}, {}],
@@ -70,27 +70,27 @@ function table() {
 
 test('a signal that came since a reading began wins over it, in the properties that signals carry', () => {
   const { units, x } = table();
-  const mark = units.mark(NAME);
-  units.changed(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });
-  units.read(NAME, mark, reading('active', { Description: 'X' }), FILE);
+  const countBefore = units.signalCount(NAME);
+  units.applyProperties(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });
+  units.applyReading(NAME, countBefore, reading('active', { Description: 'X' }), FILE);
   const actual = [x()?.facts.activeState, x()?.facts.result, x()?.facts.description];
   assert.deepEqual(actual, ['failed', 'exit-code', 'X']);
 });
 
 test('a property that a reading lacks is reset, except how the last run ended', () => {
   const { units, x } = table();
-  units.read(NAME, units.mark(NAME), reading('active', { Description: 'X' }), FILE);
-  units.changed(PATH, { Result: 'signal' });
-  units.read(NAME, units.mark(NAME), {}, { state: undefined, requestNumber: 2 });
+  units.applyReading(NAME, units.signalCount(NAME), reading('active', { Description: 'X' }), FILE);
+  units.applyProperties(PATH, { Result: 'signal' });
+  units.applyReading(NAME, units.signalCount(NAME), {}, { state: undefined, requestNumber: 2 });
   const actual = [x()?.facts.activeState, x()?.facts.description, x()?.facts.result, x()?.file.state];
   assert.deepEqual(actual, ['inactive', '', 'signal', undefined]);
 });
 
 test('a unit that systemd unloads is at rest, and how it ended stays known', () => {
   const { units, x } = table();
-  units.changed(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'oom-kill', Job: [3, '/job/3'] });
+  units.applyProperties(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'oom-kill', Job: [3, '/job/3'] });
   assert.equal(x()?.facts.job, '/job/3');
-  units.removed('x.service');
+  units.applyRemoval('x.service');
   const facts = x()?.facts;
   const actual = [facts?.activeState, facts?.subState, facts?.job, facts?.result];
   assert.deepEqual(actual, ['inactive', 'dead', '', 'oom-kill']);
@@ -98,28 +98,28 @@ test('a unit that systemd unloads is at rest, and how it ended stays known', () 
 
 test('a unit without a file is gone when it rests, and stays while it runs', () => {
   const { units, x } = table();
-  units.read(NAME, units.mark(NAME), reading('active'), FILE);
-  units.file(NAME, { state: undefined, requestNumber: 2 });
+  units.applyReading(NAME, units.signalCount(NAME), reading('active'), FILE);
+  units.applyFile(NAME, { state: undefined, requestNumber: 2 });
   assert.equal(x()?.facts.loadState, 'loaded');
-  units.removed('x.service');
-  units.file(NAME, { state: undefined, requestNumber: 2 });
+  units.applyRemoval('x.service');
+  units.applyFile(NAME, { state: undefined, requestNumber: 2 });
   assert.equal(x()?.facts.loadState, 'not-found');
 });
 
 test('a unit that starts without a file stays', () => {
   const { units, x } = table();
-  units.read(NAME, units.mark(NAME), reading('inactive'), { state: undefined, requestNumber: 1 });
-  units.changed(PATH, { ActiveState: 'active' });
-  units.removed(NAME);
-  units.file(NAME, { state: undefined, requestNumber: 2 });
+  units.applyReading(NAME, units.signalCount(NAME), reading('inactive'), { state: undefined, requestNumber: 1 });
+  units.applyProperties(PATH, { ActiveState: 'active' });
+  units.applyRemoval(NAME);
+  units.applyFile(NAME, { state: undefined, requestNumber: 2 });
   assert.equal(x()?.facts.loadState, 'loaded');
 });
 
 test('the answer to an older query of the file is ignored', () => {
   const { units, x } = table();
-  units.file(NAME, { state: 'enabled', requestNumber: 5 });
-  units.read(NAME, units.mark(NAME), reading('active'), FILE);
-  assert.deepEqual([x()?.file.state, x()?.known], ['enabled', true]);
-  units.file(NAME, { state: 'masked', requestNumber: 4 });
+  units.applyFile(NAME, { state: 'enabled', requestNumber: 5 });
+  units.applyReading(NAME, units.signalCount(NAME), reading('active'), FILE);
+  assert.deepEqual([x()?.file.state, x()?.isKnown], ['enabled', true]);
+  units.applyFile(NAME, { state: 'masked', requestNumber: 4 });
   assert.equal(x()?.file.state, 'enabled');
 });

@@ -17,26 +17,26 @@ function stage() {
 test('two waits for one job get its result, and leave nothing behind', async () => {
   const { clock, waits, wait } = stage();
   const ends = [wait('/job/1'), wait('/job/1')];
-  waits.removed('/job/2', 'failed');
-  waits.removed('/job/1', 'done');
+  waits.jobEnded('/job/2', 'failed');
+  waits.jobEnded('/job/1', 'done');
   const done = { kind: 'ended', result: 'done' };
   assert.deepEqual(await Promise.all(ends), [done, done]);
-  assert.deepEqual([waits.awaited(), clock.timers], [[], 0]);
+  assert.deepEqual([waits.awaitedJobs(), clock.timers], [[], 0]);
 });
 
 test('a job that does not end is waited for until the deadline', async () => {
   const { clock, waits, wait } = stage();
   const end = wait('/job/1');
   clock.advance(MAX_MS);
-  assert.deepEqual([await end, waits.awaited()], [undefined, []]);
+  assert.deepEqual([await end, waits.awaitedJobs()], [undefined, []]);
 });
 
 test('a wait that begins too late gets the result of one of the latest 256 jobs', async () => {
   const { waits, wait } = stage();
-  for (let id = 0; id < 257; id += 1) waits.removed(`/job/${id}`, 'canceled');
+  for (let id = 0; id < 257; id += 1) waits.jobEnded(`/job/${id}`, 'canceled');
   assert.deepEqual(await wait('/job/1'), { kind: 'ended', result: 'canceled' });
   void wait('/job/0');
-  assert.equal(waits.awaited().length, 1);
+  assert.equal(waits.awaitedJobs().length, 1);
 });
 
 test('a job that its unit no longer has is over; one that was queued later, or of a unit that is not listed, is not', async () => {
@@ -44,22 +44,22 @@ test('a job that its unit no longer has is over; one that was queued later, or o
   const gone = wait('/job/1', 'a');
   void wait('/job/2', 'b');
   void wait('/job/3', 'unlisted');
-  const awaited = waits.awaited();
+  const awaited = waits.awaitedJobs();
   void wait('/job/4', 'a');
-  waits.compare(awaited, (unit) => ({ a: '', b: '/job/2' })[unit]);
+  waits.endMissed(awaited, (unit) => ({ a: '', b: '/job/2' })[unit]);
   assert.deepEqual(await gone, { kind: 'ended' });
-  const left = waits.awaited().map(({ job }) => job);
+  const left = waits.awaitedJobs().map(({ job }) => job);
   assert.deepEqual(left, ['/job/2', '/job/3', '/job/4']);
 });
 
 test('a manager that goes takes its waits and their numbers along', async () => {
   const { waits, wait } = stage();
-  waits.removed('/job/1', 'done');
+  waits.jobEnded('/job/1', 'done');
   const end = wait('/job/2');
-  waits.away();
+  waits.managerLost();
   assert.deepEqual(await end, { kind: 'away' });
   void wait('/job/1');
-  assert.equal(waits.awaited().length, 1);
+  assert.equal(waits.awaitedJobs().length, 1);
 });
 
 test('a wait whose check throws is forgotten', async () => {
@@ -68,6 +68,6 @@ test('a wait whose check throws is forgotten', async () => {
     throw new Error('a defect');
   };
   await assert.rejects(waits.until(MAX_MS, found), /a defect/);
-  waits.news();
+  waits.recheck();
   assert.equal(clock.timers, 0);
 });

@@ -29,9 +29,9 @@ const ownPath = (t: TestContext) => join(temporaryFolder(t), 'tonearm', 'upgrade
 async function listen(t: TestContext, path = ownPath(t), clock: Clock = systemClock) {
   const received = { path, lines: [] as string[], connections: 0, problem: undefined as string | undefined };
   const owner: SocketOwner = {
-    line: async ({ text }) => void received.lines.push(text),
-    connections: (connections) => void Object.assign(received, { connections }),
-    problem: (problem) => void Object.assign(received, { problem }),
+    onLine: async ({ text }) => void received.lines.push(text),
+    onConnections: (connections) => void Object.assign(received, { connections }),
+    onProblem: (problem) => void Object.assign(received, { problem }),
   };
   const socket = new ProgressSocket(path, owner, clock);
   t.after(() => socket.stop());

@@ -40,7 +40,7 @@ test('a thousand steps of a run are published at once, then ten times a second, 
   const { made, clock, taken } = publisher();
   made.up(RUNNING);
   taken();
-  const step = (percent: number) => made.run({ ...RUNNING, percent });
+  const step = (percent: number) => made.setRun({ ...RUNNING, percent });
   for (let n = 0; n < 1_000; n++) {
     step(n / 10);
     clock.advance(1);
@@ -55,14 +55,14 @@ test('a thousand steps of a run are published at once, then ten times a second, 
 
 test('only what has changed is published, and all of it again after the bus was away', () => {
   const { made, taken } = publisher();
-  made.result({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
+  made.setResult({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
   assert.deepEqual(taken(), []);
   made.up(RUNNING);
   const all = taken();
   const topics = all.map((line) => line.split(' ').slice(0, 2).join(' '));
   assert.deepEqual(topics, ['upgrade.info status', 'upgrade.info run', 'upgrade ', 'up ']);
-  made.run(RUNNING);
-  made.result({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
+  made.setRun(RUNNING);
+  made.setResult({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
   assert.deepEqual(taken(), []);
   made.noteProblem('result file', 'it is empty');
   made.noteProblem('result file', 'it is empty');
@@ -81,7 +81,7 @@ test('a check is an event of its own, as clients take each upgrade.info without 
   assert.ok(first.includes('upgrade.check  {"state":"idle"}'), first.join('\n'));
   for (const line of first.filter((each) => each.startsWith('upgrade.info')))
     assert.match(line, /"state":|"upgrade_available":/);
-  made.check({ ...NOTHING_RAN, ...WORKING });
+  made.setCheck({ ...NOTHING_RAN, ...WORKING });
   const [event = '', whole = '', ...more] = taken();
   assert.deepEqual([event, more], ['upgrade.check  {"state":"running"}', []]);
   assert.match(whole, /^upgrade {2}\{"current":.*"check":\{"state":"running"\}\}$/);
@@ -92,7 +92,7 @@ const AT = '1970-01-01T00:00:05Z';
 const WORKING: Partial<RunFacts> = { activeState: 'activating', subState: 'start', invocation: 'a' };
 const DONE: Partial<RunFacts> = { invocation: 'a' };
 const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', invocation: 'a' };
-const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', reset: true };
+const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', wasReset: true };
 
 const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[], expected: object])[] = [
   ['it has not run', [{}], { state: 'idle' }],

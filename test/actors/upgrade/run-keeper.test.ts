@@ -27,7 +27,7 @@ function stage(t: TestContext, saved?: SavedRun) {
   const owner = {
     changed: () => undefined,
     save: (next: SavedRun) => all.push(next),
-    askUnit: () => new Promise<RunFacts | undefined>((resolve) => waiting.push(resolve)),
+    readUnit: () => new Promise<RunFacts | undefined>((resolve) => waiting.push(resolve)),
   };
   const keeper = new RunKeeper(HERE, owner, clock);
   keeper.recall(saved);
@@ -60,13 +60,13 @@ const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END 
  */
 const STEPS: Readonly<Record<string, (on: Stage, argument: string) => unknown>> = {
   line: (on, argument) => {
-    void on.keeper.line(LINES[argument] ?? progress(Number(argument)), on.clock.monotonic());
+    void on.keeper.applyLine(LINES[argument] ?? progress(Number(argument)), on.clock.monotonic());
     return settle();
   },
   signal: (on, argument) => on.keeper.feed({ kind: 'unit', facts: FACTS[argument] ?? assert.fail(argument) }),
   answer: (on, argument) => on.answer(FACTS[argument]),
-  read: (on, argument) => on.keeper.read(FACTS[argument] ?? assert.fail(argument), HERE),
-  connected: (on, argument) => on.keeper.connections(Number(argument)),
+  read: (on, argument) => on.keeper.applyReading(FACTS[argument] ?? assert.fail(argument), HERE),
+  connected: (on, argument) => on.keeper.setConnections(Number(argument)),
   pass: (on, argument) => on.clock.advance(Number(argument)),
   is: (on, argument) => assert.equal(state(on), argument),
   saved: (on, argument) => assert.equal(on.saved.map(({ record }) => record.state).join(), argument),
@@ -123,11 +123,11 @@ test('a connection of a finished systemd run begins nothing, nor does a line rig
   keeper.feed({ kind: 'unit', facts: AT_REST });
   const byHandMs = now();
   clock.advance(999);
-  await keeper.line(progress(5), byHandMs);
+  await keeper.applyLine(progress(5), byHandMs);
   clock.advance(60_000);
-  await keeper.line(progress(5), sinceMs);
+  await keeper.applyLine(progress(5), sinceMs);
   assert.equal(keeper.run.state, 'idle');
-  void keeper.line(progress(6), byHandMs);
+  void keeper.applyLine(progress(6), byHandMs);
   await on.answer(AT_REST);
   assert.equal(keeper.run.state, 'running');
 });
@@ -149,7 +149,7 @@ test('the result of a systemd run depends on the invocation that it began with',
     [{ unit: 'other.service' }, 'failed systemd -'],
   ] as const) {
     const on = stage(t, { record, circumstances: { ...HERE, ...other } });
-    on.keeper.read(AT_REST, HERE);
+    on.keeper.applyReading(AT_REST, HERE);
     assert.equal(state(on), expected);
     assert.deepEqual(on.saved.at(-1)?.circumstances, HERE);
   }

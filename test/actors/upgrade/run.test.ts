@@ -24,7 +24,7 @@ const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
   running: { subState: 'running' },
   waits: { subState: 'auto-restart' },
   again: { restarts: 1 },
-  reset: { reset: true },
+  reset: { wasReset: true },
   'at-7-s': { startedMs: 7_000 },
 };
 
@@ -36,26 +36,26 @@ function facts(text: string): RunFacts {
   return Object.assign({ ...NOTHING_RAN, activeState, subState: activeState, invocation: known }, ...more);
 }
 
-const accepted = { kind: 'accepted', sinceCount: 0, before: '', job: '/job/1' } as const;
-const begin = { kind: 'line', content: { event: 'begin', total: 1 }, leftover: false } as const;
-const end = { kind: 'line', leftover: false } as const;
+const accepted = { kind: 'accepted', countBefore: 0, invocationBefore: '', job: '/job/1' } as const;
+const begin = { kind: 'line', content: { event: 'begin', total: 1 }, isLeftover: false } as const;
+const end = { kind: 'line', isLeftover: false } as const;
 const progress: RunInput & { readonly kind: 'line' } = {
   kind: 'line',
   content: { event: 'progress', percent: 40, current: 1, step: 'unpack' },
-  leftover: false,
+  isLeftover: false,
 };
 
 const INPUTS: Readonly<Record<string, RunInput>> = {
   accepted,
-  'accepted over B': { ...accepted, before: B },
+  'accepted over B': { ...accepted, invocationBefore: B },
   'accepted over its end': { ...accepted, jobResult: 'done' },
-  'accepted over B and its end': { ...accepted, before: B, jobResult: 'done' },
+  'accepted over B and its end': { ...accepted, invocationBefore: B, jobResult: 'done' },
   begin,
   progress,
   'end well': { ...end, content: { event: 'end', success: true } },
   'end badly': { ...end, content: { event: 'end', success: false } },
-  'leftover begin': { ...begin, leftover: true },
-  'leftover progress': { ...progress, leftover: true },
+  'leftover begin': { ...begin, isLeftover: true },
+  'leftover progress': { ...progress, isLeftover: true },
   silence: { kind: 'abandoned' },
 };
 
@@ -71,7 +71,7 @@ function input(text: string): RunInput {
     return { kind: 'job-ended', job: first.replace('job', '/job/'), result: rest.join(' ') };
   }
   if (!['read', 'elsewhere', 'stopped'].includes(first)) return { kind: 'unit', facts: facts(text) };
-  const circumstances = { sameManager: first !== 'elsewhere', wasStopped: first === 'stopped' };
+  const circumstances = { isSameManager: first !== 'elsewhere', wasStopped: first === 'stopped' };
   return { kind: 'read', facts: facts(rest.join(' ')), ...circumstances };
 }
 
@@ -96,7 +96,7 @@ function check(name: string, rows: readonly Row[]): void {
       test(what, () => {
         const followed = follow(from, story);
         const confirmed = { kind: 'confirmed', facts: { ...followed.facts, job: '' } } as const;
-        const to = followed.doubtful ? nextRun(followed, confirmed, NOW) : followed;
+        const to = followed.isDoubtful ? nextRun(followed, confirmed, NOW) : followed;
         if (expected === 'same') assert.deepEqual(publishedRun(to), publishedRun(from));
         else assert.equal(`${to.state} ${to.origin ?? '-'}`, expected);
         const ended = to.state !== 'running' && (from.state === 'running' || to.count > from.count);
@@ -163,8 +163,8 @@ test('a run that was going on keeps its time, and another run has its own', () =
 });
 
 const queued = { state: 'running', origin: 'systemd', startedMs: 5000 } as const;
-const first = initialRun({ ...queued, before: '' });
-const again = initialRun({ ...queued, before: B });
+const first = initialRun({ ...queued, invocationBefore: '' });
+const again = initialRun({ ...queued, invocationBefore: B });
 
 check('a run of which only the acceptance was seen when the daemon ended', [
   ['goes on, once what was before has stopped', again, 'read deactivating B', 'same'],
@@ -176,7 +176,7 @@ check('a run of which only the acceptance was seen when the daemon ended', [
 
 test('a run that was only accepted gets the invocation that is found later', () => {
   const over = follow(first, 'read active A exited');
-  assert.deepEqual([over.invocation, over.before], [A, undefined]);
+  assert.deepEqual([over.invocation, over.invocationBefore], [A, undefined]);
   // The stop of the remaining unit is not a run.
   assert.equal(follow(over, 'deactivating A').state, 'idle');
 });
@@ -236,9 +236,9 @@ check('a unit that systemd starts again by itself', [
 
 test('a run with several tries is one run, and fails only when that is confirmed', () => {
   const doubted = follow(running, FAILS);
-  assert.deepEqual([doubted.state, doubted.doubtful], ['running', true]);
+  assert.deepEqual([doubted.state, doubted.isDoubtful], ['running', true]);
   const confirmed = nextRun(doubted, { kind: 'confirmed', facts: facts('activating A bad') }, NOW);
-  assert.deepEqual([confirmed.state, confirmed.doubtful], ['running', false]);
+  assert.deepEqual([confirmed.state, confirmed.isDoubtful], ['running', false]);
   const after = follow(running, NEXT);
   assert.deepEqual([after.count, after.startedMs, after.invocation], [1, running.startedMs, B]);
   assert.equal(follow(running, `${TRIED}; activating B`).count, 2);

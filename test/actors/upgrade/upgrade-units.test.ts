@@ -22,7 +22,7 @@ async function unitsOn(t: TestContext) {
   const owner = {
     changed: ({ state }: { readonly state: string }) => states.push(state),
     save: () => undefined,
-    askUnit: () => units.readUpgradeUnit(),
+    readUnit: () => units.readUpgradeUnit(),
   };
   const keeper = new RunKeeper({ boot: 'b', manager: '', unit: UNIT }, owner, clock);
   const parts = {
