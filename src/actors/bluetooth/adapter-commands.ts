@@ -55,7 +55,7 @@ export class AdapterCommands {
    * True while a command of a client needs the adapter. A device that comes back by itself does not count.
    */
   get isBusy(): boolean {
-    return this.#pairing.isActive || this.#timers.has('scan') || this.#connecting.isRequested;
+    return this.#pairing.isActive || this.#timers.has('scan') || this.#connecting.isAnyRequested;
   }
 
   /**
@@ -152,7 +152,7 @@ export class AdapterCommands {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
     if (!this.#pairing.accepts(path) && !this.#connecting.isRequestedFor(path)) {
-      if (isNew) void this.#pairing.refuse(adapter, device, this.#connecting.isRequested);
+      if (isNew) void this.#pairing.refuse(adapter, device, this.#connecting.isAnyRequested);
       return;
     }
     this.#pairing.admit(path, true);
@@ -166,7 +166,7 @@ export class AdapterCommands {
   /** To be called when anybody has switched the adapter off. BlueZ itself ends the scans. */
   wasSwitchedOff(): void {
     this.#timers.cancelAll();
-    this.#pairing.hasEnded();
+    this.#pairing.markEnded();
   }
 
   /** To be called when the adapter is gone, and with it everything that was under way. */
@@ -232,8 +232,8 @@ export class AdapterCommands {
   }
 
   /**
-   * Ends pairing mode. Also does so if only the adapter is still open: then an earlier attempt to end it has
-   * failed.
+   * Ends pairing mode, and makes the adapter neither discoverable nor pairable. The latter is done even after
+   * pairing mode: an earlier attempt may have failed.
    */
   async #stopPairing({ path, Discoverable, Pairable }: Adapter): Promise<Answer> {
     this.#timers.cancel('pairing');

@@ -46,7 +46,7 @@ export class Connecting {
   }
 
   /** True while a client waits for any connection. */
-  get isRequested(): boolean {
+  get isAnyRequested(): boolean {
     return [...this.#attempts.values()].some(({ isRequested }) => isRequested);
   }
 

@@ -69,10 +69,10 @@ export class Pairing {
       const deaths = this.#bluezDeaths;
       const registered = await bluez(BLUEZ_METHODS.registerAgent, [AGENT_PATH, AGENT_CAPABILITY]);
       if (!registered.ok && !isError(registered, BLUEZ_ERRORS.alreadyExists)) return registered;
-      const madeDefault = await bluez(BLUEZ_METHODS.requestDefaultAgent, [AGENT_PATH]);
+      const reply = await bluez(BLUEZ_METHODS.requestDefaultAgent, [AGENT_PATH]);
       if (deaths !== this.#bluezDeaths) return CLOSED;
-      if (madeDefault.ok) this.#agent = 'registered';
-      return madeDefault;
+      if (reply.ok) this.#agent = 'registered';
+      return reply;
     });
   }
 
@@ -91,8 +91,7 @@ export class Pairing {
    * switched off or lost meanwhile.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
-    // The timeouts come first: with them BlueZ makes the adapter neither pairable nor discoverable again by
-    // itself, even if this process dies meanwhile.
+    // The timeouts come first: after them BlueZ ends both states by itself, even if this process dies meanwhile.
     const steps = [
       ['DiscoverableTimeout', seconds],
       ['PairableTimeout', seconds],
@@ -123,14 +122,14 @@ export class Pairing {
    * is tried even if the first fails.
    */
   async end(adapter: string): Promise<BusResult<undefined>> {
-    this.hasEnded();
+    this.markEnded();
     const hidden = await setAdapter(this.#parts, adapter, 'Discoverable', false);
     const unpairable = await setAdapter(this.#parts, adapter, 'Pairable', false);
     return hidden.ok ? unpairable : hidden;
   }
 
-  /** To be called when pairing mode has ended by itself: the adapter is off or gone. */
-  hasEnded(): void {
+  /** To be called when BlueZ has ended pairing mode, because the adapter is off or gone. */
+  markEnded(): void {
     if (!this.isActive) return;
     this.#until = undefined;
     this.releaseAgent();
@@ -141,7 +140,7 @@ export class Pairing {
    * unregistered.
    */
   adapterLost(): void {
-    this.hasEnded();
+    this.markEnded();
     this.#admitted.clear();
   }
 
@@ -152,12 +151,12 @@ export class Pairing {
     this.#agent = 'none';
   }
 
-  /** True for a device that may pair because of pairing mode, or might before that mode ended. */
+  /** True for a device that may pair because of pairing mode, also if that mode has ended since. */
   accepts(device: string): boolean {
     return this.isActive || this.#admitted.has(device);
   }
 
-  /** Remembers the device until its services are known. `hasPaired` is never taken back. */
+  /** Remembers the device until its services are known. One that has paired stays marked as paired. */
   admit(device: string, hasPaired: boolean): void {
     const hadPaired = this.#admitted.get(device);
     const isNew = hadPaired === undefined;

@@ -244,9 +244,9 @@ export class Announcer {
     // group.
     const group: Group = { service, path: undefined, isEstablished: false };
     this.#group = group;
-    const made = await this.#bus.call(AVAHI_METHODS.entryGroupNew, []);
-    if (!made.ok) return made;
-    const path = made.value;
+    const created = await this.#bus.call(AVAHI_METHODS.entryGroupNew, []);
+    if (!created.ok) return created;
+    const path = created.value;
     group.path = path;
     for (const [index, protocol] of places) {
       const domain = AVAHIS_OWN;

@@ -120,7 +120,7 @@ export class Discovery implements BridgeActor, BusOwner {
   ): Promise<ConfiguredNodes> {
     // Loaded here because it loads Node's HTTP, too, which few nodes need.
     const { ConfiguredNodes } = await import('./configured-nodes.js');
-    return new ConfiguredNodes({ urls, log, clock, changed: (nodes) => this.#nodes.setConfigured(nodes) });
+    return new ConfiguredNodes({ urls, log, clock, onChange: (nodes) => this.#nodes.setConfigured(nodes) });
   }
 
   #beginAnew(isAvahiRunning: boolean | undefined): void {

@@ -8,7 +8,7 @@ import { isIn } from '../networks.js';
 import type { Publisher } from '../runtime.js';
 import type { ConfiguredNode } from './configured-nodes.js';
 import { nodeOf, type Sighting, USELESS_NETWORKS } from './sighting.js';
-import { trustedOrigins } from './trusted-origins.js';
+import { HTTPS_PORT, trustedOrigins } from './trusted-origins.js';
 
 /**
  * Further nodes of the network are left out until others have gone. Nodes of the configuration do not count.
@@ -16,7 +16,6 @@ import { trustedOrigins } from './trusted-origins.js';
 const NODES_MAX = 64;
 /** The default of the configuration's `api.port`. */
 const DEFAULT_PORT = 8018;
-const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
 const PAGE = '/ui';
 

@@ -8,7 +8,7 @@ import { isIn } from '../networks.js';
 import { capped } from '../text.js';
 
 const APIS = ['tonearm', 'odio-api'] as const;
-const VERSION_MAX_UNITS = 64;
+export const VERSION_MAX_UNITS = 64;
 const PATH_MAX_UNITS = 256;
 /** The characters of a path, a query and a fragment (RFC 3986). */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
@@ -49,7 +49,7 @@ export function sightingOf(
   isLocal: boolean,
 ): Sighting | undefined {
   const pairs = pairsOf(txt);
-  const api = APIS.find((name) => name === pairs.get('api'));
+  const api = APIS.find((candidate) => candidate === pairs.get('api'));
   if (api === undefined || port === 0 || !LOCAL_HOST.test(host)) return undefined;
   const path = pairs.get('path') ?? '/';
   const isPath = path.length <= PATH_MAX_UNITS && PATH.test(path);

@@ -103,7 +103,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   }
 
   #follow<B extends ReadingBus>(scope: UnitScope, interest: Interest, makeBus: (owner: BusOwner) => B) {
-    const names = this.#watched.filter((each) => each.scope === scope).map(({ name }) => name);
+    const names = this.#watched.filter((unit) => unit.scope === scope).map(({ name }) => name);
     if (names.length === 0) return undefined;
     const changed = (units: readonly FollowedUnit[]) => this.#changed(scope, units);
     const up = () => {

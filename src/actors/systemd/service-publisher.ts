@@ -44,7 +44,7 @@ export function serviceRecord(
   const exists = fileState !== undefined || facts.loadState !== 'not-found' || !isAtRest(facts);
   // `refreshing` (since systemd 254) is a reload, too: of mounts or extensions, while the unit stays active.
   const interfaceState = activeState === 'refreshing' ? 'reloading' : activeState;
-  const state = exists ? ACTIVE_STATES.find((name) => name === interfaceState) : undefined;
+  const state = exists ? ACTIVE_STATES.find((candidate) => candidate === interfaceState) : undefined;
   return {
     name,
     scope,

@@ -73,7 +73,7 @@ export type RunInput =
       /** True if somebody stopped the run, according to systemd's journal. */
       readonly wasStopped?: boolean;
     }
-  /** The unit was read because the run was isDoubtful. */
+  /** The unit was read because the run was doubtful. */
   | { readonly kind: 'confirmed'; readonly facts: RunFacts }
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
   /** A valid line. `isLeftover`: it came by a connection that belongs to a systemd run that is over. */
@@ -159,7 +159,7 @@ function beginningOf({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'j
   return { invocation, job, startJob: job || undefined };
 }
 
-/** A running run with facts of its own invocation, of the one before it, or of a later one. */
+/** A running run after new facts: of its own invocation, of the one before it, or of a later one. */
 function whileRunning(run: Run, nowMs: number): Run {
   const { facts, invocation } = run;
   const withJob = { ...run, job: facts.job };
