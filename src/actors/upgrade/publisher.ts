@@ -109,8 +109,8 @@ export class UpgradePublisher {
   }
 
   /**
-   * Publishes all records that have changed. If only percent and step have changed, and not for the first
-   * time in a while, the record waits for the end of the pause.
+   * Publishes all records that have changed. If only percent and step have changed, the record waits for the
+   * end of the pause after the last one.
    */
   #publishChanges(): void {
     if (!this.#isUp) return;
