@@ -7,14 +7,14 @@ import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js'
 import { failure } from '../../protocol/actor/faults.js';
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
-import { BLUEZ_NAME, BLUEZ_PATHS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
+import { BLUEZ_NAME, BLUEZ_PATHS } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { Bus, type BusOptions, type BusOwner, type CallVerdict } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
 import { AutomaticActions } from './automatic.js';
-import { type Bluez, CALL_DEADLINE_MS } from './bluez.js';
-import { type Adapter, BluezObjects, type Device } from './objects.js';
+import { type Bluez, blockDetail, CALL_DEADLINE_MS } from './bluez.js';
+import { type Adapter, type BluezChange, BluezObjects, type Device } from './objects.js';
 import { agentAnswer } from './pairing.js';
 import { BluetoothPublisher, IS_CARRIED_OUT } from './publisher.js';
 import { BluezReading } from './reading.js';
@@ -106,9 +106,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   called(call: Signal): CallVerdict {
     const verdict = agentAnswer(call, (device) => this.#commands.admit(device));
-    const { member } = call;
-    if (!verdict.ok)
-      this.#publish.log('info', 'a request from BlueZ was refused', { member, reason: verdict.error.text });
+    if (verdict.ok) return verdict;
+    const fields = { member: call.member, reason: verdict.error.text };
+    this.#publish.log('info', 'a request from BlueZ was refused', fields);
     return verdict;
   }
 
@@ -177,16 +177,13 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
    */
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);
-    if (change === undefined) {
-      this.#automatic.applyDisconnectReason(signal);
-      return;
-    }
+    if (change === undefined) this.#automatic.applyDisconnectReason(signal);
+    else if (change.before === undefined && change.after === undefined) this.#update();
+    else this.#deviceChanged(change);
+  }
+
+  #deviceChanged(change: BluezChange): void {
     const { before, after } = change;
-    const isOfDevice = before !== undefined || after !== undefined;
-    if (!isOfDevice) {
-      this.#update();
-      return;
-    }
     if (after !== undefined) this.#followPairing(after, before);
     this.#automatic.deviceChanged(change);
     this.#updateSoon();
@@ -195,8 +192,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #followPairing(device: Device, before: Device | undefined): void {
     const adapter = this.#adapter;
     if (device.Paired !== true || adapter === undefined || device.Adapter !== adapter.path) return;
-    const wasPaired = before && before.Paired === true;
-    this.#commands.pairedDeviceChanged(adapter, device, wasPaired);
+    this.#commands.pairedDeviceChanged(adapter, device, before && before.Paired === true);
   }
 
   /** Calls `#update` once for all signals that are read together. */
@@ -279,11 +275,6 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const adapter = this.#adapter;
     return adapter && recordsOf(adapter, this.#devices(), this.#outputs, this.#commands.pairingUntil);
   }
-}
-
-/** '' for an adapter that is not blocked. */
-function blockDetail({ PowerState }: Adapter): string {
-  return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : '';
 }
 
 export default actorThread<'bluetooth'>(

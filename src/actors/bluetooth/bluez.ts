@@ -5,15 +5,16 @@ import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import type { Failure } from '../../protocol/actor/result.js';
-import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
+import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, faultOf } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
+import type { Adapter } from './objects.js';
 
 export type Bluez = Bus<'bluetooth'>['call'];
 
-/** What every class here gets that sends commands to BlueZ. */
+/** Every class here that sends commands to BlueZ gets these. */
 export interface BluezParts {
   readonly bluez: Bluez;
   readonly clock: Clock;
@@ -91,12 +92,17 @@ export async function setAdapter(
   }
 }
 
+/** The detail of `up` in `/health`; '' for an adapter that BlueZ does not report as blocked. */
+export function blockDetail({ PowerState }: Adapter): string {
+  return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : '';
+}
+
 /** Has a folder for each switch of rfkill, with files that everybody may read. */
 const RFKILL = '/sys/class/rfkill';
 
 /**
- * What blocks the adapter (`hci0`), as the end of a sentence; undefined if nothing does, or if rfkill cannot
- * be read.
+ * The end of a sentence that names what blocks the adapter (`hci0`); undefined if nothing does, or if rfkill
+ * cannot be read.
  */
 export async function blockerOf(adapter: string): Promise<string | undefined> {
   const switches = await readdir(RFKILL).catch(() => []);

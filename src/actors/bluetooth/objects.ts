@@ -103,7 +103,12 @@ export class BluezObjects {
   device(path: string): Device | undefined {
     const { [DEVICE_INTERFACE]: device, [BATTERY_INTERFACE]: battery } = this.#objects.get(path) ?? {};
     if (device === undefined) return undefined;
-    return { path, ...device, battery: percentage(battery?.Percentage), wasFound: this.#foundByScan.has(path) };
+    return {
+      path,
+      ...device,
+      battery: percentage(battery?.Percentage),
+      wasFound: this.#foundByScan.has(path),
+    };
   }
 
   /** The devices of all adapters. */

@@ -91,7 +91,8 @@ export class Pairing {
    * switched off or lost meanwhile.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
-    // The timeouts come first: after them BlueZ ends both states by itself, even if this process dies meanwhile.
+    // The timeouts come first: after them BlueZ ends both states by itself, even if this process dies
+    // meanwhile.
     const steps = [
       ['DiscoverableTimeout', seconds],
       ['PairableTimeout', seconds],
@@ -193,7 +194,8 @@ export class Pairing {
    * `isConnecting`: a client waits for a connection, so our agent is registered.
    */
   async refuse(adapter: Adapter, { path, Trusted, wasFound }: Device, isConnecting: boolean): Promise<void> {
-    const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || (wasFound && !isConnecting);
+    const hasOtherProgramPaired =
+      Trusted === true || adapter.Discoverable === true || (wasFound && !isConnecting);
     if (hasOtherProgramPaired) return;
     const { bluez, publish } = this.#parts;
     const { ok: isForgotten } = await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter.path });

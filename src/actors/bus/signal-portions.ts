@@ -1,5 +1,5 @@
-// Decides how many of a bus's signals are passed on at a time, so that in a flood of signals a reply, or other
-// work of the thread, waits for one portion only.
+// Decides how many of a bus's signals are passed on at a time, so that in a flood of signals a reply, or
+// other work of the thread, waits for one portion only.
 
 /**
  * How many signals are passed on in one turn of the event loop. An actor takes some hundredths of a

@@ -37,7 +37,7 @@ const NO_FLAGS = 0;
 /** Selects the domain, or the host name, that avahi-daemon itself has. */
 const AVAHIS_OWN = '';
 
-/** What the announcer uses of the machine. */
+/** The announcer's access to the machine. */
 export interface Machine {
   /** The present interfaces. May throw. */
   readonly interfaces: () => Interfaces;

@@ -21,8 +21,8 @@ import { Bus, type BusOwner } from '../bus/bus.js';
 import { type BridgeActor, bridgeThread, type OwnerLink } from '../runtime.js';
 import { Announcer, type Machine } from './announcer.js';
 import { Browser } from './browser.js';
-import { KnownNodes } from './known-nodes.js';
 import type { ConfiguredNodes } from './configured-nodes.js';
+import { KnownNodes } from './known-nodes.js';
 import type { Interface, Interfaces } from './places.js';
 
 /** An avahi-daemon that does not answer at once hangs. */
@@ -81,7 +81,9 @@ export class Discovery implements BridgeActor, BusOwner {
     // `down` is not called for a connection that was lost before it was up, if the reason is that of the loss
     // before.
     this.#beginAnew(undefined);
-    const watched = WATCHED_INTERFACES.map((iface) => this.#bus.watch({ sender: AVAHI_NAME, interface: iface }));
+    const watched = WATCHED_INTERFACES.map((iface) =>
+      this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
+    );
     if (!(await Promise.all(watched)).every(({ ok }) => ok))
       throw new Error('avahi-daemon cannot be watched');
     // If `ownerChanged` was called meanwhile, that is newer.
@@ -110,7 +112,10 @@ export class Discovery implements BridgeActor, BusOwner {
     // Before the status, which removes all records if it is not `up`.
     this.#nodes.setUp(isUp);
     const isReduced = !isAvahiUp && hasConfigured && detail !== undefined;
-    this.#node.status(isUp ? 'up' : state, isReduced ? `only the nodes of discovery.nodes: ${detail}` : detail);
+    this.#node.status(
+      isUp ? 'up' : state,
+      isReduced ? `only the nodes of discovery.nodes: ${detail}` : detail,
+    );
   }
 
   async #loadConfigured(

@@ -10,7 +10,6 @@ import type { NodeRecord } from '../../protocol/actor/schemas.js';
 import type { NameLookup } from '../name-lookup.js';
 import { bodyWithin } from '../response-body.js';
 import { capped, jsonObject } from '../text.js';
-import { VERSION_MAX_UNITS } from './sighting.js';
 
 /** The time from the look-up of the name to the last byte. */
 const ANSWER_MAX_MS = 5_000;
@@ -20,6 +19,7 @@ const ANSWER_MAX_BYTES = 1 << 16;
  * repeats a lost first packet after a second.
  */
 const ATTEMPT_MS = 1_500;
+const VERSION_MAX_UNITS = 64;
 
 export interface NodeAnswer {
   readonly api: NodeRecord['api'];

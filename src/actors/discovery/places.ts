@@ -34,7 +34,9 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
  */
 export function placesOf(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
   if (interfaces.length === 0) return [];
-  const [wildcard] = listening.map((address) => WILDCARDS.get(address)).filter((place) => place !== undefined);
+  const [wildcard] = listening
+    .map((address) => WILDCARDS.get(address))
+    .filter((place) => place !== undefined);
   const single = interfaces.map((each) => placeAt(each, listening)).filter((place) => place !== undefined);
   return wildcard === undefined ? single : [wildcard, ...single];
 }
@@ -51,7 +53,7 @@ export function announcedOn(listening: readonly string[], interfaces: Interfaces
 
 /** Undefined if the node listens at no address of the interface. */
 function placeAt({ name, index, addresses }: Interface, listening: readonly string[]): Place | undefined {
-  // Of a link-local address, the node listens at the address with the interface's name behind it.
+  // A node that listens at a link-local address has the interface's name behind that address.
   const isListening = (address: string): boolean =>
     listening.includes(address) || listening.includes(`${address}%${name}`);
   const used = addresses.filter(({ address }) => isListening(address));

@@ -8,7 +8,7 @@ import { isIn } from '../networks.js';
 import { capped } from '../text.js';
 
 const APIS = ['tonearm', 'odio-api'] as const;
-export const VERSION_MAX_UNITS = 64;
+const VERSION_MAX_UNITS = 64;
 const PATH_MAX_UNITS = 256;
 /** The characters of a path, a query and a fragment (RFC 3986). */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;

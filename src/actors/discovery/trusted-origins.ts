@@ -8,7 +8,14 @@ import { isIn } from '../networks.js';
 import { LOCAL_HOST } from './sighting.js';
 
 /** The networks of private (RFC 1918), link-local and unique local addresses. */
-const HOUSE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', 'fc00::/7', 'fe80::/10'];
+const HOUSE_NETWORKS = [
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '169.254.0.0/16',
+  'fc00::/7',
+  'fe80::/10',
+];
 export const HTTPS_PORT = 443;
 
 /** The origins as browsers send them. None for a node with odio-api, whose page cannot use this node. */

@@ -84,7 +84,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
       const reason = absence || 'not connected yet';
       return failure('unavailable', `Not connected to the ${scope}'s systemd: ${reason}`);
     }
-    // Whether the unit still exists does not matter: one that is gone may have a log.
+    // The unit need not exist any more: one that is gone may have a log.
     if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);

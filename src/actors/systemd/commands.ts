@@ -29,7 +29,7 @@ type Aim = 'started' | 'stopped';
 interface CommandPlan {
   /** The command's name in messages to people. */
   readonly noun: string;
-  /** What is done with the links of the unit's file, before the job. */
+  /** The change of the links to the unit's file, before the job. */
   readonly files?: 'enable' | 'disable';
   readonly job: 'startUnit' | 'stopUnit' | 'restartUnit';
   readonly aim: Aim;
@@ -84,7 +84,8 @@ export async function commandUnit(
   // All signals that the job causes came before its end. But a lost alias gets none of its former unit's.
   if (hasLostAlias) await follower.refresh([name]);
   const unit = table.unit(name);
-  const hasBegun = unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
+  const hasBegun =
+    unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
   if (aim === 'started' && hasBegun)
     await follower.wait(name, (now) => !isRunningService(now), Math.min(START_GRACE_MS, leftMs()));
   const facts = factsNow();

@@ -174,8 +174,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   #report(units: readonly FollowedUnit[]): void {
     this.waits.recheck();
-    const isHeldBack = this.#isMuted && this.#plan.interest !== 'verdicts';
-    if (!isHeldBack && units.length > 0) this.#owner.changed(units);
+    const isMutedForOwner = this.#isMuted && this.#plan.interest !== 'verdicts';
+    if (!isMutedForOwner && units.length > 0) this.#owner.changed(units);
   }
 
   /**

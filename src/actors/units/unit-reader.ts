@@ -25,8 +25,8 @@ import type { FileReading, UnitTable } from './facts.js';
 export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'stop'>;
 
 /**
- * What a follower's owner needs to know of each unit. `state`: its state. `runs`: also the ends of runs and
- * jobs. `verdicts`: also each change during a reload, and how a run has ended that was not followed.
+ * The knowledge of each unit that a follower's owner needs. `state`: its state. `runs`: also the ends of runs
+ * and jobs. `verdicts`: also each change during a reload, and how a run has ended that was not followed.
  */
 export type Interest = 'state' | 'runs' | 'verdicts';
 

@@ -109,8 +109,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 
   async #start(units: UpgradeUnits): Promise<Answer> {
     if (this.#keeper.run.state === 'running') return IN_PROGRESS;
-    // Of several starts at the same time only the first starts the unit. Nothing may be awaited before this
-    // check.
+    // If several starts come at the same time, only the first one starts the unit. Nothing may be awaited
+    // before this check.
     if (this.#starting !== undefined) {
       const first = await this.#starting;
       return first.ok ? IN_PROGRESS : first;

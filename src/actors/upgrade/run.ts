@@ -122,7 +122,17 @@ function startedRun(run: Run, origin: Origin, startedMs: number): Run {
 function finishedRun(run: Run, success: boolean, nowMs: number): Run {
   const { origin, startedMs, invocation, count, facts } = run;
   const state = success ? 'idle' : 'failed';
-  return { state, origin, startedMs, finishedMs: nowMs, invocation, count, job: '', isDoubtful: false, facts };
+  return {
+    state,
+    origin,
+    startedMs,
+    finishedMs: nowMs,
+    invocation,
+    count,
+    job: '',
+    isDoubtful: false,
+    facts,
+  };
 }
 
 function afterAcceptance(run: Run, input: RunInput & { readonly kind: 'accepted' }, nowMs: number): Run {

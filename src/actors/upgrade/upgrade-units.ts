@@ -20,7 +20,7 @@ import type { UpgradePublisher } from './publisher.js';
 import { isAtWork, isExited } from './run.js';
 import type { RunKeeper } from './run-keeper.js';
 
-/** What this backend uses of the machine. */
+/** The backend's access to the machine. */
 export interface UpgradeContext {
   readonly bus: BusOptions;
   readonly bootId: string;

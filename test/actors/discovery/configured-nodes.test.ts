@@ -90,7 +90,10 @@ for (const [what, answer, reason] of BAD) {
 }
 
 test('a node of the other service is recognized by its answer', async (t) => {
-  const { first } = configuredNodes(t, await served(t, (_, response) => response.end('{"api_sw":"odio-api"}')));
+  const { first } = configuredNodes(
+    t,
+    await served(t, (_, response) => response.end('{"api_sw":"odio-api"}')),
+  );
   await until('it has answered', () => first().isReachable);
   assert.equal(first().answer?.api, 'odio-api');
 });

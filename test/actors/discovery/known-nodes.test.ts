@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KnownNodes } from '../../../src/actors/discovery/known-nodes.js';
 import type { ConfiguredNode } from '../../../src/actors/discovery/configured-nodes.js';
+import { KnownNodes } from '../../../src/actors/discovery/known-nodes.js';
 import { type Sighting, sightingOf } from '../../../src/actors/discovery/sighting.js';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { Recorder } from '../recorder.js';
@@ -53,7 +53,11 @@ test('a node is one node where it was found and is configured, too, by a name or
   const { nodes, list } = known();
   nodes.setSightings([sighted('attic', '192.168.1.7'), sighted('cellar', '192.168.1.8')]);
   const urls = ['http://192.168.1.7:8018', 'http://attic.vpn:8018', 'http://cellar.local:8018'];
-  nodes.setConfigured([configured(urls[0] ?? ''), configured(urls[1] ?? '', '192.168.1.7'), configured(urls[2] ?? '')]);
+  nodes.setConfigured([
+    configured(urls[0] ?? ''),
+    configured(urls[1] ?? '', '192.168.1.7'),
+    configured(urls[2] ?? ''),
+  ]);
   const found = list().map(({ name, configured, reachable }) => [name, configured, reachable]);
   assert.deepEqual(found, [
     ['attic', true, true],
@@ -79,7 +83,10 @@ test('another port, or another machine, is another node', () => {
 
 test('a name leads to the address that has answered; https has a name and no address', () => {
   const { nodes, list, origins } = known();
-  nodes.setConfigured([configured('http://attic.vpn', '10.8.0.4'), configured('https://node.example.org', '10.8.0.5')]);
+  nodes.setConfigured([
+    configured('http://attic.vpn', '10.8.0.4'),
+    configured('https://node.example.org', '10.8.0.5'),
+  ]);
   const places = list().map(({ name, addresses, port }) => [name, addresses, port]);
   assert.deepEqual(places, [
     ['attic.vpn:80', ['10.8.0.4'], 80],
@@ -90,7 +97,10 @@ test('a name leads to the address that has answered; https has a name and no add
 
 test('the node itself may be one of the configured ones', () => {
   const { nodes, list } = known();
-  nodes.setConfigured([configured('http://10.8.0.3:8018', '10.8.0.3', true), configured('http://10.8.0.3', '10.8.0.3', true)]);
+  nodes.setConfigured([
+    configured('http://10.8.0.3:8018', '10.8.0.3', true),
+    configured('http://10.8.0.3', '10.8.0.3', true),
+  ]);
   assert.deepEqual(
     list().map(({ self }) => self),
     [true, false],

@@ -88,7 +88,12 @@ test('a property that a reading lacks is reset, except how the last run ended', 
 
 test('a unit that systemd unloads is at rest, and how it ended stays known', () => {
   const { units, x } = table();
-  units.applyProperties(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'oom-kill', Job: [3, '/job/3'] });
+  units.applyProperties(PATH, {
+    ActiveState: 'failed',
+    SubState: 'failed',
+    Result: 'oom-kill',
+    Job: [3, '/job/3'],
+  });
   assert.equal(x()?.facts.job, '/job/3');
   units.applyRemoval('x.service');
   const facts = x()?.facts;
@@ -108,7 +113,10 @@ test('a unit without a file is gone when it rests, and stays while it runs', () 
 
 test('a unit that starts without a file stays', () => {
   const { units, x } = table();
-  units.applyReading(NAME, units.signalCount(NAME), reading('inactive'), { state: undefined, requestNumber: 1 });
+  units.applyReading(NAME, units.signalCount(NAME), reading('inactive'), {
+    state: undefined,
+    requestNumber: 1,
+  });
   units.applyProperties(PATH, { ActiveState: 'active' });
   units.applyRemoval(NAME);
   units.applyFile(NAME, { state: undefined, requestNumber: 2 });

@@ -52,7 +52,12 @@ test('a run is saved whole, for the owner only, and read back', async (t) => {
 
 test('a run that is only queued is read back as queued', () => {
   for (const before of ['', A]) {
-    const queued = { origin: 'systemd', invocationBefore: before, startJob: '/job/7', startedMs: 5_000 } as const;
+    const queued = {
+      origin: 'systemd',
+      invocationBefore: before,
+      startJob: '/job/7',
+      startedMs: 5_000,
+    } as const;
     const saved: SavedRun = { record: { state: 'running', ...queued }, circumstances: HERE };
     assert.deepEqual(known(parseSaved(savedText(saved))), saved);
   }
