@@ -8,6 +8,7 @@ import { CommandHandler } from './command-handler.js';
 import { COMMAND_FILTERS, isCommand } from './commands.js';
 import { type PassingMessage, PassingMessages } from './passing-messages.js';
 import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } from './retained-topics.js';
+import { Subscriptions } from './subscriptions.js';
 
 /**
  * The pause between two rounds of publications. It is a little longer than a tenth of a second, so that also
@@ -47,16 +48,13 @@ type Phase =
 export class Serving {
   readonly #parts: ServingParts;
   readonly #connection: BrokerConnection;
+  readonly #subscriptions: Subscriptions;
   readonly #commands: CommandHandler;
   /** Publications of the present round that have not been sent. A round has each topic once at most. */
   #unsentOfRound: Publication[] = [];
   /** How many publications of the present round the broker has not acknowledged. */
   #unacknowledgedOfRound = 0;
   #tooLarge: readonly string[] = [];
-  /** Subscriptions that the broker refuses. */
-  readonly #refusedFilters: LeftOut[] = [];
-  /** The status of the node that publishes the device instead of this one; '' for none. */
-  #watchedStatus = '';
   /**
    * The state for which `onSettled` was last called, as a text to compare; undefined before its first call.
    */
@@ -75,6 +73,7 @@ export class Serving {
     const { node, topics } = parts;
     this.#commands = new CommandHandler(node, topics, (message) => this.#pass(message));
     this.#connection = parts.dial((message) => this.#receive(message));
+    this.#subscriptions = new Subscriptions(this.#connection, () => this.changed());
   }
 
   /** Resolves when the connection has ended, to the reason for people. */
@@ -95,34 +94,21 @@ export class Serving {
   async #subscribeAll(): Promise<boolean> {
     const { topics, control } = this.#parts;
     const watched = [topics.node, topics.status, topics.full('who'), topics.device];
-    if (!(await this.#subscribe(watched, { qos: 1 }))) return false;
+    if (!(await this.#subscriptions.subscribe(watched, { qos: 1 }))) return false;
     if (!control) return true;
     const commands = COMMAND_FILTERS.map((filter) => topics.full(filter));
     // Commands use QoS 0: of a flood at QoS 1 mosquitto drops the last ones
     // (docs/development/what-we-learnt.md), and a lost connection loses commands of either kind.
-    return this.#subscribe(commands, { qos: 0, rap: true });
-  }
-
-  /** False if the connection has ended. */
-  async #subscribe(...[filters, options]: Parameters<BrokerConnection['subscribe']>): Promise<boolean> {
-    const answer = await this.#connection.subscribe(filters, options);
-    if (answer.ok) return true;
-    if (answer.error.kind === 'ended') return false;
-    const reason = refusedBecause(answer.error.reason);
-    for (const topic of answer.error.topics) this.#refusedFilters.push({ topic, reason });
-    return true;
+    return this.#subscriptions.subscribe(commands, { qos: 0, rap: true });
   }
 
   /**
-   * Subscribes to the status of another node that owns the device: when it goes, the device is this node's.
+   * Watches the status of another node that owns the device: when that node goes, the device is this node's.
    */
   #watchDeviceOwner(): void {
     const { deviceOwner } = this.#parts.topics;
     const status = deviceOwner === undefined ? '' : `${deviceOwner}/status`;
-    if (status === this.#watchedStatus || this.#state !== 'open') return;
-    if (this.#watchedStatus !== '') void this.#connection.unsubscribe([this.#watchedStatus]);
-    this.#watchedStatus = status;
-    if (status !== '') void this.#subscribe([status], { qos: 1 });
+    if (this.#state === 'open') this.#subscriptions.watchStatus(status);
   }
 
   /** To be called when the desired texts may have changed. The next round publishes the differences. */
@@ -198,11 +184,9 @@ export class Serving {
   }
 
   #leftOut(): readonly LeftOut[] {
-    const refused = this.#parts.topics.refused.map(({ topic, reason }) => {
-      return { topic, reason: refusedBecause(reason) };
-    });
     const tooLarge = this.#tooLarge.map((topic) => ({ topic, reason: TOO_LARGE }));
-    return [...tooLarge, ...refused, ...this.#refusedFilters];
+    const refused = [...this.#parts.topics.refused, ...this.#subscriptions.refused];
+    return [...tooLarge, ...refused.map(({ topic, reason }) => ({ topic, reason: refusedBecause(reason) }))];
   }
 
   /**
@@ -252,7 +236,7 @@ export class Serving {
   #receive(message: BrokerMessage): void {
     const { topics, control } = this.#parts;
     const { topic, text, retained } = message;
-    if (topic === this.#watchedStatus) this.#receiveOwnersStatus(text);
+    if (topic === this.#subscriptions.watchedStatus) this.#receiveOwnersStatus(text);
     else if (topic === topics.device) this.#receiveDevice(text, retained);
     if (!topics.isInBranch(topic)) return;
     const relativeTopic = topics.relative(topic);

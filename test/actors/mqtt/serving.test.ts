@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { ACKNOWLEDGED } from '../../../src/actors/mqtt/acknowledgement.js';
 import type { BrokerConnection, BrokerMessage, BrokerOptions } from '../../../src/actors/mqtt/broker.js';
 import { ROUND_GAP_MS } from '../../../src/actors/mqtt/serving.js';
+import { failed } from '../../../src/protocol/actor/result.js';
 import { type NodeOptions, output, put, simulatedNode } from '../../broker/simulated-node.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
@@ -20,6 +21,8 @@ class ScriptedBroker {
   readonly filters: string[] = [];
   /** Retained messages, sent when the bridge subscribes. */
   kept: readonly BrokerMessage[] = [];
+  /** A subscription to this topic is refused. */
+  refusedFilter = '';
   /** Called before a message is acknowledged. */
   onPublished: (topic: string, text: string) => void = () => undefined;
   #deliver: BrokerOptions['onMessage'] = () => undefined;
@@ -37,7 +40,8 @@ class ScriptedBroker {
       subscribe: async (filters) => {
         this.filters.push(...filters);
         for (const message of this.kept) onMessage(message);
-        return ACKNOWLEDGED;
+        if (!filters.includes(this.refusedFilter)) return ACKNOWLEDGED;
+        return failed({ kind: 'refused', topics: [this.refusedFilter], reason: 'Not authorized' });
       },
       unsubscribe: async () => ACKNOWLEDGED,
       publish: async (topic, text) => {
@@ -182,4 +186,18 @@ test('a bridge that is stopped while it reads the files of its first attempt dia
   const node = nodeOn(t, broker);
   await node.stop();
   assert.deepEqual(broker.filters, []);
+});
+
+test('a refused subscription to the status of the owner of the device is named only while it is the owner', async (t) => {
+  const broker = new ScriptedBroker();
+  broker.refusedFilter = 'house/clone/status';
+  const node = await serving(t, broker);
+  const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
+  const publishedBy = (branch: string): string =>
+    JSON.stringify({ components: { x: { availability: [{ topic: `${branch}/status` }] } } });
+  broker.deliver(device, publishedBy('house/clone'));
+  await until('the refusal is named', () => node.reason.includes('house/clone/status'));
+  assert.match(node.reason, /refused by the broker \(Not authorized\), so left out: house\/clone\/status/);
+  broker.deliver(device, publishedBy(T));
+  await until('nothing is left out', () => node.state === 'up' && node.reason === '');
 });
