@@ -1,5 +1,5 @@
 // Keeps asynchronous work from overlapping: `Turns` runs different steps one after the other, and
-// `SharedWork` runs the same work once for all who call while they wait for it.
+// `SharedWork` lets all callers that wait at the same time share one run of the same work.
 
 /** Runs steps one after the other, in the order of the calls. */
 export class Turns {
