@@ -45,10 +45,12 @@ export class Captures {
   #read(): void {
     const link = this.#link;
     if (link === undefined) return;
-    this.#isStale = this.#isReading;
-    // The read that is under way is followed by another one.
-    if (this.#isReading) return;
+    if (this.#isReading) {
+      this.#isStale = true;
+      return;
+    }
     this.#isReading = true;
+    this.#isStale = false;
     link.request('GET_SOURCE_OUTPUT_INFO_LIST', {}, (result) => {
       if (this.#link !== link) return;
       this.#isReading = false;

@@ -137,20 +137,16 @@ export class Executor {
   /** Moves the streams to the new default output. A stream that the server does not move is no failure. */
   async #moveStreams(output: string, latest: number): Promise<Answer> {
     const { state } = this.#performer;
-    const read: ReadRequest = { of: 'sink-input' };
+    const streams: ReadRequest = { of: 'sink-input' };
     // The server has moved some streams by itself.
-    await this.#readAgain(read, latest);
+    await this.#readAgain(streams, latest);
     for (const setting of streamMoves(state, output)) {
       if (!this.#isInTime(latest)) return failure('timeout', 'Moving the streams took too long');
-      const { index } = setting.args;
-      const result = await this.#performer.send(
-        setting,
-        { ...read, index },
-        latest - this.#clock.monotonic(),
-      );
+      const changed: ReadRequest = { of: 'sink-input', index: setting.args.index };
+      const result = await this.#performer.send(setting, changed, latest - this.#clock.monotonic());
       if (!result.ok && result.error.kind !== 'server') return this.#answerTo(setting.command, result.error);
     }
-    await this.#readAgain(read, latest);
+    await this.#readAgain(streams, latest);
     return DONE;
   }
 
@@ -160,12 +156,15 @@ export class Executor {
    */
   async #awaitDefaultInput(name: string, latest: number): Promise<Answer> {
     const { state } = this.#performer;
-    for (let left = DEFAULT_INPUT_TRIES; left > 0; left -= 1) {
-      if (state.server?.defaultSource === name) return DONE;
+    let readings = 0;
+    while (state.server?.defaultSource !== name) {
+      if (readings === DEFAULT_INPUT_TRIES)
+        return failure('refused', 'The sound server accepted the command, but keeps another default input');
       await new Promise<void>((resolve) => this.#clock.after(DEFAULT_INPUT_PAUSE_MS, resolve));
       await this.#readAgain({ of: 'server' }, latest);
+      readings += 1;
     }
-    return failure('refused', 'The sound server accepted the command, but keeps another default input');
+    return DONE;
   }
 
   /**

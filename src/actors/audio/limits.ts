@@ -1,4 +1,5 @@
-// Decides which volume limit a sink has, and a stream whose volume can raise its sink's. Pure.
+// Decides which volume limit holds for a sink, and for a stream whose volume can raise that of its sink.
+// Pure.
 
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { loudestOf, RAW_NORM } from '../../protocol/pulse/volume.js';
@@ -32,7 +33,7 @@ export class VolumeLimits {
     return limits.length > 0 ? Math.min(...limits) : undefined;
   }
 
-  /** That of its sink, 0..1, if the stream's volume can raise the sink's; else undefined. */
+  /** The limit of its sink, 0..1, if the stream's volume can raise that of the sink; else undefined. */
   ofStream({ sink }: SinkInputInfo): number | undefined {
     if (!this.areConfigured) return undefined;
     const info = sink === undefined ? undefined : this.#records.sinks.get(sink)?.info;

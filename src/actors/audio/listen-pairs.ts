@@ -19,6 +19,7 @@ interface DesiredPair {
 }
 
 export class ListenPairs {
+  /** The output of each configured input, by names. */
   readonly #configured: AudioSettings['listen'];
   #desired: DesiredPair[];
   /** Pairs whose loopbacks are to be unloaded. */
@@ -57,8 +58,8 @@ export class ListenPairs {
   }
 
   add(pair: ListenPair): void {
-    this.#ended = this.#ended.filter((each) => !isSamePair(each, pair));
-    if (!this.#desired.some((each) => isSamePair(each.pair, pair)))
+    this.#ended = this.#ended.filter((ended) => !isSamePair(ended, pair));
+    if (!this.#desired.some((desired) => isSamePair(desired.pair, pair)))
       this.#desired.push({ pair, indices: undefined });
   }
 
@@ -89,7 +90,7 @@ export class ListenPairs {
     this.hasAdopted = true;
     const byCommand = found.filter(({ origin }) => origin === 'command');
     for (const pair of byCommand.slice(0, PAIRS_MAX - this.#desired.length)) this.add(pair);
-    const isDesired = (pair: ListenPair): boolean => this.all.some((each) => isSamePair(each, pair));
+    const isDesired = (pair: ListenPair): boolean => this.all.some((desired) => isSamePair(desired, pair));
     this.#ended = found.filter((pair) => !isDesired(pair));
   }
 

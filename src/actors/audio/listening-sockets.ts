@@ -10,7 +10,7 @@ export interface ListeningSocket {
   readonly port: number;
 }
 
-/** One of the kernel's tables. A line has 150 bytes, so this is enough for 28 000 sockets. */
+/** A table of the kernel that is longer is not read. A line has 150 bytes, so 28 000 sockets fit. */
 const TABLE_MAX_BYTES = 4 * 1024 * 1024;
 
 /** The state of a connected socket in the table of Unix sockets. */

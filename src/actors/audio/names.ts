@@ -24,6 +24,6 @@ function tunnelName(props: Props): string | undefined {
 export function preferredName(name: string | undefined, props: Props): string {
   const tunnel = tunnelName(props);
   if (tunnel !== undefined) return tunnel;
-  const own = props['media.name'] || (name === PULSEAUDIO_NO_NAME ? undefined : name);
-  return own || props['application.name'] || props['application.process.binary'] || 'stream';
+  const streamName = props['media.name'] || (name === PULSEAUDIO_NO_NAME ? undefined : name);
+  return streamName || props['application.name'] || props['application.process.binary'] || 'stream';
 }

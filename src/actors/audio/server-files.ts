@@ -9,7 +9,7 @@ import type { Variables } from '../../host/user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
-/** `PathWatch` waits so long until a file is complete. A socket is complete as soon as it exists. */
+/** How long a new file may need until it is complete. A socket is complete as soon as it exists. */
 const SETTLE_MS = 0;
 
 /** A socket to wait for. */

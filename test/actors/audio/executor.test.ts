@@ -13,7 +13,7 @@ import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/out
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { inputInfo, serverInfo, sinkInfo, sourceInfo } from './sound-records.js';
 
 /** A test that does not end must fail. */
 const DEADLINE = { timeout: 60_000 };
@@ -160,6 +160,19 @@ test('a command that an earlier reading refuses is planned anew from a new readi
   assert.deepEqual(await executor.run(command), OK);
   const basis: ReadRequest = { of: 'sink-input', index: 6 };
   assert.deepEqual(reads, [basis, basis, basis]);
+});
+
+test('an input that becomes the default at the last of the readings is answered so', DEADLINE, async () => {
+  const state = filled();
+  state.sources.put(sourceInfo(3, 'line'));
+  const reads: ReadRequest[] = [];
+  const readAgain: Performer['readAgain'] = async (read) => {
+    reads.push(read);
+    // The first reading follows the command at once; ten more wait for the server.
+    if (reads.length === 11) state.putServer(serverInfo({ defaultSource: 'line' }));
+  };
+  const executor = new Executor(performing({ state, readAgain, isWaking: () => false }), TIMING, systemClock);
+  assert.deepEqual(await executor.run({ do: 'default', input: 'line' }), OK);
 });
 
 describe('every failure has a sentence', () => {
