@@ -1,17 +1,23 @@
 // How far a mistyped word is from a known one. Pure.
 
-/** Case-insensitive number of edits between two words (Levenshtein). */
+/** The number of edits that turn one word into the other (Levenshtein). Upper and lower case are the same. */
 export function editDistance(one: string, other: string): number {
-  const [a, b] = [one, other].map((word) => [...word.toLowerCase()]);
-  const far = Number.POSITIVE_INFINITY;
-  let last = [...(b ?? []), ''].map((_, column) => column);
-  for (const [row, letter] of (a ?? []).entries()) {
-    const current = [row + 1];
-    for (const [column, opposite] of (b ?? []).entries()) {
-      const replaced = (last[column] ?? far) + (letter === opposite ? 0 : 1);
-      current.push(Math.min(replaced, (last[column + 1] ?? far) + 1, (current[column] ?? far) + 1));
+  const otherLetters = [...other.toLowerCase()];
+  // A row of Levenshtein's table: the edits from a beginning of `one` to each beginning of `other`.
+  let row = Array.from({ length: otherLetters.length + 1 }, (_, column) => column);
+  for (const letter of one.toLowerCase()) {
+    const nextRow = [editsAt(row, 0) + 1];
+    for (const [column, otherLetter] of otherLetters.entries()) {
+      const replaced = editsAt(row, column) + (letter === otherLetter ? 0 : 1);
+      const removed = editsAt(row, column + 1) + 1;
+      const added = editsAt(nextRow, column) + 1;
+      nextRow.push(Math.min(replaced, removed, added));
     }
-    last = current;
+    row = nextRow;
   }
-  return last.at(-1) ?? 0;
+  return editsAt(row, otherLetters.length);
+}
+
+function editsAt(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
 }

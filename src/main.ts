@@ -30,7 +30,8 @@ import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { VERSION } from './version.js';
 
 /**
- * From sysexits(3), because systemd and administrators know them (docs/configuration.md, "Exit statuses").
+ * docs/configuration.md, "Exit statuses". 64 to 78 are from sysexits(3), which systemd and administrators
+ * know; 126 is the shell's, for a program that cannot be run.
  */
 const EXIT = {
   ok: 0,
@@ -47,18 +48,18 @@ const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const SIGNALS = [...END_SIGNALS, 'SIGHUP'] as const;
 const STANDARD_FILES = [0, 1, 2] as const;
 
-/** The children's entries are relative to this. */
+/** The directory of this file. The files of the actors' threads are named relative to it. */
 const ROOT = new URL('./', import.meta.url);
 
-type Exit = (typeof EXIT)[keyof typeof EXIT];
+type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
-/** For the whole shutdown, whatever hangs (docs/configuration.md, "Command line": 5 s). */
+/** The whole shutdown takes no longer, whatever hangs (docs/configuration.md, "Command line": 5 s). */
 const SHUTDOWN_DEADLINE_MS = 4800;
-/** The gateway's part of it; the children's deadlines are in supervisor/policy.ts. */
+/** The part of it that the gateway may take; those of the children are in supervisor/policy.ts. */
 const GATEWAY_CLOSE_MS = 1800;
 
-/** Undefined if the service runs; then a signal ends it. */
-async function main(request: CommandLine): Promise<Exit | undefined> {
+/** The exit status; undefined if the service has started, which only a signal ends. */
+async function main(request: CommandLine): Promise<ExitStatus | undefined> {
   switch (request.do) {
     case 'help':
       return printOut(HELP);
@@ -76,7 +77,7 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
       await becomeInvokingUser();
       return checkConfig(await load(request.configPath));
     case 'run': {
-      const unsupported = failUnsupported();
+      const unsupported = failIfUnsupported();
       if (unsupported !== undefined) return unsupported;
       if (process.getuid?.() === 0 && !request.allowRoot)
         return fail(EXIT.refusesRoot, ['tonearm: refuses to run as root; --allow-root allows it']);
@@ -85,8 +86,8 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
   }
 }
 
-/** The exit status where no server can run, for want of a binary for this Node, processor or C library. */
-function failUnsupported(): Exit | undefined {
+/** The exit status if the HTTP server has no binary for this Node, processor or C library. */
+function failIfUnsupported(): ExitStatus | undefined {
   const reason = whyNoServer();
   if (reason === undefined) return undefined;
   return fail(EXIT.cannotRunHere, [`tonearm: cannot run here: ${reason}. tonearm-client runs everywhere.`]);
@@ -95,7 +96,7 @@ function failUnsupported(): Exit | undefined {
 /**
  * Always status 0, even while this program is being replaced: the upgrade script that calls it must continue.
  */
-async function progress(args: readonly string[]): Promise<Exit> {
+async function progress(args: readonly string[]): Promise<ExitStatus> {
   try {
     const { runProgress } = await import('./cli/progress.js');
     const { out, err } = await runProgress(args, { env: process.env, uid: process.getuid?.() ?? 0 });
@@ -108,15 +109,15 @@ async function progress(args: readonly string[]): Promise<Exit> {
 }
 
 /**
- * Measures a service of its own with the defaults, so that the node's configuration does not matter. Signals
- * are not handled: everything that the bench creates ends with the process.
+ * Measures a service that it starts itself with the default configuration, so that the node's own does not
+ * matter. Signals are not handled: everything that the bench creates ends with the process.
  */
-async function bench(args: readonly string[]): Promise<Exit> {
+async function bench(args: readonly string[]): Promise<ExitStatus> {
   const { parseBench, runBench } = await import('./cli/bench/bench.js');
   const request = parseBench(args);
   if (request.do === 'help') return printOut(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: bench: ${request.message}`]);
-  const unsupported = failUnsupported();
+  const unsupported = failIfUnsupported();
   if (unsupported !== undefined) return unsupported;
   await becomeInvokingUser();
   const loaded = await load('/dev/null');
@@ -133,8 +134,8 @@ async function bench(args: readonly string[]): Promise<Exit> {
   return printOut(report);
 }
 
-/** Ends by a signal, with the command that it runs, or when nobody reads its output any more. */
-async function trace(args: readonly string[]): Promise<Exit> {
+/** Runs until a signal comes, the command that it has started ends, or nobody reads its output any more. */
+async function trace(args: readonly string[]): Promise<ExitStatus> {
   const { parseTrace, runTrace } = await import('./cli/trace/trace.js');
   const request = parseTrace(args);
   if (request.do === 'help') return printOut(request.text);
@@ -146,11 +147,11 @@ async function trace(args: readonly string[]): Promise<Exit> {
   };
   const { end, message } = await runTrace(request, onSignal, printError);
   if (message !== undefined) printError(`tonearm: trace: ${message}\n`);
-  // Unread output would keep the process alive.
+  // Output that nobody reads would keep the process alive, so it is ended here.
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 
-/** Root, as whom sudo runs a command, has neither a tonearm nor a sound server. */
+/** Under sudo, acts for the user who called it: root himself has neither a tonearm nor a sound server. */
 async function becomeInvokingUser(): Promise<void> {
   const { actAsInvokingUser } = await import('./cli/invoking-user.js');
   actAsInvokingUser();
@@ -161,7 +162,7 @@ function load(configPath: string | undefined): Promise<LoadResult> {
   return loadSettings({ configPath, env: process.env, home: homeDirectory(), hostname: hostname(), uid });
 }
 
-async function checkConfig(loaded: LoadResult): Promise<Exit> {
+async function checkConfig(loaded: LoadResult): Promise<ExitStatus> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.error.warnings, ...loaded.error.problems]);
   const { settings, values, warnings } = loaded.value;
   if (warnings.length > 0) writeOut(process.stderr, lines(warnings), EXIT.cannotWrite);
@@ -177,7 +178,7 @@ function firstThread(): Threads {
   return threads;
 }
 
-async function start(configPath: string | undefined): Promise<Exit | undefined> {
+async function start(configPath: string | undefined): Promise<ExitStatus | undefined> {
   const threads = firstThread();
   const status = await runDaemon(threads, () => load(configPath));
   // Otherwise the process would wait for the preloaded thread, which no child will use.
@@ -185,7 +186,7 @@ async function start(configPath: string | undefined): Promise<Exit | undefined> 
   return status;
 }
 
-async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Promise<Exit | undefined> {
+async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Promise<ExitStatus | undefined> {
   const loaded = await load();
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.error.warnings, ...loaded.error.problems]);
   const { settings, values, warnings } = loaded.value;
@@ -193,9 +194,9 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   logWarnings(log);
   for (const warning of warnings) log('warn', warning);
   const { supervisor, gateway } = assemble(settings, threads, log);
-  // Before the actors start: if an address is in use, the program must end without side effects.
   const { bind, api } = settings;
-  // The gateway logs where it listens, so impossible addresses are found before.
+  // Before the actors start, so that a program whose address is in use ends without side effects; and before
+  // the gateway listens, because it logs its addresses at once.
   const problem = await listenProblem(bind, api.port, networkInterfaces());
   if (problem !== undefined) {
     await gateway.close(0);
@@ -203,12 +204,13 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   }
   gateway.listen(bind, api.port);
   supervisor.start(gateway.listener);
-  const done = (): void =>
+  const report = (): void =>
     void reportReady(gateway, process.env['RUNTIME_DIRECTORY'], process.pid, (reason) =>
       log('warn', 'cannot report that the start is done', { reason }),
     );
-  done();
-  const reload = new Reload({ load, log, setLogLevel: setLevel, supervisor, gateway, done }, values);
+  report();
+  const parts = { load, log, setLogLevel: setLevel, supervisor, gateway, onDone: report };
+  const reload = new Reload(parts, values);
   const end = endOnSignal(gateway, supervisor, threads, log);
   reloadOnSignal(reload, end);
   return undefined;
@@ -232,19 +234,18 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
 
 type OnSignal = (signal: NodeJS.Signals) => void;
 
-/** Returns the handlers of the signals. */
+/** The first signal begins the shutdown, a second one cuts it short. Returns the handler of both. */
 function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): OnSignal {
-  // SIGKILL is not graceful but in time: process.exit() would wait for a stuck thread and ignore signals
-  // meanwhile.
-  const leave = () => (threads.stuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
-  let ending = false;
+  // While a thread is stuck process.exit() would wait for it and ignore signals, so only SIGKILL is in time.
+  const leave = () => (threads.hasStuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
+  let isEnding = false;
   const end = (signal: NodeJS.Signals): void => {
-    if (ending) {
-      // At once: waits only until it is known whether a thread is stuck.
+    if (isEnding) {
+      // Ends the threads first, because only then is it known whether one of them is stuck.
       threads.endAll().then(leave);
       return;
     }
-    ending = true;
+    isEnding = true;
     log('info', 'shutting down', { signal });
     setTimeout(leave, SHUTDOWN_DEADLINE_MS).unref();
     // The gateway closes first, because pending answers still need the actors.
@@ -258,7 +259,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
   return end;
 }
 
-/** SIGHUP reads the configuration again, or ends the process whose terminal was closed. */
+/** SIGHUP has the configuration read again; if it came because the terminal was closed, the process ends. */
 function reloadOnSignal(reload: Reload, end: OnSignal): void {
   const hasTerminal = (): boolean => STANDARD_FILES.some((file) => isatty(file));
   const hadTerminal = hasTerminal();
@@ -268,17 +269,17 @@ function reloadOnSignal(reload: Reload, end: OnSignal): void {
   });
 }
 
-function printOut(text: string): Exit {
+function printOut(text: string): ExitStatus {
   writeOut(process.stdout, text, EXIT.cannotWrite);
   return EXIT.ok;
 }
 
-function fail(status: Exit, messages: readonly string[]): Exit {
+function fail(status: ExitStatus, messages: readonly string[]): ExitStatus {
   writeOut(process.stderr, lines(messages), status);
   return status;
 }
 
-// Node would start its inspector on 127.0.0.1:9229, which lets any local user run code as this user.
+// Without a handler Node would start its inspector, by which any local user could run code as this user.
 process.on('SIGUSR1', () => undefined);
 
 // No top-level await, because the bundle is CommonJS.

@@ -1,12 +1,14 @@
-// Texts of others as people read them in `/health`, the log and a terminal: one line without control
-// characters, and an error in words. Pure.
+// How texts of other programs, and errors, are written for people in `/health`, the log and a terminal: on
+// one line, without control characters, and never empty. Pure.
 
-/** Errors of one failure that are named; the others are counted. */
-const ERRORS_NAMED_MAX = 4;
-/** A cause may have a cause; a circle of them must end. */
+/** The reasons of one failure that are named; of further ones only the number is printed. */
+const REASONS_NAMED_MAX = 4;
+/**
+ * An error may have a cause, which may have another one. Causes can form a circle, so reading them must end.
+ */
 const CAUSES_MAX = 4;
 
-/** Characters that would break, colour or turn round a line of a terminal or of the journal. */
+/** Characters that would break a line of a terminal or of the journal, colour it, or turn its direction. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** `text` on one line; unprintable characters become `\u{HEX}`. */
@@ -19,30 +21,35 @@ export function printable(text: string): string {
  * whose own message is empty: the reasons are in its `errors`.
  */
 export function errorText(error: unknown): string {
-  return wordsOf(error, CAUSES_MAX) || 'an error without a message';
+  return reasonOf(error, CAUSES_MAX) || 'an error without a message';
 }
 
-function wordsOf(error: unknown, levels: number): string {
+/** Empty if nothing can be read from `error`. Causes are followed `causesMax` levels down. */
+function reasonOf(error: unknown, causesMax: number): string {
   if (!(error instanceof Error)) return textOf(error).trim();
   const message = error.message.trim();
   if (message !== '') return message;
-  const parts = levels > 0 ? partsOf(error, levels - 1) : [];
-  if (parts.length > 0) return joined(parts);
+  const causes = causesMax > 0 ? reasonsOfCauses(error, causesMax - 1) : [];
+  if (causes.length > 0) return joinReasons(causes);
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-/** The different reasons below an error: those of its parts, else that of its cause. */
-function partsOf(error: Error, levels: number): readonly string[] {
-  const below: readonly unknown[] = error instanceof AggregateError ? error.errors : [error.cause ?? ''];
-  return [...new Set(below.map((each) => wordsOf(each, levels)))].filter((text) => text !== '');
+/**
+ * The different reasons of the errors that an AggregateError collects; for any other error that of its cause.
+ */
+function reasonsOfCauses(error: Error, causesMax: number): readonly string[] {
+  const causes: readonly unknown[] = error instanceof AggregateError ? error.errors : [error.cause ?? ''];
+  const reasons = new Set(causes.map((cause) => reasonOf(cause, causesMax)));
+  return [...reasons].filter((reason) => reason !== '');
 }
 
-function joined(parts: readonly string[]): string {
-  const beyond = parts.length - ERRORS_NAMED_MAX;
-  return [...parts.slice(0, ERRORS_NAMED_MAX), ...(beyond > 0 ? [`${beyond} more`] : [])].join('; ');
+function joinReasons(reasons: readonly string[]): string {
+  const named = reasons.slice(0, REASONS_NAMED_MAX).join('; ');
+  const others = reasons.length - REASONS_NAMED_MAX;
+  return others > 0 ? `${named}; ${others} more` : named;
 }
 
-/** An object without a prototype has no text, and a text may be refused by the object itself. */
+/** Empty if the value cannot be converted: an object may lack `toString`, or have one that throws. */
 function textOf(value: unknown): string {
   try {
     return String(value);

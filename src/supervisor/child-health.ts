@@ -1,16 +1,16 @@
-// The health of one child, for `/health` and the log: decides which report clients get, and which is logged.
+// The health of one child: decides which of its reports reach the clients, and which the log.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { ChildListener, Log, LogFields } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
 
-/** A report's content besides the time. */
+/** A child's health without its time, which `ChildHealth` adds. */
 export type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & {
   readonly detail: string | undefined;
 };
 
-/** A reason may quote others: another program, or the error that ended a thread. */
+/** A reason may quote a text of any length: of another program, or of the error that ended a thread. */
 const DETAIL_MAX_CHARACTERS = 4096;
 
 const LEVELS = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;
@@ -41,7 +41,7 @@ export class ChildHealth {
     return this.#last?.restarts ?? 0;
   }
 
-  /** `stack` is for the log only. */
+  /** Does nothing if neither state, restarts nor detail has changed. `stack` is for the log only. */
   report({ state, restarts, detail: whole }: ReportedHealth, stack?: string): void {
     const detail = whole?.slice(0, DETAIL_MAX_CHARACTERS);
     const before = this.#last;
@@ -50,8 +50,9 @@ export class ChildHealth {
     const since = isSameState ? before.since : this.#context.clock.date();
     const reason = detail === undefined ? {} : { detail };
     this.#last = { state, since, restarts, ...reason };
-    // Another reason for being away is logged as well. While an actor is up, it logs its own details.
-    if (!isSameState || (state !== 'up' && detail !== undefined && detail !== before.detail)) {
+    // While an actor is up, it logs its own details.
+    const hasOtherReason = state !== 'up' && detail !== undefined && detail !== before?.detail;
+    if (!isSameState || hasOtherReason) {
       const fields = { ...reason, ...(stack !== undefined && { stack }) };
       const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVELS[state];
       this.log(level, `backend is ${state}`, fields);

@@ -1,6 +1,7 @@
-// One child: starts its thread, again after each death, and stops it; delivers the thread's messages, and
-// answers commands. A child on demand has a thread only while commands come. The health that clients see is
-// docs/http-api.md, "Backends that are away". Whether a thread is dead is decided in incarnation.ts.
+// The life of one child: when its thread starts, starts again and stops, what becomes of the thread's
+// messages, and how commands are answered meanwhile. A child on demand has a thread only while commands come.
+// Clients see the child's health as docs/http-api.md, "Backends that are away", describes it. incarnation.ts
+// decides whether a thread is dead.
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../host/clock.js';
@@ -24,16 +25,16 @@ export interface ChildContext {
   readonly listener: ChildListener;
   readonly restarts: RestartPolicy;
   readonly askWithinMs: number;
-  /** True while a client watches the meters. */
+  /** Returns true while a client watches the meters. */
   readonly areLevelsWatched: () => boolean;
-  /** Called when a pong has come, or never will. */
+  /** Called when a pong has arrived, and when the thread has ended, so that none will. */
   readonly onPong: () => void;
 }
 
 /**
- * The state of the thread, as far as commands are concerned. A child on demand is `resting` until a command
- * comes, `starting` until its thread has reported a state, and `ending` when it has no commands any more.
- * Every other child is `running`.
+ * The state of the thread for commands. A child on demand is `resting` without a thread, `starting` until its
+ * thread has reported a state, then `running`, and `ending` after a minute without commands. Every other
+ * child is always `running`.
  */
 type Phase = 'resting' | 'starting' | 'running' | 'ending';
 
@@ -51,7 +52,7 @@ export class Child {
   readonly #commands: PendingCommands;
   #phase: Phase = 'running';
   readonly #health: ChildHealth;
-  /** Set when there will be no further thread, and when the last one has ended. */
+  /** `stopping`: no further thread will start. `stopped`: the last one has ended. */
   #end: 'stopping' | 'stopped' | undefined;
   /** Times of recent deaths, oldest first. */
   #deaths: readonly number[] = [];
@@ -59,14 +60,12 @@ export class Child {
   #incarnation: Incarnation | undefined;
   #cancelTimer: () => void = () => undefined;
   #onStopped: () => void = () => undefined;
-  #onSign: (() => void) | undefined;
-  /**
-   * Resolves when the child has sent its first message, or has ended. Node reports each further call of
-   * `resolve` to a handler.
-   */
-  readonly firstSign = new Promise<void>((resolve) => {
-    this.#onSign = () => {
-      this.#onSign = undefined;
+  #resolveFirstMessage: (() => void) | undefined;
+  /** Resolves when the thread has sent its first message or has ended, and when the child rests on demand. */
+  readonly firstMessage = new Promise<void>((resolve) => {
+    this.#resolveFirstMessage = () => {
+      // Node reports each further call of `resolve` to a handler.
+      this.#resolveFirstMessage = undefined;
       resolve();
     };
   });
@@ -86,7 +85,7 @@ export class Child {
     else this.#startThread();
   }
 
-  /** The first thread, and the next one when its time has come. */
+  /** Also called by a timer, after the wait that follows a death. */
   readonly #startThread = (): void => {
     const { threads, root, clock } = this.#context;
     const incarnation = new Incarnation({
@@ -101,52 +100,50 @@ export class Child {
     if (this.#spec.isOnDemand) this.#phase = 'starting';
     if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
     const { state, restarts = 0, detail } = this.#health.last ?? {};
-    // A child that was resting is `up` for its clients: their commands wait for the thread.
+    // A child that rested stays `up` for clients: their commands wait for the thread.
     if (state === 'up') return;
-    // After a death, a new thread is `restarting` until its first report.
     this.#health.report({ state: restarts === 0 ? 'connecting' : 'restarting', restarts, detail });
   };
 
-  /** Without a thread until the next command. */
+  /** From now on there is no thread, until the next command. */
   #rest(): void {
     this.#phase = 'resting';
     this.#health.report({ state: 'up', restarts: this.#health.restarts, detail: 'started on demand' });
-    this.#onSign?.();
+    this.#resolveFirstMessage?.();
   }
 
-  /** The thread of a child on demand has reported its first state. */
+  /** Call it when the thread of a child on demand has reported its first state. */
   #startCommands(): void {
     this.#phase = 'running';
     this.#commands.postQueued(this.#post);
     this.#endWhenIdle();
   }
 
-  /** Begins the minute without a command anew. A thread whose peer is away goes on waiting for it. */
+  /** Ends the thread after a minute without a command. Each call begins that minute anew. */
   #endWhenIdle(): void {
     this.#after(IDLE_MS_MAX, () => {
-      if (!this.#commands.isEmpty || this.#health.last?.state !== 'up') return this.#endWhenIdle();
+      // A thread that is not `up` waits for its peer, and is the one that reports the peer's return.
+      const isIdle = this.#commands.isEmpty && this.#health.last?.state === 'up';
+      if (!isIdle) return this.#endWhenIdle();
       this.#phase = 'ending';
       this.#endThread();
     });
   }
 
-  /** The thread of a child on demand has ended as it should; commands may have come meanwhile. */
+  /** Call it when the idle thread of a child on demand has ended: commands may have come meanwhile. */
   #endedIdle(): void {
     this.#cancelTimer();
     if (this.#commands.isEmpty) this.#rest();
     else this.#startThread();
   }
 
-  /**
-   * Call it before `stop`. A child without a thread has stopped then; one with a thread runs until `stop`, or
-   * until that ends.
-   */
+  /** Call it before `stop`: no further thread starts. A present one runs on until `stop`, or its own end. */
   stayDown(): void {
     this.#end = 'stopping';
     if (this.#incarnation === undefined) this.#halt();
   }
 
-  /** Resolves when the child has stopped, by itself or because it was killed in the end. Call it once. */
+  /** Resolves when the thread has ended, because it was asked to or in the end killed. Call it once. */
   stop(): Promise<void> {
     return new Promise((resolve) => {
       this.#onStopped = resolve;
@@ -167,7 +164,7 @@ export class Child {
     this.#onStopped();
   }
 
-  /** Replaces the action that waits for its time. */
+  /** Does `action` after `ms`, in place of the action that was waiting. */
   #after(ms: number, action: () => void): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#context.clock.after(ms, action);
@@ -175,33 +172,31 @@ export class Child {
 
   async ask(command: Command): Promise<Answer> {
     if (this.#phase === 'resting' && this.#end === undefined) this.#startThread();
-    if (this.#incarnation === undefined || this.#end !== undefined) return this.#absent();
-    const takesCommands = this.#phase === 'running';
-    const answer = this.#commands.add(command, takesCommands ? this.#post : undefined);
-    if (takesCommands && this.#spec.isOnDemand) this.#endWhenIdle();
+    if (this.#incarnation === undefined || this.#end !== undefined) return this.#unavailable();
+    const isRunning = this.#phase === 'running';
+    const answer = this.#commands.add(command, isRunning ? this.#post : undefined);
+    if (isRunning && this.#spec.isOnDemand) this.#endWhenIdle();
     return answer;
   }
 
   readonly #post: PostCommand = (id, command) => this.#incarnation?.send({ kind: 'command', id, command });
 
-  /** Call when `areLevelsWatched` may have changed; later threads get the value when they are spawned. */
+  /** Call it when `areLevelsWatched` may have changed. A later thread gets the value when it starts. */
   watchLevels(): void {
     this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#context.areLevelsWatched() });
   }
 
-  /** For the heartbeat. */
+  /** The present thread, for the heartbeat; undefined if there is none. */
   get incarnation(): Incarnation | undefined {
     return this.#incarnation;
   }
 
-  /**
-   * The fault of a command to a child without a thread. A child that was never started is `connecting`, as in
-   * `/health`.
-   */
-  #absent(): Answer {
-    const { detail } = this.#health.last ?? {};
-    const state = this.#health.last === undefined ? 'connecting' : (this.#end ?? this.#health.last.state);
-    const reason = detail === undefined ? '' : `: ${detail}`;
+  /** The fault of a command to a child without a thread, or with one that has to stop. */
+  #unavailable(): Answer {
+    const { last } = this.#health;
+    // Without a report the child was never started.
+    const state = last === undefined ? 'connecting' : (this.#end ?? last.state);
+    const reason = last?.detail === undefined ? '' : `: ${last.detail}`;
     return failure('unavailable', `The ${this.name} backend is ${state}${reason}`);
   }
 
@@ -209,7 +204,8 @@ export class Child {
     for (const items of incarnation.close()) this.#deliver(items);
     this.#incarnation = undefined;
     this.#context.onPong();
-    if (this.#end === undefined && this.#phase !== 'ending') this.#died(death);
+    const wasEndExpected = this.#end !== undefined || this.#phase === 'ending';
+    if (!wasEndExpected) this.#died(death);
     else if (death !== RETURNED)
       this.#health.log('warn', 'backend did not stop cleanly', { detail: death.reason });
     if (this.#end !== undefined) this.#halt();
@@ -217,23 +213,22 @@ export class Child {
       this.#endedIdle();
       return;
     }
-    // After the change of health, so that a client that gets the fault and then reads `/health` finds the
-    // reason.
-    this.#commands.settleAll(this.#absent());
-    this.#onSign?.();
+    // The health has changed by now: a client that gets this fault finds the reason in `/health`.
+    this.#commands.settleAll(this.#unavailable());
+    this.#resolveFirstMessage?.();
   }
 
   #died({ reason, stack }: Death): void {
     const { clock, restarts: policy } = this.#context;
     const { verdict, waitMs, deaths } = afterDeath(this.#deaths, clock.monotonic(), policy);
     this.#deaths = deaths;
-    const often = verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.windowMs / 1000} s` : '';
+    const count = verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.windowMs / 1000} s` : '';
     const restarts = this.#health.restarts + 1;
     this.#after(waitMs, this.#startThread);
-    this.#health.report({ state: verdict, restarts, detail: `thread ended: ${reason}${often}` }, stack);
+    this.#health.report({ state: verdict, restarts, detail: `thread ended: ${reason}${count}` }, stack);
   }
 
-  /** Keeps the order: the listener gets changes before an answer or status that was sent after them. */
+  /** Keeps the order of sending: the listener gets changes before an answer or a status that follows them. */
   readonly #deliver = (items: FromActor): void => {
     const { listener } = this.#context;
     const changes: Change[] = [];
@@ -244,14 +239,14 @@ export class Child {
       } else if (item.kind === 'drop') changes.push(item);
       else {
         if (changes.length > 0) listener.changes(changes.splice(0));
-        this.#take(item);
+        this.#handle(item);
       }
     }
     if (changes.length > 0) listener.changes(changes);
-    this.#onSign?.();
+    this.#resolveFirstMessage?.();
   };
 
-  #take<K extends OtherItem['kind']>(
+  #handle<K extends OtherItem['kind']>(
     item: Extract<OtherItem, { readonly kind: K }> & { readonly kind: K },
   ): void {
     this.#handlers[item.kind](item);
@@ -271,16 +266,16 @@ export class Child {
       this.#context.onPong();
     },
     pull: ({ isFirst }) => {
-      const pulling = this.#incarnation;
+      const incarnation = this.#incarnation;
       this.#context.listener.feedRequest(this.name, isFirst, (batch) =>
-        pulling?.send({ kind: 'changes', ...batch }),
+        incarnation?.send({ kind: 'changes', ...batch }),
       );
     },
-    ask: (bridgeRequest) => this.#askFor(bridgeRequest),
+    ask: (bridgeRequest) => this.#forwardRequest(bridgeRequest),
   };
 
-  /** The reply goes only to the thread that asked, not to a later one. */
-  #askFor({ id, ...request }: Extract<OtherItem, { readonly kind: 'ask' }>): void {
+  /** The reply goes to the thread that sent the request, and never to a later one. */
+  #forwardRequest({ id, ...request }: Extract<OtherItem, { readonly kind: 'ask' }>): void {
     const incarnation = this.#incarnation;
     this.#context.listener
       .bridgeRequest(this.name, request)

@@ -1,5 +1,5 @@
-// One thread of one child, from start to end: its messages, their rate limit, its heartbeat, and how it is
-// killed. It does not know about earlier or later threads of the child.
+// One thread of one child, from start to end: decides when its messages are delivered, when it is pinged, and
+// for which reasons it is killed. It does not know about earlier or later threads of the child.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, RateLimit } from '../host/clock.js';
@@ -16,42 +16,43 @@ import type { Death, Thread, Threads } from './threads.js';
 
 export interface HeartbeatPolicy {
   /**
-   * Interval of pings, and the minimum age of a thread for its first one, because loading a module may block
-   * the loop.
+   * The time between two beats. A thread gets its first ping only at this age, because loading its modules
+   * may block its loop.
    */
   readonly everyMs: number;
   readonly pongWithinMs: number;
-  /** Idle threads are pinged only every `idleBeats` beats. */
+  /** An idle thread is pinged only in one of so many beats. */
   readonly idleBeats: number;
 }
 
-/** Each ping wakes a thread, and its pong the main thread: seven wake-ups a minute with four idle threads. */
+/** Idle threads are pinged ten times less often, because each ping wakes a thread, and each pong this one. */
 export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
 
 /**
- * A hung thread is busy. A thread below this utilization since the last beat has hung for a third of a second
- * at most.
+ * Utilization of the event loop, 0..1, below which a thread counts as idle. A hung thread is busy: with so
+ * little use since the last beat it has hung for a third of a second at most.
  */
 const IDLE_UTILIZATION = 0.01;
 
 /**
- * Less than 1, because reading the clocks takes some time, and the loop may have idled just after the ping.
+ * Utilization from which a thread counts as busy all the time. Less than 1, because reading the clocks takes
+ * some time, and the loop may have idled just after the ping.
  */
 const BUSY_UTILIZATION = 0.95;
 
-/** Batches with less than this between them are a storm. */
+/** Batches that follow each other faster than this are a storm. */
 const STORM_MS = 2;
 
-/** The id of a ping whose pong has no deadline: only its report matters. */
+/** The id of a ping that is sent only for the report in its pong. The pong has no deadline. */
 const REPORT_ID = 0;
 
-/** More than an actor sends at its end; a thread that sent more was already faulty. */
+/** Batches that are read after a thread's end. An actor sends fewer then, unless it is faulty. */
 const LAST_BATCHES_MAX = 1024;
 
 /**
- * The limit for one thread's messages: they queue in the main thread's memory, where nothing else limits
- * them. An audio storm of 1000 changes a second is far below; a thread that calls `publish` in a loop reaches
- * it within the second.
+ * A thread that sends more is killed: its messages queue in the main thread's memory, where nothing else
+ * limits them. A storm of 1000 changes of sound a second is far below; a thread that calls `publish` in a
+ * loop reaches the limit within the second.
  */
 const ITEMS_PER_SECOND_MAX = 50_000;
 
@@ -66,34 +67,34 @@ export interface IncarnationOptions {
 }
 
 export class Incarnation {
-  readonly #bornAt: number;
+  readonly #startedAt: number;
   readonly #rawPort: MessagePort;
   readonly #port: Port<ToActor | ToBridge, FromActor>;
   readonly #thread: Thread;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #onBatch: (items: FromActor) => void;
-  /** Items of a storm that were not delivered yet. */
+  /** Items of a storm that have not been delivered yet. */
   #storm: PostedItem[] = [];
+  /** The monotonic time after the last delivery, in ms. */
   #deliveredAt = Number.NEGATIVE_INFINITY;
   readonly #itemRate = new RateLimit(ITEMS_PER_SECOND_MAX);
-  /** A ping that has no pong yet. `missed`: how often the pong was missing when it was due. */
+  /** The ping that has no pong yet. `missed`: how often the pong was due and had not arrived. */
   #openPing: { readonly id: number; readonly missed: number } | undefined;
   #lastPing = 0;
   #report: ThreadReport | undefined;
-  #isReportDue = false;
-  /** Since the last ping. */
-  #beats = 0;
-  #killed = false;
+  #isReportRequested = false;
+  #beatsSincePing = 0;
+  #isKilled = false;
 
   constructor({ threads, entry, settings, clock, onBatch, onEnded }: IncarnationOptions) {
     const { port1: here, port2: there } = new MessageChannel();
-    this.#bornAt = clock.monotonic();
+    this.#startedAt = clock.monotonic();
     this.#clock = clock;
     this.#onBatch = onBatch;
     this.#rawPort = here;
     this.#port = typedPort<ToActor | ToBridge, FromActor>(here);
-    // The thread reports the end, not the port, because the port may close first.
-    this.#port.listen(this.#take, () => undefined);
+    // The close of the port is ignored, because it may come before the end of the thread, which counts.
+    this.#port.listen(this.#receive, () => undefined);
     this.#thread = threads.run(entry, { port: there, settings });
     this.#thread.ended.then(onEnded);
   }
@@ -103,12 +104,12 @@ export class Incarnation {
   }
 
   /**
-   * Delivers at once after a pause. In a storm, all items of one turn of the loop are delivered together at
-   * its end: Node reads up to 1000 messages before it polls the sockets, and on a starved machine a request
-   * waited for 4 s (measured).
+   * Delivers a batch at once if it comes after a pause. In a storm all batches of one turn are delivered
+   * together at its end. Otherwise requests would wait: Node reads up to 1000 messages before it looks at the
+   * sockets, and on a starved machine a request waited for 4 s (measured).
    */
-  readonly #take = (items: FromActor): void => {
-    if (this.#killed) return;
+  readonly #receive = (items: FromActor): void => {
+    if (this.#isKilled) return;
     const now = this.#clock.monotonic();
     if (!this.#itemRate.admits(now, items.length)) this.kill('flooded the main thread with messages');
     else if (this.#storm.length === 0 && now - this.#deliveredAt >= STORM_MS) {
@@ -122,7 +123,7 @@ export class Incarnation {
 
   #deliverStorm(): void {
     const storm = this.#takeStorm();
-    if (this.#killed || storm.length === 0) return;
+    if (this.#isKilled || storm.length === 0) return;
     this.#onBatch(storm);
     this.#deliveredAt = this.#clock.monotonic();
   }
@@ -133,20 +134,24 @@ export class Incarnation {
     return storm;
   }
 
-  /** Messages of a killed thread are ignored: it was killed because it cannot be trusted. */
+  /** From now on the thread's messages are ignored: a thread that has to be killed cannot be trusted. */
   kill(reason: string): void {
-    this.#killed = true;
+    this.#isKilled = true;
     this.#thread.kill(reason);
   }
 
-  /** Pings unless the thread is too young, idle, or has a ping open; true if it was pinged. */
+  /**
+   * Call it at each beat: pings the thread unless it is too young, idle, killed, or has not answered the last
+   * ping. Returns true if it was pinged.
+   */
   ping(now: number, policy: HeartbeatPolicy): boolean {
-    if (this.#openPing !== undefined || this.#killed || now - this.#bornAt < policy.everyMs) return false;
-    this.#beats += 1;
+    const isTooYoung = now - this.#startedAt < policy.everyMs;
+    if (this.#isKilled || isTooYoung || this.#openPing !== undefined) return false;
+    this.#beatsSincePing += 1;
     const utilization = this.#thread.utilization();
     this.#thread.measure();
-    if (!isPinged(utilization, this.#beats, policy)) return false;
-    this.#beats = 0;
+    if (!needsPing(utilization, this.#beatsSincePing, policy)) return false;
+    this.#beatsSincePing = 0;
     this.#lastPing += 1;
     this.#openPing = { id: this.#lastPing, missed: 0 };
     this.send({ kind: 'ping', id: this.#lastPing });
@@ -155,14 +160,16 @@ export class Incarnation {
 
   pong(id: number, report: ThreadReport): void {
     this.#report = report;
-    this.#isReportDue = false;
+    this.#isReportRequested = false;
     if (this.#openPing?.id === id) this.#openPing = undefined;
   }
 
-  /** The last report of the thread. The call requests another one, for the next time. */
+  /**
+   * The thread's last report; undefined before the first. The call requests a newer one, for the next call.
+   */
   report(): ThreadReport | undefined {
-    if (!this.#isReportDue) this.send({ kind: 'ping', id: REPORT_ID });
-    this.#isReportDue = true;
+    if (!this.#isReportRequested) this.send({ kind: 'ping', id: REPORT_ID });
+    this.#isReportRequested = true;
     return this.#report;
   }
 
@@ -170,7 +177,9 @@ export class Incarnation {
     return this.#openPing !== undefined;
   }
 
-  /** Call when the pong is due: kills the thread, or gives it more time (true). */
+  /**
+   * Call it when the pong is due. Returns true if the thread gets more time for it; else kills a late thread.
+   */
   checkPong(policy: HeartbeatPolicy): boolean {
     if (this.#openPing === undefined) return false;
     const { id, missed } = this.#openPing;
@@ -186,26 +195,32 @@ export class Incarnation {
   }
 
   /**
-   * Closes the port and returns its unread messages: a thread's last messages explain its death, and Node
-   * does not guarantee that they arrive before the end of the thread.
+   * Closes the port and returns the batches that were not delivered, oldest first; none of a killed thread. A
+   * thread's last messages explain its death, and Node does not guarantee that they arrive before its end.
    */
   close(): FromActor[] {
-    const last = [this.#takeStorm()].filter((storm) => storm.length > 0 && !this.#killed);
-    while (!this.#killed && last.length < LAST_BATCHES_MAX) {
-      const found: { message: FromActor } | undefined = receiveMessageOnPort(this.#rawPort);
-      if (found === undefined) break;
-      last.push(found.message);
-    }
+    const batches = this.#isKilled ? [] : this.#unreadBatches();
     this.#port.close();
-    return last;
+    return batches;
+  }
+
+  #unreadBatches(): FromActor[] {
+    const storm = this.#takeStorm();
+    const batches = storm.length > 0 ? [storm] : [];
+    while (batches.length < LAST_BATCHES_MAX) {
+      const received: { message: FromActor } | undefined = receiveMessageOnPort(this.#rawPort);
+      if (received === undefined) break;
+      batches.push(received.message);
+    }
+    return batches;
   }
 }
 
 /**
- * `utilization`: of the event loop since the last beat; undefined for a task that never got a thread.
- * `beats`: since the last ping.
+ * True if a thread is to be pinged at this beat. `utilization` is that of its event loop since the last beat,
+ * 0..1; undefined for a task that never got a thread. `beats` counts the beats since the last ping.
  */
-export function isPinged(utilization: number | undefined, beats: number, policy: HeartbeatPolicy): boolean {
+export function needsPing(utilization: number | undefined, beats: number, policy: HeartbeatPolicy): boolean {
   return utilization === undefined || utilization >= IDLE_UTILIZATION || beats >= policy.idleBeats;
 }
 
@@ -214,9 +229,10 @@ export function isPinged(utilization: number | undefined, beats: number, policy:
  * more time. `utilization` is that of its event loop since the ping or the last verdict, 0..1; undefined for
  * a task that never got a thread. `missed` counts earlier verdicts on the same ping.
  *
- * A busy loop is hung. An idle loop without an answer may not be the actor's fault: the whole process or the
- * main thread was suspended, and the pong is still unread. So it gets the same time once more. After that its
- * port is broken, and a thread that cannot be stopped or asked is as useless as a hung one.
+ * A thread with a busy loop hangs. If the loop is idle, the actor may be innocent: the whole process or the
+ * main thread was suspended, and the pong is still unread. So the thread gets the same time once more. If
+ * there is no pong then, the port is broken, and a thread that gets no messages is as useless as one that
+ * hangs.
  */
 export function whyKilled(
   utilization: number | undefined,

@@ -1,13 +1,14 @@
-// The log: one JSON object per line on standard output, which journald stores; on a terminal, lines for
-// people. Lines are written at once and never wait: with a full disk or a blocked reader it loses lines but
-// does not stop the service, where pino's own destination would retry for ever on the main thread (measured).
-// The only file that knows pino.
+// The log: decides what a line looks like, and what becomes of lines that cannot be written. A line is a JSON
+// object on standard output, which journald stores; on a terminal it is text for people. Lines are written at
+// once and never wait: when a disk is full or a reader is blocked, lines are lost and the service goes on.
+// pino's own destination would retry for ever on the main thread (measured). The only file that knows pino.
 
 import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import { printable } from '../printable.js';
+import { CHILD_NAMES } from '../protocol/actor/backends.js';
 import type { Log, LogFields } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
 
@@ -17,8 +18,9 @@ const STDOUT = 1;
 const COLOURS = { fatal: 31, error: 31, warn: 33, info: 32, debug: 36, trace: 36 } as const;
 const FAINT = 2;
 const LEVEL_COLUMNS = 5;
-/** The longest name of a backend. */
-const BACKEND_COLUMNS = 7;
+/** Room for the longest name of a backend or a bridge. */
+const BACKEND_COLUMNS = Math.max(...CHILD_NAMES.map((name) => name.length));
+/** `HH:MM:SS.mmm` */
 const CLOCK_COLUMNS = 12;
 
 export interface Logger {
@@ -27,8 +29,8 @@ export interface Logger {
 }
 
 /**
- * Drops lines below `level`. Fields are flat, so that no object can bring in a secret by accident. Writing is
- * synchronous, because the line before a crash is the one that is needed.
+ * A logger that drops lines below `level`. Fields are plain values, so that no object can bring in a secret
+ * by accident. Writing is synchronous, because the last line before a crash is the one that is needed.
  */
 export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = processOutput()): Logger {
   const options = {
@@ -51,23 +53,23 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
 }
 
 /**
- * JSON escapes only some of the characters that a terminal obeys. A stack has lines, and is of our own
- * making.
+ * Escapes the texts, because JSON escapes only some of the characters that a terminal obeys. A stack keeps
+ * its line feeds: Node makes it, so it is trusted.
  */
 function printableFields(fields: LogFields): LogFields {
   const entries = Object.entries(fields).map(([name, value]) => {
-    const isText = typeof value === 'string' && name !== 'stack';
-    return [name, isText ? printable(value) : value];
+    const isUntrusted = typeof value === 'string' && name !== 'stack';
+    return [name, isUntrusted ? printable(value) : value];
   });
   return Object.fromEntries(entries);
 }
 
 function processOutput(): LogOutput {
-  // Uses the descriptor: process.stdout would wrap it in a stream that nothing else here needs.
+  // process.stdout is not used without a terminal, because it makes a stream that nothing else here needs.
   if (!isatty(STDOUT)) return new LogOutput(standardOutput());
-  // Node knows the terminals' names, and respects NO_COLOR.
-  const colours = process.stdout.hasColors();
-  return new LogOutput(standardOutput(), (line) => terminalLine(line, colours));
+  // hasColors() knows the types of terminals, and respects NO_COLOR.
+  const hasColours = process.stdout.hasColors();
+  return new LogOutput(standardOutput(), (line) => terminalLine(line, hasColours));
 }
 
 interface LogEntry {
@@ -80,14 +82,14 @@ interface LogEntry {
 }
 
 /**
- * A log line for people at a terminal: one line, and below it those of a stack. `json` ends with its line
- * feed. Not pino-pretty: it is 53 kB and 19 packages, which flat fields do not need, and it passes on an
- * escape sequence in a stream's name to the terminal (measured, version 13).
+ * The text for people of a log line: one line, and below it those of a stack. `json` may end with a line
+ * feed; the text always does. Not made by pino-pretty: that is 53 kB and 19 packages, which plain fields do
+ * not need, and it lets an escape sequence in a stream's name reach the terminal (measured, version 13).
  */
-export function terminalLine(json: string, colours: boolean): string {
+export function terminalLine(json: string, hasColours: boolean): string {
   const { time, level, backend = '', msg, stack, ...fields }: LogEntry = JSON.parse(json);
   const painted = (colour: number, text: string) =>
-    colours && text !== '' ? `\x1b[${colour}m${text}\x1b[0m` : text;
+    hasColours && text !== '' ? `\x1b[${colour}m${text}\x1b[0m` : text;
   const others = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
   const words = [
     painted(FAINT, clockTime(time)),
@@ -100,7 +102,7 @@ export function terminalLine(json: string, colours: boolean): string {
   return `${[words.join(' ').trimEnd(), ...calls].join('\n')}\n`;
 }
 
-/** The terminal's local time, with milliseconds. */
+/** The time of day in the local time zone, with milliseconds; blanks for a line without a time. */
 function clockTime(time: string | undefined): string {
   if (time === undefined) return ' '.repeat(CLOCK_COLUMNS);
   const date = new Date(time);
@@ -108,36 +110,38 @@ function clockTime(time: string | undefined): string {
 }
 
 /**
- * Writes to a file descriptor; throws like writeSync(2). Returns the number of bytes written, which may be
- * fewer.
+ * Writes to a file descriptor. Returns how many bytes were written, which may be only a part. Throws the
+ * system's error, also where a write would have to wait.
  */
 type WriteBytes = (bytes: Uint8Array) => number;
 
 /**
- * Files never block; sockets and pipes are made non-blocking. A terminal that is stopped (^S) still blocks
- * the service.
+ * Writes to standard output without waiting: files never block, sockets and pipes are made non-blocking. Only
+ * a terminal that is stopped (^S) still blocks the service.
  */
 export function standardOutput(): WriteBytes {
-  const kind = kindOfOutput();
-  if (kind?.isSocket()) stopBlocking();
-  const fd = (kind?.isFIFO() && reopened()) || STDOUT;
+  const stats = statsOfOutput();
+  if (stats?.isSocket()) makeSocketNonBlocking();
+  const pipe = stats?.isFIFO() ? openPipeNonBlocking() : undefined;
+  const fd = pipe ?? STDOUT;
   return (bytes) => writeSync(fd, bytes);
 }
 
-function kindOfOutput(): Stats | undefined {
+function statsOfOutput(): Stats | undefined {
   try {
     return fstatSync(STDOUT);
   } catch {
-    // Without standard output each line is lost and counted.
+    // There is no standard output: each line will be lost, and counted.
     return undefined;
   }
 }
 
 /**
- * A stream socket is journald's, which may stop reading. Node makes a socket non-blocking by wrapping it; the
- * wrapper lives as long as the process. Node cannot wrap other kinds of socket; they stay blocking.
+ * The socket is journald's, which may stop reading. Node makes a stream socket non-blocking when an object is
+ * made for it, which then lives as long as the process. For other kinds of socket Node cannot make one: they
+ * go on blocking.
  */
-function stopBlocking(): void {
+function makeSocketNonBlocking(): void {
   try {
     new Socket({ fd: STDOUT, readable: false }).unref();
   } catch (error) {
@@ -146,44 +150,47 @@ function stopBlocking(): void {
 }
 
 /**
- * Opens the pipe again without blocking: the flag belongs to the open file, which other processes may share.
+ * Opens the pipe once more, because the flag belongs to the open file: set on standard output, it would
+ * change that of other processes, too.
  */
-function reopened(): number | undefined {
+function openPipeNonBlocking(): number | undefined {
   try {
     return openSync(`/proc/self/fd/${STDOUT}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // Without /proc the original must do.
+    // There is no /proc: standard output is used as it is, and may block.
     return undefined;
   }
 }
 
-/** Counts lines that could not be written, and writes the count as soon as there is room again. */
+/** Where lines are written. Lost lines are counted, and the count is written when there is room again. */
 export class LogOutput {
   readonly #write: WriteBytes;
-  readonly #shape: (line: string) => string;
-  #lost = 0;
-  /** The unwritten rest of a line, at most of one: until it is written, other lines are lost. */
+  readonly #format: (line: string) => string;
+  #lostLines = 0;
+  /** The unwritten rest of the last line. Until it is written, all further lines are lost. */
   #rest: Uint8Array = new Uint8Array();
 
-  /** `shape` converts each line before it is written. */
-  constructor(write: WriteBytes, shape: (line: string) => string = (line) => line) {
+  /** `format` converts each line before it is written. */
+  constructor(write: WriteBytes, format: (line: string) => string = (line) => line) {
     this.#write = write;
-    this.#shape = shape;
+    this.#format = format;
   }
 
   /** `line` is JSON and ends with a line feed. Never throws. */
   write(line: string): void {
-    if (this.#lost > 0 && this.#take(`{"level":"warn","lost":${this.#lost},"msg":"log lines were lost"}\n`))
-      this.#lost = 0;
-    if (!this.#take(line)) this.#lost += 1;
+    if (this.#lostLines > 0) {
+      const count = `{"level":"warn","lost":${this.#lostLines},"msg":"log lines were lost"}\n`;
+      if (this.#tryToWrite(count)) this.#lostLines = 0;
+    }
+    if (!this.#tryToWrite(line)) this.#lostLines += 1;
   }
 
-  /** True if the line was written at least in part; the rest is written before the next line. */
-  #take(line: string): boolean {
+  /** Returns true if the line was written at least in part. The next call begins with its rest. */
+  #tryToWrite(line: string): boolean {
     try {
       if (this.#rest.length > 0) this.#rest = this.#rest.subarray(this.#write(this.#rest));
       if (this.#rest.length > 0) return false;
-      const bytes = Buffer.from(this.#shape(line));
+      const bytes = Buffer.from(this.#format(line));
       this.#rest = bytes.subarray(this.#write(bytes));
       return true;
     } catch {

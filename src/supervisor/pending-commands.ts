@@ -1,12 +1,12 @@
-// The commands of one child that have no answer yet: how many there may be, how long each may take, and which
-// of them its thread has received. It knows no thread.
+// The commands of one child that have no answer yet: decides how many there may be, how long each may take,
+// and which of them are still to be posted to the thread. It knows no thread.
 
 import { type Clock, within } from '../host/clock.js';
 import type { ChildName } from '../protocol/actor/backends.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 
-/** Commands of one child that wait for their answers. */
+/** Further commands are refused. */
 const PENDING_MAX = 256;
 
 /** Posts a command to the thread, which answers with the same id. */
@@ -37,8 +37,8 @@ export class PendingCommands {
   }
 
   /**
-   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post`, the command
-   * waits for `postQueued`; one whose deadline has passed by then is not posted.
+   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post` the command is
+   * queued until `postQueued`; if its deadline passes before that, it is never posted.
    */
   async add(command: Command, post: PostCommand | undefined): Promise<Answer> {
     if (this.#pending.size >= PENDING_MAX)
@@ -58,6 +58,7 @@ export class PendingCommands {
     }
   }
 
+  /** Posts the commands that were added without `post`, oldest first. */
   postQueued(post: PostCommand): void {
     for (const [id, pending] of this.#pending) {
       if (pending.isPosted) continue;
@@ -66,7 +67,7 @@ export class PendingCommands {
     }
   }
 
-  /** An answer may arrive after its deadline: nobody waits for it then. */
+  /** Has no effect after the command's deadline, when nobody waits for the answer any more. */
   settle(id: number, answer: Answer): void {
     this.#pending.get(id)?.resolve(answer);
   }

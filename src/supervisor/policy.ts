@@ -1,30 +1,28 @@
-// The supervisor's policy: the children, one per backend and bridge, in start order (they stop in reverse),
-// and when a dead one is started again. Actors are named by file and never imported. Pure.
+// The supervisor's policy: which children there are, in start order, how long each may take to stop, and when
+// a dead one is started again. Actors are named by their files and never imported. Pure.
 
 import { BACKENDS, BRIDGES, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface ChildSpec {
   readonly name: ChildName;
-  /**
-   * The actor's entry, relative to the directory of main.js; the same path in the bundles and in the module
-   * build.
-   */
+  /** The actor's file, relative to the directory of main.js. It has the same path whether bundled or not. */
   readonly entry: string;
-  readonly enabled: (settings: Settings) => boolean;
+  readonly isEnabled: (settings: Settings) => boolean;
   /**
-   * The time for the actor to stop before its thread is killed. All together must stay below 4 s: the process
-   * has 5 s (docs/configuration.md, "Command line"), and the gateway needs a part of it.
+   * How long the actor may take to stop; then its thread is killed. The sum over all children must stay below
+   * 4 s: the whole process has 5 s (docs/configuration.md, "Command line"), of which the gateway needs a
+   * part.
    */
   readonly stopWithinMs: number;
   /**
-   * Its thread is started by a command and ends after a minute without one: it owns no record and watches
-   * nothing.
+   * True: its thread is started by a command, and ends after a minute without one. That needs a child that
+   * owns no record and watches nothing.
    */
   readonly isOnDemand: boolean;
 }
 
-/** The upgrade backend may be writing its state file to slow flash; discovery has to close a connection. */
+/** Longer for the upgrade backend, which may be writing its state file to slow flash. */
 const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
   upgrade: 1000,
   discovery: 250,
@@ -33,44 +31,43 @@ const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
 };
 const STOP_WITHIN_MS_DEFAULT = 500;
 
-/** logind is asked anew for each answer, so between two questions the thread would only hold memory. */
+/** The power backend asks logind for each answer. Between two commands its thread would only cost memory. */
 const ON_DEMAND: readonly ChildName[] = ['power'];
 
-/** A child on demand that gets no command for so long ends its thread, which holds 5 MB. */
+/** The thread of a child on demand, which takes 5 MB, ends after this time without a command. */
 export const IDLE_MS_MAX = 60_000;
 
 function childOf(name: ChildName): ChildSpec {
-  const isBridge = BRIDGES.some((each) => each === name);
+  const isBridge = BRIDGES.some((bridge) => bridge === name);
   return {
     name,
     entry: `actors/${name}/${isBridge ? 'bridge' : 'backend'}.js`,
-    enabled: (settings) => settings[name].enabled,
+    isEnabled: (settings) => settings[name].enabled,
     stopWithinMs: STOP_WITHIN_MS[name] ?? STOP_WITHIN_MS_DEFAULT,
     isOnDemand: ON_DEMAND.includes(name),
   };
 }
 
-/** The first to start. It is enabled by default, so its thread boots before the settings are known. */
+/**
+ * The first child to start. It is enabled by default, so its thread boots while the settings are being read.
+ */
 export const FIRST_CHILD: ChildSpec = childOf(BACKENDS[0]);
 
 export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childOf);
 
 /** When a dead child is started again (docs/http-api.md, "Backends that are away"). Times in ms. */
 export interface RestartPolicy {
-  /**
-   * The wait after the first, second, ... death within the window. One death more than there are waits is too
-   * many.
-   */
+  /** The waits after the first, second and further deaths within the window. One more death is too many. */
   readonly waitsMs: readonly number[];
-  /** Older deaths are ignored. */
+  /** Deaths that are longer ago do not count. */
   readonly windowMs: number;
   /** The pause of a child that died too often. */
   readonly restMs: number;
 }
 
 /**
- * At once, then with back-off; the sixth death within 60 s is too many. No jitter: nothing else restarts at
- * the same time.
+ * The first restart is at once, the next ones are after ever longer waits, and the sixth death within 60 s is
+ * too many. The waits have no random part, because nothing else restarts at the same time.
  */
 export const RESTARTS = { waitsMs: [0, 250, 500, 1000, 2000], windowMs: 60_000, restMs: 60_000 } as const;
 
@@ -82,10 +79,14 @@ export interface Restart {
   readonly deaths: readonly number[];
 }
 
-/** `deaths` are the times of earlier deaths on the clock of `now`, oldest first, without this death. */
-export function afterDeath(deaths: readonly number[], now: number, policy: RestartPolicy): Restart {
-  const recent = [...deaths.filter((at) => now - at < policy.windowMs), now];
-  const waitMs = policy.waitsMs[recent.length - 1];
-  if (waitMs !== undefined) return { verdict: 'restarting', waitMs, deaths: recent };
-  return { verdict: 'failed', waitMs: policy.restMs, deaths: recent.slice(-policy.waitsMs.length - 1) };
+/**
+ * Decides about a child that has died at `now`. `earlierDeaths` are times on the same clock, oldest first,
+ * without this death.
+ */
+export function afterDeath(earlierDeaths: readonly number[], now: number, policy: RestartPolicy): Restart {
+  const { waitsMs, windowMs, restMs } = policy;
+  const deaths = [...earlierDeaths.filter((diedAt) => now - diedAt < windowMs), now];
+  const waitMs = waitsMs[deaths.length - 1];
+  if (waitMs !== undefined) return { verdict: 'restarting', waitMs, deaths };
+  return { verdict: 'failed', waitMs: restMs, deaths: deaths.slice(-waitsMs.length - 1) };
 }

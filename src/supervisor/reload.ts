@@ -1,6 +1,6 @@
-// Reads the configuration again while the service runs (docs/configuration.md, "Reloading"): a wrong one
-// changes nothing; else each part takes its changed settings, and only the children whose settings have
-// changed begin anew. It knows of the parts only that they take settings.
+// Reads the configuration again while the service runs (docs/configuration.md, "Reloading"), and decides what
+// changes: nothing if it is wrong; else every part takes its settings, and the children whose settings differ
+// start anew. Of the parts it knows only that they take settings.
 
 import { errorText } from '../printable.js';
 import type { ChildName } from '../protocol/actor/backends.js';
@@ -9,39 +9,39 @@ import type { Settings } from '../protocol/actor/settings.js';
 import { KEYS, type KeyValues, pathsIn, settingsOf } from './config/keys.js';
 import type { LoadResult } from './config/load.js';
 
-/** Keys whose values are taken only at the start. */
+/** Keys whose values are taken only at the start. `withStartKeys` must have the same ones. */
 const NEED_RESTART: readonly string[] = ['api.port', 'api.sse.maxClients'];
 
 export interface ReloadParts {
   readonly load: () => Promise<LoadResult>;
   readonly log: Log;
   readonly setLogLevel: (level: Settings['logLevel']) => void;
-  /** Each child whose settings have changed must stop before the gateway takes them, and start after that. */
+  /** A child whose settings have changed is stopped before the gateway takes them, and started after that. */
   readonly supervisor: {
     stopChanged(settings: Settings): Promise<readonly ChildName[]>;
     startMissing(): void;
   };
   readonly gateway: { reconfigure(settings: Settings, stopped: readonly ChildName[]): void };
-  /** Called when nothing more is to be read. */
-  readonly done: () => void;
+  /** Called when the last requested reading has ended, whether it succeeded or not. */
+  readonly onDone: () => void;
 }
 
-/** One reading at a time: a request that comes meanwhile makes one more follow. */
+/** Reads one at a time. All requests that come during a reading make one more reading follow. */
 export class Reload {
   readonly #parts: ReloadParts;
-  readonly #atStart: KeyValues;
-  #inForce: KeyValues;
+  readonly #valuesAtStart: KeyValues;
+  #lastValues: KeyValues;
   #isReading = false;
   #isRequested = false;
 
   /** `values` are those that the service was started with. */
   constructor(parts: ReloadParts, values: KeyValues) {
     this.#parts = parts;
-    this.#atStart = values;
-    this.#inForce = values;
+    this.#valuesAtStart = values;
+    this.#lastValues = values;
   }
 
-  /** Returns at once; the log says how it went. */
+  /** Returns at once. The result of the reading is in the log only. */
   request(): void {
     this.#isRequested = true;
     if (!this.#isReading) void this.#readAll();
@@ -56,7 +56,7 @@ export class Reload {
       );
     }
     this.#isReading = false;
-    this.#parts.done();
+    this.#parts.onDone();
   }
 
   async #read(): Promise<void> {
@@ -70,11 +70,11 @@ export class Reload {
       return;
     }
     const { values } = loaded.value;
-    const settings = settingsOf(withStartKeys(values, this.#atStart));
-    const changed = changedKeys(this.#inForce, values).filter((key) => !NEED_RESTART.includes(key));
-    this.#inForce = values;
-    const restarted = await this.#take(settings);
-    for (const key of changedKeys(this.#atStart, values))
+    const settings = settingsOf(withStartKeys(values, this.#valuesAtStart));
+    const changed = changedKeys(this.#lastValues, values).filter((key) => !NEED_RESTART.includes(key));
+    this.#lastValues = values;
+    const restarted = await this.#apply(settings);
+    for (const key of changedKeys(this.#valuesAtStart, values))
       if (NEED_RESTART.includes(key)) log('warn', `${key} takes effect with the next start`);
     log('info', 'the configuration was read again', {
       changed: changed.join(' ') || 'nothing',
@@ -82,7 +82,8 @@ export class Reload {
     });
   }
 
-  async #take(settings: Settings): Promise<readonly ChildName[]> {
+  /** Returns the names of the children that were stopped for it. */
+  async #apply(settings: Settings): Promise<readonly ChildName[]> {
     const { setLogLevel, supervisor, gateway } = this.#parts;
     setLogLevel(settings.logLevel);
     const restarted = await supervisor.stopChanged(settings);
@@ -92,21 +93,23 @@ export class Reload {
   }
 }
 
-/** The values with those of `NEED_RESTART` as they are in force: parts of the service depend on them, too. */
-function withStartKeys(values: KeyValues, atStart: KeyValues): KeyValues {
-  const { port, sse } = atStart.api;
-  return { ...values, api: { ...values.api, port, sse: { ...values.api.sse, maxClients: sse.maxClients } } };
+/** The values, but those of the start for the keys of `NEED_RESTART`: all parts go on with these. */
+function withStartKeys(values: KeyValues, valuesAtStart: KeyValues): KeyValues {
+  const { port, sse } = valuesAtStart.api;
+  const sseOfBoth = { ...values.api.sse, maxClients: sse.maxClients };
+  return { ...values, api: { ...values.api, port, sse: sseOfBoth } };
 }
 
-/** The keys with another value, by dotted path. */
+/** The dotted paths of the keys whose values differ. */
 function changedKeys(before: KeyValues, after: KeyValues): readonly string[] {
   const paths = pathsIn(KEYS);
   const isSection = (path: string): boolean => paths.some((other) => other.startsWith(`${path}.`));
-  const valueIn = (values: KeyValues, path: string): string | undefined =>
-    JSON.stringify(valueAt(values, path));
-  return paths.filter((path) => !isSection(path) && valueIn(before, path) !== valueIn(after, path));
+  return paths.filter((path) => !isSection(path) && jsonAt(before, path) !== jsonAt(after, path));
 }
 
-function valueAt(values: KeyValues, path: string): unknown {
-  return path.split('.').reduce<unknown>((section, name) => Reflect.get(Object(section), name), values);
+/** The JSON text of a key's value; undefined if the key has no value. */
+function jsonAt(values: KeyValues, path: string): string | undefined {
+  let value: unknown = values;
+  for (const name of path.split('.')) value = Reflect.get(Object(value), name);
+  return JSON.stringify(value);
 }

@@ -1,5 +1,5 @@
 // The supervisor: starts the children one after another, runs the heartbeat of all, and stops them in reverse
-// order. Each child handles its own events (child.ts). It does not know what a backend does.
+// order. What becomes of one child is decided in child.ts. The supervisor does not know what a backend does.
 
 import { type Clock, systemClock, Timers, within } from '../host/clock.js';
 import { IdleHeap } from '../host/idle-heap.js';
@@ -15,32 +15,33 @@ import { CHILDREN, type ChildSpec, RESTARTS, type RestartPolicy } from './policy
 import type { Threads } from './threads.js';
 
 /**
- * Children start one after another: on a slow core, four threads that load at once are all ready late.
- * Measured on two cores, the first one is ready after 125 ms instead of 163. This is the longest wait for a
- * child that sends nothing: with a tenth of a core the first child has sent nothing after 300 ms, and the
- * first HTTP answer does not need the second child.
+ * The longest wait for a child's first message before the next child starts. Children start one after another
+ * because threads that load at once are all ready late: on two cores the first of four is ready after 125 ms
+ * instead of 163 (measured). With a tenth of a core the first child needs more than 300 ms for its first
+ * message. So long a wait costs little, because the first HTTP answer does not need the second child.
  */
 const START_SPACING_MS_MAX = 1000;
 /**
- * docs/http-api.md, "Limits": 504. Actors time out a little earlier, because their own fault is more exact.
+ * docs/http-api.md, "Limits": later it is a 504. Actors have a somewhat shorter deadline of their own,
+ * because the fault that they answer with is more exact.
  */
 const COMMAND_DEADLINE_MS = 10_000;
 
-/** Each child's settings are the section of its own name. */
+/** True if the settings of this child, which are the section of its name, are not the same any more. */
 function hasChanged(name: ChildName, before: Settings, after: Settings): boolean {
   return JSON.stringify(before[name]) !== JSON.stringify(after[name]);
 }
 
 export interface SupervisorOptions {
   readonly settings: Settings;
-  /** The directory, with a trailing slash, that the children's entries are relative to. */
+  /** The directory, with a trailing slash. The entries of the children are relative to it. */
   readonly root: URL;
   readonly log: Log;
   readonly children?: readonly ChildSpec[];
   readonly restarts?: RestartPolicy;
   readonly heartbeat?: HeartbeatPolicy;
   readonly askWithinMs?: number;
-  /** Created before the settings are known, so that the first thread has booted by then. */
+  /** Created before the settings are read, so that the first thread boots meanwhile. */
   readonly threads: Threads;
   readonly clock?: Clock;
 }
@@ -76,7 +77,7 @@ export class Supervisor implements Backends {
 
   /**
    * Takes other settings, and stops the children whose part of them has changed, in reverse order. Returns
-   * their names, also of those that are not enabled any more. Never rejects.
+   * the names of the stopped children; some of them may not be enabled any more. Never rejects.
    */
   async stopChanged(settings: Settings): Promise<readonly ChildName[]> {
     const before = this.#settings;
@@ -96,7 +97,7 @@ export class Supervisor implements Backends {
     if (this.#stopped !== undefined) return;
     const running = new Map(this.#children);
     this.#children.clear();
-    const enabled = children.filter((spec) => spec.enabled(this.#settings));
+    const enabled = children.filter((spec) => spec.isEnabled(this.#settings));
     for (const spec of enabled) this.#children.set(spec.name, running.get(spec.name) ?? this.#newChild(spec));
     void this.#startAll([...this.#children.values()].filter(({ name }) => !running.has(name)));
     if (this.#children.size > 0 && !this.#timers.has('beat')) this.#armBeat();
@@ -153,15 +154,16 @@ export class Supervisor implements Backends {
     // Before the loop, so that no child restarts while another one is stopping.
     for (const child of children) child.stayDown();
     for (const child of children) await child.stop();
-    await this.#options.threads.unstuck();
+    await this.#options.threads.whenNoneIsStuck();
   }
 
   async #startAll(children: readonly Child[]): Promise<void> {
     for (const child of children) {
-      // It may have been stopped before its turn came.
-      if (this.#stopped !== undefined || this.#children.get(child.name) !== child) return;
+      if (this.#stopped !== undefined) return;
+      // A reload may have stopped the child before its turn came.
+      if (this.#children.get(child.name) !== child) continue;
       child.start();
-      await within(this.#clock, START_SPACING_MS_MAX, child.firstSign);
+      await within(this.#clock, START_SPACING_MS_MAX, child.firstMessage);
     }
   }
 
@@ -172,7 +174,7 @@ export class Supervisor implements Backends {
   #beat(): void {
     this.#armBeat();
     this.#heap.shrink();
-    // Only one round at a time: a second one would postpone the deadline of the first.
+    // Only one round of pings at a time: a second round would postpone the deadline of the first.
     if (this.#timers.has('pongs')) return;
     const now = this.#clock.monotonic();
     const policy = this.#heartbeat;
@@ -183,10 +185,10 @@ export class Supervisor implements Backends {
   #armPongDue(): void {
     const policy = this.#heartbeat;
     this.#timers.set('pongs', policy.pongWithinMs, () => {
-      const waiting = [...this.#children.values()].filter(({ incarnation }) =>
+      const stillDue = [...this.#children.values()].filter(({ incarnation }) =>
         incarnation?.checkPong(policy),
       );
-      if (waiting.length > 0) this.#armPongDue();
+      if (stillDue.length > 0) this.#armPongDue();
     });
   }
 

@@ -1,5 +1,5 @@
-// Threads for actors, from piscina: one pool per thread, with one endless task that runs one actor; and why a
-// thread ended. The only file that knows piscina; it does not decide about restarts.
+// Starts and ends the threads of actors, and says why one has ended. Each thread is a piscina pool of its
+// own, whose only task runs one actor. The only file that knows piscina; it does not decide about restarts.
 
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
@@ -7,26 +7,29 @@ import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
 import type { ActorTask } from '../protocol/actor/messages.js';
 
-/** How a thread ended. `stack` is for the log only. */
+/** Why a thread has ended. `stack` is for the log only. */
 export interface Death {
   readonly reason: string;
   readonly stack?: string;
 }
 
-/** An actor's `run()` resolved although it was not asked to stop. */
+/** The thread's task has resolved: as it should after a stop was requested, else by a fault of the actor. */
 export const RETURNED: Death = { reason: 'returned without being asked to' };
 
 const REASON_CHARS_MAX = 200;
-/** The text of piscina 5.3 (measured). */
+/** The message of piscina 5.3 for a thread that ended itself with an exit code (measured). */
 const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
 /**
- * A guard against leaks, not a budget: an idle actor's isolate takes about 8 MB (measured) and a record a few
- * kB, so 64 MB is never needed, and a leak ends one thread instead of a node of 512 MB. V8 counts only its
- * own heap without Buffers (300 MB of them were measured under a limit of 32 MB), so every actor bounds its
- * own buffers. Without a limit V8 lets a busy thread's young generation grow to 32 MB and does not shrink it
- * at rest: that was half of the memory left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 chooses
- * itself under the unit's MemoryMax=; a storm and a change cost as much CPU with it as with 16 MB (measured).
+ * The old generation's limit guards against leaks: an idle actor's isolate takes about 8 MB (measured) and a
+ * record a few kB, so 64 MB are never needed, and a leak ends one thread instead of a node of 512 MB. V8
+ * counts only its own heap, without Buffers (300 MB of them were measured under a limit of 32 MB), so every
+ * actor bounds its own buffers.
+ *
+ * Without the young generation's limit V8 lets that of a busy thread grow to 32 MB and does not shrink it at
+ * rest, which was half of the memory left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 chooses
+ * itself under the unit's MemoryMax=. A storm and a change cost as much CPU with 3 MB as with 16 MB
+ * (measured).
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
@@ -36,8 +39,8 @@ export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoun
  */
 const GONE_WITHIN_MS = 250;
 /**
- * Stuck threads per actor. Each keeps its memory, and the next would most likely be stuck for the same
- * reason.
+ * Stuck threads per actor, after which no further one is started. Each keeps its memory, and a further one
+ * would most likely be stuck for the same reason.
  */
 const STUCK_MAX_THREADS = 3;
 
@@ -46,25 +49,26 @@ export interface Thread {
   readonly ended: Promise<Death>;
   /** Ends the thread wherever it is; `reason` becomes the reason of its death. */
   kill(reason: string): void;
+  /** Begins to measure the utilization of the thread's event loop. */
   measure(): void;
-  /** Utilization of the event loop since `measure`, 0..1; undefined if the task has no thread yet. */
+  /** The utilization since the last `measure`, 0..1; undefined if the task never got a thread. */
   utilization(): number | undefined;
 }
 
 type Task = ActorTask<unknown>;
 
 /**
- * A pool for one thread. A common pool costs as much (84.6 MB and 84.7, measured), but if a thread cannot be
- * created, piscina 5.3 keeps its task, gives it to the next thread, and throws an exception out of the event
- * loop.
+ * A pool for one thread. A pool for all would not save memory (84.7 MB instead of 84.6, measured), and has a
+ * fault: if a thread cannot be created, piscina 5.3 keeps its task, gives it to the next thread, and throws
+ * an exception out of the event loop.
  */
 class Pool {
   readonly #pool: Piscina<Task | undefined, void>;
-  /** A thread that dies before it takes its task does not settle the task (measured). */
+  /** Needed because a thread that dies before it takes its task does not settle the task (measured). */
   readonly #diedEarly: Promise<Death>;
 
-  /** The thread boots at once, and calls the `warmUp` of the file `warmFor`, if that is given. */
-  constructor(limits: ResourceLimits, warmFor?: string) {
+  /** The thread boots at once if `warmUpEntry` is given: it calls the `warmUp` of that file. */
+  constructor(limits: ResourceLimits, warmUpEntry?: string) {
     this.#pool = new Piscina({
       minThreads: 0,
       maxThreads: 1,
@@ -77,9 +81,9 @@ class Pool {
     });
     this.#diedEarly = new Promise((resolve) => {
       this.#pool.on('error', (error: unknown) => resolve(deathOf(error)));
-      if (warmFor === undefined) return;
+      if (warmUpEntry === undefined) return;
       // piscina reports the end of a thread to the task that runs, not to tasks that wait for it (measured).
-      this.#settled(warmFor, 'warmUp').then((death) => {
+      this.#settled(warmUpEntry, 'warmUp').then((death) => {
         if (death !== RETURNED) resolve(death);
       });
     });
@@ -91,8 +95,7 @@ class Pool {
   }
 
   /**
-   * Runs the default export of the file `entry`. Never rejects: a thread that cannot be created counts as a
-   * death too.
+   * Runs the default export of the file `entry`. Never rejects: a thread that cannot be created is a death.
    */
   run(entry: string, task: Task, signal: AbortSignal): Promise<Death> {
     return Promise.race([this.#diedEarly, this.#settled(entry, 'default', task, signal)]);
@@ -100,8 +103,8 @@ class Pool {
 
   async #settled(entry: string, name: string, task?: Task, signal?: AbortSignal): Promise<Death> {
     try {
-      // The file name is given to run(): if the pool has it, run() never settles when the module throws while
-      // it loads.
+      // The file name is an argument of run(). If it were an option of the pool, run() would never settle
+      // when the module throws while it loads.
       await this.#pool.run(task, {
         filename: entry,
         name,
@@ -118,13 +121,10 @@ class Pool {
 export class Threads {
   readonly #limits: ResourceLimits;
   readonly #clock: Clock;
-  /** Threads that run a task or were asked to end, with the entries that they run. */
+  /** Threads that have got a task and have not ended, with the entries that they run. */
   readonly #living = new Map<Worker, string>();
-  /**
-   * The ends, which may never happen, of threads that are still there long after they were asked to end; with
-   * their entries.
-   */
-  readonly #late = new Map<Promise<unknown>, string>();
+  /** Stuck threads: the promise of the end of each, which may never settle, with the thread's entry. */
+  readonly #stuck = new Map<Promise<unknown>, string>();
   /** A thread that boots for `entry` before its task is known. */
   #preloaded: { readonly entry: string; readonly pool: Pool } | undefined;
 
@@ -134,53 +134,50 @@ export class Threads {
   }
 
   /**
-   * True if a thread that was asked to end is still there. Node cannot end the process then: it waits for the
-   * thread (measured).
+   * True if a thread did not end within the time for it. Node cannot end the process then, because it waits
+   * for the thread (measured).
    */
-  get stuck(): boolean {
-    return this.#late.size > 0;
+  get hasStuck(): boolean {
+    return this.#stuck.size > 0;
   }
 
-  /** Resolves when no thread is stuck: on a busy processor a thread may only be late. */
-  async unstuck(): Promise<void> {
-    await Promise.all(this.#late.keys());
+  /** Resolves when all stuck threads have ended after all: on a busy processor a thread may only be late. */
+  async whenNoneIsStuck(): Promise<void> {
+    await Promise.all(this.#stuck.keys());
   }
 
   /**
-   * Boots a thread for the next `run` of `entry`, and calls its `warmUp`. Meanwhile the caller can work on
-   * another core: reading the configuration takes as long (16 ms of 87 until the first answer, measured).
+   * Boots a thread for the next `run` of `entry`, and calls its `warmUp`. Meanwhile the caller reads the
+   * configuration on another core, which takes as long: 16 of the 87 ms until the first answer (measured).
    */
   preload(entry: string): void {
     this.#preloaded = { entry, pool: new Pool(this.#limits, entry) };
   }
 
-  /**
-   * Runs the default export of the file `entry` in its own thread. `task.port` is transferred to it. Never
-   * throws.
-   */
+  /** Runs the default export of `entry` in a thread, to which `task.port` is transferred. Never throws. */
   run(entry: string, task: Task): Thread {
-    const stuck = [...this.#late.values()].filter((of) => of === entry).length;
+    const stuck = [...this.#stuck.values()].filter((stuckEntry) => stuckEntry === entry).length;
     if (stuck >= STUCK_MAX_THREADS) return noThread(`${stuck} earlier threads are still stuck`);
     const pool = this.#takePreloaded(entry) ?? new Pool(this.#limits);
     const killer = new AbortController();
     const ran = pool.run(entry, task, killer.signal);
     const { worker } = pool;
     if (worker !== undefined) this.#living.set(worker, entry);
-    let reason: string | undefined;
-    let mark: ReturnType<Worker['performance']['eventLoopUtilization']> | undefined;
+    let killReason: string | undefined;
+    let measuredFrom: ReturnType<Worker['performance']['eventLoopUtilization']> | undefined;
     return {
-      ended: ran.then(async (natural) => {
-        await this.#gone(entry, worker);
-        return reason === undefined ? natural : { reason };
+      ended: ran.then(async (death) => {
+        await this.#terminate(entry, worker);
+        return killReason === undefined ? death : { reason: killReason };
       }),
-      kill: (why) => {
-        reason ??= why;
+      kill: (reason) => {
+        killReason ??= reason;
         killer.abort();
       },
       measure: () => {
-        mark = worker?.performance.eventLoopUtilization();
+        measuredFrom = worker?.performance.eventLoopUtilization();
       },
-      utilization: () => worker?.performance.eventLoopUtilization(mark).utilization,
+      utilization: () => worker?.performance.eventLoopUtilization(measuredFrom).utilization,
     };
   }
 
@@ -188,16 +185,16 @@ export class Threads {
   async endPreloaded(): Promise<void> {
     const preloaded = this.#preloaded;
     this.#preloaded = undefined;
-    if (preloaded !== undefined) await this.#gone(preloaded.entry, preloaded.pool.worker);
+    if (preloaded !== undefined) await this.#terminate(preloaded.entry, preloaded.pool.worker);
   }
 
   /** Ends every thread, whatever it does. Resolves when they have ended, or are known to be stuck. */
   async endAll(): Promise<void> {
-    const living = [...this.#living].map(([worker, entry]) => this.#gone(entry, worker));
+    const living = [...this.#living].map(([worker, entry]) => this.#terminate(entry, worker));
     await Promise.all([this.endPreloaded(), ...living]);
   }
 
-  /** A thread that was preloaded for another entry is ended, because its module may have had effects. */
+  /** Ends a thread that was preloaded for another entry, because the module of that may have had effects. */
   #takePreloaded(entry: string): Pool | undefined {
     const preloaded = this.#preloaded;
     if (preloaded?.entry !== entry) {
@@ -209,21 +206,21 @@ export class Threads {
   }
 
   /**
-   * The end of a task does not end its thread: if a module throws while it loads, or `start` throws, the
-   * thread stays alive.
+   * Resolves when the thread has ended, or counts as stuck. Needed after each task, because the end of a task
+   * does not end its thread: if a module throws while it loads, or `start` throws, the thread stays alive.
    */
-  async #gone(entry: string, worker: Worker | undefined): Promise<void> {
+  async #terminate(entry: string, worker: Worker | undefined): Promise<void> {
     if (worker === undefined) return;
-    const gone = worker.terminate().then(() => this.#living.delete(worker));
-    if ((await within(this.#clock, GONE_WITHIN_MS, gone)) !== undefined) return;
-    this.#late.set(gone, entry);
-    void gone.then(() => this.#late.delete(gone));
+    const end = worker.terminate().then(() => this.#living.delete(worker));
+    if ((await within(this.#clock, GONE_WITHIN_MS, end)) !== undefined) return;
+    this.#stuck.set(end, entry);
+    void end.then(() => this.#stuck.delete(end));
   }
 }
 
 function noThread(reason: string): Thread {
-  const nothing = () => undefined;
-  return { ended: Promise.resolve({ reason }), kill: nothing, measure: nothing, utilization: nothing };
+  const doNothing = () => undefined;
+  return { ended: Promise.resolve({ reason }), kill: doNothing, measure: doNothing, utilization: doNothing };
 }
 
 function firstLine(text: string): string {
@@ -231,7 +228,7 @@ function firstLine(text: string): string {
   return line.length > REASON_CHARS_MAX ? `${line.slice(0, REASON_CHARS_MAX)}...` : line;
 }
 
-/** `error` may be anything that an actor throws. */
+/** The death of a thread whose task failed with `error`, which may be anything that an actor throws. */
 export function deathOf(error: unknown): Death {
   if (!(error instanceof Error)) return { reason: firstLine(`threw ${errorText(error)}`) };
   if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return { reason: 'out of memory' };

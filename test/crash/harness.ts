@@ -169,7 +169,7 @@ export function makeSupervisor(
     children: Object.entries(fixtures).map(([name, fixture]) => ({
       name: name as ChildName,
       entry: `fixtures/${fixture}.js`,
-      enabled: () => true,
+      isEnabled: () => true,
       stopWithinMs,
       isOnDemand: onDemand.includes(name),
     })),

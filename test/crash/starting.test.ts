@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RESTARTS } from '../../src/supervisor/policy.js';
 import { ManualClock } from '../manual-clock.js';
+import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 import { childrenUp, startChildren, THREW_AT_LOAD } from './harness.js';
 
 test('a child starts when the one before it has sent its first message', async (t) => {
@@ -24,6 +25,16 @@ for (const fixture of ['hangs-at-load', 'throws-at-load', 'throws-at-start']) {
     await recorder.untilState('systemd', 'up');
   });
 }
+
+test('a reload that stops a child before its turn to start keeps no later child from starting', async (t) => {
+  const fixtures = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
+  const { supervisor, recorder } = startChildren(t, fixtures);
+  const systemd = { ...DEFAULT_SETTINGS.systemd, user: [{ name: 'mpd.service' }] };
+  assert.deepEqual(await supervisor.stopChanged({ ...DEFAULT_SETTINGS, systemd }), ['systemd']);
+  supervisor.startMissing();
+  await recorder.untilState('systemd', 'up');
+  await recorder.untilState('power', 'up');
+});
 
 for (const [fixture, detail] of [
   ['exits-at-load', /^thread ended: exit code 3$/],

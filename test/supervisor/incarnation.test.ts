@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { MessagePort } from 'node:worker_threads';
 import type { FromActor } from '../../src/protocol/actor/messages.js';
-import { HEARTBEAT, Incarnation, isPinged, whyKilled } from '../../src/supervisor/incarnation.js';
+import { HEARTBEAT, Incarnation, needsPing, whyKilled } from '../../src/supervisor/incarnation.js';
 import { afterDeath, CHILDREN, RESTARTS } from '../../src/supervisor/policy.js';
 import { deathOf } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
@@ -40,7 +40,7 @@ const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: num
 ];
 for (const [utilization, beats, pinged] of PING_ROWS) {
   test(`utilisation ${utilization}, ${beats} beats since the last ping: ${pinged ? 'a' : 'no'} ping`, () =>
-    assert.equal(isPinged(utilization, beats, HEARTBEAT), pinged));
+    assert.equal(needsPing(utilization, beats, HEARTBEAT), pinged));
 }
 
 /** A thread that sends the texts of the test, all at one time. */

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { CHILD_NAMES } from '../../src/protocol/actor/backends.js';
 import { createLogger, LogOutput, terminalLine } from '../../src/supervisor/log.js';
 import { fullPipe } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
@@ -39,21 +40,21 @@ const TIME = '2026-11-22T02:03:04.056Z';
 const CLOCK = `${new Date(TIME).toTimeString().slice(0, 8)}.056`;
 
 const rows: readonly (readonly [what: string, fields: object, printed: string])[] = [
-  ['time, level and message', { level: 'info', msg: 'listening' }, `${CLOCK} INFO          listening\n`],
+  ['time, level and message', { level: 'info', msg: 'listening' }, `${CLOCK} INFO            listening\n`],
   [
     'the backend, and the other fields',
     { level: 'error', backend: 'systemd', msg: 'backend is failed', detail: 'no bus', restarts: 6 },
-    `${CLOCK} ERROR systemd backend is failed detail=no bus restarts=6\n`,
+    `${CLOCK} ERROR systemd   backend is failed detail=no bus restarts=6\n`,
   ],
   [
     'a stack below',
     { level: 'warn', msg: 'x', stack: 'Error: y\n    at z' },
-    `${CLOCK} WARN          x\n    Error: y\n    at z\n`,
+    `${CLOCK} WARN            x\n    Error: y\n    at z\n`,
   ],
   [
     'nothing that acts on a terminal',
     { level: 'warn', msg: 'a\x1b[2Jb\u202ec', name: 'd\re\n\x9b31m' },
-    `${CLOCK} WARN          a\\u{1b}[2Jb\\u{202e}c name=d\\u{d}e\\u{a}\\u{9b}31m\n`,
+    `${CLOCK} WARN            a\\u{1b}[2Jb\\u{202e}c name=d\\u{d}e\\u{a}\\u{9b}31m\n`,
   ],
 ];
 for (const [what, fields, printed] of rows) {
@@ -61,9 +62,18 @@ for (const [what, fields, printed] of rows) {
     assert.equal(terminalLine(`${JSON.stringify({ time: TIME, ...fields })}\n`, false), printed));
 }
 
+test('on a terminal every message begins in the same column, whichever backend it is of', () => {
+  const columns = CHILD_NAMES.map((backend) =>
+    terminalLine(JSON.stringify({ time: TIME, level: 'info', backend, msg: 'MESSAGE' }), false).indexOf(
+      'MESSAGE',
+    ),
+  );
+  assert.equal(new Set(columns).size, 1);
+});
+
 test('colours surround time, level and fields, and are reset', () => {
   const line = terminalLine(JSON.stringify({ time: TIME, level: 'error', msg: 'm', n: 1 }), true);
-  assert.equal(line, `\x1b[2m${CLOCK}\x1b[0m \x1b[31mERROR\x1b[0m         m \x1b[2mn=1\x1b[0m\n`);
+  assert.equal(line, `\x1b[2m${CLOCK}\x1b[0m \x1b[31mERROR\x1b[0m           m \x1b[2mn=1\x1b[0m\n`);
 });
 
 test('lines that are refused are counted, and the count is logged when there is room again', () => {
