@@ -1,5 +1,5 @@
-// Values of the configuration with their places in the files, problems and warnings about them, and the known
-// key that is nearest to an unknown one. Pure; prints nothing.
+// The findings about the configuration's files: decides how problems and warnings name a value, its key and
+// its place, and which known key is nearest to an unknown one. Pure; prints nothing.
 
 import { editDistance } from '../../edit-distance.js';
 import { printable } from '../../printable.js';
@@ -11,26 +11,28 @@ export interface Location {
   readonly col: number;
 }
 
+/** A value as YAML has it: a scalar, a list, or a map by key. */
 export type Content = string | number | boolean | null | Entry[] | Map<string, Entry>;
 
+/** One value of a file, with its key and the places of both. The key of a list's item is `LIST[INDEX]`. */
 export interface Entry {
-  /** Its dotted path as it is written in the file; '' at the top. */
+  /** The dotted path of the key as it is written in the file; '' for the whole file. */
   readonly key: string;
   readonly keyAt: Location;
-  readonly at: Location;
+  readonly valueAt: Location;
   readonly content: Content;
 }
 
-/** Limit for text from a file in a message. */
+/** A longer text from a file is cut in messages. */
 const MAX_QUOTED_CHARS = 60;
 
-/** Added to the distance of a key in another section: people mistype a key more often than its section. */
+/** Added to the edits to a key in another section: people mistype a key more often than its section. */
 const OTHER_SECTION_PENALTY = 1;
 
-/** Name and password in a URL (RFC 3986, section 3.2.1), which must not get into the journal. */
+/** User name and password in a URL (RFC 3986, section 3.2.1). They must not get into the journal. */
 const USER_INFORMATION = /\/\/\S*@/g;
 
-/** `text` in quotes, on one line, shortened, without passwords. */
+/** `text` in quotes, on one line, cut to the limit, without passwords. */
 export function quoted(text: string): string {
   const masked = text.replace(USER_INFORMATION, '//...@');
   const cut = masked.length > MAX_QUOTED_CHARS ? `${masked.slice(0, MAX_QUOTED_CHARS)}...` : masked;
@@ -46,7 +48,8 @@ export function keyPath(parent: string, name: string): string {
 /** Describes a value for a message: `the text "abc"`, `8018`, `a list`. */
 export function describe(content: Content): string {
   if (content === null) return 'nothing';
-  if (typeof content === 'object') return Array.isArray(content) ? 'a list' : 'a map';
+  if (Array.isArray(content)) return 'a list';
+  if (content instanceof Map) return 'a map';
   return typeof content === 'string' ? `the text ${quoted(content)}` : String(content);
 }
 
@@ -64,7 +67,7 @@ export class Findings {
   readonly #problems: Finding[] = [];
   readonly #warnings: Finding[] = [];
 
-  /** `files` is their order, by which the lines are sorted. */
+  /** Lines are sorted by the order of `files`, then by place. */
   constructor(files: readonly string[]) {
     this.#files = files;
   }
@@ -79,11 +82,11 @@ export class Findings {
   }
 
   /**
-   * Warns of a key that is not in `known`, which must not be empty. `path` has the names as the table spells
-   * them.
+   * Warns of a key that does not exist. `path` is its dotted path split into names, `knownPaths` the dotted
+   * paths that exist; there must be at least one.
    */
-  unknownKey({ keyAt, key }: Entry, path: readonly string[], known: readonly string[]): void {
-    this.warning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, known)}`);
+  unknownKey({ keyAt, key }: Entry, path: readonly string[], knownPaths: readonly string[]): void {
+    this.warning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, knownPaths)}`);
   }
 
   get problems(): string[] {
@@ -95,9 +98,9 @@ export class Findings {
   }
 
   #sorted(findings: readonly Finding[]): string[] {
-    const rank = ({ at }: Finding): number => this.#files.indexOf(at.file);
+    const fileOrder = ({ at }: Finding): number => this.#files.indexOf(at.file);
     return [...findings]
-      .sort((a, b) => rank(a) - rank(b) || a.at.line - b.at.line || a.at.col - b.at.col)
+      .sort((a, b) => fileOrder(a) - fileOrder(b) || a.at.line - b.at.line || a.at.col - b.at.col)
       .map(({ line }) => line);
   }
 }
@@ -107,18 +110,19 @@ function finding(at: Location, key: string, text: string): Finding {
 }
 
 /**
- * The path in `known` whose last word is nearest to that of `path`; a key in another section counts as one
- * edit further away, and among equals the one with the nearer section comes first.
+ * The known path whose last name is nearest to that of `path`. Among paths that are equally near, the one
+ * with the nearest section.
  */
-function nearestKey(path: readonly string[], known: readonly string[]): string {
+function nearestKey(path: readonly string[], knownPaths: readonly string[]): string {
   const section = path.slice(0, -1).join('.');
-  const word = path.at(-1) ?? '';
-  const ranked = known.map((candidate) => {
-    const names = candidate.split('.');
-    const apart = editDistance(section, names.slice(0, -1).join('.'));
-    const distance = editDistance(word, names.at(-1) ?? '') + Math.min(apart, OTHER_SECTION_PENALTY);
-    return { candidate, apart, distance };
+  const name = path.at(-1) ?? '';
+  const candidates = knownPaths.map((knownPath) => {
+    const names = knownPath.split('.');
+    const sectionEdits = editDistance(section, names.slice(0, -1).join('.'));
+    const penalty = sectionEdits === 0 ? 0 : OTHER_SECTION_PENALTY;
+    const edits = editDistance(name, names.at(-1) ?? '') + penalty;
+    return { knownPath, edits, sectionEdits };
   });
-  ranked.sort((a, b) => a.distance - b.distance || a.apart - b.apart);
-  return ranked[0]?.candidate ?? '';
+  candidates.sort((a, b) => a.edits - b.edits || a.sectionEdits - b.sectionEdits);
+  return candidates[0]?.knownPath ?? '';
 }

@@ -1,12 +1,11 @@
 // Reads `pulseaudio.groups`: outputs that are combined to one (docs/configuration.md, "Groups"). Pure.
 
 import type { GroupChoice } from '../../protocol/actor/settings.js';
-import type { Entry } from './findings.js';
 import {
-  byName,
+  byCheckedName,
   checkedText,
-  differentTexts,
   label,
+  listOfDifferentTexts,
   readFields,
   reportExpected,
   type ValueReader,
@@ -16,31 +15,26 @@ import { outputName } from './texts.js';
 const GROUPS_MAX = 8;
 const GROUP_NAME = /^[a-z0-9_-]{1,32}$/;
 
-const outputNames = differentTexts(checkedText('the name of an output', outputName));
+const outputNames = listOfDifferentTexts(checkedText('the name of an output', outputName));
 
-/** The names of a group's outputs, each once. */
-const outputs: ValueReader<readonly string[]> = (entry, reading) => {
+/** The names of a group's outputs: at least one, each once. */
+const outputs: ValueReader<readonly string[]> = (entry, context) => {
   if (Array.isArray(entry.content) && entry.content.length === 0)
-    reading.findings.problem(entry.at, entry.key, 'must not be an empty list');
-  return outputNames(entry, reading);
+    context.findings.problem(entry.valueAt, entry.key, 'must not be an empty list');
+  return outputNames(entry, context);
 };
 
-const group: ValueReader<GroupChoice> = (entry, reading) => {
-  const { at, key, content } = entry;
-  if (!(content instanceof Map)) return reportExpected('a map of label and outputs', entry, reading);
-  const fields = readFields<GroupChoice>({ label, outputs }, content, reading);
-  if (!content.has('outputs')) reading.findings.problem(at, `${key}.outputs`, 'is required');
+const group: ValueReader<GroupChoice> = (entry, context) => {
+  const { valueAt, key, content } = entry;
+  if (!(content instanceof Map)) return reportExpected('a map of label and outputs', entry, context);
+  const fields = readFields<GroupChoice>({ label, outputs }, content, context);
+  if (!content.has('outputs')) context.findings.problem(valueAt, `${key}.outputs`, 'is required');
   return fields.outputs === undefined ? undefined : { ...fields, outputs: fields.outputs };
 };
 
-export const groups: ValueReader<Readonly<Record<string, GroupChoice>>> = (entry, reading) => {
-  const { findings } = reading;
-  const named: readonly (readonly [string, Entry])[] = entry.content instanceof Map ? [...entry.content] : [];
-  for (const [name, { key, keyAt }] of named)
-    if (!GROUP_NAME.test(name))
-      findings.problem(keyAt, key, 'a group is called by 1 to 32 of the characters a-z, 0-9, _ and -');
-  const [, beyond] = named[GROUPS_MAX] ?? [];
-  if (beyond !== undefined)
-    findings.problem(beyond.keyAt, beyond.key, `there are ${named.length} groups, ${GROUPS_MAX} are allowed`);
-  return byName(group)(entry, reading);
-};
+export const groups: ValueReader<Readonly<Record<string, GroupChoice>>> = byCheckedName(group, {
+  max: GROUPS_MAX,
+  things: 'groups',
+  nameProblem: (name) =>
+    GROUP_NAME.test(name) ? undefined : 'a group is called by 1 to 32 of the characters a-z, 0-9, _ and -',
+});

@@ -1,6 +1,6 @@
-// All keys of the configuration as one table in the shape of the file: default and reader. The walk over
-// files, the hints for unknown keys and the effective configuration use it. docs/configuration.md and
-// packaging/config.example.yaml explain the keys. Pure.
+// Table of all keys of the configuration, in the shape of the file: the default and the reader of each.
+// Reading the files, the hints for unknown keys and the printed configuration follow from it.
+// docs/configuration.md and packaging/config.example.yaml explain the keys. Pure.
 
 import { runtimeDirectory, xdgDirectory } from '../../host/user-directories.js';
 import { CHILD_NAMES, outerNames } from '../../protocol/actor/backends.js';
@@ -10,17 +10,18 @@ import { listen } from './listen.js';
 import type { ValueReader } from './readers.js';
 import * as read from './readers.js';
 import * as text from './texts.js';
+import { unit, units } from './units.js';
 
-/** The inputs for defaults, paths and the place of the configuration. */
+/** The surroundings on which defaults, paths and the place of the configuration depend. */
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Home directory; '' if there is none. */
+  /** The home directory; '' if there is none. */
   readonly home: string;
   readonly hostname: string;
   readonly uid: number;
   /**
-   * The fault of a file that holds a secret; undefined if there is none. Without this function such files are
-   * not checked.
+   * Returns what is wrong with a file that holds a secret; undefined if nothing is. Without this function
+   * such files are not checked.
    */
   readonly secretFault?: ((path: string) => string | undefined) | undefined;
 }
@@ -38,7 +39,7 @@ export interface KeyTable {
   readonly [name: string]: KeyRow<unknown> | KeyTable;
 }
 
-/** The default may depend on the environment. */
+/** A key with a default, which may be a function of the environment. */
 function key<T>(
   byDefault: NoInfer<T> | ((environment: Environment) => NoInfer<T>),
   read: ValueReader<T>,
@@ -50,7 +51,7 @@ function optionalKey<T>(read: ValueReader<T>): KeyRow<T, T | undefined> {
   return { byDefault: () => undefined, read };
 }
 
-/** The node asks each of them once a minute. */
+/** The configured nodes of the house, each of which this node asks once a minute. */
 const NODES_MAX = 32;
 
 const target = read.checkedText('an interface name, an IP address or "all"', text.bindTarget);
@@ -70,7 +71,7 @@ export const KEYS = {
     control: key(true, read.control),
     metrics: key(true, read.flag),
   },
-  systemd: { enabled: key(true, read.flag), system: key([], read.units), user: key([], read.units) },
+  systemd: { enabled: key(true, read.flag), system: key([], units), user: key([], units) },
   pulseaudio: {
     enabled: key(true, read.flag),
     serve_cookie: key(false, read.flag),
@@ -87,8 +88,8 @@ export const KEYS = {
   upgrade: {
     enabled: key(false, read.flag),
     resultFile: optionalKey(readFile),
-    checkUnit: optionalKey(read.unit),
-    upgradeUnit: optionalKey(read.unit),
+    checkUnit: optionalKey(unit),
+    upgradeUnit: optionalKey(unit),
     progressSocket: key(
       ({ env, uid }) => `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock`,
       read.checkedText('an absolute path', text.socketPath),
@@ -108,7 +109,7 @@ export const KEYS = {
     reconnect: key(false, read.flagOrList(read.checkedText('an address', text.bluetoothAddress))),
     pairingTimeout: key(60, read.duration('10s', '10m')),
     scanTimeout: key(60, read.duration('10s', '10m')),
-    idleTimeout: key(0, read.orZero(read.duration('1m', '24h'))),
+    idleTimeout: key(0, read.zeroOr(read.duration('1m', '24h'))),
   },
   discovery: {
     enabled: key(false, read.flag),
@@ -116,7 +117,10 @@ export const KEYS = {
       ({ hostname }) => cutBytes(`tonearm on ${hostname}`, text.SERVICE_NAME_BYTES_MAX),
       read.checkedText('a name', text.serviceName),
     ),
-    nodes: key([], read.setOf(NODES_MAX, read.checkedText('the address of a node', text.nodeUrl))),
+    nodes: key(
+      [],
+      read.shortListOfDifferentTexts(NODES_MAX, read.checkedText('the address of a node', text.nodeUrl)),
+    ),
     trust: key(true, read.flag),
   },
   mqtt: {
@@ -147,18 +151,19 @@ type ValuesIn<Table> = {
 /** The complete values of all keys, in the shape of the file. */
 export type KeyValues = ValuesIn<typeof KEYS>;
 
-/** Other names of whole sections, accepted for existing configurations. */
+/** Section names of other programs, with our names: accepted so that their configurations can be used. */
 export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map(
   CHILD_NAMES.map(outerNames).flatMap(({ section, sectionAlias }) =>
     sectionAlias === undefined ? [] : [[sectionAlias, section]],
   ),
 );
 
+/** True for a key, false for a section. */
 export function isRow(row: KeyRow<unknown> | KeyTable): row is KeyRow<unknown> {
   return typeof row['read'] === 'function';
 }
 
-/** Dotted paths of all keys and sections in a table; each section comes before its content. */
+/** The dotted paths of all keys and sections in a table. Each section comes before its keys. */
 export function pathsIn(table: KeyTable, path = ''): readonly string[] {
   return Object.entries(table).flatMap(([name, row]) => {
     const inner = path === '' ? name : `${path}.${name}`;
@@ -166,7 +171,7 @@ export function pathsIn(table: KeyTable, path = ''): readonly string[] {
   });
 }
 
-/** The settings for the parts of the service, where each backend's section has the backend's name. */
+/** The settings in the shape that the daemon uses: the section of each child has the child's name. */
 export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Settings {
   const { serve_cookie: serveCookie, ...audio } = pulseaudio;
   const { checkUnit, upgradeUnit } = others.upgrade;
@@ -178,21 +183,21 @@ export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Setti
   };
 }
 
-/** Undefined if there is neither a home nor an XDG variable. */
+/** The directory of the user's configurations; undefined if there is neither a home nor an XDG variable. */
 export function configDirectory({ env, home }: Environment): string | undefined {
   return xdgDirectory(env['XDG_CONFIG_HOME']) ?? folderBelow(home, '.config');
 }
 
-/** Without a home nothing survives a reboot, so the state file is placed beside the socket. */
+/** Without a home directory nothing can survive a reboot: then the state file lies beside the socket. */
 function stateDirectory({ env, home, uid }: Environment): string {
   return (
     xdgDirectory(env['XDG_STATE_HOME']) ?? folderBelow(home, '.local/state') ?? runtimeDirectory(env, uid)
   );
 }
 
-/** The first `max` bytes of a text at most, without a broken character. */
+/** The first `max` bytes of a text, without a character that is cut in two. */
 function cutBytes(value: string, max: number): string {
-  // The first TextDecoder costs 5 ms of CPU.
+  // Avoids the first TextDecoder of the process, which costs 5 ms of CPU.
   if (Buffer.byteLength(value) <= max) return value;
   return new TextDecoder().decode(Buffer.from(value).subarray(0, max), { stream: true });
 }

@@ -1,6 +1,6 @@
-// Finds and reads the configuration's files, and returns settings or all problems (docs/configuration.md,
-// "Where files are looked for"). resolve.ts interprets the texts. Files are read synchronously: this happens
-// once, before anything else, and a first asynchronous call would start libuv's threads.
+// Decides which files make the configuration, and which of them cannot be read (docs/configuration.md, "Where
+// files are looked for"). resolve.ts interprets their texts. Files are read synchronously: there are few, at
+// the start and at a reload, and the first asynchronous call would start libuv's threads.
 
 import { isUtf8 } from 'node:buffer';
 import * as fs from 'node:fs';
@@ -12,13 +12,13 @@ import { type ConfigFile, type Configuration, resolve, type WrongConfiguration }
 
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
-/** Limit for a file. It also limits the cost of parsing: 64 KiB of brackets take about a second and 60 MB. */
+/** For one file. Bounds the cost of parsing, too: 64 KiB of brackets take about a second and 60 MB. */
 const MAX_FILE_BYTES = 64 * 1024;
 
-/** Limit for one conf.d. */
+/** The limit for the files of a conf.d. */
 const MAX_DROP_INS = 256;
 
-/** The bits of a file's mode for its group and all others. */
+/** The bits of a file's mode by which its group and all others may read it. */
 const READ_BY_OTHERS = 0o044;
 
 /** Stands in a decoded text for bytes that are not UTF-8. */
@@ -27,7 +27,7 @@ const REPLACEMENT_CHARACTER = '\ufffd';
 export interface LoadRequest extends Environment {
   /** The argument of `--config`: only this file is read. */
   readonly configPath?: string | undefined;
-  /** Used in place of `/etc/tonearm/config.yaml`. */
+  /** By default `/etc/tonearm/config.yaml`. */
   readonly systemConfig?: string;
 }
 
@@ -38,29 +38,38 @@ export interface LoadedConfiguration extends Configuration {
   readonly source?: string;
 }
 
-/** A file, or the line that says why it cannot be read. */
+/** A file, or the line for people that says why it cannot be read. */
 type FileRead = Result<ConfigFile, string>;
 
-/** Does not reject because of a file's content or because it cannot be read. */
+/** A file that is wrong or cannot be read is a failed result. Rejects only by a fault of ours. */
 export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
   const { configPath, systemConfig = SYSTEM_CONFIG } = request;
   const directory = configDirectory(request);
-  // The first file that exists. One that exists but cannot be read is a problem and is not skipped.
-  const found = (): FileRead | undefined =>
-    (directory && readConfig(`${directory}/tonearm/config.yaml`)) || readConfig(systemConfig);
-  const main = configPath === undefined ? found() : (readConfig(configPath) ?? missing(configPath));
+  const main =
+    configPath === undefined
+      ? firstExisting(directory, systemConfig)
+      : (readConfig(configPath) ?? missing(configPath));
   if (main === undefined) return resolve([], request);
   if (!main.ok) return failed({ problems: [main.error], warnings: [] });
   const { path } = main.value;
-  const read = [main, ...dropIns(join(dirname(path), 'conf.d'))];
-  const problems = read.flatMap((each) => (each.ok ? [] : [each.error]));
+  const reads = [main, ...dropIns(join(dirname(path), 'conf.d'))];
+  const problems = reads.flatMap((read) => (read.ok ? [] : [read.error]));
   if (problems.length > 0) return failed({ problems, warnings: [] });
-  const files = read.flatMap((each) => (each.ok ? [each.value] : []));
+  const files = reads.flatMap((read) => (read.ok ? [read.value] : []));
   const resolved = await resolve(files, { ...request, secretFault });
   return resolved.ok ? success({ ...resolved.value, source: path }) : resolved;
 }
 
-/** The files of a conf.d, by name. */
+/**
+ * The user's file, else the system's; undefined if neither exists. A user's file that exists but cannot be
+ * read is a problem: it is not skipped.
+ */
+function firstExisting(directory: string | undefined, systemConfig: string): FileRead | undefined {
+  const ofUser = directory === undefined ? undefined : readConfig(`${directory}/tonearm/config.yaml`);
+  return ofUser ?? readConfig(systemConfig);
+}
+
+/** The files of a conf.d, sorted by their names. */
 function dropIns(folder: string): readonly FileRead[] {
   try {
     const names = fs.readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
@@ -71,7 +80,7 @@ function dropIns(folder: string): readonly FileRead[] {
   } catch (error) {
     const { code, text } = systemFault(error);
     if (code !== 'ENOENT') return [failed(problemAt(folder, text))];
-    return isDanglingLink(folder) ? [failed(problemAt(folder, NOWHERE))] : [];
+    return isDanglingLink(folder) ? [failed(problemAt(folder, BROKEN_LINK))] : [];
   }
 }
 
@@ -79,28 +88,27 @@ function dropIns(folder: string): readonly FileRead[] {
 function readConfig(path: string): FileRead | undefined {
   const unreadable = (text: string, line?: number) => failed(problemAt(path, text, line));
   try {
-    const read = readBounded(path);
-    if (!read.ok) return unreadable(read.error);
-    const bytes = read.value;
+    const result = readBounded(path);
+    if (!result.ok) return unreadable(result.error);
+    const bytes = result.value;
     if (bytes.length > MAX_FILE_BYTES)
       return unreadable(`document: is larger than ${MAX_FILE_BYTES} bytes`, 1);
-    // No TextDecoder, the first of which costs 5 ms of CPU. A byte order mark is the parser's.
+    // Not by a TextDecoder, the first of which costs 5 ms of CPU. The parser removes a byte order mark.
     const text = bytes.toString();
-    const before = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
-    return isUtf8(bytes)
-      ? success({ path, text })
-      : unreadable('syntax: is not UTF-8', before.split('\n').length);
+    if (isUtf8(bytes)) return success({ path, text });
+    const beforeBadBytes = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
+    return unreadable('syntax: is not UTF-8', beforeBadBytes.split('\n').length);
   } catch (error) {
     const { code, text } = systemFault(error);
-    if (code === 'ENOENT' && isDanglingLink(path)) return unreadable(NOWHERE);
+    if (code === 'ENOENT' && isDanglingLink(path)) return unreadable(BROKEN_LINK);
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : unreadable(text);
   }
 }
 
 /**
- * For a path that does not exist: true if it, or a directory on its way, is a dangling link, for instance to
- * a disk that is not mounted. Such a link shows that a configuration was intended, so the defaults must not
- * be used.
+ * True if a path that does not exist is a dangling link, or if one of the directories above it is, for
+ * instance a link to a disk that is not mounted. Such a link shows that there should be a configuration, so
+ * that the defaults must not be used in its place.
  */
 function isDanglingLink(path: string): boolean {
   const entry = fs.lstatSync(path, { throwIfNoEntry: false });
@@ -109,14 +117,15 @@ function isDanglingLink(path: string): boolean {
 }
 
 /**
- * Reads up to one byte more than allowed, or returns what is wrong with the file. Non-blocking: a FIFO
- * without a writer must neither block the start nor count as an empty file.
+ * The file's bytes, at most one more than is allowed; or what is wrong with the file. Opens without blocking:
+ * a FIFO that nobody writes to must neither block the start nor count as an empty file. Throws the system's
+ * error.
  */
 function readBounded(path: string): Result<Buffer, string> {
   const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
   try {
     const stats = fs.fstatSync(handle);
-    // Devices are allowed: /dev/null is empty, given by itself or as a link that masks a file of conf.d.
+    // A device is allowed for the sake of /dev/null: it is empty, and a link to it masks a file of conf.d.
     if (!stats.isFile() && !stats.isCharacterDevice())
       return failed(`cannot be read: it is ${kindOfFile(stats)}`);
     const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
@@ -126,7 +135,7 @@ function readBounded(path: string): Result<Buffer, string> {
   }
 }
 
-/** The fault of a file that holds a secret: it must exist, and nobody else may read it. */
+/** The fault of a file that holds a secret; undefined if there is none. Only we may be able to read it. */
 function secretFault(path: string): string | undefined {
   try {
     const stats = fs.statSync(path);
@@ -143,7 +152,7 @@ function kindOfFile(stats: fs.Stats): string {
   return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
 }
 
-const NOWHERE = 'cannot be read: it is, or is behind, a broken link';
+const BROKEN_LINK = 'cannot be read: it is, or is behind, a broken link';
 
 function missing(path: string): FileRead {
   return failed(problemAt(path, 'cannot be read: no such file or directory'));
@@ -155,11 +164,11 @@ function problemAt(path: string, text: string, line?: number): string {
 }
 
 /**
- * The code of a system error, and the system's own words for it; anything else is a bug and is thrown again.
+ * The code of a system error, and the system's own words for it. Throws any other error again: it is a bug.
  */
 function systemFault(error: unknown): { readonly code: string; readonly text: string } {
   if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) throw error;
-  // `CODE: words, CALL 'PATH'`
+  // The message has the form `CODE: words, CALL 'PATH'`.
   const words = /^\w+: (.*?), /.exec(error.message)?.[1] ?? error.code;
   return { code: error.code, text: `cannot be read: ${words}` };
 }

@@ -1,194 +1,249 @@
-// The readers for each kind of value: they check and convert it, or report a problem with its place. Pure.
+// The readers of values, one for each kind: decide which values of a file are valid and what they become in
+// the settings; report a problem, with its place, for any other value. Pure.
 
-import type { ControlChoice, OutputChoice, UnitEntry } from '../../protocol/actor/settings.js';
-import { describe, type Entry, type Findings, keyPath, quoted } from './findings.js';
-import { outputLabel, type TextCheck, unitName, url } from './texts.js';
+import type { ControlChoice, OutputChoice } from '../../protocol/actor/settings.js';
+import { describe, type Entry, type Findings, quoted } from './findings.js';
+import { outputLabel, type TextCheck } from './texts.js';
 
 /** The inputs of a reader besides the value. */
 export interface ReadingContext {
-  /** Home directory; '' if there is none. */
+  /** The home directory; '' if there is none. */
   readonly home: string;
+  /** Collects the reported problems. */
   readonly findings: Findings;
 }
 
 /**
- * Returns undefined, or a part of the value, only after it has reported a problem: all values are dropped
- * then.
+ * Returns the value. If it returns undefined, or only a part of the value, it has reported a problem, for
+ * which the whole configuration is refused.
  */
-export type ValueReader<T> = (entry: Entry, reading: ReadingContext) => T | undefined;
+export type ValueReader<T> = (entry: Entry, context: ReadingContext) => T | undefined;
 
-/** Reports a value of the wrong type or out of range. */
+/** Reports a value of the wrong type or out of range. `expected` is a noun with its article. */
 export function reportExpected(
-  what: string,
-  { at, key, content }: Entry,
+  expected: string,
+  { valueAt, key, content }: Entry,
   { findings }: ReadingContext,
 ): undefined {
-  findings.problem(at, key, `must be ${what}, not ${describe(content)}`);
+  findings.problem(valueAt, key, `must be ${expected}, not ${describe(content)}`);
   return undefined;
 }
 
-/** A value of the right kind is taken as it is. */
-function ifItIs<T>(what: string, isRight: (content: unknown) => content is T): ValueReader<T> {
-  return (entry, reading) => {
+/** A reader that returns a valid value as it is, without conversion. */
+function unconverted<T>(expected: string, isValid: (content: unknown) => content is T): ValueReader<T> {
+  return (entry, context) => {
     const { content } = entry;
-    return isRight(content) ? content : reportExpected(what, entry, reading);
+    return isValid(content) ? content : reportExpected(expected, entry, context);
   };
 }
 
-export const flag = ifItIs('true or false', (content) => typeof content === 'boolean');
+export const flag = unconverted('true or false', (content) => typeof content === 'boolean');
 
-export const control: ValueReader<ControlChoice> = ifItIs(
+export const control: ValueReader<ControlChoice> = unconverted(
   'true, false or local',
   (content) => typeof content === 'boolean' || content === 'local',
 );
 
 export const integer = (min: number, max: number): ValueReader<number> =>
-  ifItIs(
+  unconverted(
     `a whole number from ${min} to ${max}`,
     (value): value is number => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
   );
 
-export const fraction = ifItIs(
+export const fraction = unconverted(
   'a number from 0 to 1',
   (content): content is number => typeof content === 'number' && content >= 0 && content <= 1,
 );
 
 const UNIT_SECONDS = { s: 1, m: 60, h: 3600 } as const;
 
-/** Seconds from `90s`, `10m`, `24h`, or a number of seconds; NaN if it is none of these. */
+/** The seconds that `90`, `90s`, `10m` or `24h` stands for; NaN for any other value. */
 function secondsIn(value: unknown): number {
   if (typeof value === 'number') return value;
-  const [, count, letter] = /^(\d{1,6})([smh]?)$/.exec(typeof value === 'string' ? value : '') ?? [];
-  return Number(count) * UNIT_SECONDS[letter === 'm' || letter === 'h' ? letter : 's'];
+  const [, count, unit] = /^(\d{1,6})([smh]?)$/.exec(typeof value === 'string' ? value : '') ?? [];
+  return Number(count) * UNIT_SECONDS[unit === 'm' || unit === 'h' ? unit : 's'];
 }
 
-/** Whole seconds from `min` to `max`, which are written as in the file. */
+/** A time in whole seconds. `min` and `max` are written as in the file: `10s`. */
 export function duration(min: string, max: string): ValueReader<number> {
-  return (entry, reading) => {
+  return (entry, context) => {
     const seconds = secondsIn(entry.content);
-    return Number.isInteger(seconds) && seconds >= secondsIn(min) && seconds <= secondsIn(max)
+    const isInRange = seconds >= secondsIn(min) && seconds <= secondsIn(max);
+    return Number.isInteger(seconds) && isInRange
       ? seconds
-      : reportExpected(`a time from ${min} to ${max}, or seconds`, entry, reading);
+      : reportExpected(`a time from ${min} to ${max}, or seconds`, entry, context);
   };
 }
 
-/** 0 is a value too, and means never. */
-export function orZero(read: ValueReader<number>): ValueReader<number> {
-  return (entry, reading) => (secondsIn(entry.content) === 0 ? 0 : read(entry, reading));
+/** A time that `read` accepts, or 0, which means never. */
+export function zeroOr(read: ValueReader<number>): ValueReader<number> {
+  return (entry, context) => (secondsIn(entry.content) === 0 ? 0 : read(entry, context));
 }
 
-/** One of a few words, case-insensitive. */
+/** One of a few words in lower case. The file may have capitals. */
 export function oneOfWords<const W extends string>(words: readonly W[]): ValueReader<W> {
-  return (entry, reading) => {
-    const word = words.find((known) => known === String(entry.content).toLowerCase());
-    return word ?? reportExpected(`one of ${words.join(', ')}`, entry, reading);
+  return (entry, context) => {
+    const lowerCase = String(entry.content).toLowerCase();
+    const word = words.find((known) => known === lowerCase);
+    return word ?? reportExpected(`one of ${words.join(', ')}`, entry, context);
   };
 }
 
 /**
- * A text that `check` accepts; `what` describes the kind, with its article. Messages do not show a `secret`
- * text: somebody may have written a password by mistake.
+ * A text that `check` accepts. `kind` is a noun with its article. Messages do not show a `secret` text:
+ * somebody may have written a password there by mistake.
  */
-export function checkedText(what: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
-  return (entry, reading) => {
-    const { at, key, content } = entry;
-    if (typeof content !== 'string' && secret === undefined) return reportExpected(what, entry, reading);
+export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
+  return (entry, context) => {
+    const { valueAt, key, content } = entry;
+    if (typeof content !== 'string' && secret === undefined) return reportExpected(kind, entry, context);
     const text = String(content);
-    const verdict = check(text, reading.home);
-    if (verdict.ok) return verdict.value;
-    const fault = secret === undefined ? `${quoted(text)} is not ${what}` : `must be ${what}`;
-    reading.findings.problem(at, key, `${fault}: ${verdict.error}`);
+    const checked = check(text, context.home);
+    if (checked.ok) return checked.value;
+    const fault = secret === undefined ? `${quoted(text)} is not ${kind}` : `must be ${kind}`;
+    context.findings.problem(valueAt, key, `${fault}: ${checked.error}`);
     return undefined;
   };
 }
 
 /**
- * A list whose items are read by `item`. An empty value is an empty list, as if all its lines were commented
- * out.
+ * A list whose items are read by `readItem`. An empty value is an empty list, as if all its lines were
+ * commented out.
  */
-export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
-  return (entry, reading) => {
+export function listOf<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
+  return (entry, context) => {
     const items = entry.content ?? [];
-    if (!Array.isArray(items)) return reportExpected('a list', entry, reading);
-    return items.map((each) => item(each, reading)).filter((value) => value !== undefined);
+    if (!Array.isArray(items)) return reportExpected('a list', entry, context);
+    return items.map((item) => readItem(item, context)).filter((value) => value !== undefined);
   };
 }
 
-/** A list of different texts. */
-export function differentTexts(item: ValueReader<string>): ValueReader<readonly string[]> {
-  return (list, reading) => {
-    const lines = new Map<string, number>();
-    const newItem: ValueReader<string> = (entry, context) => {
-      const text = item(entry, context);
-      if (text === undefined) return undefined;
-      const first = lines.get(text);
-      if (first === undefined) lines.set(text, entry.at.line);
-      else context.findings.problem(entry.at, entry.key, `${text} is listed twice, first on line ${first}`);
-      return text;
+/** A list in which no name occurs twice. `nameOf` returns the name of an item's value. */
+export function listOfDifferent<T>(
+  readItem: ValueReader<T>,
+  nameOf: (value: T) => string,
+): ValueReader<readonly T[]> {
+  return (list, context) => {
+    const firstLines = new Map<string, number>();
+    const readNewItem: ValueReader<T> = (entry) => {
+      const value = readItem(entry, context);
+      if (value === undefined) return undefined;
+      const name = nameOf(value);
+      const { valueAt, key } = nameEntry(entry);
+      const firstLine = firstLines.get(name);
+      if (firstLine === undefined) firstLines.set(name, valueAt.line);
+      else context.findings.problem(valueAt, key, `${name} is listed twice, first on line ${firstLine}`);
+      return value;
     };
-    return listOf(newItem)(list, reading);
+    return listOf(readNewItem)(list, context);
   };
 }
 
-/** A list of different texts, at most `max`. */
-export function setOf(max: number, item: ValueReader<string>): ValueReader<readonly string[]> {
-  const readItems = differentTexts(item);
-  return (list, reading) => {
-    const items = readItems(list, reading);
-    if (items !== undefined && items.length > max)
-      reading.findings.problem(list.at, list.key, `has ${items.length} items, at most ${max} are allowed`);
-    return items;
+export function listOfDifferentTexts(readText: ValueReader<string>): ValueReader<readonly string[]> {
+  return listOfDifferent(readText, (text) => text);
+}
+
+/** A list of at most `max` different texts. */
+export function shortListOfDifferentTexts(
+  max: number,
+  readText: ValueReader<string>,
+): ValueReader<readonly string[]> {
+  const readList = listOfDifferentTexts(readText);
+  return (list, context) => {
+    const texts = readList(list, context);
+    if (texts !== undefined && texts.length > max)
+      context.findings.problem(
+        list.valueAt,
+        list.key,
+        `has ${texts.length} items, at most ${max} are allowed`,
+      );
+    return texts;
   };
 }
 
-/** True, false, or a list whose items are read by `item`. */
-export function flagOrList<T>(item: ValueReader<T>): ValueReader<boolean | readonly T[]> {
-  return (entry, reading) => {
+/** True, false, or a list whose items are read by `readItem`. */
+export function flagOrList<T>(readItem: ValueReader<T>): ValueReader<boolean | readonly T[]> {
+  return (entry, context) => {
     const { content } = entry;
     if (typeof content === 'boolean') return content;
     return Array.isArray(content)
-      ? listOf(item)(entry, reading)
-      : reportExpected('true, false or a list', entry, reading);
+      ? listOf(readItem)(entry, context)
+      : reportExpected('true, false or a list', entry, context);
   };
 }
 
-/** One item or a list of at least one. */
-export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
-  return (entry, reading) => {
+/** One value, which becomes a list of one, or a list of at least one. */
+export function oneOrMore<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
+  return (entry, context) => {
     const content = Array.isArray(entry.content) ? entry.content : [entry];
-    if (content.length === 0) reading.findings.problem(entry.at, entry.key, 'must not be an empty list');
-    return listOf(item)({ ...entry, content }, reading);
+    if (content.length === 0) context.findings.problem(entry.valueAt, entry.key, 'must not be an empty list');
+    return listOf(readItem)({ ...entry, content }, context);
   };
 }
 
 /**
- * A map with the administrator's own names, whose values are read by `item`; an empty value is an empty map.
+ * A map by names of the administrator's, whose values are read by `readItem`. An empty value is an empty map.
  */
-export function byName<T>(item: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
-  return (entry, reading) => {
+export function byName<T>(readItem: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
+  return (entry, context) => {
     const map = entry.content ?? new Map<string, Entry>();
-    if (!(map instanceof Map)) return reportExpected('a map by name', entry, reading);
-    const read = [...map].map(([name, each]) => [name, item(each, reading)] as const);
-    return Object.fromEntries(read.filter((entry): entry is readonly [string, T] => entry[1] !== undefined));
+    if (!(map instanceof Map)) return reportExpected('a map by name', entry, context);
+    const values = new Map<string, T>();
+    for (const [name, item] of map) {
+      const value = readItem(item, context);
+      if (value !== undefined) values.set(name, value);
+    }
+    return Object.fromEntries(values);
   };
 }
 
-/** One value for all, or a map of values by name. */
-export function oneOrByName<T>(item: ValueReader<T>): ValueReader<T | Readonly<Record<string, T>>> {
-  return (entry, reading) => (entry.content instanceof Map ? byName(item) : item)(entry, reading);
+interface NameRules {
+  /** How many names a map may have. */
+  readonly max: number;
+  /** The plural of the thing that has such a name. */
+  readonly things: string;
+  /** Returns the problem of a name; undefined if the name is valid. */
+  readonly nameProblem: (name: string) => string | undefined;
 }
 
-/** The fields of a map that are given, by name. Unknown fields are only a warning. */
+/** Like `byName`, with rules for the names. */
+export function byCheckedName<T>(
+  readItem: ValueReader<T>,
+  { max, things, nameProblem }: NameRules,
+): ValueReader<Readonly<Record<string, T>>> {
+  return (entry, context) => {
+    const { findings } = context;
+    const named = entry.content instanceof Map ? [...entry.content] : [];
+    for (const [name, { key, keyAt }] of named) {
+      const problem = nameProblem(name);
+      if (problem !== undefined) findings.problem(keyAt, key, problem);
+    }
+    const [, beyond] = named[max] ?? [];
+    if (beyond !== undefined)
+      findings.problem(beyond.keyAt, beyond.key, `there are ${named.length} ${things}, ${max} are allowed`);
+    return byName(readItem)(entry, context);
+  };
+}
+
+/** One value for all things, or a map of values by the names of things. */
+export function oneOrByName<T>(readItem: ValueReader<T>): ValueReader<T | Readonly<Record<string, T>>> {
+  return (entry, context) => {
+    const read = entry.content instanceof Map ? byName(readItem) : readItem;
+    return read(entry, context);
+  };
+}
+
+/** The fields that the map has, by name. For an unknown field there is only a warning. */
 export function readFields<T extends object>(
   readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
   map: ReadonlyMap<string, Entry>,
-  reading: ReadingContext,
+  context: ReadingContext,
 ): Partial<T> {
   const known = new Map<string, ValueReader<unknown>>(Object.entries(readers));
   const fields = [...map].map(([name, entry]): readonly [string, unknown] => {
     const read = known.get(name);
-    if (read === undefined) reading.findings.unknownKey(entry, [name], [...known.keys()]);
-    return [name, read?.(entry, reading)];
+    if (read === undefined) context.findings.unknownKey(entry, [name], [...known.keys()]);
+    return [name, read?.(entry, context)];
   });
   // The types do not show that each value comes from the reader of its name.
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as Partial<T>;
@@ -196,43 +251,14 @@ export function readFields<T extends object>(
 
 export const label: ValueReader<string> = checkedText('a label', outputLabel);
 
-/** `{label, hidden, startVolume}`, any of them. */
-export const outputChoice: ValueReader<OutputChoice> = (entry, reading) =>
+/** `{label, hidden, startVolume}`, of which each may be absent. */
+export const outputChoice: ValueReader<OutputChoice> = (entry, context) =>
   entry.content instanceof Map
-    ? readFields<OutputChoice>({ label, hidden: flag, startVolume: fraction }, entry.content, reading)
-    : reportExpected('a map of label, hidden and startVolume', entry, reading);
+    ? readFields<OutputChoice>({ label, hidden: flag, startVolume: fraction }, entry.content, context)
+    : reportExpected('a map of label, hidden and startVolume', entry, context);
 
-export const unit: ValueReader<string> = checkedText('a unit name', unitName);
-
-/** `mpd.service` or `{name, url}`. */
-const listedUnit: ValueReader<UnitEntry> = (entry, reading) => {
-  const { at, key, content } = entry;
-  if (Array.isArray(content)) return reportExpected('a unit name or a map of name and url', entry, reading);
-  if (!(content instanceof Map)) {
-    const name = unit(entry, reading);
-    return name === undefined ? undefined : { name };
-  }
-  if (!content.has('name')) reading.findings.problem(at, keyPath(key, 'name'), 'is required');
-  const fields = readFields<UnitEntry>({ name: unit, url: checkedText('a URL', url) }, content, reading);
-  return fields.name === undefined ? undefined : { ...fields, name: fields.name };
-};
-
-/** Units of one scope, in order; the same name twice is a problem. */
-export const units: ValueReader<readonly UnitEntry[]> = (list, reading) => {
-  const lines = new Map<string, number>();
-  const newUnit: ValueReader<UnitEntry> = (entry, context) => {
-    const listed = listedUnit(entry, context);
-    if (listed === undefined) return undefined;
-    const { at, key } = nameOfUnit(entry);
-    const first = lines.get(listed.name);
-    if (first === undefined) lines.set(listed.name, at.line);
-    else context.findings.problem(at, key, `${listed.name} is listed twice, first on line ${first}`);
-    return listed;
-  };
-  return listOf(newUnit)(list, reading);
-};
-
-/** The name of a listed unit, with its place. */
-export function nameOfUnit(entry: Entry): Entry {
-  return (entry.content instanceof Map ? entry.content.get('name') : undefined) ?? entry;
+/** The entry of a list item's name: that of its `name` if the item is a map, else that of the item itself. */
+export function nameEntry(item: Entry): Entry {
+  const name = item.content instanceof Map ? item.content.get('name') : undefined;
+  return name ?? item;
 }

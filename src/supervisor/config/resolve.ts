@@ -1,5 +1,5 @@
-// Turns the texts of files into settings, or all their problems: walks the table of keys once, then checks
-// conditions between keys. Pure.
+// Turns the texts of the files into settings, or into all their problems: reads every key of the table once,
+// then checks what holds between keys. Pure.
 
 import { posix } from 'node:path';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -15,10 +15,10 @@ import {
   SECTION_ALIASES,
   settingsOf,
 } from './keys.js';
-import { nameOfUnit } from './readers.js';
+import { nameEntry } from './readers.js';
 
 export interface ConfigFile {
-  /** The path as messages show it. */
+  /** The path as messages write it. */
   readonly path: string;
   readonly text: string;
 }
@@ -46,13 +46,14 @@ export async function resolve(
   const findings = new Findings(files.map(({ path }) => path));
   const read: Entry[] = [];
   for (const { path, text } of files) {
-    // The YAML reader has 1.2 MB and takes about 15 of the 16 ms of this function (measured, bundled, Node
-    // 20), so it is loaded only if there is a file.
+    // Loaded only if there is a file: the YAML reader has 1.2 MB and takes about 15 of the 16 ms of this
+    // function (measured, bundled, Node 20).
     const { parseConfig } = await import('./yaml.js');
     const root = parseConfig(path, text, findings);
     if (root !== undefined) read.push(root);
   }
-  // The content of a broken file is unknown, so checking the rest would report keys as missing.
+  // If a file could not be parsed, its keys are unknown, and the check of the others would report them as
+  // missing.
   const values = read.length === files.length ? valuesFrom(read, environment, findings) : undefined;
   const { problems, warnings } = findings;
   return problems.length > 0 || values === undefined
@@ -62,48 +63,52 @@ export async function resolve(
 
 type Entries = ReadonlyMap<string, Entry>;
 
-/** Complete if `findings` has no problem. */
+/** The values are complete unless `findings` has got a problem. `files` in ascending priority. */
 function valuesFrom(files: readonly Entry[], environment: Environment, findings: Findings): KeyValues {
-  const merged = files.reduce<Entry | undefined>((below, above) => laidOver(above, below), undefined);
+  let merged: Entry | undefined;
+  for (const file of files) merged = mergedWith(merged, file);
   const sections = withOneSpelling(entriesIn(merged, findings), findings);
-  const present = new Map<string, Entry>();
-  // A section's values have the shape of its table, but the types of a walk over any table cannot express
-  // that.
-  const values = readSection(KEYS, sections, '', { environment, findings, present }) as unknown as KeyValues;
-  reportConflicts(values, present, findings);
-  reportBroker(values, present, environment, findings);
+  const written = new Map<string, Entry>();
+  // A section's values have the shape of its table. The types cannot express that for a function that reads
+  // any table.
+  const values = readSection(KEYS, sections, '', { environment, findings, written }) as unknown as KeyValues;
+  reportConflicts(values, written, findings);
+  reportBroker(values, written, environment, findings);
   return values;
 }
 
 /**
- * A value laid over a lower file's (docs/configuration.md, "Where files are looked for"): maps are merged by
- * name, any other value replaces the lower one, but an empty value removes nothing from a map or a list.
+ * The value of a key that two files may have (docs/configuration.md, "Where files are looked for"): maps are
+ * merged by name, any other value replaces the one of the lower file. An empty value removes no map and no
+ * list.
  */
-function laidOver(above: Entry, below: Entry | undefined): Entry {
-  const lower = below?.content ?? null;
-  if (below === undefined || typeof lower !== 'object' || lower === null) return above;
-  const upper = above.content;
-  if (upper === null) return below;
-  if (!(upper instanceof Map && lower instanceof Map)) return above;
-  const merged = new Map(lower);
-  for (const [name, inner] of upper) merged.set(name, laidOver(inner, lower.get(name)));
-  return { ...above, content: merged };
+function mergedWith(lower: Entry | undefined, higher: Entry): Entry {
+  if (lower === undefined) return higher;
+  const lowerContent = lower.content;
+  const higherContent = higher.content;
+  if (lowerContent instanceof Map && higherContent instanceof Map) {
+    const merged = new Map(lowerContent);
+    for (const [name, entry] of higherContent) merged.set(name, mergedWith(lowerContent.get(name), entry));
+    return { ...higher, content: merged };
+  }
+  const isMapOrList = lowerContent instanceof Map || Array.isArray(lowerContent);
+  return higherContent === null && isMapOrList ? lower : higher;
 }
 
-/** An empty section counts as absent. */
+/** The keys of a section. An empty section counts as absent. */
 function entriesIn(section: Entry | undefined, findings: Findings): Entries {
   const content = section?.content ?? null;
   if (content instanceof Map) return content;
   if (section !== undefined && content !== null)
-    findings.problem(section.at, section.key, `must be a map of keys, not ${describe(content)}`);
+    findings.problem(section.valueAt, section.key, `must be a map of keys, not ${describe(content)}`);
   return new Map<string, Entry>();
 }
 
-/** Sections under their own names, each of which must have the same spelling in all files. */
+/** The sections under our names. A section may not be written under two names, not even in two files. */
 function withOneSpelling(entries: Entries, findings: Findings): Entries {
   const sections = new Map<string, Entry>();
-  for (const [spelled, entry] of entries) {
-    const name = SECTION_ALIASES.get(spelled) ?? spelled;
+  for (const [writtenName, entry] of entries) {
+    const name = SECTION_ALIASES.get(writtenName) ?? writtenName;
     const first = sections.get(name);
     if (first === undefined) sections.set(name, entry);
     else {
@@ -114,16 +119,21 @@ function withOneSpelling(entries: Entries, findings: Findings): Entries {
   return sections;
 }
 
-interface Walk {
+interface SectionContext {
   readonly environment: Environment;
   readonly findings: Findings;
-  /** The values that the files have, by dotted path. */
-  readonly present: Map<string, Entry>;
+  /** The keys that are written in a file, by dotted path: `readSection` adds those that it finds. */
+  readonly written: Map<string, Entry>;
 }
 
-/** The values of a section's keys, without those that have none. */
-function readSection(table: KeyTable, entries: Entries, parent: string, walk: Walk): Record<string, unknown> {
-  const { environment, findings } = walk;
+/** The values of a section's keys and subsections. A key without a value and a default is left out. */
+function readSection(
+  table: KeyTable,
+  entries: Entries,
+  parent: string,
+  context: SectionContext,
+): Record<string, unknown> {
+  const { environment, findings, written } = context;
   const pathOf = (name: string) => (parent === '' ? name : `${parent}.${name}`);
   for (const [name, entry] of entries)
     if (!Object.hasOwn(table, name)) findings.unknownKey(entry, pathOf(name).split('.'), KNOWN_PATHS);
@@ -132,72 +142,82 @@ function readSection(table: KeyTable, entries: Entries, parent: string, walk: Wa
     const entry = entries.get(name);
     const path = pathOf(name);
     if (!isRow(row)) {
-      values[name] = readSection(row, entriesIn(entry, findings), path, walk);
+      values[name] = readSection(row, entriesIn(entry, findings), path, context);
       continue;
     }
-    if (entry !== undefined) walk.present.set(path, entry);
-    const read = entry && row.read(entry, { home: environment.home, findings });
-    const value = read ?? row.byDefault(environment);
+    if (entry !== undefined) written.set(path, entry);
+    const valueRead = entry && row.read(entry, { home: environment.home, findings });
+    const value = valueRead ?? row.byDefault(environment);
     if (value !== undefined) values[name] = value;
   }
   return values;
 }
 
-function reportConflicts({ upgrade }: KeyValues, present: Entries, findings: Findings): void {
-  const enabled = present.get('upgrade.enabled');
-  // A result file that is given but wrong has been reported already.
-  if (upgrade.enabled && enabled !== undefined && !present.has('upgrade.resultFile'))
-    findings.problem(enabled.at, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
-  reportSameFiles(upgrade, present, findings);
-  warnOfHiddenUnits(present, findings);
-  const twice = present.get('upgrade.upgradeUnit');
-  if (twice !== undefined && upgrade.upgradeUnit !== undefined && upgrade.upgradeUnit === upgrade.checkUnit)
-    findings.warning(twice.at, twice.key, 'is also upgrade.checkUnit, so every check would start an upgrade');
+function reportConflicts({ upgrade }: KeyValues, written: Entries, findings: Findings): void {
+  const { checkUnit, upgradeUnit } = upgrade;
+  const enabled = written.get('upgrade.enabled');
+  // Not `upgrade.resultFile === undefined`: a result file that is written but wrong has been reported
+  // already.
+  if (upgrade.enabled && enabled !== undefined && !written.has('upgrade.resultFile'))
+    findings.problem(enabled.valueAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
+  reportSameFiles(upgrade, written, findings);
+  warnOfHiddenUnits(written, findings);
+  const entry = written.get('upgrade.upgradeUnit');
+  if (entry !== undefined && upgradeUnit !== undefined && upgradeUnit === checkUnit)
+    findings.warning(
+      entry.valueAt,
+      entry.key,
+      'is also upgrade.checkUnit, so every check would start an upgrade',
+    );
 }
 
 function reportBroker(
   { mqtt }: KeyValues,
-  present: Entries,
+  written: Entries,
   { secretFault }: Environment,
   findings: Findings,
 ): void {
-  const enabled = present.get('mqtt.enabled');
-  if (mqtt.enabled && enabled !== undefined && !present.has('mqtt.url'))
-    findings.problem(enabled.at, 'mqtt.url', 'is required when mqtt.enabled is true');
-  const secret = present.get('mqtt.passwordFile');
+  const enabled = written.get('mqtt.enabled');
+  if (mqtt.enabled && enabled !== undefined && !written.has('mqtt.url'))
+    findings.problem(enabled.valueAt, 'mqtt.url', 'is required when mqtt.enabled is true');
+  const secret = written.get('mqtt.passwordFile');
   if (!mqtt.enabled || secret === undefined || mqtt.passwordFile === undefined) return;
   const fault = secretFault?.(mqtt.passwordFile);
-  if (fault !== undefined) findings.problem(secret.at, secret.key, fault);
+  if (fault !== undefined) findings.problem(secret.valueAt, secret.key, fault);
 }
 
-/** Two writers would destroy the file. */
-function reportSameFiles(upgrade: KeyValues['upgrade'], present: Entries, findings: Findings): void {
-  const owners = new Map<string, string>();
+/** Two keys may not name one file, because two writers would destroy it. */
+function reportSameFiles(upgrade: KeyValues['upgrade'], written: Entries, findings: Findings): void {
+  const keysByPath = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
-    const spelled = upgrade[name];
-    if (spelled === undefined) continue;
-    const path = posix.normalize(spelled);
+    const path = upgrade[name];
+    if (path === undefined) continue;
+    const normalized = posix.normalize(path);
     const key = `upgrade.${name}`;
-    const other = owners.get(path);
-    // One of the two may be a default, which has no place.
-    const at = other === undefined ? undefined : (present.get(key) ?? present.get(other));
-    if (at !== undefined) findings.problem(at.at, at.key, `${key} and ${other} are the same file`);
-    owners.set(path, key);
+    const otherKey = keysByPath.get(normalized);
+    if (otherKey !== undefined) {
+      // One of the two may be a default, which has no place in a file.
+      const entry = written.get(key) ?? written.get(otherKey);
+      if (entry !== undefined)
+        findings.problem(entry.valueAt, entry.key, `${key} and ${otherKey} are the same file`);
+    }
+    keysByPath.set(normalized, key);
   }
 }
 
 /**
- * Such a unit is hidden from `/services` (docs/configuration.md, "Upgrades"), which may surprise the person
- * who listed it.
+ * Warns of listed units that are units of the upgrade, too: these are hidden from `/services`
+ * (docs/configuration.md, "Upgrades"), which may surprise the person who listed them.
  */
-function warnOfHiddenUnits(present: Entries, findings: Findings): void {
-  for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
-    const unit = present.get(owner)?.content;
-    for (const list of ['systemd.system', 'systemd.user']) {
-      const listed = present.get(list)?.content;
-      for (const { at, key, content } of Array.isArray(listed) ? listed.map(nameOfUnit) : [])
-        if (typeof unit === 'string' && content === unit)
-          findings.warning(at, key, `${unit} is ${owner}, so it stays hidden from /services`);
-    }
+function warnOfHiddenUnits(written: Entries, findings: Findings): void {
+  const listed = ['systemd.system', 'systemd.user'].flatMap((key) => {
+    const list = written.get(key)?.content;
+    return Array.isArray(list) ? list.map(nameEntry) : [];
+  });
+  for (const upgradeKey of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
+    const unit = written.get(upgradeKey)?.content;
+    if (typeof unit !== 'string') continue;
+    for (const { valueAt, key } of listed.filter(({ content }) => content === unit))
+      findings.warning(valueAt, key, `${unit} is ${upgradeKey}, so it stays hidden from /services`);
   }
 }

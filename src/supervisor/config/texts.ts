@@ -1,5 +1,5 @@
-// Checks texts of the configuration: addresses, origins, host names, paths, unit names. Pure; looks nothing
-// up.
+// Decides which texts of the configuration are valid: addresses, origins, host names, paths, names of units
+// and so on. Pure: it looks nothing up on the machine or the network.
 
 import { isIP } from 'node:net';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -7,19 +7,24 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 /** The converted text, or the reason why it is not valid. */
 type CheckResult = Result<string, string>;
 
-/** `home` replaces a leading `~`; '' if there is none. */
+/** A leading `~` in a path becomes `home`, which is '' if there is none. */
 export type TextCheck = (text: string, home: string) => CheckResult;
 
-/**
- * Accepts a text that matches none of the rules. The first rule that it matches is the reason for the
- * refusal.
- */
-function unless(...rules: readonly (readonly [wrong: string, rule: RegExp | ((text: string) => boolean)])[]) {
+/** A reason for which a text is refused, and the texts that it applies to. */
+type Objection = readonly [reason: string, appliesTo: RegExp | ((text: string) => boolean)];
+
+/** Accepts a text unless one of the objections applies to it. The first one is the reason of the refusal. */
+function acceptUnless(...objections: readonly Objection[]) {
   return (text: string): CheckResult => {
-    const found = rules.find(([, rule]) => (rule instanceof RegExp ? rule.test(text) : rule(text)));
+    const found = objections.find(([, appliesTo]) =>
+      appliesTo instanceof RegExp ? appliesTo.test(text) : appliesTo(text),
+    );
     return found === undefined ? success(text) : failed(found[0]);
   };
 }
+
+/** Applies to texts that do not match. */
+const not = (pattern: RegExp) => (text: string) => !pattern.test(text);
 
 const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(text) > maxBytes;
 
@@ -27,29 +32,33 @@ const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(t
 const MAX_INTERFACE_BYTES = 15;
 
 /**
- * Stricter than the kernel (dev_valid_name in net/core/dev.c): other names are typing errors or left-overs of
- * a shell.
+ * Stricter than the kernel (dev_valid_name in net/core/dev.c): the other names that it allows are typing
+ * errors here, or remains of a shell's syntax.
  */
-const interfaceName = unless(
+const interfaceName = acceptUnless(
   ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],
   ['it is not an IPv6 address (write it without brackets and port)', /[:[\]]/],
   [`an interface name has 1 to ${MAX_INTERFACE_BYTES} bytes`, /^$/],
   [`an interface name has 1 to ${MAX_INTERFACE_BYTES} bytes`, isLongerThan(MAX_INTERFACE_BYTES)],
-  ['an interface name has only letters, digits and . _ -, and does not begin with . or -', /^(?!\w[\w.-]*$)/],
+  [
+    'an interface name has only letters, digits and . _ -, and does not begin with . or -',
+    not(/^\w[\w.-]*$/),
+  ],
 );
 
-/** RFC 1035, section 2.3.4, in the dotted form. */
+/** The limit of RFC 1035, section 2.3.4, for the form with dots. */
 const MAX_HOST_CHARS = 253;
 
-// RFC 1123 labels, plus the underscore, which home networks use.
+/** Labels of RFC 1123 with dots between them; also with the underscore, which home networks use. */
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
 
 /** `all`, an IP address, or the name of an interface. */
 export function bindTarget(text: string): CheckResult {
-  // `isIP` is not called for a plain name, because its first call costs 4 ms of CPU (gateway/bind.ts).
-  return /[.:]/.test(text) && isIP(text) !== 0 ? success(text) : interfaceName(text);
+  // Keeps `isIP` from being called for a plain name: its first call costs 4 ms of CPU (gateway/bind.ts).
+  const mayBeAddress = /[.:]/.test(text);
+  return mayBeAddress && isIP(text) !== 0 ? success(text) : interfaceName(text);
 }
 
 /** `*`, or an origin as browsers send it: lower case, without the scheme's default port. */
@@ -63,12 +72,14 @@ export function corsOrigin(text: string): CheckResult {
   const isIpv6 = host.startsWith('[');
   if (!isIpv6 && (!HOST.test(host) || host.length > MAX_HOST_CHARS)) return failed(hostFault(host));
   if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
-  // The URL standard normalizes the host, and knows a default port, only for http and https.
+  // Only for http and https does the URL standard normalize the host and know a default port.
   if (!/^https?$/i.test(scheme)) return success(text.toLowerCase());
   return URL.canParse(text) ? success(new URL(text).origin) : failed('its host is not a valid address');
 }
 
-/** A host name in lower case without the trailing dot: the form that `Host` headers are compared with. */
+/**
+ * A host name. The result is in lower case and without a trailing dot: `Host` headers are compared with that.
+ */
 export function hostName(text: string): CheckResult {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
   if (!HOST.test(name) || name.length > MAX_HOST_CHARS) return failed(hostFault(name));
@@ -81,20 +92,20 @@ function hostFault(host: string): string {
   return 'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 }
 
-export const adapterName = unless(['it must be hci and a number, such as hci0', /^(?!hci\d{1,3}$)/]);
+export const adapterName = acceptUnless(['it must be hci and a number, such as hci0', not(/^hci\d{1,3}$/)]);
 
-/** In capitals, as BlueZ writes it. */
+/** A Bluetooth device's address. The result is in capitals, as BlueZ writes addresses. */
 export function bluetoothAddress(text: string): CheckResult {
   const address = text.toUpperCase();
-  const isOne = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/.test(address);
-  return isOne ? success(address) : failed('write it as AA:BB:CC:DD:EE:FF');
+  const isValid = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/.test(address);
+  return isValid ? success(address) : failed('write it as AA:BB:CC:DD:EE:FF');
 }
 
-/** The D-Bus specification's limit. */
+/** The limit of the D-Bus specification. */
 const BUS_NAME_BYTES_MAX = 255;
 
-/** A media player's name on the bus, or what follows MPRIS' prefix; `*` stands for any characters. */
-export const playerPattern = unless(
+/** A media player's name on the bus, with or without the prefix of MPRIS. `*` stands for any characters. */
+export const playerPattern = acceptUnless(
   ['it is empty', /^$/],
   [`it is longer than ${BUS_NAME_BYTES_MAX} bytes`, isLongerThan(BUS_NAME_BYTES_MAX)],
   ['a name on the bus has only letters, digits and . _ -, and * stands for anything', /[^\w.*-]/],
@@ -112,6 +123,8 @@ export function serviceName(text: string): CheckResult {
 }
 
 const LABEL_CHARS_MAX = 64;
+
+/** The label of an output or a group: any printable text that is not blank. */
 export function outputLabel(text: string): CheckResult {
   const count = [...text].length;
   const bounds = `1 to ${LABEL_CHARS_MAX} are allowed, and at least one is no blank`;
@@ -119,59 +132,78 @@ export function outputLabel(text: string): CheckResult {
   return /\p{Cc}/u.test(text) ? failed('it holds a control character') : success(text);
 }
 
-/** The name stands in a list of the sound server, in which nothing can be quoted. */
-export const outputName = unless(
-  ['a name has 1 to 127 characters', /^(?!.{1,127}$)/su],
+/** The form of a sound device's name: 1 to 127 characters, line feeds included. */
+const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
+
+/** The name of an output of a group. The sound server gets it in a list, in which nothing can be quoted. */
+export const outputName = acceptUnless(
+  ['a name has 1 to 127 characters', not(DEVICE_NAME_LENGTH)],
   ['a name has no blank, comma, quote or backslash', /[\s\p{Cc},"'\\]/u],
   ['a name does not begin with @', /^@/],
   ['it is a group itself; name its outputs', /^tonearm\./],
 );
 
-/** The name stands in a module's argument, where the two sound servers read quotes differently. */
-export const deviceName = unless(
-  ['a name has 1 to 127 characters', /^(?!.{1,127}$)/su],
+/**
+ * The name of an input or output. The sound server gets it in a module's argument, where PulseAudio and
+ * PipeWire read quotes differently.
+ */
+export const deviceName = acceptUnless(
+  ['a name has 1 to 127 characters', not(DEVICE_NAME_LENGTH)],
   ['a name has no blank, quote or backslash', /[\s\p{Cc}"'\\]/u],
   ['a name does not begin with @', /^@/],
 );
 
 /**
- * A broker's address: scheme, host, optional port. No credentials, because they would be displayed with it.
+ * A broker's address: scheme, host, optional port. User name and password are refused, because they would be
+ * displayed with it.
  */
-export const brokerUrl = unless(
-  ['it does not begin with mqtt:// or mqtts://', /^(?!mqtts?:\/\/)/i],
+export const brokerUrl = acceptUnless(
+  ['it does not begin with mqtt:// or mqtts://', not(/^mqtts?:\/\//i)],
   ['it has no host', (text) => !URL.canParse(text) || new URL(text).hostname === ''],
-  [
-    'write name and password into mqtt.username and mqtt.passwordFile, not here',
-    (text) => new URL(text).username + new URL(text).password !== '',
-  ],
-  ['nothing may follow the host and port', (text) => pathOf(new URL(text)) !== ''],
-  ['port 0 cannot be used', (text) => new URL(text).port === '0'],
+  ['write name and password into mqtt.username and mqtt.passwordFile, not here', hasCredentials],
+  ['nothing may follow the host and port', hasPath],
+  ['port 0 cannot be used', hasPortZero],
 );
 
-const addressOfNode = unless(
-  ['it does not begin with http:// or https://', /^(?!https?:\/\/)/i],
+const addressOfNode = acceptUnless(
+  ['it does not begin with http:// or https://', not(/^https?:\/\//i)],
   ['it has no valid host', (text) => !URL.canParse(text)],
-  ['a node has no user and password', (text) => new URL(text).username + new URL(text).password !== ''],
-  ['nothing may follow the host and port', (text) => pathOf(new URL(text)) !== ''],
-  ['port 0 cannot be used', (text) => new URL(text).port === '0'],
-  // The record of a node has no scheme: https is known by its port.
+  ['a node has no user and password', hasCredentials],
+  ['nothing may follow the host and port', hasPath],
+  ['port 0 cannot be used', hasPortZero],
+  // The record of a node has a port and no scheme, so that the port must tell which scheme it is.
   ['https is only possible at port 443', /^https:\/\/[^/]*:(?!443\/?$)\d+\/?$/i],
   ['port 443 is for https', /^http:\/\/[^/]*:443\/?$/i],
 );
 
-/** A node of the house, as its origin. */
+/** The address of a node of the house. The result is its origin. */
 export function nodeUrl(text: string): CheckResult {
   const checked = addressOfNode(text);
   return checked.ok ? success(new URL(text).origin) : checked;
 }
 
-const pathOf = ({ pathname, search, hash }: URL): string => pathname.slice(1) + search + hash;
+function hasCredentials(text: string): boolean {
+  const { username, password } = new URL(text);
+  return username !== '' || password !== '';
+}
 
-/** MQTT allows 65 535 bytes; below this prefix, names are added. */
+/** True if there is anything behind host and port but a slash. */
+function hasPath(text: string): boolean {
+  const { pathname, search, hash } = new URL(text);
+  return pathname.slice(1) + search + hash !== '';
+}
+
+function hasPortZero(text: string): boolean {
+  return new URL(text).port === '0';
+}
+
+/**
+ * MQTT allows 65 535 bytes for a topic. Names are added to this beginning of topics, so it must be shorter.
+ */
 const MAX_TOPIC_BYTES = 256;
 
-/** The prefix of our topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). */
-export const mqttTopic = unless(
+/** The beginning of the node's topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). */
+export const mqttTopic = acceptUnless(
   [`it is longer than ${MAX_TOPIC_BYTES} bytes`, isLongerThan(MAX_TOPIC_BYTES)],
   ['it holds a wildcard, + or #', /[+#]/],
   ['it holds a control character', /[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u],
@@ -179,32 +211,34 @@ export const mqttTopic = unless(
   ['one of its levels is empty', (text) => text.split('/').includes('')],
 );
 
-/** A unit's record is one event of the stream. */
+/** Bounds a unit's record, which is one event of the stream. */
 const MAX_URL_BYTES = 4096;
 
-/** The address that a unit's record shows, as it is written. */
-export const url = unless(
+/** The address in a unit's record. It is published as it is written, whatever its scheme. */
+export const url = acceptUnless(
   ['it is empty', /^$/],
   [`it is longer than ${MAX_URL_BYTES} bytes`, isLongerThan(MAX_URL_BYTES)],
 );
 
-/** MQTT's limit: UTF-8 of at most 65 535 bytes. */
-export const userName = unless(
+/** The limit of MQTT for a text. */
+const MQTT_TEXT_BYTES_MAX = 65_535;
+
+export const userName = acceptUnless(
   ['it is empty', /^$/],
   ['it is too long, or holds a control character', /\p{Cc}/u],
-  ['it is too long, or holds a control character', isLongerThan(65_535)],
+  ['it is too long, or holds a control character', isLongerThan(MQTT_TEXT_BYTES_MAX)],
 );
 
 /** PATH_MAX includes the terminating zero (linux/limits.h). */
 const MAX_PATH_BYTES = 4095;
 
 /**
- * sun_path of a sockaddr_un, without the terminating zero (unix(7)), and without the folder that the socket
- * is first bound in.
+ * The size of sun_path in a sockaddr_un (unix(7)) without the terminating zero, and without room for the
+ * folder in which the socket is bound before it is moved to its path.
  */
 const MAX_SOCKET_PATH_BYTES = 107 - '.xxxxxx/s'.length;
 
-/** An absolute path of a file; a leading `~/` is replaced by the home directory. */
+/** The path of a file. The result is absolute: the home directory replaces a leading `~`. */
 export const filePath = pathUpTo(MAX_PATH_BYTES);
 
 /** Like `filePath`, but short enough for a Unix socket. */
@@ -212,9 +246,9 @@ export const socketPath = pathUpTo(MAX_SOCKET_PATH_BYTES);
 
 function pathUpTo(maxBytes: number): TextCheck {
   return (text, home) => {
-    const inHome = text.startsWith('~/');
-    if (inHome && !home.startsWith('/')) return failed('there is no home directory to replace ~ with');
-    const path = inHome ? home.replace(/\/+$/, '') + text.slice(1) : text;
+    const isInHome = text.startsWith('~/');
+    if (isInHome && !home.startsWith('/')) return failed('there is no home directory to replace ~ with');
+    const path = isInHome ? home.replace(/\/+$/, '') + text.slice(1) : text;
     if (!path.startsWith('/')) return failed('it must begin with / or ~/');
     if (path.includes('\0')) return failed('it holds a zero character');
     if (path.endsWith('/')) return failed('it is the path of a directory, not of a file');
@@ -228,26 +262,27 @@ function pathUpTo(maxBytes: number): TextCheck {
 /** UNIT_NAME_MAX includes the terminating zero. */
 const MAX_UNIT_NAME_BYTES = 255;
 
-/** systemd.unit(5), in the order of enum UnitType. */
-const SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|timer|path|slice|scope)$/;
+/** The types of units (systemd.unit(5)), in the order of enum UnitType. */
+const UNIT_SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|timer|path|slice|scope)$/;
 
-const STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
+const UNIT_STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 
 /**
- * A unit that can be started: unit_name_is_valid() for plain names and template instances (systemd,
- * src/basic/unit-name.c).
+ * The name of a unit that can be started, which a template without an instance cannot. As in
+ * unit_name_is_valid() for plain names and instances (systemd, src/basic/unit-name.c).
  */
-export const unitName = unless(
+export const unitName = acceptUnless(
   ['it is empty', /^$/],
   [`it is longer than ${MAX_UNIT_NAME_BYTES} bytes`, isLongerThan(MAX_UNIT_NAME_BYTES)],
-  ['it has no suffix such as .service', (name) => !SUFFIX.test(name)],
+  ['it has no suffix such as .service', (name) => !UNIT_SUFFIX.test(name)],
   ['it has nothing before the suffix', (name) => stemOf(name) === ''],
-  ['only letters, digits and : - _ . \\ @ are allowed', (name) => !STEM.test(stemOf(name))],
+  ['only letters, digits and : - _ . \\ @ are allowed', (name) => !UNIT_STEM.test(stemOf(name))],
   ['it has nothing before the @', /^@/],
-  // The first @ ends the template's name; the rest is the instance, which may contain more of them.
+  // The first @ ends the template's name. Behind it is the instance, in which there may be further ones.
   ['a template needs an instance, such as player@kitchen.service', (name) => /^[^@]*@$/.test(stemOf(name))],
 );
 
+/** A unit's name without its suffix. */
 function stemOf(name: string): string {
   return name.slice(0, name.lastIndexOf('.'));
 }

@@ -27,7 +27,7 @@ import {
 } from './findings.js';
 import type { KeyValues } from './keys.js';
 
-/** Limit for syntax problems of one file; the first usually causes the rest. */
+/** Syntax problems that are reported of one file. The first one usually causes the others. */
 const MAX_SYNTAX_PROBLEMS = 10;
 
 const OPTIONS = {
@@ -40,108 +40,119 @@ const OPTIONS = {
   logLevel: 'error',
 } as const;
 
-/** Shown in place of a key for problems that belong to none. */
+/** Written in place of the key in problems that belong to no key. */
 const SYNTAX = 'syntax';
 const DOCUMENT = 'document';
 
-/** Replacements for the package's messages, which are for programmers. */
-const WORDS: Readonly<Record<string, string>> = {
+/** Our words for some of the package's messages, which are written for programmers. */
+const MESSAGES: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'this key is given twice in one map',
   MULTIPLE_DOCS: 'a second YAML document in one file is not allowed',
   RESOURCE_EXHAUSTION: 'it is nested too deeply',
 };
 
-// The opposite of YAML 1.2, production c-printable; the package also uses some of these characters as marks
-// inside its lexer.
+// The characters that the production c-printable of YAML 1.2 excludes. The package accepts them, although
+// its lexer uses some of them as marks.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-type Place = (offset: number) => Location;
+/** The place of the character at an offset of the text. */
+type LocationOf = (offset: number) => Location;
 
 /**
- * Always a map: an empty text is an empty map. Undefined if the text cannot be used; `findings` has the
- * reason.
+ * Reads a file's text. The content of the result is always a map: that of an empty text is an empty map.
+ * Undefined if the text cannot be used, for a reason that `findings` has then.
  */
 export function parseConfig(file: string, text: string, findings: Findings): Entry | undefined {
   const forbidden = FORBIDDEN.exec(text);
   const lineCounter = new LineCounter();
   const document = parseDocument(text.slice(0, forbidden?.index), { ...OPTIONS, lineCounter });
-  const at: Place = (offset) => ({ file, ...lineCounter.linePos(offset) });
-  const wrong = (offset: number, what: string): undefined => {
-    findings.problem(at(offset), SYNTAX, what);
+  const locationOf: LocationOf = (offset) => ({ file, ...lineCounter.linePos(offset) });
+  const reportSyntax = (offset: number, problem: string): undefined => {
+    findings.problem(locationOf(offset), SYNTAX, problem);
   };
   if (forbidden !== null) {
     const code = forbidden[0].charCodeAt(0).toString(16).padStart(4, '0');
-    return wrong(forbidden.index, `the control character U+${code} is not allowed`);
+    return reportSyntax(forbidden.index, `the control character U+${code} is not allowed`);
   }
-  // Other errors of a text that is nested too deeply are consequences.
-  const [deep] = document.errors.filter(({ code }) => code === 'RESOURCE_EXHAUSTION');
-  const errors = deep === undefined ? document.errors.slice(0, MAX_SYNTAX_PROBLEMS) : [deep];
-  for (const { code, message, pos } of errors) wrong(pos[0], printable(WORDS[code] ?? message));
+  // If a text is nested too deeply, its other errors are only consequences.
+  const tooDeep = document.errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
+  const errors = tooDeep === undefined ? document.errors.slice(0, MAX_SYNTAX_PROBLEMS) : [tooDeep];
+  for (const { code, message, pos } of errors) reportSyntax(pos[0], printable(MESSAGES[code] ?? message));
   for (const { message, pos } of document.warnings.slice(0, MAX_SYNTAX_PROBLEMS))
-    findings.warning(at(pos[0]), SYNTAX, printable(message));
+    findings.warning(locationOf(pos[0]), SYNTAX, printable(message));
   if (errors.length > 0) return undefined;
   try {
-    const stray = strayAlias(document);
-    // Probably a pattern was meant.
-    const noAnchor = `the alias ${quoted(`*${stray?.source}`)} has no anchor before it`;
-    if (stray !== undefined) return wrong(stray.range?.[0] ?? 0, noAnchor);
-    // Called only because it enforces the package's limit for the growth by aliases.
+    const alias = aliasWithoutAnchor(document);
+    if (alias !== undefined) {
+      // Probably a pattern, which needs quotes.
+      const written = quoted(`*${alias.source}`);
+      return reportSyntax(alias.range?.[0] ?? 0, `the alias ${written} has no anchor before it`);
+    }
+    // The result is not used: the call enforces the package's limit for what aliases may make.
     document.toJS();
-    const root = entryOf(document.contents, document, '', at);
+    const root = entryOf(document.contents, document, '', locationOf);
     const content = root.content ?? new Map();
     if (content instanceof Map) return { ...root, content };
-    findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
+    findings.problem(root.valueAt, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
     return undefined;
   } catch (error) {
-    // The package throws these if aliases multiply too much, and the stack overflows if one contains itself.
+    // The package throws a ReferenceError if aliases make too much. An alias that contains itself overflows
+    // the stack, which is a RangeError.
     if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error;
-    return wrong(0, 'its aliases or its nesting make it too large');
+    return reportSyntax(0, 'its aliases or its nesting make it too large');
   }
 }
 
-/** The first alias that stands for nothing. */
-function strayAlias(document: Document.Parsed): Alias | undefined {
-  let stray: Alias | undefined;
+/** The first alias that no anchor defines. */
+function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
+  let first: Alias | undefined;
   visit(document, {
     Alias: (_, alias) => {
-      if (alias.resolve(document) === undefined) stray ??= alias;
+      if (alias.resolve(document) === undefined) first ??= alias;
     },
   });
-  return stray;
+  return first;
 }
 
 /**
- * The value of a node. Behind an alias, the places are those where it is defined. `keyOffset` also places a
- * value without a node: `{a}`.
+ * The value of a node, and all values in it. Values in the target of an alias have their places where the
+ * anchor defines them. A value without a node, as that of `a` in `{a}`, has the place of its key.
  */
-function entryOf(node: Node | null, document: Document.Parsed, key: string, at: Place, keyOffset = 0): Entry {
+function entryOf(
+  node: Node | null,
+  document: Document.Parsed,
+  key: string,
+  locationOf: LocationOf,
+  keyOffset = 0,
+): Entry {
   const target = isAlias(node) ? node.resolve(document) : node;
-  const inner = (item: Node | null, itemKey: string, offset?: number) =>
-    entryOf(item, document, itemKey, at, offset);
+  const innerEntry = (inner: Node | null, innerKey: string, innerKeyOffset?: number) =>
+    entryOf(inner, document, innerKey, locationOf, innerKeyOffset);
   let content: Content = isScalar<Content>(target) ? target.value : null;
   if (isSeq<Node>(target))
-    content = target.items.map((item, index) => inner(item, `${key}[${index}]`, keyOffset));
+    content = target.items.map((item, index) => innerEntry(item, `${key}[${index}]`, keyOffset));
   else if (isMap<Node, Node | null>(target))
     content = new Map(
       target.items.map((pair) => {
         const name = isScalar(pair.key) ? String(pair.key.value) : '';
-        return [name, inner(pair.value, keyPath(key, name), pair.key.range?.[0])];
+        return [name, innerEntry(pair.value, keyPath(key, name), pair.key.range?.[0])];
       }),
     );
-  return { key, keyAt: at(keyOffset), at: at(node?.range?.[0] ?? keyOffset), content };
+  const valueAt = locationOf(node?.range?.[0] ?? keyOffset);
+  return { key, keyAt: locationOf(keyOffset), valueAt, content };
 }
 
 /**
- * All keys that have a value, under the names of docs/configuration.md, "Keys", as one YAML document. Loading
- * it gives the same settings again.
+ * The values as one YAML document, under the names of docs/configuration.md, "Keys". Loading it gives the
+ * same settings again.
  */
 export function effectiveYaml(values: KeyValues): string {
   const { enabled, system, user } = values.systemd;
-  // A unit without a URL is printed as its name only, as people write it.
-  const printed = (list: readonly UnitEntry[]) => list.map((unit) => (unit.url ? unit : unit.name));
-  const printedValues = { ...values, systemd: { enabled, system: printed(system), user: printed(user) } };
-  // Folded lines are correct YAML but hard to grep.
+  // A unit without a URL is printed as its name alone, as people write it.
+  const asWritten = (list: readonly UnitEntry[]) => list.map((unit) => (unit.url ? unit : unit.name));
+  const printedValues = { ...values, systemd: { enabled, system: asWritten(system), user: asWritten(user) } };
+  // `lineWidth: 0` because folded lines are correct YAML but hard to search.
   return stringify(printedValues, {
     version: '1.2',
     schema: 'core',

@@ -1,0 +1,25 @@
+// Reads names of units, and `systemd.system` and `systemd.user`: units with their addresses
+// (docs/configuration.md, "Keys"). Pure.
+
+import type { UnitEntry } from '../../protocol/actor/settings.js';
+import { keyPath } from './findings.js';
+import { checkedText, listOfDifferent, readFields, reportExpected, type ValueReader } from './readers.js';
+import { unitName, url } from './texts.js';
+
+export const unit: ValueReader<string> = checkedText('a unit name', unitName);
+
+/** `mpd.service` or `{name, url}`. */
+const listedUnit: ValueReader<UnitEntry> = (entry, context) => {
+  const { valueAt, key, content } = entry;
+  if (Array.isArray(content)) return reportExpected('a unit name or a map of name and url', entry, context);
+  if (!(content instanceof Map)) {
+    const name = unit(entry, context);
+    return name === undefined ? undefined : { name };
+  }
+  if (!content.has('name')) context.findings.problem(valueAt, keyPath(key, 'name'), 'is required');
+  const fields = readFields<UnitEntry>({ name: unit, url: checkedText('a URL', url) }, content, context);
+  return fields.name === undefined ? undefined : { ...fields, name: fields.name };
+};
+
+/** The units of one scope, in the order of the list. */
+export const units: ValueReader<readonly UnitEntry[]> = listOfDifferent(listedUnit, ({ name }) => name);
