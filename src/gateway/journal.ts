@@ -182,7 +182,7 @@ export class Journal {
   #put({ collection, key, json, rank }: Put, at: number): JournalEntry | undefined {
     const state = this.#collections[collection];
     const { keeps, shape } = state.spec;
-    if (keeps === 'each') return this.#keep('action', { collection, key, json, at });
+    if (keeps === 'actions') return this.#keep('action', { collection, key, json, at });
     const before = state.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
     if (before !== undefined) this.#entries.delete(before.sequence);

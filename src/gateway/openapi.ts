@@ -121,7 +121,7 @@ function problemsOf(route: Route): readonly ProblemCode[] {
   const own = PROBLEMS_OF[route.kind] ?? [];
   if (route.kind === 'log' && route.backend === 'systemd') return [...own, 'not-found', 'no-such-unit'];
   if (route.kind !== 'command') return own;
-  const ofBackend = Object.entries(FAULTS).filter(([, { of }]) => of?.includes(route.backend));
+  const ofBackend = Object.entries(FAULTS).filter(([, { refusedBy }]) => refusedBy?.includes(route.backend));
   return [...own, ...ofBackend.map(([code]) => code as FaultCode)];
 }
 

@@ -32,7 +32,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
   [
     'src/protocol/actor/faults.ts',
     'const ROWS = {',
-    "@\n 'too-loud': { status: 409, title: 'The bell is too loud', of: ['bell'] },",
+    "@\n 'too-loud': { status: 409, title: 'The bell is too loud', refusedBy: ['bell'] },",
   ],
 ];
 

@@ -85,7 +85,7 @@ export class MqttBridge implements BridgeActor {
     this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
       const { keeps, updated } = SPECS[change.collection];
-      if (change.kind === 'put' && keeps === 'each')
+      if (change.kind === 'put' && keeps === 'actions')
         this.#serving?.publishPassing('event', `{"event":${JSON.stringify(updated)},"data":${change.json}}`);
     }
     this.#serving?.changed();

@@ -1,21 +1,22 @@
-// The closed sets of backends and bridges, with their names for clients. Names only: nothing here acts.
+// The closed sets of backends and bridges, their states, and their names in the configuration and for
+// clients. Data only.
 
-/** Backends in start order; also the values of the `backend=` query and of `backend.updated`. */
+/**
+ * In start order. The names are also the values of the query `backend=` and of the event `backend.updated`.
+ */
 export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth'] as const;
 
 export type Backend = (typeof BACKENDS)[number];
 
 /**
- * Bridges, started after the backends in this order. They receive the records of all others, and ask as
- * clients do.
+ * In start order, after the backends. They receive records of others, and ask for operations like clients.
  */
 export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];
 
 /**
- * Children that receive records of others: the bridges, and the backend whose devices are outputs of another
- * one.
+ * Children that receive records of others: the bridges, and bluetooth, whose devices are outputs of audio.
  */
 export const SUBSCRIBERS = ['bluetooth', ...BRIDGES] as const;
 
@@ -27,17 +28,19 @@ export type ChildName = Backend | Bridge;
 /** In start order. */
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
-/** A child's names outside the daemon. Older interfaces use others than ours. */
+/**
+ * A child's names outside the daemon. They may differ from ours, because older interfaces have other names.
+ */
 interface OuterNames {
   /** Its section of the configuration. */
   readonly section: string;
-  /** Another spelling of the section, for configurations of others. */
+  /** A second name of the section, for configurations that were written for another program. */
   readonly sectionAlias?: string;
-  /** Another name of it in the query `backend=`. */
+  /** A second name of the child in the query `backend=`. */
   readonly queryAlias?: string;
 }
 
-/** The children that have another name anywhere. */
+/** The children whose names differ somewhere. */
 const OUTER_NAMES: Readonly<Partial<Record<ChildName, Partial<OuterNames>>>> = {
   audio: { section: 'pulseaudio', sectionAlias: 'sound_server' },
   systemd: { sectionAlias: 'service_manager' },
@@ -55,8 +58,7 @@ export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as co
 export type BackendState = (typeof BACKEND_STATES)[number];
 
 /**
- * One child's row in `/health`. `since` is milliseconds since the epoch; `restarts` counts deaths of its
- * thread.
+ * A row of `/health`. `since` is milliseconds since the epoch; `restarts` counts the deaths of the thread.
  */
 export interface BackendHealth {
   readonly state: BackendState;

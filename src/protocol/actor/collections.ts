@@ -1,6 +1,5 @@
-// Tables of the records that children publish: their owner, the events of their changes, and which of them a
-// GET joins. The journal, the event stream and the bridges use them; nothing else knows which collection
-// causes which event. Pure.
+// Tables of the collections of records: who owns each, which events its changes make, how the journal keeps
+// it, and which collections a GET joins. Nothing else knows which collection makes which event. Pure.
 
 import type { Backend, ChildName } from './backends.js';
 
@@ -39,45 +38,48 @@ export const EVENTS = {
 
 export type EventType = keyof typeof EVENTS;
 
-/**
- * The newest reading of the meters: sent, without id, only to streams whose `types` names it, and never kept.
- */
+/** The event of the meters' newest reading: without id, never kept, and only for streams that ask for it. */
 export const LEVEL_EVENT = 'audio.level' satisfies EventType;
+/** The backend that has the meters. */
 export const LEVEL_BACKEND = 'audio' satisfies Backend;
 
 export interface CollectionSpec {
   /** Absent for records of the node itself, or of all children. */
   readonly backend?: ChildName;
-  /** The event of a new record, if it differs from `updated`. */
+  /** The event of a new record, if it is another one than `updated`. */
   readonly added?: EventType;
-  /** The event of a changed or new record; absent: changes of this collection are not events. */
+  /** The event of a changed or new record. Absent if changes of this collection make no event. */
   readonly updated?: EventType;
   /**
-   * The event of a removed record. Absent: records are hardly ever removed, as with a unit that becomes
-   * internal, and streams learn it by a snapshot.
+   * The event of a removed record. Absent if records are hardly ever removed, as with a unit that becomes
+   * internal: then streams get a snapshot, which lacks the record.
    */
   readonly removed?: EventType;
   /**
-   * Its records go with their backend without an event, because the removals of another collection include
-   * them.
+   * True: each record belongs to a record of another collection. When the backend goes away, the removal of
+   * that one is the event of both.
    */
   readonly isPart?: true;
   /**
-   * The shape of its events; by default each is one record. `list`: one carries neighbouring records as a
-   * JSON array. `player`: the record is its `data`, beside a time; that of a removal has only the bus name,
-   * which is the key. `tracklist`: the bus name stands in front. `node`: that of a removal has only the name,
-   * which is the key. `backend`: it lacks the fields that only `/health` shows.
+   * The JSON of its events. By default it is the record. Else:
+   * - `list`: an array of records that changed one after the other.
+   * - `player`: `{data, emitted_at}` with the record as `data`; of a removal only the bus name, which is the
+   *   key.
+   * - `tracklist`: the record with the bus name, which is the key, as its first member.
+   * - `node`: the record; of a removal only the name, which is the key.
+   * - `backend`: the record without the members that only `/health` has.
    */
   readonly shape?: 'list' | 'player' | 'tracklist' | 'node' | 'backend';
   /**
-   * How the journal keeps its records; by default the newest text of each key. `passing`: likewise, but in no
-   * snapshot, and equal texts are events too, because another collection's record holds the same. `each`:
-   * every text is an action of its own, whatever its key.
+   * How the journal keeps its records. By default it keeps the newest text of each key. Else:
+   * - `passing`: likewise, but the records are in no snapshot, because another collection has the same
+   *   content; and a text that is equal to the last one makes an event, too.
+   * - `actions`: every text is an action of its own, whatever its key.
    */
-  readonly keeps?: 'passing' | 'each';
+  readonly keeps?: 'passing' | 'actions';
 }
 
-/** Things of the sound server: one event carries several. */
+/** The row of a collection of things of the sound server. One event may carry several of them. */
 function ofSound<E extends string>(event: E) {
   return {
     backend: 'audio',
@@ -88,7 +90,7 @@ function ofSound<E extends string>(event: E) {
 }
 
 const COLLECTIONS = {
-  /** Keyed by child, made by the gateway: its health as a `BackendRecord`. */
+  /** Keyed by child, made by the gateway: the child's health as a `BackendRecord`. */
   backends: { updated: 'backend.updated', shape: 'backend' },
   /** One record, key '', made by the gateway: the HTTP addresses as a `ServedRecord`. */
   served: {},
@@ -106,19 +108,19 @@ const COLLECTIONS = {
   'audio.clients': ofSound('audio'),
   /** One record, key ''. */
   'audio.sleep': { backend: 'audio', updated: 'audio.sleep' },
-  /** Keyed by scope, slash, configured unit name; ranked by position in the whitelist. */
+  /** Keyed by scope, slash, configured unit name; ranked by the position in the configuration. */
   'systemd.services': { backend: 'systemd', updated: 'service.updated' },
-  'power.action': { backend: 'power', updated: 'power.action', keeps: 'each' },
+  'power.action': { backend: 'power', updated: 'power.action', keeps: 'actions' },
   /** One record, key '': the whole answer to `GET /upgrade`. */
   upgrade: { backend: 'upgrade' },
   /**
-   * The parts whose changes are events: keys `status` and `run`. Clients know a run by its `state`; all else
-   * is a whole status to them.
+   * The parts of `upgrade` whose changes make events: keys `status` and `run`. In both, the event has the
+   * same type: clients take one with a `state` for a run, and any other one for a whole status.
    */
   'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info' },
   /** One record, key '': the last check. */
   'upgrade.check': { backend: 'upgrade', updated: 'upgrade.check' },
-  'upgrade.progress': { backend: 'upgrade', updated: 'upgrade.progress', keeps: 'each' },
+  'upgrade.progress': { backend: 'upgrade', updated: 'upgrade.progress', keeps: 'actions' },
   /** Keyed by bus name. */
   players: {
     backend: 'players',
@@ -127,9 +129,11 @@ const COLLECTIONS = {
     removed: 'player.removed',
     shape: 'player',
   },
-  /** Keyed by bus name: a player's position that differs from the one that clients extrapolate. */
+  /** Keyed by bus name: a position of the player that differs from the one that clients have reckoned. */
   'players.position': { backend: 'players', updated: 'player.position', shape: 'list', keeps: 'passing' },
-  /** Keyed by bus name, after the player's own record: the answer to `GET` of its tracklist. */
+  /**
+   * Keyed by bus name, put after the player's own record: the answer to the `GET` of the player's tracklist.
+   */
   'players.tracklist': {
     backend: 'players',
     updated: 'player.tracklist.updated',
@@ -138,21 +142,23 @@ const COLLECTIONS = {
   },
   /** Keyed by name. */
   nodes: { backend: 'discovery', updated: 'node.updated', removed: 'node.removed', shape: 'node' },
-  /** Keyed by an origin whose pages are trusted (docs/http-api.md, "The house"): the name of its node. */
+  /**
+   * Keyed by origins whose pages are trusted (docs/http-api.md, "The house"): the name of the origin's node.
+   */
   'nodes.origins': { backend: 'discovery', isPart: true },
   /** One record, key ''. */
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
   /**
-   * Keyed by address: known devices, and what a scan has found. Passing, because those of an adapter that is
-   * gone go with it.
+   * Keyed by address: known devices, and what a scan has found. `passing`, so that the devices of an adapter
+   * that is gone are removed without an event for each.
    */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
   /**
-   * Keyed by address: a device that a scan has found, or that has changed during one, as it is in
+   * Keyed by address: a device that a scan has found, or that has changed during a scan, as in
    * `bluetooth.devices`.
    */
   'bluetooth.discovered': { backend: 'bluetooth', updated: 'bluetooth.discovered', keeps: 'passing' },
-  /** The record of `bluetooth` once more, for the end of something that a client waits for. */
+  /** The record of `bluetooth` once more, when what a client waits for has ended without changing it. */
   'bluetooth.outcome': { backend: 'bluetooth', updated: 'bluetooth.updated', keeps: 'passing' },
 } as const satisfies Record<string, CollectionSpec>;
 
@@ -160,30 +166,33 @@ export type Collection = keyof typeof COLLECTIONS;
 
 export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[];
 
-/** The table with its entries widened to all optional fields. */
+/** The table with its rows widened to all optional fields. */
 export const SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
 
 export interface ResourceSpec {
   readonly backend: ChildName;
   readonly collections: readonly Collection[];
   /**
-   * Undefined if a record is missing without which the answer would be wrong. `texts`: those of a
-   * collection's records, by rank, then in the order in which they were first put.
+   * Makes the answer's JSON; undefined if a record is missing without which the answer would be wrong.
+   * `texts` returns the JSON texts of a collection's records, by rank, then in the order in which they were
+   * first put.
    */
   join(texts: (collection: Collection) => readonly string[]): string | undefined;
 }
 
+/** A resource that is the array of a collection's records. */
 function list(backend: ChildName, collection: Collection): ResourceSpec {
   return { backend, collections: [collection], join: (texts) => jsonArray(texts(collection)) };
 }
 
+/** A resource that is the only record of a collection. */
 function single(backend: ChildName, collection: Collection): ResourceSpec {
   return { backend, collections: [collection], join: (texts) => texts(collection)[0] };
 }
 
 const jsonArray = (texts: readonly string[]): string => `[${texts.join(',')}]`;
 
-/** The sources of each GET of published state, and of each such MQTT topic. */
+/** The collections behind each GET of published state, and behind each MQTT topic of the same state. */
 export const RESOURCES = {
   audio: {
     backend: 'audio',

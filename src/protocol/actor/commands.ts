@@ -1,5 +1,5 @@
-// The commands that the gateway may send to each backend, as the table of operations makes them, and their
-// answers. Types only.
+// The commands that the gateway may send to each backend, which follow from the table of operations, and the
+// answers to them.
 
 import type { Backend } from './backends.js';
 import type { Fault } from './faults.js';
@@ -16,7 +16,7 @@ export type UnitVerb = Exclude<SystemdCommand['do'], 'log'>;
 export type PowerCommand = CommandOf<'power'>;
 export type UpgradeCommand = CommandOf<'upgrade'>;
 
-/** A cover comes from the gateway's own cache. `cachedTag`: the tag of the one that it has already. */
+/** `cover` comes from the gateway's cache. `cachedTag` is the tag of the cover that the cache has already. */
 export type PlayersCommand =
   | CommandOf<'players'>
   | { readonly do: 'cover'; readonly player: string; readonly cachedTag?: string };
@@ -30,17 +30,14 @@ export type Command<B extends Backend = Backend> =
   | (B extends 'players' ? PlayersCommand : never);
 
 /**
- * A cover's web address; or its bytes with a tag that identifies them; or that it is still the `cachedTag`
- * one.
+ * A cover's web address, or its bytes and a tag that identifies them; `unchanged` if it has the `cachedTag`.
  */
 export type CoverAnswer =
   | { readonly location: string }
   | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
   | 'unchanged';
 
-/**
- * The value of a command that reads something: `text` is JSON, `bytes` a raw body. Other commands have none.
- */
+/** The result of a command that reads: `text` is JSON, `bytes` are a raw body. Other commands have none. */
 export interface AnswerContent {
   readonly text?: string;
   readonly bytes?: Uint8Array;
@@ -49,5 +46,5 @@ export interface AnswerContent {
 
 export type Answer = Result<AnswerContent, Fault>;
 
-/** The answer to a change. */
+/** The answer to a command that has changed something. */
 export const DONE: Answer = success({});

@@ -1,5 +1,6 @@
-// The messages between threads: one closed union per direction, and the typed end of the port that carries
-// them. Every message survives a structured clone.
+// Everything that crosses a thread or goes between supervisor and gateway: one closed union of messages for
+// each direction, the ports that carry them, and the calls. Every message can be cloned by Node (structured
+// clone).
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, ChildName, Subscriber } from './backends.js';
@@ -8,53 +9,59 @@ import type { Answer, Command } from './commands.js';
 import type { OperationName } from './operations.js';
 import type { LogLevel } from './settings.js';
 
+/** Adds a record, or replaces the one with the same key. */
 export interface Put {
   readonly kind: 'put';
   readonly collection: Collection;
   readonly key: string;
+  /** Encoded once, in the actor's thread. */
   readonly json: string;
-  /** Its rank in lists; without one it is listed after those that came before. */
+  /**
+   * The place in lists, lowest first. Records without a rank are listed in the order in which they were put.
+   */
   readonly rank?: number | undefined;
 }
+
+/** Removes a record. */
 export type Drop = { readonly kind: 'drop'; readonly collection: Collection; readonly key: string };
 
-/** A change of the published records, sent in order. `json` is encoded once, in the actor's thread. */
+/** A change of the published records. Changes are sent in order. */
 export type Change = Put | Drop;
 
 /**
- * A `put` as it is posted, its collection by its number in COLLECTION_NAMES. Cloned as an object, whose names
- * and words have to be found again, it takes a tenth more of what a change of a volume costs the main thread
+ * A `Put` as it is posted: `collection` is the index in COLLECTION_NAMES. To clone it as an object, with
+ * names that have to be found again, would add a tenth to what the main thread spends on a change of volume
  * (measured).
  */
 export type PostedPut = readonly [collection: number, key: string, json: string, rank: number | undefined];
 
-/** One item from an actor. The items of one turn of its loop are sent as one array (measured). */
+/** One item from an actor. All items of a turn are sent as one array, which costs less (measured). */
 export type ActorItem =
   | Change
   /** The newest reading of the meters, while somebody watches them. */
   | { readonly kind: 'level'; readonly json: string }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }
   /**
-   * `up` comes after the puts that complete the collections. Leaving `up` drops the backend's records from
-   * the journal, so an actor that loses its peer sends `connecting` and needs no drops. Records of
-   * collections without an event for that (units, the upgrade) stay.
+   * An actor sends `up` after the puts that complete its collections. When it loses its peer it sends
+   * `connecting` and no drops: the journal then drops the backend's records by itself, except those of
+   * collections without an event for a removal (units, the upgrade).
    */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: 'pong'; readonly id: number; readonly thread: ThreadReport }
   /**
-   * From a subscriber: it has applied everything and is ready for more. `isFirst`: its thread is new and has
-   * no records yet.
+   * From a subscriber that has applied all changes and is ready for more. `isFirst`: its thread is new and
+   * has no records yet.
    */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
-  /** From a bridge, or from a backend that needs an operation of another one. */
+  /** From a bridge, or from a backend that needs an operation of another backend. */
   | ({ readonly kind: 'ask'; readonly id: number } & BridgeRequest);
 
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
-/** From an actor to the main thread: the items of one turn. */
+/** From an actor to the main thread: a batch, which is all items of one turn. */
 export type FromActor = readonly PostedItem[];
 export type PostedItem = PostedPut | Exclude<ActorItem, Put>;
 
@@ -65,8 +72,8 @@ export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonl
 export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
   /**
-   * True if anybody watches the meters. Sent again for each new watcher: a reading is not kept, so a new one
-   * has none yet.
+   * `isWatched`: whether anybody watches the meters. Sent again for each new watcher, so that it gets a
+   * reading soon: readings are not kept.
    */
   | { readonly kind: 'watch levels'; readonly isWatched: boolean }
   /** Only to subscribers. */
@@ -77,12 +84,12 @@ export type ToBridge =
   | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
   | ToChild;
 
-/** A record of `backends`: a child's health, under its name. */
+/** A record of the collection `backends`. */
 export interface BackendRecord extends BackendHealth {
   readonly backend: ChildName;
 }
 
-/** The record of `served`: addresses as `/health` lists them. */
+/** The record of the collection `served`. `addresses` are written as in `/health`. */
 export interface ServedRecord {
   readonly port: number;
   readonly addresses: readonly string[];
@@ -100,7 +107,7 @@ const UNWANTED_BY_MQTT: readonly Collection[] = [
   'bluetooth.outcome',
 ];
 
-/** True for collections that a subscriber does not need, so that they are not sent to it. */
+/** Functions that return true for a collection that the subscriber does not need: it is not sent. */
 export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => boolean>> = {
   discovery: (collection) => collection !== 'served',
   mqtt: (collection) => UNWANTED_BY_MQTT.includes(collection),
@@ -108,23 +115,25 @@ export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => b
 };
 
 /**
- * The journal's changes since a subscriber last pulled; the records are consistent after the last change. A
- * record comes only with its newest text, actions all in order. While a backend is not `up`, its records may
- * be outdated.
+ * The changes since the subscriber's last pull: of each record only the newest, and every action, in order.
+ * Between two changes the records may contradict each other, and after the last one they do not. While a
+ * backend is not `up`, its records may be outdated.
  */
 export interface ChangeBatch {
-  /** True if these are all records: the receiver must forget earlier ones. */
+  /** True if these are all records that there are: the receiver must forget all earlier ones. */
   readonly isWhole: boolean;
   readonly changes: readonly Change[];
 }
+
+/** An operation that a bridge asks for. */
 export interface BridgeRequest {
   /** Undefined if no operation has the requested name. */
   readonly operation: OperationName | undefined;
-  /** By their names in the path; undefined if the text could not be decoded. */
+  /** By their names in the path. A value is undefined if its text could not be decoded. */
   readonly params?: Readonly<Record<string, string | undefined>>;
-  /** Parsed already. */
+  /** Parsed JSON. */
   readonly body?: unknown;
-  /** A text that is no valid body; it is refused with the same words as over HTTP. */
+  /** In place of `body`, a text that is no valid body. It is refused with the same words as over HTTP. */
   readonly unread?: string;
 }
 
@@ -135,12 +144,12 @@ export interface BridgeReply {
 }
 
 /**
- * One end of a port: sends `Out`, receives `In`. `In` is trusted: both ends are this program at the same
- * version.
+ * One end of a port: sends `Out` and receives `In`. Received messages are not checked, because both ends are
+ * this program in the same version.
  */
 export interface Port<Out, In> {
   send(message: Out): void;
-  /** Called once, at set-up; messages wait in the port until then. */
+  /** Call it once. Messages that arrive earlier wait in the port. */
   listen(onMessage: (message: In) => void, onClose: () => void): void;
   close(): void;
 }
@@ -156,54 +165,54 @@ export function typedPort<Out, In>(port: MessagePort): Port<Out, In> {
   };
 }
 
-/** The supervisor's task for a new worker thread (piscina's task; the port is in its transfer list). */
+/** The task of a new thread, as piscina passes it on. The thread owns `port` then (transfer list). */
 export interface ActorTask<S> {
   readonly port: MessagePort;
   readonly settings: S;
 }
 
-/** The supervisor's calls to the gateway. Both sides are wired in main.ts; neither imports the other. */
+/** The supervisor's calls to the gateway. main.ts connects the two, because neither may import the other. */
 export interface BackendListener {
   /** Changes of one batch, in order. */
   changes(changes: readonly Change[]): void;
   level(json: string): void;
   /**
-   * Called after the preceding changes. Leaving `up` drops the backend's records, but for those that stay
-   * (`status` of `ActorItem`).
+   * Called after the changes that precede it. A backend that leaves `up` has its records dropped, except
+   * those that stay (see `status` in `ActorItem`).
    */
   health(child: ChildName, health: BackendHealth): void;
 }
 
-/** The supervisor passes these on from subscribers, and requests from bridges only. */
+/** The supervisor's calls on behalf of children: pulls of subscribers, and their requests. */
 export interface ChildListener extends BackendListener {
   /**
-   * A subscriber's thread is ready for the next batch. `send` goes to this thread, and has no effect after
-   * its end: the next thread requests its feed by itself.
+   * A subscriber's thread is ready for the next batch, which `send` passes to it. After the end of that
+   * thread `send` has no effect: the next thread pulls by itself.
    */
   feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
-  /** Settles when a request over HTTP would, and never rejects. */
+  /** Takes as long as the same request over HTTP, and never rejects. */
   bridgeRequest(child: ChildName, request: BridgeRequest): Promise<BridgeReply>;
 }
 
 /**
- * The gateway's calls to the backends. Every promise settles within the deadline of docs/http-api.md,
+ * The gateway's calls to the supervisor. Every promise settles within the deadline of docs/http-api.md,
  * "Limits", and none rejects.
  */
 export interface Backends {
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer>;
   /**
-   * Reports whether anybody watches the meters. Call it with `true` for each new watcher. A replaced thread
-   * gets the last value again.
+   * Says whether anybody watches the meters. Call it with `true` for each new watcher. Each later thread of
+   * the backend gets the last value, too.
    */
   watchLevels(isWatched: boolean): void;
-  /** The last report of each thread that has sent one, by child. The call requests the next one of each. */
+  /** The last reports of threads, by child. The call also requests newer ones, for the next call. */
   threads(): ReadonlyMap<ChildName, ThreadReport>;
 }
 
-/** A thread knows this of itself. */
+/** A thread reports this of itself. */
 export interface ThreadReport {
-  /** The kernel's number of it; undefined where /proc does not have it. */
+  /** The thread's number in the kernel; undefined where /proc does not have it. */
   readonly tid: number | undefined;
-  /** Only its own heap counts, and of that what is in use. */
+  /** Bytes in use of the thread's own V8 heap. */
   readonly heapBytes: number;
 }

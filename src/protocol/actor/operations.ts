@@ -1,7 +1,7 @@
-// Table of all operations (docs/http-api.md, "Routes"): name, path, body, the backend's command, and MQTT
-// names. Routes, the OpenAPI document, the client, the types of the commands, bridges and the commands in
-// docs/http-api.md follow from it. It contains only data and functions that build commands. It names schemas
-// but loads none, because their values take megabytes.
+// Table of all operations (docs/http-api.md, "Routes"): name, path, body, the backend's command, and names in
+// MQTT. Routes, the OpenAPI document, the client, the types of commands, and what bridges may ask for follow
+// from it. It has only data, and functions that make commands. It names schemas but loads none, because their
+// values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
 import { RESOURCES, type Resource } from './collections.js';
@@ -9,8 +9,7 @@ import type { Params, ParamsOf } from './parameters.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 
 /**
- * The keys of the configuration that a route may need besides its enabled backend: each must be true, or be
- * given.
+ * Keys of the configuration that a route may need besides its backend: they must be true, or have a value.
  */
 export type Need =
   | 'api.logs'
@@ -21,25 +20,28 @@ export type Need =
   | 'upgrade.checkUnit'
   | 'upgrade.upgradeUnit';
 
-/**
- * An MQTT name of an operation: a word is the whole payload; a member belongs to an object, and is a member
- * of the body, too; a level ends the topic, and the payload is the plain value of the body's member.
- */
+/** One way in which an MQTT message names an operation. */
 export interface MqttName {
+  /**
+   * Where the name stands:
+   * - `word`: it is the whole payload.
+   * - `member`: it is a member of the payload, which is an object; the value is also a member of the body.
+   * - `level`: it is the last level of the topic; the payload is the value of a member of the body.
+   */
   readonly by: 'word' | 'member' | 'level';
   readonly name: string;
   /**
-   * The topic, if it does not follow from the path. A path parameter that the topic lacks is the payload's
-   * member of that name.
+   * The topic, if it does not follow from the path. If the topic lacks a parameter of the path, the payload's
+   * member of that name has its value.
    */
   readonly topic?: string;
-  /** The body's member, if its name differs from `name`. */
+  /** The member of the body that gets the value, if it is not called `name`. */
   readonly bodyMember?: string;
-  /** The value `true` requests the operation, and is no member of its body. */
+  /** True: the value `true` requests the operation without a body. */
   readonly isBare?: true;
   /**
-   * The thing that the command sets: a newer command for the same thing supersedes a waiting one. Absent:
-   * every command counts.
+   * A name for what the command sets. While it is queued, a newer command with the same name supersedes it.
+   * Absent if every command must be carried out.
    */
   readonly supersedes?: string;
 }
@@ -51,12 +53,12 @@ interface OperationRow<P extends string> {
   readonly needs: readonly Need[];
 }
 
-/** Any command; the table says which there are. */
+/** Any command. The table decides which commands there are. */
 type AnyCommand = { readonly do: string };
 
 /**
- * The source of a JSON document: the gateway itself, records of a backend, or a command to it. A log alone
- * has a query (`LOG_LINES`).
+ * Where a JSON document comes from: the gateway itself, the records of a backend (`document`, `tracklist`),
+ * or a command to a backend. Only a log has a query (`LOG_LINES`).
  */
 type Json<C> =
   | { readonly kind: 'server' | 'health' | 'openapi' }
@@ -68,7 +70,7 @@ type Bytes<C> =
   | { readonly kind: 'cover'; readonly backend: Backend }
   | { readonly kind: 'cookie'; readonly backend: Backend; readonly command: C };
 
-/** `schema` is the answer's; undefined for bytes. */
+/** `schema` is that of the answer; undefined if the answer is bytes. */
 interface ReadRow<P extends string, S extends ComponentName | undefined> extends OperationRow<P> {
   readonly method: 'GET';
   readonly schema: S;
@@ -81,12 +83,13 @@ interface ChangeRow<Owner extends Backend, Path extends string, Body extends Bod
   readonly backend: Owner;
   /** Undefined if the operation takes no body. */
   readonly body: Body;
+  /** True if a request without a body is refused. */
   readonly isRequired: boolean;
-  /** Replaces a body that was left out. */
+  /** Used in place of a body that was left out. */
   readonly defaultBody: unknown;
-  /** The caller has checked that the parameters are those of the path, and that the body fits its schema. */
+  /** Makes the command. `params` must be those of the path, and `body` must fit its schema. */
   command(params: Params, body: unknown): Command;
-  /** The topic of the commanded thing, below the node's branch. */
+  /** The MQTT topic of the thing that the command is for, below the node's branch. */
   readonly topic: string;
   readonly mqtt: readonly MqttName[];
 }
@@ -104,7 +107,7 @@ function read<
 /** The path of a resource: `audio` makes `/audio`, `audio.outputs` makes `/audio/outputs`. */
 type PathOf<R extends string> = R extends `${infer A}.${infer B}` ? `/${A}/${B}` : `/${R}`;
 
-/** The published records of the resource that is called like the path, with a dot between its levels. */
+/** Reads the resource that has the name of the path, with dots between the levels. */
 function published<P extends PathOf<Resource>, S extends ComponentName>(path: P, summary: string, schema: S) {
   const resource = path.slice(1).replace('/', '.') as Resource;
   const { backend } = RESOURCES[resource];
@@ -114,12 +117,12 @@ function published<P extends PathOf<Resource>, S extends ComponentName>(path: P,
 /** The type of a body by its name: `'sleep'` makes `{ minutes?: number, ... }`; undefined makes `unknown`. */
 type BodyFor<Body> = Body extends BodyName ? BodyOf<Body> : unknown;
 
-/** One object of all members: `{ do: 'play' } & { player: string }` makes one with both. */
+/** One object type for an intersection: `{ do: 'x' } & { id: string }` makes `{ do: 'x', id: string }`. */
 type Flat<T> = { readonly [Member in keyof T]: T[Member] };
 
 interface ChangeOptions<PathParams, Body extends BodyName | undefined, Command> {
   readonly body?: Body;
-  /** Replaces a missing body; without it a body is required. */
+  /** Used in place of a missing body. Without it a body is required. */
   readonly defaultBody?: BodyFor<Body>;
   readonly needs?: readonly Need[];
   readonly mqtt?: readonly MqttName[];
@@ -128,7 +131,7 @@ interface ChangeOptions<PathParams, Body extends BodyName | undefined, Command> 
 }
 
 /**
- * An operation on the thing at the path `at`. The types of its path and its command follow from the
+ * An operation that changes the thing at the path `at`. The types of its path and its command follow from the
  * arguments: `post('players', '/players/{player}', 'seek', '...', { body: 'seek' })` is a row with the path
  * `/players/{player}/seek`, whose command is `{ do: 'seek', player: string, offset: number }`.
  */
@@ -147,11 +150,15 @@ function post<
   summary: string,
   options: ChangeOptions<ParamsOf<At> & ParamsOf<Verb>, Body, Command> = {},
 ): ChangeRow<Owner, `${At}/${Verb}`, Body, Command> {
-  const { body, defaultBody, needs = [], mqtt = [], command } = options;
-  const plain = (params: Params, content: unknown) => ({ ...(content as object), ...params, do: verb });
-  // The caller has checked what it passes. By default `Command` is what `plain` makes, which the compiler
-  // cannot follow.
-  const make = (command ?? plain) as ChangeRow<Owner, `${At}/${Verb}`, Body, Command>['command'];
+  const { body, defaultBody, needs = [], mqtt = [] } = options;
+  const verbCommand = (params: Params, content: unknown) => ({ ...(content as object), ...params, do: verb });
+  // The compiler cannot see that `verbCommand` makes a `Command` where the row has no function of its own.
+  const makeCommand = (options.command ?? verbCommand) as ChangeRow<
+    Owner,
+    `${At}/${Verb}`,
+    Body,
+    Command
+  >['command'];
   return {
     method: 'POST',
     kind: 'command',
@@ -162,27 +169,29 @@ function post<
     body: body as Body,
     isRequired: body !== undefined && defaultBody === undefined,
     defaultBody,
-    command: at.startsWith(PLAYER) ? (params, content) => make(withBusName(params), content) : make,
+    command: at.startsWith(PLAYER)
+      ? (params, content) => makeCommand(withBusName(params), content)
+      : makeCommand,
     needs,
     mqtt,
   };
 }
 
+/** The operation is requested by this word as the payload. */
 function word(name: string, supersedes?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(supersedes !== undefined && { supersedes }) }];
 }
 
 /**
- * A member sets the thing of its own name. False as `supersedes` means a relative change, which replaces no
- * other.
+ * The operation is requested by this member of the payload. By default a newer command supersedes a queued
+ * one. `supersedes` is false for a relative change: each of these counts.
  */
 function member(name: string, supersedes: string | false = name): MqttName {
   return { by: 'member', name, ...(supersedes !== false && { supersedes }) };
 }
 
 /**
- * The thing that an audio command changes. `ref` is an id in decimal or an exact name, as the client wrote
- * it.
+ * The thing that an audio command changes. `ref` is a decimal id or an exact name, as the client wrote it.
  */
 export type AudioTarget =
   | { readonly kind: 'server' }
@@ -190,8 +199,9 @@ export type AudioTarget =
   | { readonly kind: 'input'; readonly ref: string }
   | { readonly kind: 'client'; readonly ref: string };
 
-function mute<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
-  return post('audio', at, 'mute', `Mutes ${what}; toggles without a body`, {
+/** `thing` is the noun of the summary, with its article. */
+function mute<A extends string>(at: A, thing: string, target: (params: ParamsOf<A>) => AudioTarget) {
+  return post('audio', at, 'mute', `Mutes ${thing}; toggles without a body`, {
     body: 'mute',
     defaultBody: {},
     mqtt: [member('muted'), { by: 'level', name: 'mute', bodyMember: 'muted', supersedes: 'muted' }],
@@ -199,8 +209,9 @@ function mute<A extends string>(at: A, what: string, target: (params: ParamsOf<A
   });
 }
 
-function volume<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
-  return post('audio', at, 'volume', `Sets or shifts the volume of ${what}`, {
+/** `thing` is the noun of the summary, with its article. */
+function volume<A extends string>(at: A, thing: string, target: (params: ParamsOf<A>) => AudioTarget) {
+  return post('audio', at, 'volume', `Sets or shifts the volume of ${thing}`, {
     body: 'volume',
     mqtt: [
       member('volume'),
@@ -228,25 +239,28 @@ const SLEEP_TOPIC = 'audio/sleep';
 
 const BLUETOOTH = '/bluetooth';
 const UNIT = '/services/{scope}/{unit}';
-/** RUN starts or stops something, which a newer command replaces; ENABLED is a unit file's state. */
+/**
+ * The states that commands of units and of power set (`supersedes`): it runs or not; it is enabled or not.
+ */
 const RUN = 'run';
 const ENABLED = 'enabled';
 
 const PLAYER = '/players/{player}';
 const TRACKLIST = `${PLAYER}/tracklist` as const;
-const PLAYER_NAMES = 'org.mpris.MediaPlayer2.';
+const BUS_NAME_PREFIX = 'org.mpris.MediaPlayer2.';
+/** The state that commands of players set (`supersedes`): the player plays or not. */
 const PLAYBACK = 'playback';
 
-/** The whole bus name; the common prefix of all players may be left out. */
+/** The whole bus name of a player. `player` may lack the prefix that all players have. */
 export function fullBusName(player: string): string {
-  return player.startsWith(PLAYER_NAMES) ? player : PLAYER_NAMES + player;
+  return player.startsWith(BUS_NAME_PREFIX) ? player : BUS_NAME_PREFIX + player;
 }
 
 function withBusName({ player = '', ...others }: Params): Params {
   return { ...others, player: fullBusName(player) };
 }
 
-/** Keyed by the names of the client's functions. Lists of all operations keep this order. */
+/** Keyed by the names of the client's functions. All lists of operations have this order. */
 const TABLE = {
   server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),
   nodes: published('/nodes', 'The nodes on the network', 'Nodes'),
@@ -481,10 +495,7 @@ export type OperationTable = typeof TABLE;
 
 export type OperationName = keyof OperationTable;
 
-/**
- * The command of a row: of one with `command: (params, body) => X` it is `X`, of one with `command: X` it is
- * `X`, too; of a row without a command it is `never`.
- */
+/** The command of a row: `X` of `command: X` or `command: (params, body) => X`; `never` if it has none. */
 type CommandIn<Row> = Row extends { readonly command: infer Member }
   ? Member extends (...inputs: never[]) => infer Command
     ? Command
@@ -492,7 +503,7 @@ type CommandIn<Row> = Row extends { readonly command: infer Member }
   : never;
 
 /**
- * The commands that the operations of a backend make: of `power` they are
+ * The commands that the operations of a backend make: those of `power` are
  * `{ do: 'status' } | { do: 'poweroff' } | { do: 'reboot' }`.
  */
 export type CommandOf<B extends Backend> = {

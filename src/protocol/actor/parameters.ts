@@ -1,6 +1,6 @@
-// The parameters in the paths of operations: their names and allowed values. Pure.
+// Table of the parameters in the paths of operations: their names, values and forms. Pure.
 
-/** A parameter of a path is an id or a name, a name alone, or one of these words. */
+/** The values of each parameter: an id or a name, only a name, or one of these words. */
 export const PARAMETERS = {
   output: 'id or name',
   input: 'id or name',
@@ -12,31 +12,27 @@ export const PARAMETERS = {
   unit: 'name',
 } as const satisfies Record<string, ParameterKind>;
 
-/**
- * No name in a path or in a body is longer: those of sound servers have some hundred characters, ids of
- * tracks may be addresses.
- */
+/** For a name in a path or a body. Names in sound servers have some hundred; ids of tracks may be URLs. */
 export const NAME_MAX_CHARACTERS = 4_096;
 
-/**
- * Some names have a form: systemd's (systemd.unit(5)) and the bus's. Other texts name nothing, and are 404.
- */
+/** The forms of names of units (systemd.unit(5)) and on the bus. A text of another form is 404. */
 export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; readonly maxLength: number }>> =
   {
     unit: { pattern: '^[0-9A-Za-z:\\-_.\\\\@]+$', maxLength: 255 },
     player: { pattern: '^[0-9A-Za-z_.\\-]+$', maxLength: 255 },
   };
 
-/** The interface's documents call these parameters by another name, which generated clients depend on. */
-const DOCUMENTED: Readonly<Record<string, string>> = { client: 'sink' };
+/** Parameters that have another name in the documents, because generated clients depend on it. */
+const DOCUMENTED_NAMES: Readonly<Record<string, string>> = { client: 'sink' };
 
 /** A path as the documents write it: `/audio/clients/{client}` is `/audio/clients/{sink}` there. */
 export function documentedPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => `{${documentedName(name)}}`);
 }
 
+/** A parameter's name in the documents. */
 export function documentedName(parameter: string): string {
-  return DOCUMENTED[parameter] ?? parameter;
+  return DOCUMENTED_NAMES[parameter] ?? parameter;
 }
 
 export type UnitScope = (typeof PARAMETERS.scope)[number];
@@ -56,17 +52,18 @@ type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infe
 /** `/services/{scope}/{unit}` makes `{ scope: 'user' | 'system', unit: string }`. */
 export type ParamsOf<P extends string> = { readonly [N in NamesIn<P> & ParameterName]: ValueOf<N> };
 
-/** The query of a log: how many of the newest lines are requested. */
+/** The query `lines` of a log, which is how many of the newest lines are requested. */
 export const LOG_LINES = { minimum: 1, maximum: 200, byDefault: 20 } as const;
 
-/** Decoded values, by their names in the path. */
+/** The decoded values of a path's parameters, by name. */
 export type Params = Readonly<Record<string, string>>;
 
+/** The names of the parameters in a path, in order. */
 export function parametersOf(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }
 
-/** The allowed values of a parameter; undefined if it may be any text. */
+/** The allowed values of a parameter; undefined if it may be any id or name. */
 export function allowedValues(parameter: string): readonly string[] | undefined {
   const kinds: Readonly<Record<string, ParameterKind>> = PARAMETERS;
   const kind = kinds[parameter];

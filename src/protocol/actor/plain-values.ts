@@ -1,7 +1,7 @@
-// Values as people write them where no JSON is asked for: numbers, also in percent, and the words of a
-// switch. Pure.
+// How people write values without JSON, in a terminal or as an MQTT payload: numbers, also in percent, and
+// the words of a switch. Pure.
 
-/** A number of JSON. */
+/** A number as JSON has it. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 export const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([
@@ -9,10 +9,10 @@ export const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['OFF', false],
 ]);
 
-/** Turns a switch over. */
+/** Switches on what is off, and off what is on. */
 export const TOGGLE_WORD = 'toggle';
 
-/** `40%` is 0.4, and `0.4` too. Undefined for what is no number. */
+/** Both `40%` and `0.4` are 0.4. Undefined for a word that is no number. */
 export function numberIn(word: string): number | undefined {
   const isPercent = word.endsWith('%');
   const digits = (isPercent ? word.slice(0, -1) : word).trim();

@@ -1,6 +1,6 @@
-// The one shape of what can fail: a value, or the error in its place. Pure.
+// The one shape of a result that may be a failure: a value, or the error in its place. Pure.
 
-/** `E` is a text for people, or a closed union with its facts. Decide by `ok`. */
+/** `E` is a text for people, or a closed union of errors. Test `ok` before reading `value` or `error`. */
 export type Result<T, E> = Success<T> | Failure<E>;
 
 export interface Success<T> {

@@ -1,24 +1,28 @@
-// Records and request bodies, declared once: the source of the TypeScript types, the validators and the
-// OpenAPI document. Importing this file at run time loads typebox: import its types freely, its values only
-// where a schema is really used.
+// Table of the schemas of records and request bodies. TypeScript types, validators and the OpenAPI document
+// follow from it. Import its values only in parts that are loaded late, because that loads typebox; its types
+// can be imported anywhere.
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { BACKEND_STATES, CHILD_NAMES, type ChildName } from './backends.js';
 import { NAME_MAX_CHARACTERS } from './parameters.js';
 
 /**
- * An `enum`: typebox's own union of literals is an `anyOf` of constants, which client generators do not
- * understand.
+ * One of several words, as an `enum`. typebox's own union of literals would be an `anyOf` of constants, which
+ * client generators do not understand.
  */
 export function oneOf<const V extends readonly string[]>(...values: V) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: values });
 }
 
-/** Uses `additionalProperties`: typebox's own record uses `patternProperties`, with the same problem. */
+/**
+ * A map by name, with `additionalProperties`. typebox's own record would have `patternProperties`, which
+ * client generators do not understand either.
+ */
 function mapOf<M>(values: TSchema) {
   return Type.Unsafe<M>({ type: 'object', additionalProperties: values });
 }
 
+/** An object that has no other members. */
 function closed<T extends TProperties>(properties: T): TObject<T> {
   return Type.Object(properties, { additionalProperties: false });
 }
@@ -351,8 +355,8 @@ export const ProblemRecord = closed({
   detail: Type.String(),
 });
 
-/** int64 on the bus; these bounds are the integers that JSON carries exactly. */
-const EXACT = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER } as const;
+/** The integers that JSON carries exactly. The bus has 64 bits for these values. */
+const EXACT_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER } as const;
 
 const SetVolume = closed({ volume: Type.Number({ minimum: 0, maximum: 1 }) });
 const ChangeVolume = closed({ delta: Type.Number({ minimum: -1, maximum: 1 }) });
@@ -361,7 +365,7 @@ const ChangeVolume = closed({ delta: Type.Number({ minimum: -1, maximum: 1 }) })
 const NAME = { minLength: 1, maxLength: NAME_MAX_CHARACTERS } as const;
 const Name = Type.String(NAME);
 
-/** Request bodies, by the names that routes use. */
+/** Request bodies, by the names that the table of operations uses. */
 export const BODIES = {
   mute: closed({ muted: Type.Optional(Type.Boolean()) }),
   volume: Type.Union([SetVolume, ChangeVolume]),
@@ -377,16 +381,16 @@ export const BODIES = {
   }),
   move: closed({ output: Type.Union([Name, Type.Integer({ minimum: 0 })]) }),
   stopListening: closed({ output: Type.Optional(Type.Union([Name, Type.Integer({ minimum: 0 })])) }),
-  seek: closed({ offset: Type.Integer({ ...EXACT, description: 'microseconds' }) }),
+  seek: closed({ offset: Type.Integer({ ...EXACT_INTEGERS, description: 'microseconds' }) }),
   position: closed({
-    position: Type.Integer({ ...EXACT, minimum: 0, description: 'microseconds' }),
+    position: Type.Integer({ ...EXACT_INTEGERS, minimum: 0, description: 'microseconds' }),
     track_id: Type.Optional(Type.String({ pattern: '^/(?:[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)*)?$' })),
   }),
   setVolume: SetVolume,
   loop: closed({ loop: LoopStatus }),
   shuffle: closed({ shuffle: Type.Boolean() }),
   addTrack: closed({
-    // Control characters are no part of an address, and players differ in what they make of them.
+    // Without control characters: no address has them, and players differ in what they do with them.
     uri: Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]{1,4096}$' }),
     after_track: Type.Optional(Type.String({ ...NAME, description: "a track's id, or its last segment" })),
     set_as_current: Type.Optional(Type.Boolean()),
@@ -394,7 +398,7 @@ export const BODIES = {
   device: closed({ address: Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' }) }),
 } as const satisfies Record<string, TSchema>;
 
-/** `volume` -> `VolumeBody`. */
+/** The name of a body's schema in the OpenAPI document: that of `volume` is `VolumeBody`. */
 export function bodyComponent(name: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Body`;
 }
@@ -403,7 +407,7 @@ const BODY_COMPONENTS = Object.fromEntries(
   Object.entries(BODIES).map(([name, schema]): [string, TSchema] => [bodyComponent(name), schema]),
 ) as Record<`${Capitalize<keyof typeof BODIES>}Body`, TSchema>;
 
-/** By their names in the OpenAPI document, where a schema refers to others by name. */
+/** All schemas by their names in the OpenAPI document, in which schemas refer to each other by name. */
 export const COMPONENTS = {
   Server: ServerRecord,
   Health: HealthRecord,

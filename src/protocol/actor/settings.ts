@@ -1,11 +1,11 @@
-// The effective configuration, as each part of the service receives it: plain values with defaults filled in.
-// Types only.
+// The configuration as the parts of the daemon receive it: plain values, with the defaults in place of what
+// the files leave out. Types only.
 
 import type { ChildName } from './backends.js';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
-/** True means that everybody may change something over HTTP, `local` only programs on the node itself. */
+/** Changes over HTTP are allowed to everybody (true), nobody (false), or programs on the node (`local`). */
 export type ControlChoice = boolean | 'local';
 
 export interface UnitEntry {
@@ -17,16 +17,19 @@ export interface SystemdSettings {
   readonly enabled: boolean;
   readonly system: readonly UnitEntry[];
   readonly user: readonly UnitEntry[];
-  /** Units that the upgrade backend owns: hidden from clients even when listed above. */
+  /** The units of the upgrade backend. They are hidden from clients, even if they are listed above. */
   readonly internal: readonly string[];
 }
 
+/** The wishes of the configuration for one output. */
 export interface OutputChoice {
   /** 1 to 64 characters. */
   readonly label?: string | undefined;
-  /** True: pages leave it out. */
+  /** True: pages do not show the output. */
   readonly hidden?: boolean | undefined;
-  /** 0..1: the volume that it gets at its first appearance in a life of the sound server. */
+  /**
+   * 0..1: the volume that the output gets when it appears for the first time in a life of the sound server.
+   */
   readonly startVolume?: number | undefined;
 }
 
@@ -41,16 +44,17 @@ export interface GroupChoice {
 export interface AudioSettings {
   readonly enabled: boolean;
   readonly serveCookie: boolean;
-  /** The port at which the service gives the cookie. */
+  /** The port of our HTTP server, at which clients get the cookie. */
   readonly apiPort: number;
-  /** 0..1: for every output, or by an output's name. */
+  /** 0..1: one limit for every output, or limits by the names of outputs. */
   readonly volumeLimit?: number | Readonly<Record<string, number>> | undefined;
+  /** By the names of outputs. */
   readonly outputs: Readonly<Record<string, OutputChoice>>;
-  /** By name: 1 to 32 of a-z, 0-9, _ and -. */
+  /** By the names of groups: 1 to 32 of the characters a-z, 0-9, _ and -. */
   readonly groups: Readonly<Record<string, GroupChoice>>;
-  /** Names of inputs, each with the name of the output at which it is heard from the start. */
+  /** The output at which an input is heard from the start, both by name: the key is the input. */
   readonly listen: Readonly<Record<string, string>>;
-  /** Milliseconds between an input and the output at which it is heard. */
+  /** The delay in milliseconds from an input to the output at which it is heard. */
   readonly listenLatency: number;
 }
 
@@ -70,25 +74,28 @@ export interface UpgradeSettings {
 
 export interface PlayersSettings {
   readonly enabled: boolean;
-  /** Names of players that do not exist for anybody; `*` stands for any characters. */
+  /** Names of players that clients never see; `*` stands for any characters. */
   readonly ignore: readonly string[];
-  /** A player that begins to play pauses the others. */
+  /** True: a player that begins to play pauses the others. */
   readonly exclusive: boolean;
-  /** The node fetches covers at web addresses. */
+  /** True: covers at web addresses are fetched. */
   readonly fetchCovers: boolean;
 }
 
 export interface BluetoothSettings {
   readonly enabled: boolean;
-  /** BlueZ's name of it (`hci0`); the first by default. */
+  /** BlueZ's name of the adapter, such as `hci0`; by default the first adapter. */
   readonly adapter?: string | undefined;
   readonly powerOnStart: boolean;
-  /** Known loudspeakers and headphones come back: all, none, or those with these addresses, in capitals. */
+  /**
+   * Which known loudspeakers and headphones are connected again: all, none, or these addresses (capitals).
+   */
   readonly reconnect: boolean | readonly string[];
-  /** Seconds, as the other two. */
+  /** In seconds. */
   readonly pairingTimeout: number;
+  /** In seconds. */
   readonly scanTimeout: number;
-  /** 0: never. */
+  /** In seconds; 0 means never. */
   readonly idleTimeout: number;
 }
 
@@ -98,7 +105,7 @@ export interface DiscoverySettings {
   readonly name: string;
   /** Further nodes of the house: `http://` or `https://`, host, optional port. */
   readonly nodes: readonly string[];
-  /** The other nodes' pages may listen and control sound here. */
+  /** True: the pages of the other nodes may read the state of this one, and control its sound. */
   readonly trust: boolean;
 }
 
@@ -108,11 +115,11 @@ export interface MqttSettings {
   readonly url?: string | undefined;
   readonly username?: string | undefined;
   readonly passwordFile?: string | undefined;
-  /** PEM; the system's certificates by default. */
+  /** A file of certificates (PEM); by default those of the system. */
   readonly caFile?: string | undefined;
-  /** The node's branch. */
+  /** The beginning of the node's topics. */
   readonly topic: string;
-  /** False: no commands are taken. */
+  /** False: commands over MQTT are ignored. */
   readonly control: boolean;
   readonly homeAssistant: boolean;
   readonly homeAssistantPrefix: string;
@@ -126,9 +133,9 @@ export interface Settings {
     readonly cors: { readonly origins: readonly string[] };
     readonly hosts: readonly string[];
     readonly sse: { readonly enabled: boolean; readonly maxClients: number };
-    /** `volumeStep`: percent. */
+    /** `volumeStep` is in percent. */
     readonly ui: { readonly enabled: boolean; readonly volumeStep: number };
-    /** The logs of units can be read. */
+    /** True: clients can read the logs of units. */
     readonly logs: boolean;
     readonly control: ControlChoice;
     readonly metrics: boolean;
