@@ -17,29 +17,30 @@ const entryGroup = methodsOf(AVAHI_NAME, undefined, AVAHI_ENTRY_GROUP);
 const resolver = methodsOf(AVAHI_NAME, undefined, AVAHI_RESOLVER);
 
 export const AVAHI_METHODS = {
-  /** -> server state; see `SERVER_RUNNING`. */
+  /** -> the server's state, which should be `SERVER_RUNNING`. */
   getState: server('GetState', ['', 'i'], 'none'),
-  /** Name -> another name for the same service, by a common rule: `NAME #2`, `NAME #3`. */
+  /** Name -> the next name to try for the same service: `NAME #2`, `NAME #3`. */
   getAlternativeServiceName: server('GetAlternativeServiceName', ['s', 's'], 'none'),
-  /** -> path of a group, which exists as long as this connection and avahi-daemon. */
+  /** -> the path of a group, which lasts as long as both this connection and avahi-daemon. */
   entryGroupNew: server('EntryGroupNew', ['', 'o'], 'announcements'),
   /**
-   * Interface index, protocol, flags, name, type, domain, host, port, TXT. Empty domain and host select the
-   * defaults.
+   * Interface index, protocol, flags, name, type, domain, host, port, TXT. An empty host is the default one.
    */
   addService: entryGroup('AddService', ['iiussssqaay', ''], 'announcements'),
-  /** Has the group's services probed for, and announced if nobody else has their name. */
+  /**
+   * Makes avahi-daemon ask whether others have the names of the group's services, and announce them if not.
+   */
   commit: entryGroup('Commit', ['', ''], 'announcements'),
   /** Withdraws the services, and ends the group. */
   free: entryGroup('Free', ['', ''], 'announcements'),
   /**
-   * Interface index, protocol, type, domain, flags -> path of a browser, which exists as long as this
+   * Interface index, protocol, type, domain, flags -> the path of a browser, which lasts as long as both this
    * connection and avahi-daemon.
    */
   serviceBrowserNew: server('ServiceBrowserNew', ['iissu', 'o'], 'none'),
   /**
-   * Interface index, protocol, name, type, domain, protocol of the address, flags -> path of a resolver,
-   * likewise.
+   * Interface index, protocol, name, type, domain, protocol of the address, flags -> the path of a resolver,
+   * which lasts as long as a browser.
    */
   serviceResolverNew: server('ServiceResolverNew', ['iisssiu', 'o'], 'none'),
   freeResolver: resolver('Free', ['', ''], 'none'),
@@ -55,21 +56,23 @@ export const AVAHI_SIGNALS = {
   browserFailure: signalRow(AVAHI_BROWSER, 'Failure', 's'),
   /**
    * Interface index, protocol, name, type, domain, host, protocol of the address, address, port, TXT, flags.
-   * Again when it changes.
+   * Sent again at each change.
    */
   found: signalRow(AVAHI_RESOLVER, 'Found', 'iissssisqaayu'),
-  /** Error. Also when the host's records have expired; `found` may follow. */
+  /** Error. Also sent when the host's records have expired; `found` may follow later. */
   resolverFailure: signalRow(AVAHI_RESOLVER, 'Failure', 's'),
 } as const;
 
-/** Services that were added in another state than running are gone, or have a host name that is gone. */
+/**
+ * In any other state of the server, services that were added before are gone, or name a host that is gone.
+ */
 export const SERVER_RUNNING = 2;
 
 export const GROUP_STATES = { established: 2, collision: 3, failure: 4 } as const;
 
 export const AVAHI_ERRORS = { collision: 'org.freedesktop.Avahi.CollisionError' } as const;
 
-/** In the flags of a found service: it is of this host. */
+/** A bit in the flags of a found service: this host announces it. */
 export const IS_LOCAL = 8;
 
 export const EVERY_INTERFACE = -1;

@@ -7,7 +7,7 @@ import { setProperty } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
 
 export const BLUEZ_NAME = 'org.bluez';
-/** All objects of BlueZ lie below it. */
+/** The paths of all objects of BlueZ begin with it. */
 export const BLUEZ_PATHS = '/org/bluez';
 export const ADAPTER_INTERFACE = 'org.bluez.Adapter1';
 export const DEVICE_INTERFACE = 'org.bluez.Device1';
@@ -24,19 +24,19 @@ const device = methodsOf(BLUEZ_NAME, undefined, DEVICE_INTERFACE);
 export const BLUEZ_METHODS = {
   /** -> path -> interface -> properties. */
   getManagedObjects: manager('GetManagedObjects', ['', 'a{oa{sa{sv}}}'], 'none'),
-  /** Our object's path, and what its owner can do: see `AGENT_CAPABILITY`. */
+  /** The path of our agent, and its `AGENT_CAPABILITY`. */
   registerAgent: agents('RegisterAgent', ['os', ''], 'bluetooth'),
-  /** Makes it the one that is asked about pairings that others begin. */
+  /** The path of our agent, which BlueZ then asks about pairings that others begin. */
   requestDefaultAgent: agents('RequestDefaultAgent', ['o', ''], 'bluetooth'),
   unregisterAgent: agents('UnregisterAgent', ['o', ''], 'bluetooth'),
-  /** Holds for this connection's discovery only; so do start and stop. */
+  /** Filter and discovery belong to this connection to the bus. Other programs may have their own. */
   setDiscoveryFilter: adapter('SetDiscoveryFilter', ['a{sv}', ''], 'bluetooth'),
   startDiscovery: adapter('StartDiscovery', ['', ''], 'bluetooth'),
   stopDiscovery: adapter('StopDiscovery', ['', ''], 'bluetooth'),
-  /** A device's path: forgets its keys too. */
+  /** A device's path. BlueZ also forgets the keys of the pairing. */
   removeDevice: adapter('RemoveDevice', ['o', ''], 'bluetooth'),
   connect: device('Connect', ['', ''], 'bluetooth'),
-  /** Also ends a Connect that is under way. */
+  /** Also ends a `Connect` that is under way. */
   disconnect: device('Disconnect', ['', ''], 'bluetooth'),
   pair: device('Pair', ['', ''], 'bluetooth'),
   set: setProperty(BLUEZ_NAME, 'bluetooth'),
@@ -47,11 +47,11 @@ export const BLUEZ_SIGNALS = {
   added: signalRow(OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}'),
   /** Path, interfaces. */
   removed: signalRow(OBJECT_MANAGER, 'InterfacesRemoved', 'oas'),
-  /** Why a connection has ended, as a name and for people; missing in older versions, such as 5.66. */
+  /** Why a connection has ended, as a name and for people. Older versions, such as 5.66, lack this signal. */
   disconnected: signalRow(DEVICE_INTERFACE, 'Disconnected', 'ss'),
 } as const;
 
-/** The reasons of `disconnected` for a connection that somebody here or at the device has ended. */
+/** The reasons in `disconnected` for a connection that somebody has ended, on the node or on the device. */
 export const INTENDED: readonly string[] = ['org.bluez.Reason.Local', 'org.bluez.Reason.Remote'];
 
 export const BLUEZ_ERRORS = {
@@ -64,7 +64,7 @@ export const BLUEZ_ERRORS = {
   busy: 'org.bluez.Error.Busy',
   rejected: 'org.bluez.Error.Rejected',
   unknownObject: 'org.freedesktop.DBus.Error.UnknownObject',
-  /** Older versions answer so for an object that is gone. */
+  /** The answer of older versions for an object that is gone. */
   unknownMethod: 'org.freedesktop.DBus.Error.UnknownMethod',
 } as const;
 
@@ -82,10 +82,7 @@ export const ADAPTER_PROPERTIES = {
 /** The value of `PowerState` for an adapter that rfkill holds. */
 export const POWER_BLOCKED = 'off-blocked';
 
-/**
- * `Adapter` is a path. `RSSI` is there while the device is found by a scan. `Bonded` is missing before BlueZ
- * 5.66.
- */
+/** `Adapter` is a path. `RSSI` is only there while a scan finds the device. `Bonded` is new in BlueZ 5.66. */
 export const DEVICE_PROPERTIES = {
   Adapter: 's',
   Address: 's',
@@ -102,12 +99,12 @@ export const DEVICE_PROPERTIES = {
 export const BATTERY_PROPERTIES = { Percentage: 'y' } as const satisfies PropertyTable;
 
 export const AGENT_INTERFACE = 'org.bluez.Agent1';
-/** Neither keys nor a display: pairings that would need one are made without, or not at all. */
+/** The node has neither keys nor a display. A pairing that would need them is made without them, or fails. */
 export const AGENT_CAPABILITY = 'NoInputNoOutput';
 
 /**
- * BlueZ's calls to an agent: each begins with the device's path, but for the last two; the other value of
- * `authorizeService` is its UUID.
+ * BlueZ's calls to an agent. The first value, where there is one, is the device's path. The second one is a
+ * number to compare, or the UUID of a service.
  */
 export const AGENT_CALLS = {
   requestConfirmation: signalRow(AGENT_INTERFACE, 'RequestConfirmation', 'ou'),
@@ -117,34 +114,46 @@ export const AGENT_CALLS = {
   release: signalRow(AGENT_INTERFACE, 'Release', ''),
 } as const;
 
-/** The 16 bits in which the services of Bluetooth's own list differ (Assigned Numbers, "Service Class"). */
+/** A UUID of Bluetooth's own list, of which only 16 bits vary (Assigned Numbers, "Service Class"). */
 const LISTED_UUID = /^0000([0-9a-f]{4})-0000-1000-8000-00805f9b34fb$/;
 
+/** A function that returns true for the UUIDs of these services of Bluetooth's own list. */
 const isOneOf =
   (...services: readonly string[]) =>
   (uuid: string): boolean =>
     services.includes(LISTED_UUID.exec(uuid.toLowerCase())?.[1] ?? '');
 
-/**
- * Sound and its remote control: A2DP source, sink and A2DP, AVRCP, headset and hands-free with their
- * gateways.
- */
+const A2DP_SOURCE = '110a';
+const A2DP_SINK = '110b';
+const A2DP = '110d';
+const AVRCP_TARGET = '110c';
+const AVRCP = '110e';
+const AVRCP_CONTROLLER = '110f';
+const HEADSET = '1108';
+const HEADSET_GATEWAY = '1112';
+const HEADSET_HS = '1131';
+const HANDS_FREE = '111e';
+const HANDS_FREE_GATEWAY = '111f';
+const HUMAN_INTERFACE = '1124';
+const HUMAN_INTERFACE_LOW_ENERGY = '1812';
+
+/** Sound, and the remote control of players. */
 export const isSoundService = isOneOf(
-  '110a',
-  '110b',
-  '110d',
-  '110c',
-  '110e',
-  '110f',
-  '1108',
-  '1112',
-  '1131',
-  '111e',
-  '111f',
+  A2DP_SOURCE,
+  A2DP_SINK,
+  A2DP,
+  AVRCP_TARGET,
+  AVRCP,
+  AVRCP_CONTROLLER,
+  HEADSET,
+  HEADSET_GATEWAY,
+  HEADSET_HS,
+  HANDS_FREE,
+  HANDS_FREE_GATEWAY,
 );
 
-/** Receivers of sound that others send: A2DP sink, headset, hands-free. */
-export const isPlayingService = isOneOf('110b', '1108', '111e');
+/** Services of loudspeakers and headphones, which play the sound that others send. */
+export const isPlayingService = isOneOf(A2DP_SINK, HEADSET, HANDS_FREE);
 
-/** Keyboards and the like, classic and of low energy. */
-export const isInputService = isOneOf('1124', '1812');
+/** Services of keyboards, mice and remote controls. */
+export const isInputService = isOneOf(HUMAN_INTERFACE, HUMAN_INTERFACE_LOW_ENERGY);

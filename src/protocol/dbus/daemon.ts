@@ -1,6 +1,6 @@
-// Table of the methods and signals in use of the bus itself (org.freedesktop.DBus) and of the standard
-// properties interface; and what reads known properties from an `a{sv}` whose values have lost their types.
-// Pure.
+// Table of the methods and signals in use of the bus itself (org.freedesktop.DBus) and of the interface of
+// properties; and which of the properties that a service has sent are valid, because their values come
+// without types. Pure.
 
 import { type Effect, type Match, type Method, methodsOf, signalRow, type VariantValue } from './method.js';
 import type { Values } from './signatures.js';
@@ -12,7 +12,7 @@ const busMethod = methodsOf(BUS_NAME, '/org/freedesktop/DBus', BUS_NAME);
 export const BUS_METHODS = {
   addMatch: busMethod('AddMatch', ['s', ''], 'none'),
   removeMatch: busMethod('RemoveMatch', ['s', ''], 'none'),
-  /** Well-known name -> its owner's unique name. Starts no service. */
+  /** Well-known name -> the unique name of its owner. The call starts no service. */
   getNameOwner: busMethod('GetNameOwner', ['s', 's'], 'none'),
   /** All names that have an owner now. */
   listNames: busMethod('ListNames', ['', 'as'], 'none'),
@@ -21,23 +21,23 @@ export const BUS_METHODS = {
 
 const PROPERTIES_INTERFACE = 'org.freedesktop.DBus.Properties';
 
-/** Name, old owner, new owner; '' means no owner. */
+/** Name, old owner, new owner. An owner is a unique name, or '' for none. */
 export const NAME_OWNER_CHANGED = signalRow(BUS_NAME, 'NameOwnerChanged', 'sss');
 
 /** Interface, changed properties, names of invalidated properties. */
 export const PROPERTIES_CHANGED = signalRow(PROPERTIES_INTERFACE, 'PropertiesChanged', 'sa{sv}as');
 
-/** The properties of one object of a service; `''` for the interface means all of them. */
+/** Interface -> its properties; '' means all interfaces. Called on the path of an object. */
 export function getAll(destination: string) {
   return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('GetAll', ['s', 'a{sv}'], 'none');
 }
 
-/** Interface and property -> its value; called on the path of the object. */
+/** Interface, property -> its value. Called on the path of an object. */
 export function getProperty(destination: string) {
   return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('Get', ['ss', 'v'], 'none');
 }
 
-/** Interface, property, value; called on the path of the object. */
+/** Interface, property, value. Called on the path of an object. */
 export function setProperty<const E extends Effect>(
   destination: string,
   effect: E,
@@ -45,12 +45,13 @@ export function setProperty<const E extends Effect>(
   return { destination, interface: PROPERTIES_INTERFACE, member: 'Set', in: 'ssv', out: '', effect };
 }
 
+/** Selects the signals by which the bus reports that names change their owners. */
 export const OWNER_CHANGES: Match = { sender: BUS_NAME, interface: BUS_NAME, member: 'NameOwnerChanged' };
 
-/** Properties by name, of any type, from a reading or a signal. */
+/** Properties by name as a service has sent them, in a reply or a signal: their values may be of any type. */
 export type PropertyRecord = Readonly<Record<string, unknown>>;
 
-/** Property -> signature. Only signatures whose values can be checked at run time. */
+/** The expected signature of each property. It is one of those whose values can be checked at run time. */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
 
 const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
@@ -62,9 +63,9 @@ const CHECKS = {
   y: isInteger,
   n: isInteger,
   x: isInteger,
-  // A bigint if a number would not be exact.
+  // A value is a bigint if a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
-  // A whole number looks like an integer; JSON has neither NaN nor infinity.
+  // Any number but NaN and infinity, which JSON lacks. It may be whole: then it looks like an integer.
   d: Number.isFinite,
   'a{sv}': (value: unknown): boolean =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
@@ -74,18 +75,19 @@ const CHECKS = {
     Array.isArray(value) && value.length === 2 && isInteger(value[0]) && typeof value[1] === 'string',
 } as const;
 
-/** The values of a table's properties, each of its type. */
+/** The properties of a table, each with the type of its signature. */
 export type PropertyValues<T extends PropertyTable> = {
   readonly [P in keyof T]?: Values<T[P]>[0];
 };
 
-/** The record's values of the table's properties. Missing ones and ones of a wrong type are left out. */
+/** The values that `record` has for the properties of `table`. Values of a wrong type are left out. */
 export function readProperties<const T extends PropertyTable>(
   table: T,
   record: PropertyRecord,
 ): PropertyValues<T> {
-  const known = Object.entries(table).filter(
+  const valid = Object.entries(table).filter(
     ([name, signature]) => Object.hasOwn(record, name) && CHECKS[signature](record[name]),
   );
-  return Object.fromEntries(known.map(([name]) => [name, record[name]])) as PropertyValues<T>;
+  // The types do not show that each value has passed the check of its own signature.
+  return Object.fromEntries(valid.map(([name]) => [name, record[name]])) as PropertyValues<T>;
 }

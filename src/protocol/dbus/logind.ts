@@ -11,11 +11,11 @@ export const LOGIND_METHODS = {
   /** -> `yes`, `no`, `challenge` or `na`. The call itself fails if there is no polkit. */
   canReboot: manager('CanReboot', ['', 's'], 'none'),
   canPowerOff: manager('CanPowerOff', ['', 's'], 'none'),
-  /** -> rows of what (colon-separated), who, why, mode, user id, process id. */
+  /** -> a row for each inhibitor: what (words with colons between), who, why, mode, user id, process id. */
   listInhibitors: manager('ListInhibitors', ['', 'a(ssssuu)'], 'none'),
   /**
-   * Interactive (always false: there is nobody to ask). The machine goes down some milliseconds after the
-   * reply.
+   * True if logind may ask for a password. We send false: nobody is there to ask. The machine goes down some
+   * milliseconds after the reply.
    */
   reboot: manager('Reboot', ['b', ''], 'power'),
   powerOff: manager('PowerOff', ['b', ''], 'power'),
@@ -23,10 +23,10 @@ export const LOGIND_METHODS = {
 
 export const LOGIND_ERRORS = {
   interactiveAuthorizationRequired: 'org.freedesktop.DBus.Error.InteractiveAuthorizationRequired',
-  /** Sent by the bus for a logind that left before it answered. */
+  /** Sent by the bus if logind has ended before it answered. */
   noReply: 'org.freedesktop.DBus.Error.NoReply',
   accessDenied: 'org.freedesktop.DBus.Error.AccessDenied',
   operationInProgress: 'org.freedesktop.login1.OperationInProgress',
-  /** Since systemd 257 block inhibitors bind everybody. */
+  /** Since systemd 257, which applies inhibitors of the mode `block` to everybody. */
   blockedByInhibitorLock: 'org.freedesktop.login1.BlockedByInhibitorLock',
 } as const;

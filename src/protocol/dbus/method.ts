@@ -1,31 +1,32 @@
-// The rows of the D-Bus tables: a method with its signatures and its effect, a signal, a match rule. The
-// TypeScript types of a call's arguments and reply follow from its signatures (signatures.ts). Pure.
+// The shapes of rows in the tables of D-Bus: a method with its signatures and its effect, a signal, a match
+// rule. The types of a call's arguments and reply follow from the method's signatures (signatures.ts). Pure.
 
 import type { MethodReply, Signature, Values } from './signatures.js';
 
-/**
- * The effect of a method: none, or on units, the machine's power, media players and so on. A bus connection
- * allows one of them.
- */
+/** The kind of thing that a method changes. Besides `none`, a connection to a bus allows one of them. */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   readonly destination: string;
-  /** The object; without it, the path is given with each call. */
+  /** The object. Absent if each call names its own. */
   readonly path?: string;
   readonly interface: string;
   readonly member: string;
+  /** The signature of the arguments. */
   readonly in: string;
+  /** The signature of the reply. */
   readonly out: string;
   readonly effect: E;
   /**
-   * Never set: it carries the types of `in` and `out`. For `['ss', 'o']` it is
-   * `(args: readonly [string, string]) => string`.
+   * Never has a value: it only carries the types of `in` and `out` for the compiler. For `['ss', 'o']` its
+   * type is `(args: readonly [string, string]) => string`.
    */
   readonly types?: (args: Args) => Result;
 }
 
-/** Makes the rows of one interface, on one fixed object or with the path given in each call. */
+/**
+ * A function that makes the rows of one interface. If `path` is undefined, each call names its own object.
+ */
 export function methodsOf(destination: string, path: string | undefined, iface: string) {
   return <I extends Signature, O extends Signature, E extends Effect>(
     member: string,
@@ -41,7 +42,7 @@ export interface SignalRow<V = unknown> {
   readonly interface: string;
   readonly member: string;
   readonly signature: string;
-  /** Never set: it carries the types of `signature`. */
+  /** Never has a value: it only carries the types of `signature` for the compiler. */
   readonly types?: V;
 }
 
@@ -53,7 +54,7 @@ export function signalRow<S extends Signature>(
   return { interface: iface, member, signature };
 }
 
-/** A received signal, or a call to us, with its values unwrapped. `sender` is the sender's unique name. */
+/** A received signal, or a call to us. `sender` is a unique name. Of variants `values` has the contents. */
 export interface Signal {
   readonly sender: string;
   readonly path: string;
@@ -63,24 +64,24 @@ export interface Signal {
   readonly values: readonly unknown[];
 }
 
-/** The signal's values if it matches the row; undefined for another signal or signature. */
+/** The values of a signal that is the one of the row; undefined for any other signal or signature. */
 export function signalValues<V>(row: SignalRow<V>, signal: Signal): V | undefined {
-  const same =
-    signal.interface === row.interface && signal.member === row.member && signal.signature === row.signature;
-  // The signature is the type: the bus never delivers a message whose values do not match its signature.
+  const isSameSignal = signal.interface === row.interface && signal.member === row.member;
+  if (!isSameSignal || signal.signature !== row.signature) return undefined;
+  // The bus never delivers a message whose values do not match its signature, so the values have this type.
   const values: unknown = signal.values;
-  return same ? (values as V) : undefined;
+  return values as V;
 }
 
-/** A value for a `v` in a method's signature, with its own type. */
+/** The argument for a `v` in a method's signature: a value with its signature. */
 export interface VariantValue {
   readonly variant: 's' | 'b' | 'd' | 'u';
   readonly value: string | boolean | number;
 }
 
 /**
- * Selects the signals that the bus sends us, by the keys of its rules. `sender` is a well-known or a unique
- * name; signals of other senders are dropped.
+ * Selects the signals that the bus sends us, by the keys of its match rules. `sender` is a well-known or a
+ * unique name. We drop signals of any other sender.
  */
 export interface Match {
   readonly sender: string;
@@ -89,14 +90,15 @@ export interface Match {
   readonly path?: string;
   readonly path_namespace?: string;
   readonly arg0?: string;
-  /** This name, or one that begins with it and a dot. */
+  /** Matches this name, and names that begin with it and a dot. */
   readonly arg0namespace?: string;
   readonly arg2?: string;
 }
 
+/** The text of the rule for the bus. */
 export function matchRule(match: Match): string {
-  // An apostrophe cannot be escaped inside the quotes: it is written outside, after a backslash (D-Bus,
-  // "Match Rules").
+  // Inside the quotes an apostrophe cannot be escaped. So the quotes end, an escaped one follows, and they
+  // begin again (D-Bus, "Match Rules").
   const parts = Object.entries(match).map(([key, value]) => `${key}='${value.replaceAll("'", "'\\''")}'`);
   return ["type='signal'", ...parts].join(',');
 }

@@ -10,15 +10,15 @@ export const PLAYER_NAMES = `${ROOT_INTERFACE}.`;
 export const PLAYER_PATH = '/org/mpris/MediaPlayer2';
 export const PLAYER_INTERFACE = `${PLAYER_NAMES}Player`;
 export const TRACKLIST_INTERFACE = `${PLAYER_NAMES}TrackList`;
-/** Also "no track", as the one that another is added after: at the beginning of the list. */
+/** Stands for no track. A track that is added after it goes to the beginning of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 /**
- * playerctld has it: it repeats the newest player under a name of its own, and names those for which it
- * stands.
+ * The interface by which playerctld is recognized. It repeats the newest player under a name of its own, and
+ * lists the names of the players that it stands for.
  */
 export const STAND_IN_INTERFACE = 'com.github.altdesktop.playerctld';
 
-/** Players that come, go or change owner. */
+/** Selects the signals by which the bus reports that players come, go or change their owner. */
 export const PLAYER_OWNERS: Match = { ...OWNER_CHANGES, arg0namespace: ROOT_INTERFACE };
 
 export function playerSignals(owner: string): Match {
@@ -41,17 +41,17 @@ export function playerMethods(owner: string) {
     /** An offset in microseconds. */
     seek: player('Seek', ['x', ''], 'players'),
     /**
-     * Track, and position in microseconds. The player ignores it if another track plays, or the position is
-     * beyond the end.
+     * Track, position in microseconds. The player ignores the call if another track plays, or if the position
+     * is beyond the end.
      */
     setPosition: player('SetPosition', ['ox', ''], 'players'),
     /** Track ids -> metadata, each with `mpris:trackid`. */
     getTracksMetadata: tracklist('GetTracksMetadata', ['ao', 'aa{sv}'], 'none'),
     goTo: tracklist('GoTo', ['o', ''], 'players'),
     removeTrack: tracklist('RemoveTrack', ['o', ''], 'players'),
-    /** URI, the track that it is added after, whether it plays at once. */
+    /** URI, the track after which it is added, whether it plays at once. */
     addTrack: tracklist('AddTrack', ['sob', ''], 'players'),
-    /** Called on PLAYER_PATH, like `get` and `set`. */
+    /** `getAll`, `get` and `set` are called on PLAYER_PATH. */
     getAll: getAll(owner),
     get: getProperty(owner),
     set: setProperty(owner, 'players'),
@@ -65,7 +65,9 @@ export const ROOT_PROPERTIES = {
   SupportedUriSchemes: 'as',
 } as const satisfies PropertyTable;
 
-/** A player has a tracklist if it has `Tracks`: VLC 3.0 has one and says `HasTrackList: false`. */
+/**
+ * A player has a tracklist if it has `Tracks`. `HasTrackList` is not used: VLC 3.0 has one and says false.
+ */
 export const TRACKLIST_PROPERTIES = { Tracks: 'as', CanEditTracks: 'b' } as const satisfies PropertyTable;
 
 export const STAND_IN_PROPERTIES = { PlayerNames: 'as' } as const satisfies PropertyTable;

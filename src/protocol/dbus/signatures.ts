@@ -1,15 +1,15 @@
-// The signatures of the D-Bus tables, and the types of their values. A method or a signal with another
-// signature needs a row here. Types only.
+// Table of the signatures of D-Bus in use, with the types of their values. The compiler refuses a method or a
+// signal with any other signature, which needs a row here. Types only.
 
-/** A number if that is exact, else a bigint. */
+/** 64 bits: a number if that is exact, else a bigint. */
 type Long = number | bigint;
-/** A dictionary of variants, as their values. */
+/** A dictionary of variants. Each variant is its value alone, without a type. */
 type Variants = Readonly<Record<string, unknown>>;
 /** The interfaces of an object, each with its properties. */
 type Interfaces = Readonly<Record<string, Variants>>;
-/** A change of a unit file: its kind, the file, and the target of a link. */
+/** A change of a unit file: its kind, the file, and the target if the file is a link. */
 type UnitFileChange = readonly [string, string, string];
-/** What, who, why, mode, user id, process id. */
+/** An inhibitor of logind: what, who, why, mode, user id, process id. */
 type Inhibitor = readonly [string, string, string, string, number, number];
 
 /** One value for each complete type of the signature (D-Bus Specification, "Type System"). */
@@ -86,9 +86,9 @@ export type Signature = keyof Signatures;
 export type Values<S extends Signature> = Signatures[S];
 
 /**
- * The result of a call whose reply has this signature: undefined for an empty one, its only value, or the
- * tuple of several. `''` makes `undefined`, `s` makes `string`, `asb` makes `readonly [readonly string[],
- * boolean]`.
+ * The result of a call whose reply has this signature: undefined without values, the value itself if there is
+ * one, a tuple of several. `''` makes `undefined`, `s` makes `string`, `so` makes `readonly [string,
+ * string]`.
  */
 export type MethodReply<S extends Signature> =
   Values<S> extends readonly [] ? undefined : Values<S> extends readonly [infer Only] ? Only : Values<S>;

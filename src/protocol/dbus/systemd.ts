@@ -16,13 +16,15 @@ const manager = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
 export const SYSTEMD_METHODS = {
   /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
   subscribe: manager('Subscribe', ['', ''], 'none'),
-  /** Always current, while the property of a loaded unit stays stale until Reload. */
+  /**
+   * Name -> state of the unit file. Always current: the property of a loaded unit is outdated until `Reload`.
+   */
   getUnitFileState: manager('GetUnitFileState', ['s', 's'], 'none'),
-  /** Name and mode -> path of the job. */
+  /** Name, mode -> path of the job; so are `stopUnit` and `restartUnit`. */
   startUnit: manager('StartUnit', ['ss', 'o'], 'units'),
   stopUnit: manager('StopUnit', ['ss', 'o'], 'units'),
   restartUnit: manager('RestartUnit', ['ss', 'o'], 'units'),
-  /** Names, runtime, force -> carries install info, changes (kind, link, target). */
+  /** Names, runtime, force -> whether a file has an [Install] section, changes (kind, link, target). */
   enableUnitFiles: manager('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
   /** Names, runtime -> changes. */
   disableUnitFiles: manager('DisableUnitFiles', ['asb', 'a(sss)'], 'units'),
@@ -49,15 +51,12 @@ export const SYSTEMD_ERRORS = {
   fileNotFound: 'org.freedesktop.DBus.Error.FileNotFound',
 } as const;
 
-/**
- * Properties of `MANAGER_INTERFACE`: the manager's start time in microseconds, kept over a reload or
- * re-execution.
- */
+/** Properties of `MANAGER_INTERFACE`: its start in microseconds, which a reload or re-execution keeps. */
 export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
 
 /**
- * Properties of `UNIT_INTERFACE`. `Job` is job id and path; id 0 means none. Times are microseconds since the
- * epoch; 0 means never.
+ * Properties of `UNIT_INTERFACE`. `Job` is the id and the path of a job; id 0 means that there is none. Times
+ * are microseconds since the epoch; 0 means never.
  */
 export const UNIT_PROPERTIES = {
   Id: 's',
@@ -75,21 +74,19 @@ export const UNIT_PROPERTIES = {
   InactiveExitTimestamp: 't',
 } as const satisfies PropertyTable;
 
-/**
- * Properties of the interface Service: the result of the last run, and the number of automatic restarts
- * (Restart=).
- */
+/** Properties of the interface Service: the result of the last run; how often `Restart=` has started it. */
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satisfies PropertyTable;
 
 /**
- * The path of a unit's object: every byte that is no letter or digit, and a leading digit, becomes `_` and
- * two hex digits.
+ * The path of a unit's object. In it, `_` and two hexadecimal digits stand for each byte of the name that is
+ * neither a letter nor a digit, and for a digit at the beginning.
  */
 export function unitPath(name: string): string {
   const escaped = [...new TextEncoder().encode(name)].map((byte, index) => {
     const character = String.fromCharCode(byte);
-    const plain = /[A-Za-z]/.test(character) || (index > 0 && /\d/.test(character));
-    return plain ? character : `_${byte.toString(16).padStart(2, '0')}`;
+    const isLetter = /[A-Za-z]/.test(character);
+    const isLaterDigit = index > 0 && /\d/.test(character);
+    return isLetter || isLaterDigit ? character : `_${byte.toString(16).padStart(2, '0')}`;
   });
   return `${UNIT_PATHS}/${escaped.join('') || '_'}`;
 }

@@ -1,5 +1,5 @@
-// Table of the commands in use: code, arguments in wire order, shape of the reply. Encoder, decoder and the
-// types of `Session.request` come from these rows alone. It knows no session.
+// Table of the commands in use: number, arguments in wire order, and the reply. How commands are written, how
+// replies are read, and the types of `Session.request` follow from these rows alone.
 
 import {
   acknowledgement,
@@ -7,9 +7,9 @@ import {
   byIndex,
   bytes,
   channelMap,
-  everyOf,
   formats,
   index,
+  listToEnd,
   props,
   type Readable,
   record,
@@ -32,15 +32,21 @@ import {
 } from './records.js';
 import type { Writer } from './writer.js';
 
-/** Write positions are contravariant, so `never` is what every kind accepts. */
+/**
+ * Arguments in wire order, by name. The type is `Writable<never>`, because a field that writes only numbers
+ * cannot be assigned to a field that writes any value.
+ */
 export type Arguments = Readonly<Record<string, Writable<never>>>;
 /** The type that an argument is written from: `typeof u32` makes `number`. */
 type ArgumentOf<Kind> = Kind extends Writable<infer Value> ? Value : never;
 
-/** `{ index: typeof u32, mute: typeof bool }` makes `{ index: number, mute: boolean }`. */
+/**
+ * The values of arguments: `{ index: typeof u32, muted: typeof bool }` makes `{ index: number, muted: boolean
+ * }`.
+ */
 type ArgsOf<Rows extends Arguments> = { readonly [Name in keyof Rows]: ArgumentOf<Rows[Name]> };
 
-/** A request: its code, its arguments in wire order, how they are written, how its reply is read. */
+/** A row of the table. `write` writes the arguments in wire order. */
 interface RequestSpec<Args, Value> {
   readonly code: number;
   readonly args: Arguments;
@@ -86,7 +92,9 @@ const RECORD_STREAM = {
   sampleSpec,
   channelMap,
   source: byIndex,
-  /** Size of the server's buffer, in bytes; like the other sizes, undefined leaves it to the server. */
+  /**
+   * Size of the server's buffer, in bytes. The server chooses this and the other sizes if they are undefined.
+   */
   maxLength: index,
   corked: bool,
   /** Size of one fragment, in bytes. */
@@ -116,7 +124,7 @@ const PLAYBACK_STREAM = {
   sink: byIndex,
   maxLength: index,
   corked: bool,
-  /** The server's desired fill level, its level for starting, and its smallest request for data, in bytes. */
+  /** In bytes: how full the server keeps its buffer and how full it is at the start; its smallest request. */
   targetLength: index,
   prebuffering: index,
   minimumRequest: index,
@@ -136,7 +144,7 @@ const PLAYBACK_STREAM = {
   formats,
 };
 
-/** The options of both that a simple stream leaves as they are. */
+/** Arguments of both kinds of streams, with the values that they have in simple streams. */
 export const SIMPLE_STREAM = {
   maxLength: undefined,
   noRemap: false,
@@ -162,14 +170,14 @@ export const REQUESTS = {
   DELETE_RECORD_STREAM: request(6, { stream: u32 }, acknowledgement),
   GET_SERVER_INFO: request(20, {}, serverInfo),
   GET_SINK_INFO: request(21, { index: byIndex }, sinkInfo),
-  GET_SINK_INFO_LIST: request(22, {}, everyOf(sinkInfo)),
+  GET_SINK_INFO_LIST: request(22, {}, listToEnd(sinkInfo)),
   GET_SOURCE_INFO: request(23, { index: byIndex }, sourceInfo),
-  GET_SOURCE_INFO_LIST: request(24, {}, everyOf(sourceInfo)),
+  GET_SOURCE_INFO_LIST: request(24, {}, listToEnd(sourceInfo)),
   GET_MODULE_INFO: request(25, { index: u32 }, moduleInfo),
-  GET_MODULE_INFO_LIST: request(26, {}, everyOf(moduleInfo)),
+  GET_MODULE_INFO_LIST: request(26, {}, listToEnd(moduleInfo)),
   GET_SINK_INPUT_INFO: request(29, { index: u32 }, sinkInputInfo),
-  GET_SINK_INPUT_INFO_LIST: request(30, {}, everyOf(sinkInputInfo)),
-  GET_SOURCE_OUTPUT_INFO_LIST: request(32, {}, everyOf(sourceOutputInfo)),
+  GET_SINK_INPUT_INFO_LIST: request(30, {}, listToEnd(sinkInputInfo)),
+  GET_SOURCE_OUTPUT_INFO_LIST: request(32, {}, listToEnd(sourceOutputInfo)),
   SUBSCRIBE: request(35, { mask: u32 }, acknowledgement),
   SET_SINK_VOLUME: request(36, { index: byIndex, volume: volumes }, acknowledgement),
   SET_SINK_INPUT_VOLUME: request(37, { index: u32, volume: volumes }, acknowledgement),
@@ -179,28 +187,31 @@ export const REQUESTS = {
   SET_DEFAULT_SINK: request(44, { name: text }, acknowledgement),
   SET_DEFAULT_SOURCE: request(45, { name: text }, acknowledgement),
   SET_PLAYBACK_STREAM_NAME: request(46, { stream: u32, name: text }, acknowledgement),
-  /** The module outlives the connection that has it loaded. */
+  /** The module stays when the connection that has loaded it ends. */
   LOAD_MODULE: request(51, { name: text, argument: text }, record({ index: u32 })),
-  /** PipeWire gives an index that is free at once to the next module: read who has it before. */
+  /** Read before which module has the index now: PipeWire gives a free index to the next module at once. */
   UNLOAD_MODULE: request(52, { index: u32 }, acknowledgement),
   MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),
   SET_SINK_INPUT_MUTE: request(69, { index: u32, muted: bool }, acknowledgement),
   GET_CARD_INFO: request(88, { index: byIndex }, cardInfo),
-  GET_CARD_INFO_LIST: request(89, {}, everyOf(cardInfo)),
+  GET_CARD_INFO_LIST: request(89, {}, listToEnd(cardInfo)),
   SET_CARD_PROFILE: request(90, { index: byIndex, profile: text }, acknowledgement),
   SET_SINK_PORT: request(96, { index: byIndex, port: text }, acknowledgement),
   SET_SOURCE_PORT: request(97, { index: byIndex, port: text }, acknowledgement),
 };
 
+/** The messages of the server that a session handles, with their numbers. */
 export const FROM_SERVER = {
   ERROR: 0,
   REPLY: 2,
-  /** The server has ended a record stream: its source has gone, or somebody requested that. */
+  /** The server has ended a record stream, because its source is gone or somebody has requested it. */
   RECORD_STREAM_KILLED: 65,
   SUBSCRIBE_EVENT: 66,
 } as const;
 
-/** Further messages of the server, which do not matter to a client that only records, or stays corked. */
+/**
+ * Other messages that the server may send. They do not matter to a client that only records or stays corked.
+ */
 export const IGNORED: ReadonlySet<number> = new Set(
   Object.values({
     PLAYBACK_STREAM_REQUEST: 61,
@@ -209,7 +220,7 @@ export const IGNORED: ReadonlySet<number> = new Set(
     RECORD_STREAM_SUSPENDED: 77,
     PLAYBACK_STREAM_MOVED: 78,
     RECORD_STREAM_MOVED: 79,
-    /** Sent unasked when a policy module addresses a client. */
+    /** Sent when a module of the server that decides about streams addresses a client. */
     CLIENT_EVENT: 91,
     PLAYBACK_STREAM_EVENT: 92,
     RECORD_STREAM_EVENT: 93,
@@ -223,12 +234,12 @@ export type HandshakeName = keyof typeof HANDSHAKE;
 export type CommandName = RequestName | HandshakeName;
 
 type AllRequests = typeof REQUESTS & typeof HANDSHAKE;
-/** Command -> its arguments: `SET_SINK_MUTE` -> `{ index: number, mute: boolean }`. */
+/** The arguments of each command: `SET_SINK_MUTE` has `{ index: number, muted: boolean }`. */
 type ArgsByName = {
   [C in CommandName]: AllRequests[C] extends RequestSpec<infer Args, unknown> ? Args : never;
 };
 
-/** Command -> the value of its reply: `GET_SINK_INFO` -> `SinkInfo`. */
+/** The value of each command's reply: that of `GET_SINK_INFO` is `SinkInfo`. */
 type ReplyByName = {
   [C in CommandName]: AllRequests[C] extends RequestSpec<never, infer Value> ? Value : never;
 };
@@ -237,12 +248,14 @@ export type RequestArgs<C extends CommandName> = ArgsByName[C];
 export type Reply<C extends CommandName> = ReplyByName[C];
 
 type CommandTable = { readonly [C in CommandName]: RequestSpec<ArgsByName[C], ReplyByName[C]> };
-/** Ties arguments and reply of every row to one name, so that a mismatched pair does not compile. */
+/**
+ * Both tables in one. Its type connects the arguments and the reply of a command, so that no others compile.
+ */
 export const COMMANDS: CommandTable = { ...HANDSHAKE, ...REQUESTS };
 
 /**
- * Adds a command's frame, and returns how its reply is read. Throws WireError if an argument does not fit the
- * wire; nothing is added then.
+ * Adds a command's frame to the writer, and returns the reader of its reply. Throws WireError, and adds
+ * nothing, if an argument does not fit the wire.
  */
 export function writeCommand<C extends CommandName>(
   writer: Writer,

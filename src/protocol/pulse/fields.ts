@@ -1,5 +1,5 @@
-// Building blocks of field tables: the kinds of value, how each is read and, if we send it, written; and the
-// function that turns a table into a record's reader with its TypeScript type. Pure.
+// The kinds of fields in the tables of records and commands: how each is read and, if we send it, written. A
+// table of fields makes the reader of a record, and the type of what that returns. Pure.
 
 import type { Format, Reader, SampleSpec, Values } from './reader.js';
 import type { Properties } from './text-cache.js';
@@ -7,7 +7,7 @@ import { NEWEST_VERSION, NONE, OLDEST_VERSION, TAG } from './wire.js';
 import type { Writer } from './writer.js';
 
 export interface Readable<T> {
-  /** The protocol version that introduced it; absent if all that we read have it. */
+  /** The protocol version that introduced the field. Absent if all versions that we can read have it. */
   readonly since?: number;
   read(reader: Reader): T;
 }
@@ -17,29 +17,29 @@ export interface Writable<T> {
 }
 
 function kind<K extends keyof Values>(name: K): Readable<Values[K]> {
-  // The type of `value` cannot express that the result belongs to the kind.
+  // The type of `Reader.value` cannot express that its result belongs to the kind.
   return { read: (reader) => reader.value(name) as Values[K] };
 }
 
-/** Also written, by the writer's method. */
-function both<K extends keyof Values, T>(
+/** A kind of field that is also written. `write` calls the writer's method for it. */
+function writableKind<K extends keyof Values, T>(
   name: K,
   write: (writer: Writer, value: T) => void,
 ): Readable<Values[K]> & Writable<T> {
   return { ...kind(name), write };
 }
 
-export const u32 = both('u32', (writer, value: number) => writer.u32(value));
+export const u32 = writableKind('u32', (writer, value: number) => writer.u32(value));
 /**
- * A reference to another object, or a number that may be left to the server: the wire's "none", all ones, is
- * undefined.
+ * The index of another object, or a number that we may leave to the server; undefined for none of them. On
+ * the wire none is NONE.
  */
-export const index = both('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
+export const index = writableKind('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
 export const ownIndex = kind('ownIndex');
 
 /**
- * Selects the object of a request. The wire has an index and a name; both, or neither, is refused (INVALID),
- * and names are not unique. So only the index is ever sent, followed by the null name.
+ * The object of a request. The wire has an index and a name, and the server refuses both and neither
+ * (INVALID). We always send the index and the null string as the name, because names are not unique.
  */
 export const byIndex: Writable<number> = {
   write: (writer, value) => {
@@ -48,21 +48,23 @@ export const byIndex: Writable<number> = {
   },
 };
 
-export const text = both('text', (writer, value: string) => writer.optionalText(value));
+export const text = writableKind('text', (writer, value: string) => writer.optionalText(value));
 export const optionalText = kind('optionalText');
 export const excerpt = kind('excerpt');
-export const bool = both('bool', (writer, value: boolean) => writer.bool(value));
-export const volumes = both('volumes', (writer, value: readonly number[]) => writer.volumes(value));
-export const props = both('props', (writer, value: Properties) => writer.props(value));
+export const bool = writableKind('bool', (writer, value: boolean) => writer.bool(value));
+export const volumes = writableKind('volumes', (writer, value: readonly number[]) => writer.volumes(value));
+export const props = writableKind('props', (writer, value: Properties) => writer.props(value));
 export const bytes: Writable<Uint8Array> = { write: (writer, value) => writer.bytes(value) };
 export const usec = kind('usec');
 export const u8 = kind('u8');
 export const volume = kind('volume');
 export const format = kind('format');
-export const sampleSpec = both('sampleSpec', (writer, value: SampleSpec) => writer.sampleSpec(value));
-export const channelMap = both('channelMap', (writer, value: readonly number[]) => writer.channelMap(value));
+export const sampleSpec = writableKind('sampleSpec', (writer, value: SampleSpec) => writer.sampleSpec(value));
+export const channelMap = writableKind('channelMap', (writer, value: readonly number[]) =>
+  writer.channelMap(value),
+);
 
-/** 64 bits with a sign, as a number if that is exact. */
+/** 64 bits with a sign: a number if that is exact, else the digits as a text. */
 export const s64: Readable<number | string> = {
   read: (reader) => {
     const value = reader.block(TAG.s64, 8).readBigInt64BE();
@@ -71,7 +73,7 @@ export const s64: Readable<number | string> = {
   },
 };
 
-/** Encodings that are offered instead of the sample spec, preceded by their count in one byte. */
+/** Encodings that are offered in place of the sample spec. One byte before them has their number. */
 export const formats: Writable<readonly Format[]> = {
   write: (writer, values) => {
     writer.u8(values.length);
@@ -79,16 +81,17 @@ export const formats: Writable<readonly Format[]> = {
   },
 };
 
-/** A field that came with a protocol version after the oldest that we read. */
+/** A field that only this protocol version and newer ones have. */
 export function since<T>(version: 33 | 34 | 35, kind: Readable<T>): Readable<T | undefined> {
   return { since: version, read: kind.read };
 }
 
 type FieldTable = Readonly<Record<string, Readable<unknown>>>;
+
 /** The type that a field is read as: `typeof volume` makes `number`. */
 type ValueOf<Field> = Field extends Readable<infer Value> ? Value : never;
 
-/** `{ name: typeof text, ports: Readable<Port[] | undefined> }` makes `'ports'`. */
+/** Fields that may be missing: `{ name: typeof text, ports: Readable<Port[] | undefined> }` has `'ports'`. */
 type OptionalNames<F extends FieldTable> = {
   [K in keyof F]: undefined extends ValueOf<F[K]> ? K : never;
 }[keyof F];
@@ -103,50 +106,50 @@ export type RecordOf<F extends FieldTable> = {
   readonly [K in OptionalNames<F>]?: ValueOf<F[K]> | undefined;
 };
 
-/** The fields of a table in one protocol version: computed once per table instead of once per record. */
+/** The fields of a table in one protocol version. Made once per table, not once per record, to save time. */
 interface Layout {
   /** In wire order. */
   readonly rows: readonly { readonly name: string; readonly kind: Readable<unknown> }[];
   /**
-   * All names without values. Filling a copy takes a tenth less time than an object that grows, and half the
-   * heap.
+   * All names, with undefined as the values. To fill a copy of it in takes a tenth less time, and half the
+   * heap, than to add the members to an empty object.
    */
   readonly empty: Readonly<Record<string, unknown>>;
 }
 
-const NOTHING: Layout = { rows: [], empty: {} };
+const EMPTY_LAYOUT: Layout = { rows: [], empty: {} };
 
-/** One layout per version, oldest first. */
-function layouts(fields: FieldTable): readonly Layout[] {
+/** One layout for each version that we can read, oldest first. */
+function layoutsOf(fields: FieldTable): readonly Layout[] {
   const all = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
-  return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, at) => {
-    const rows = all.filter(({ kind }) => (kind.since ?? 0) <= OLDEST_VERSION + at);
+  return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, index) => {
+    const version = OLDEST_VERSION + index;
+    const rows = all.filter(({ kind }) => (kind.since ?? 0) <= version);
     return { rows, empty: Object.fromEntries(rows.map(({ name }) => [name, undefined])) };
   });
 }
 
-/** Reads one record: the fields of the reader's version, in the table's order. */
+/**
+ * The reader of a record: reads the fields that it has in the negotiated version, in the order of the table.
+ */
 export function record<const F extends FieldTable>(fields: F): Readable<RecordOf<F>> {
-  const byVersion = layouts(fields);
+  const layouts = layoutsOf(fields);
   return {
     read: (reader) => {
-      const { rows, empty } = byVersion[reader.version - OLDEST_VERSION] ?? NOTHING;
+      const { rows, empty } = layouts[reader.version - OLDEST_VERSION] ?? EMPTY_LAYOUT;
       const value = { ...empty };
       for (const { name, kind } of rows) value[name] = kind.read(reader);
-      // The rows are the fields of the type, which the compiler cannot follow through the loop.
+      // The compiler cannot follow through the loop that every field has got its value.
       return value as RecordOf<F>;
     },
   };
 }
 
-/** Records kept of one list, the first. A sink has room for 256 streams (PulseAudio 16). */
+/** Values that are kept of one list: the first ones. A sink has room for 256 streams (PulseAudio 16). */
 export const RECORDS_MAX = 512;
 
-/**
- * Reads values until the frame ends, because the wire gives lists no count. Values beyond RECORDS_MAX are
- * dropped.
- */
-export function everyOf<T>(kind: Readable<T>): Readable<T[]> {
+/** A list without a count, which goes to the end of the frame. Values beyond RECORDS_MAX are dropped. */
+export function listToEnd<T>(kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
       const values: T[] = [];
@@ -159,8 +162,8 @@ export function everyOf<T>(kind: Readable<T>): Readable<T[]> {
   };
 }
 
-/** Reads as many values as the count before them says. The frame bounds them, whatever the count claims. */
-function countedBy<T>(count: Readable<number>, kind: Readable<T>): Readable<T[]> {
+/** A list after its count. Whatever the count claims, there are not more values than the frame has. */
+function listAfterCount<T>(count: Readable<number>, kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
       const values: T[] = [];
@@ -170,7 +173,8 @@ function countedBy<T>(count: Readable<number>, kind: Readable<T>): Readable<T[]>
   };
 }
 
-export const counted = <T>(kind: Readable<T>): Readable<T[]> => countedBy(u32, kind);
-export const countedByte = <T>(kind: Readable<T>): Readable<T[]> => countedBy(u8, kind);
+export const listAfterU32 = <T>(kind: Readable<T>): Readable<T[]> => listAfterCount(u32, kind);
+export const listAfterU8 = <T>(kind: Readable<T>): Readable<T[]> => listAfterCount(u8, kind);
 
+/** The reply of a request that only succeeds, without values. */
 export const acknowledgement: Readable<undefined> = { read: () => undefined };

@@ -1,22 +1,23 @@
-// Cuts the byte stream into frames: 20 bytes of header, then the payload. It does not know what a payload
-// contains.
+// Cuts the byte stream into frames, each of which is a header of 20 bytes and the payload. It does not know
+// what a payload contains.
 
 import { WireError } from './wire.js';
 
-/** Five u32, big-endian: payload length, channel, offset (two words), flags. */
+/** Five words of 32 bits, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;
-/** The channel of commands. Any other number is a stream, and the frame carries its audio data. */
+/** The channel of commands. On any other channel, whose number is that of a stream, there is audio data. */
 export const CONTROL_CHANNEL = 0xffffffff;
-/** Both servers, and libpulse, end a connection above this. 200 sink inputs are 0.3 MB. */
+/** Both servers and libpulse end a connection with a longer payload. That of 200 sink inputs has 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
- * The first buffer for a frame in pieces; it then doubles, so that a claimed length alone allocates nothing.
+ * The first size of the buffer for a frame that comes in pieces. It doubles as bytes arrive, so that memory
+ * is never allocated for a length that is only claimed.
  */
 const STAGING_MIN_BYTES = 4096;
 
 /**
- * Received bytes with both views of them. All reads share one buffer, so that its views are made once: they
- * cost as much as a frame.
+ * Received bytes, with two views of them. To make the views costs as much as a frame: the socket reads
+ * everything into one buffer, so that they are made once.
  */
 export class Chunk {
   readonly bytes: Buffer;
@@ -36,8 +37,7 @@ interface FrameHeader {
 }
 
 /**
- * Takes a frame's payload: [start, end) of the chunk, valid during the call only. Its header stands before
- * it.
+ * Receives a frame's payload, which is [start, end) of the chunk. The chunk is valid during the call only.
  */
 type Deliver = (chunk: Chunk, start: number, end: number, channel: number) => void;
 
@@ -46,18 +46,20 @@ function readHeader(view: DataView, at: number): FrameHeader {
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
   const channel = view.getUint32(at + 4);
   if (channel !== CONTROL_CHANNEL) return { length, channel };
-  // Offset and flags belong to audio data and to shared memory, which we did not agree to.
+  // Offset and flags are for audio data, and for shared memory, which the handshake has excluded.
   if (view.getUint32(at + 8) !== 0 || view.getUint32(at + 12) !== 0 || view.getUint32(at + 16) !== 0)
     throw new WireError('a command frame with an offset or flags');
   return { length, channel };
 }
 
 export class Framer {
-  /** An unfinished frame: header and payload so far, in the first `#staged` bytes. */
+  /** A frame that comes in pieces: its first `#stagedBytes` bytes, header included. */
   #staging: Uint8Array = NOTHING;
-  #staged = 0;
+  #stagedBytes = 0;
+  /** The header of that frame, once it is complete. */
   #header: FrameHeader | undefined;
-  #source: Uint8Array = NOTHING;
+  /** The last received bytes, and the chunk with the views that were made of them. */
+  #received: Uint8Array = NOTHING;
   #chunk = new Chunk(NOTHING);
 
   /**
@@ -65,13 +67,14 @@ export class Framer {
    * a header that no server may send; the stream is then lost.
    */
   push(received: Uint8Array, deliver: Deliver, length = received.length): void {
-    if (received !== this.#source) this.#chunk = new Chunk(received);
-    this.#source = received;
+    if (received !== this.#received) this.#chunk = new Chunk(received);
+    this.#received = received;
     const chunk = this.#chunk;
     let at = 0;
     while (at < length) {
-      // A frame that lies wholly in the chunk is delivered without a copy.
-      const header = this.#staged > 0 || length - at < HEADER_BYTES ? undefined : readHeader(chunk.view, at);
+      // A frame that lies in the chunk as a whole is delivered without a copy.
+      const beginsHere = this.#stagedBytes === 0 && length - at >= HEADER_BYTES;
+      const header = beginsHere ? readHeader(chunk.view, at) : undefined;
       const end = at + HEADER_BYTES + (header?.length ?? 0);
       if (header === undefined || end > length) {
         at += this.#stage(received.subarray(at, length), deliver);
@@ -83,36 +86,37 @@ export class Framer {
   }
 
   /**
-   * Adds to a frame in pieces, first up to the end of its header, then up to its own. Returns the number of
-   * bytes that it took.
+   * Adds bytes to the frame that comes in pieces: first up to the end of its header, in a later call up to
+   * the end of the frame, which is delivered then. Returns how many bytes it has taken.
    */
   #stage(received: Uint8Array, deliver: Deliver): number {
-    const target = HEADER_BYTES + (this.#header?.length ?? 0);
-    const copied = received.subarray(0, target - this.#staged);
-    this.#reserve(this.#staged + copied.length, target);
-    this.#staging.set(copied, this.#staged);
-    this.#staged += copied.length;
-    if (this.#staged < target) return copied.length;
+    const targetBytes = HEADER_BYTES + (this.#header?.length ?? 0);
+    const copied = received.subarray(0, targetBytes - this.#stagedBytes);
+    this.#reserve(this.#stagedBytes + copied.length, targetBytes);
+    this.#staging.set(copied, this.#stagedBytes);
+    this.#stagedBytes += copied.length;
+    if (this.#stagedBytes < targetBytes) return copied.length;
     if (this.#header === undefined) {
       this.#header = readHeader(new Chunk(this.#staging).view, 0);
       return copied.length;
     }
     const { channel } = this.#header;
     const staged = new Chunk(this.#staging);
-    // Forgotten before it is delivered, so that the next frame never writes into what a receiver may still
-    // read.
+    // The buffer is given up before it is delivered, so that no later frame is written into what somebody
+    // still reads.
     this.#staging = NOTHING;
-    this.#staged = 0;
+    this.#stagedBytes = 0;
     this.#header = undefined;
-    deliver(staged, HEADER_BYTES, target, channel);
+    deliver(staged, HEADER_BYTES, targetBytes, channel);
     return copied.length;
   }
 
+  /** Makes room for `bytes` in the buffer of a frame of `frameBytes`. */
   #reserve(bytes: number, frameBytes: number): void {
     if (bytes <= this.#staging.length) return;
     const doubled = Math.max(bytes, STAGING_MIN_BYTES, 2 * this.#staging.length);
     const grown = new Uint8Array(Math.max(HEADER_BYTES, bytes, Math.min(doubled, frameBytes)));
-    grown.set(this.#staging.subarray(0, this.#staged));
+    grown.set(this.#staging.subarray(0, this.#stagedBytes));
     this.#staging = grown;
   }
 }

@@ -1,9 +1,12 @@
-// The ways in which a request and a session can end: closed unions for the dialler and the actor, with one
-// sentence for each.
+// The ways in which a request and a session can end, as closed unions, and the sentence for the end of a
+// session.
 
 import type { CommandName, HandshakeName } from './commands.js';
 
-/** The sound server's error codes in order (PulseAudio's `pulse/def.h`, pa_error_code). */
+/**
+ * The sound server's errors: each code is an index in this list (pa_error_code in PulseAudio's
+ * `pulse/def.h`).
+ */
 const FAULTS = [
   ['OK', 'no error'],
   ['ACCESS', 'access denied'],
@@ -34,7 +37,7 @@ const FAULTS = [
   ['BUSY', 'device or resource busy'],
 ] as const;
 
-/** An ERROR of the server. Decide by `name`; `meaning` is for people. */
+/** An error that the server has answered. `name` is for decisions, `meaning` for people. */
 export interface ServerFault {
   readonly code: number;
   /** `UNLISTED` is ours: a code that is not in the table. */
@@ -47,15 +50,13 @@ export function serverFault(code: number): ServerFault {
   return { code, name, meaning };
 }
 
-/** Why a session ended. The last three are for the dialler, which knows the socket. */
+/** Why a session has ended. The last three reasons are given by the dialler, which has the socket. */
 export type ClosedReason =
   | { readonly kind: 'protocol-violation'; readonly detail: string }
-  /** The server answered the handshake with an error. */
+  /** The server has answered the handshake with an error. */
   | { readonly kind: 'auth-refused'; readonly command: HandshakeName; readonly fault: ServerFault }
   | { readonly kind: 'version-unsupported'; readonly version: number }
-  /**
-   * A command was not answered by its deadline; the session itself closes only for those of the handshake.
-   */
+  /** A command had no answer by its deadline. The session itself ends so only in the handshake. */
   | { readonly kind: 'timeout'; readonly command: CommandName }
   | { readonly kind: 'peer-closed' }
   | { readonly kind: 'transport-failed'; readonly detail: string }
@@ -63,13 +64,13 @@ export type ClosedReason =
 
 /** Why a request has no value. */
 export type RequestError =
-  /** The server's ERROR for this request; the connection is fine. */
+  /** The server has answered this request with an error. The session goes on. */
   | ({ readonly kind: 'server' } & ServerFault)
-  /** No reply by the deadline. It is unknown whether it was carried out. */
+  /** There was no reply by the deadline. Whether the request was carried out is unknown. */
   | { readonly kind: 'timeout' }
-  /** The reply could not be decoded; the session ends with the same detail. */
+  /** The reply could not be decoded. The session ends with the same detail. */
   | { readonly kind: 'violation'; readonly detail: string }
-  /** The session ended, or had ended, before a reply came. */
+  /** The session had ended before the request, or ended before the reply. */
   | { readonly kind: 'closed'; readonly reason: ClosedReason }
   /** The session has not finished its handshake; nothing was sent. */
   | { readonly kind: 'not-ready' }

@@ -1,20 +1,20 @@
-// Decides which entries of a property list are kept. Lists are untrusted free text: any sound client may give
-// each of its hundreds of streams a thousand properties. Pure; the caller skips other entries without
-// decoding them.
+// Decides which entries of a property list are kept. Their number must be bounded, because any program may
+// give each of its hundreds of streams a thousand properties. Pure; the caller skips the other entries
+// without decoding them.
 
 import { TEXT_MAX_BYTES } from './text-cache.js';
 
-/** Entries kept of one list, the first, with room for those that are kept wherever they stand. */
+/** Entries that are kept of one list: the first ones, and the needed ones wherever they stand. */
 const PROPS_MAX_ENTRIES = 128;
 /**
- * Keys and values of one list, in bytes. 130 streams of 110 kB each filled a thread's whole heap (measured);
- * an ALSA sink has 2 kB.
+ * The bytes of keys and values that are kept of one list. An ALSA sink has 2 kB; 130 streams with 110 kB each
+ * filled a thread's whole heap (measured).
  */
 const PROPS_MAX_BYTES = 8192;
 
 /**
- * Properties that records need, and that identify players, masters and Bluetooth devices (docs/http-api.md,
- * "Records"): always kept.
+ * Always kept: properties that records need, and those that identify players, masters and Bluetooth devices
+ * (docs/http-api.md, "Records").
  */
 const NEEDED: ReadonlySet<string> = new Set([
   'media.name',
@@ -31,7 +31,7 @@ const NEEDED: ReadonlySet<string> = new Set([
   'api.bluez5.address',
 ]);
 
-/** For one list. Applied again to the entries that it has admitted, it admits the same ones. */
+/** The budget of one list. */
 export class PropertyBudget {
   #entries = PROPS_MAX_ENTRIES - NEEDED.size;
   #bytes: number;
@@ -40,7 +40,7 @@ export class PropertyBudget {
     this.#bytes = maxBytes;
   }
 
-  /** True if the next entry is kept. A long text counts only with its kept part. */
+  /** True if the next entry is kept. Of a long text only the part that would be kept counts. */
   admits(key: string, keyBytes: number, valueBytes: number): boolean {
     const bytes = Math.min(keyBytes, TEXT_MAX_BYTES) + Math.min(valueBytes, TEXT_MAX_BYTES);
     if (this.#entries === 0 || bytes > this.#bytes) return NEEDED.has(key);

@@ -1,5 +1,6 @@
-// Reads the typed values of one frame's payload, strictly: each read names the expected tag, and nothing is
-// read beyond the frame. The wire's "none" values become undefined here.
+// Reads the typed values of one frame's payload. It is strict: a value with another tag than the expected one
+// is refused, and nothing is read beyond the frame. The values that mean "none" on the wire become undefined
+// here.
 
 import type { Chunk } from './frame.js';
 import { PropertyBudget } from './property-budget.js';
@@ -7,41 +8,38 @@ import { LISTS_PER_OBJECT, type Properties, TEXT_MAX_BYTES, type TextCache } fro
 import { describeTag, NONE, TAG, WireError } from './wire.js';
 
 const TWO_TO_32 = 0x1_0000_0000;
-/** Tag and NUL around a text's bytes. */
+/** The tag before a text's bytes and the NUL after them. */
 const TEXT_FRAME_BYTES = 2;
-/** Before a property's bytes: tag and length as u32, then tag and length of the bytes. */
+/** The bytes before a property's value: the value's length as a u32, then its tag and its length again. */
 const PROP_HEADER_BYTES = 10;
-/** Bound for a format's properties, which are not published. Those of PCM have 50 bytes. */
+/** Bytes that are kept of a format's properties, which are not published. Those of PCM have 50. */
 const FORMAT_PROPS_MAX_BYTES = 512;
 
-/** The kinds of value, each with its type. */
+/** The kinds of values, and the type that each is read as. */
 export interface Values {
   readonly u32: number;
   readonly u8: number;
   /** Undefined for the wire's "none". */
   readonly index: number | undefined;
-  /** The index of the record's own object, by which its lists are found again. */
+  /** The index of the object that the record is about. Its property lists are cached by it. */
   readonly ownIndex: number;
   readonly bool: boolean;
   readonly volume: number;
-  /** Raw, one per channel. */
+  /** One per channel, raw (volume.ts). */
   readonly volumes: number[];
-  /** Microseconds, exact up to 2^53 and capped there. */
+  /** Microseconds. Larger values become 2^53 - 1, the largest exact number. */
   readonly usec: number;
   readonly sampleSpec: SampleSpec;
-  /** Positions, as `pulse/channelmap.h` numbers them. */
+  /** The position of each channel, as `pulse/channelmap.h` numbers them. */
   readonly channelMap: number[];
+  /** Like `optionalText`, for texts that are never the null string. */
   readonly text: string;
-  /** Like `excerpt`, but whole: a server's name, which may be sent back to it. */
+  /** A whole text, such as a name that may be sent back to the server; undefined for the null string. */
   readonly optionalText: string | undefined;
-  /**
-   * A text for people. Undefined for the null string, which is not the empty one. A text that is too long is
-   * cut.
-   */
+  /** A text for people, cut to TEXT_MAX_BYTES; undefined for the null string, which is not the empty one. */
   readonly excerpt: string | undefined;
   /**
-   * A long list is reduced by `PropertyBudget`. If a kept key occurs twice the later value counts, as in the
-   * server.
+   * The entries that `PropertyBudget` admits. If a key occurs twice the later value counts, as in the server.
    */
   readonly props: Properties;
   readonly format: Format;
@@ -59,9 +57,9 @@ export interface Format {
 }
 
 /**
- * A property list inherits nothing, so that a stream's property called `__proto__` does no harm. Equal lists
- * made by a constructor share a shape, which `Object.create(null)` does not give: this decodes a list of sink
- * inputs in four fifths of the time.
+ * An object that inherits nothing, so that a stream's property called `__proto__` does no harm. A constructor
+ * makes it, because V8 then gives lists with equal keys the same layout, and decodes a list of sink inputs in
+ * four fifths of the time that `Object.create(null)` takes.
  */
 class PropertyList {
   [key: string]: string;
@@ -70,7 +68,7 @@ Object.setPrototypeOf(PropertyList.prototype, null);
 Reflect.deleteProperty(PropertyList.prototype, 'constructor');
 
 export class Reader {
-  /** The negotiated protocol version: decides which fields a record has. */
+  /** The negotiated protocol version. It decides which fields a record has. */
   readonly version: number;
   readonly #bytes: Buffer;
   readonly #view: DataView;
@@ -102,15 +100,14 @@ export class Reader {
     return this.#bytes.subarray(this.#offset, this.#end);
   }
 
-  /** The bytes of a value without a kind here: `size` bytes after `tag`, as a view of the payload. */
+  /** For values that have no kind in `Values`: the `size` bytes after `tag`, as a view of the payload. */
   block(tag: number, size: number): Buffer {
     const at = this.#take(tag, size);
     return this.#bytes.subarray(at, at + size);
   }
 
   /**
-   * A frame must be consumed exactly: bytes left over mean that it was read wrongly, or that the server
-   * erred.
+   * Throws WireError if bytes are left over: the frame was read wrongly, or the server has made a mistake.
    */
   finish(): void {
     if (this.#offset !== this.#end) throw this.#error(`${this.#end - this.#offset} bytes left over`);
@@ -120,7 +117,10 @@ export class Reader {
     return this.#view.getUint32(this.#take(TAG.u32, 4));
   }
 
-  /** One function for all kinds: what a volume change runs is short and stays in the processor's caches. */
+  /**
+   * Reads a value of any kind. One function for all kinds, because the code for a change of volume is short
+   * then and stays in the processor's caches.
+   */
   value(kind: keyof Values): Values[keyof Values] {
     const view = this.#view;
     switch (kind) {
@@ -146,7 +146,7 @@ export class Reader {
       case 'volumes': {
         const count = view.getUint8(this.#take(TAG.volumes, 1));
         const at = this.#advance(4 * count);
-        // Allocated in its final size: an array that grows to two values has room for seventeen.
+        // Allocated with its final length: an array that grows to two values takes the memory of seventeen.
         const values = new Array<number>(count);
         for (let channel = 0; channel < count; channel += 1)
           values[channel] = view.getUint32(at + 4 * channel);
@@ -200,21 +200,21 @@ export class Reader {
     if (tag !== TAG.text) throw this.#unexpected(TAG.text);
     const start = this.#offset + 1;
     let end = start;
-    // Texts are short: a loop finds the end sooner than a call of indexOf.
+    // A loop, because texts are short: it finds the end sooner than a call of indexOf.
     while (end < this.#end && bytes[end] !== 0) end += 1;
     if (end >= this.#end) throw this.#error('a text without its end');
     this.#offset = end + 1;
     return this.#texts.text(bytes, this.#view, start, end);
   }
 
-  /** In most cases the list is the cached one. */
+  /** Reads a property list. `place` is its place in the cache, in which most lists are found unchanged. */
   #list(place: number, maxBytes?: number): Properties {
     const start = this.#offset;
     const lists = this.#texts.lists;
-    const known = lists.find(place, this.#bytes, start);
-    if (known !== undefined) {
-      this.#advance(known.length);
-      return known.props;
+    const cached = lists.find(place, this.#bytes, start);
+    if (cached !== undefined) {
+      this.#advance(cached.length);
+      return cached.props;
     }
     const props = this.#decodeList(new PropertyBudget(maxBytes));
     lists.keep(place, this.#bytes, start, this.#offset, props);
@@ -224,20 +224,23 @@ export class Reader {
   #decodeList(budget: PropertyBudget): Properties {
     this.#take(TAG.props, 0);
     const props = new PropertyList();
-    for (let from = this.#offset, key = this.#excerpt(); key !== undefined; key = this.#excerpt()) {
-      const keyBytes = this.#offset - from - TEXT_FRAME_BYTES;
-      const start = this.#propValue();
-      if (budget.admits(key, keyBytes, this.#offset - start)) props[key] = this.#valueText(start);
-      from = this.#offset;
+    let keyStart = this.#offset;
+    // The null string ends the list.
+    for (let key = this.#excerpt(); key !== undefined; key = this.#excerpt()) {
+      const keyBytes = this.#offset - keyStart - TEXT_FRAME_BYTES;
+      const valueStart = this.#skipPropValue();
+      const valueBytes = this.#offset - valueStart;
+      if (budget.admits(key, keyBytes, valueBytes)) props[key] = this.#valueText(valueStart);
+      keyStart = this.#offset;
     }
     return props;
   }
 
   /**
-   * Skips a value and returns where its bytes begin; the length occurs twice before them. Checked in one go,
-   * not by u32() and a read of bytes, because half of a list's values are such.
+   * Skips a property's value and returns where its bytes begin. All that precedes them is checked here and
+   * not by u32() and others, because half of all values that are read are those of properties.
    */
-  #propValue(): number {
+  #skipPropValue(): number {
     const bytes = this.#bytes;
     const at = this.#offset;
     if (bytes[at] !== TAG.u32) throw this.#unexpected(TAG.u32);
@@ -249,20 +252,21 @@ export class Reader {
     return this.#advance(length);
   }
 
-  /** The value from `start` to here: by convention text that ends with a NUL, which is not part of it. */
+  /** The value whose bytes are [start, offset). It is a text, at whose end there is a NUL by convention. */
   #valueText(start: number): string {
     const end = this.#offset;
-    const ended = end > start && this.#bytes[end - 1] === 0;
-    return this.#texts.text(this.#bytes, this.#view, start, ended ? end - 1 : end);
+    const hasNul = end > start && this.#bytes[end - 1] === 0;
+    return this.#texts.text(this.#bytes, this.#view, start, hasNul ? end - 1 : end);
   }
 
-  /** Checks the tag, skips it and `size` further bytes, and returns where those begin. */
+  /** Checks the tag, and skips it and the `size` bytes after it. Returns where these begin. */
   #take(expected: number, size: number): number {
     if (this.#bytes[this.#offset] !== expected) throw this.#unexpected(expected);
     this.#offset += 1;
     return this.#advance(size);
   }
 
+  /** Skips `size` bytes, and returns where they begin. */
   #advance(size: number): number {
     const start = this.#offset;
     if (start + size > this.#end) throw this.#error(`the frame ends within ${size} bytes`);

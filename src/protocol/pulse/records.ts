@@ -1,14 +1,15 @@
-// The server's records as tables: fields in wire order, with the protocol version that introduced those that
-// not all versions have (PulseAudio's PROTOCOL file). Reader and TypeScript types come from these rows alone.
+// Tables of the server's records: fields in wire order; for fields that not all versions have, the version
+// that introduced them (PulseAudio's file PROTOCOL). Readers and TypeScript types follow from these rows
+// alone.
 
 import {
   bool,
   channelMap,
-  counted,
-  countedByte,
   excerpt,
   format,
   index,
+  listAfterU8,
+  listAfterU32,
   optionalText,
   ownIndex,
   props,
@@ -31,7 +32,7 @@ export const SERVER_INFO = {
   user: excerpt,
   host: excerpt,
   sampleSpec,
-  /** Whole, because it is compared with the names of sinks. */
+  /** `defaultSink` and `defaultSource` are whole, because they are compared with names. */
   defaultSink: optionalText,
   defaultSource: optionalText,
   cookie: u32,
@@ -56,7 +57,7 @@ const DEVICE_BEGINNING = {
   sampleSpec,
   channelMap,
   ownerModule: index,
-  /** Raw, one per channel: see volume.ts. */
+  /** One per channel, raw (volume.ts). */
   volume: volumes,
   muted: bool,
 };
@@ -69,13 +70,13 @@ const DEVICE_END = {
   props,
   configuredLatency: usec,
   baseVolume: volume,
-  /** 0 running, 1 idle, 2 suspended; the wire's -1 is undefined. */
+  /** 0 running, 1 idle, 2 suspended; undefined for an unknown state, which is -1 on the wire. */
   state: index,
   volumeSteps: u32,
   card: index,
-  ports: counted(record(PORT_INFO)),
+  ports: listAfterU32(record(PORT_INFO)),
   activePort: excerpt,
-  formats: countedByte(format),
+  formats: listAfterU8(format),
 };
 
 export const SINK_INFO = {
@@ -101,7 +102,7 @@ export const SINK_INPUT_INFO = {
   sink: index,
   sampleSpec,
   channelMap,
-  /** Raw, one per channel; without meaning unless `hasVolume`. */
+  /** One per channel, raw (volume.ts). Without meaning unless `hasVolume`. */
   volume: volumes,
   bufferLatency: usec,
   sinkLatency: usec,
@@ -115,7 +116,7 @@ export const SINK_INPUT_INFO = {
   format,
 };
 
-/** A stream that reads a source. */
+/** A stream that captures a source. */
 export const SOURCE_OUTPUT_INFO = {
   index: ownIndex,
   name: excerpt,
@@ -140,16 +141,16 @@ export const SOURCE_OUTPUT_INFO = {
 export const MODULE_INFO = {
   index: ownIndex,
   name: text,
-  /** Whole and verbatim, because it shows whose module it is. */
+  /** Whole, because it shows whose module it is. */
   argument: optionalText,
-  /** How many use it; the wire's "none" is undefined. */
+  /** How many streams or devices use the module; undefined if that is unknown. */
   used: index,
   props,
 };
 
-/** The reply to CREATE_RECORD_STREAM, with the server's choices. */
+/** The reply to CREATE_RECORD_STREAM, with what the server has chosen. */
 export const RECORD_STREAM = {
-  /** The channel of the frames with its data, and its index in further commands. */
+  /** The stream's index: the channel of frames with its data, and the stream's name in further commands. */
   stream: u32,
   sourceOutput: index,
   /** Size of the server's buffer and of one fragment, in bytes. */
@@ -164,9 +165,9 @@ export const RECORD_STREAM = {
   format,
 };
 
-/** The reply to CREATE_PLAYBACK_STREAM, with the server's choices. */
+/** The reply to CREATE_PLAYBACK_STREAM, with what the server has chosen. */
 export const PLAYBACK_STREAM = {
-  /** Its index in further commands. */
+  /** The stream's index, by which further commands name it. */
   stream: u32,
   sinkInput: index,
   /** The number of bytes that the server wants now. */
@@ -185,14 +186,14 @@ export const PLAYBACK_STREAM = {
 };
 
 export const CARD_PROFILE = {
-  /** Whole, because it is sent back. */
+  /** Whole, because it is sent back to the server. */
   name: optionalText,
   description: excerpt,
-  /** The number of sinks and sources that it makes. */
+  /** How many sinks and sources the profile makes. */
   sinks: u32,
   sources: u32,
   priority: u32,
-  /** 0 if the server knows that it would be of no use now, else 1. */
+  /** 0 if the server knows that the profile cannot be used now, else 1. */
   available: u32,
 };
 
@@ -205,8 +206,8 @@ export const CARD_PORT = {
   /** 1 output, 2 input. */
   direction: u8,
   props,
-  /** The names of the profiles that it is part of. */
-  profiles: counted(optionalText),
+  /** The names of the profiles that have the port. */
+  profiles: listAfterU32(optionalText),
   latencyOffset: s64,
   availabilityGroup: since(34, excerpt),
   type: since(34, u32),
@@ -214,15 +215,15 @@ export const CARD_PORT = {
 
 export const CARD_INFO = {
   index: ownIndex,
-  /** Whole; older PipeWires have none for a device without one. */
+  /** Whole. Undefined in older versions of PipeWire for a device without a name. */
   name: optionalText,
   ownerModule: index,
   driver: excerpt,
-  profiles: counted(record(CARD_PROFILE)),
+  profiles: listAfterU32(record(CARD_PROFILE)),
   /** Whole, because it is compared with the names of profiles. */
   activeProfile: optionalText,
-  props: props,
-  ports: counted(record(CARD_PORT)),
+  props,
+  ports: listAfterU32(record(CARD_PORT)),
 };
 
 export type ServerInfo = RecordOf<typeof SERVER_INFO>;

@@ -1,5 +1,6 @@
-// One connection to the sound server as a state machine without I/O: bytes and the time go in, bytes to write
-// and settled requests come out. It holds no socket and no timer and reads no clock; the dialler owns those.
+// One connection to the sound server as a state machine: decides what received bytes and the time mean for
+// the requests that wait, and which bytes are written. It has no socket, timer or clock; these belong to the
+// dialler.
 
 import {
   type CommandName,
@@ -20,34 +21,32 @@ import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';
 
-/** Both servers read exactly this many bytes; another length is refused, the content often ignored. */
+/** Both servers refuse a cookie of another length. Its content matters only where they check it. */
 const COOKIE_BYTES = 256;
 
 export interface SessionOptions {
-  /** The cookie file's bytes; zeros are sent if it is absent or not 256 bytes long. */
+  /** The bytes of the cookie file. If there are not exactly 256, or none, zeros are sent in their place. */
   readonly cookie?: Uint8Array | undefined;
-  /** The properties sent in SET_CLIENT_NAME, such as `application.name`. */
+  /** Our properties, such as `application.name`. They are sent in SET_CLIENT_NAME. */
   readonly clientProps: Readonly<Record<string, string>>;
-  /** For both steps of the handshake together. A socket-activated server once took 25 s for the first. */
+  /** In ms, for the whole handshake. A server that its socket had started once took 25 s for it. */
   readonly authDeadlineMs: number;
-  /** For each request without a deadline of its own. */
+  /** In ms, for each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
-  /** Requests without a reply, timed-out ones included; one more is refused. */
+  /** How many requests may have no reply, those that have timed out included. One more is refused. */
   readonly pendingMax: number;
 }
 
-/** Called from within the session's methods. They may call the session again. */
+/** Called by the session's methods. They may themselves call the session. */
 export interface SessionEvents {
-  /** The handshake is done: requests may be made. */
+  /** The handshake has succeeded: from now on requests are allowed. */
   onReady(version: number): void;
   onEvent(event: SubscriptionEvent): void;
-  /**
-   * Audio data of a record stream, with the index from the reply to its creation. Valid during the call only.
-   */
+  /** Audio data of the record stream with this index. `data` is valid during the call only. */
   onData?(stream: number, data: Uint8Array): void;
   /** The server has ended a record stream. */
   onStreamKilled?(stream: number): void;
-  /** Called exactly once, after everything pending was settled. */
+  /** Called exactly once, when all pending requests have been settled. */
   onClosed(reason: ClosedReason): void;
 }
 
@@ -69,13 +68,10 @@ export class Session {
   readonly #events: SessionEvents;
   readonly #framer = new Framer();
   readonly #texts = new TextCache();
-  /** The requests without a reply, oldest first: both servers answer most of them in this order. */
+  /** The requests that wait for a reply, oldest first: both servers answer most of them in this order. */
   #pending: PendingRequest[] = [];
-  /**
-   * Tags of requests that timed out: the server may still answer, so a tag is not used again before its late
-   * reply.
-   */
-  readonly #late = new Set<number>();
+  /** The tags of requests that have timed out: each is used again only after its late reply. */
+  readonly #timedOutTags = new Set<number>();
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
   #version = NEWEST_VERSION;
@@ -86,20 +82,18 @@ export class Session {
     this.#events = events;
   }
 
-  /** Starts the handshake. `now` here and below: milliseconds of any monotonic clock. */
+  /** Starts the handshake. In all methods `now` is the time of one monotonic clock, in ms. */
   open(now: number): void {
     if (this.#state.kind !== 'new') return;
-    const configured = this.#options.cookie;
-    const cookie = configured?.length === COOKIE_BYTES ? configured : new Uint8Array(COOKIE_BYTES);
+    const fileBytes = this.#options.cookie;
+    const cookie = fileBytes?.length === COOKIE_BYTES ? fileBytes : new Uint8Array(COOKIE_BYTES);
     const deadline = now + this.#options.authDeadlineMs;
-    this.#shake('AUTH', { version: NEWEST_VERSION, cookie }, deadline, ({ version }) => {
-      this.#accepted(version, deadline);
+    this.#sendHandshake('AUTH', { version: NEWEST_VERSION, cookie }, deadline, ({ version }) => {
+      this.#sendName(version, deadline);
     });
   }
 
-  /**
-   * Takes the first `length` bytes of a chunk from the socket. Bad bytes never throw: they end the session.
-   */
+  /** Takes the first `length` bytes of a chunk from the socket. Never throws: bad bytes end the session. */
   receive(chunk: Uint8Array, length = chunk.length): void {
     try {
       this.#framer.push(chunk, this.#frame, length);
@@ -109,10 +103,7 @@ export class Session {
     }
   }
 
-  /**
-   * Sends a command. `settle` is called exactly once: with the reply, the server's error, or why there is
-   * none; at once if the request cannot be sent.
-   */
+  /** Sends a command. `settle` is called exactly once, with the reply or the reason why there is none. */
   request<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
@@ -120,44 +111,45 @@ export class Session {
     settle: (result: Result<Reply<C>>) => void,
     deadlineMs: number = this.#options.requestDeadlineMs,
   ): void {
-    if (this.#state.kind === 'ready' && this.#pending.length + this.#late.size < this.#options.pendingMax)
-      this.#send(command, args, now + deadlineMs, settle);
-    else if (this.#state.kind === 'closed')
-      settle({ ok: false, error: { kind: 'closed', reason: this.#state.reason } });
-    else settle({ ok: false, error: { kind: this.#state.kind === 'ready' ? 'overflow' : 'not-ready' } });
+    const state = this.#state;
+    const unanswered = this.#pending.length + this.#timedOutTags.size;
+    if (state.kind === 'closed') settle({ ok: false, error: { kind: 'closed', reason: state.reason } });
+    else if (state.kind !== 'ready') settle({ ok: false, error: { kind: 'not-ready' } });
+    else if (unanswered >= this.#options.pendingMax) settle({ ok: false, error: { kind: 'overflow' } });
+    else this.#send(command, args, now + deadlineMs, settle);
   }
 
-  /** To be called when an object has been removed: frees what is kept of its record. */
+  /** Call it when an object has been removed: frees the property lists that are kept of it. */
   forget(object: number): void {
     this.#texts.lists.forget(object);
   }
 
-  /** The bytes to write, perhaps none. To be called after every other call. */
+  /** The bytes to write to the socket, perhaps none. Call it after every call of another method. */
   takeOutput(): Uint8Array {
     return this.#writer.take();
   }
 
-  /** When `expire` must be called next; undefined if nothing is pending. */
+  /** When `expire` must be called next, in ms of the same clock; undefined if nothing is pending. */
   nextDeadline(): number | undefined {
     let next: number | undefined;
     for (const { deadline } of this.#pending) if (next === undefined || deadline < next) next = deadline;
     return next;
   }
 
-  /** Settles overdue requests. An overdue handshake ends the session, an overdue request does not. */
+  /** Settles the requests whose deadline has passed. That of the handshake ends the session, too. */
   expire(now: number): void {
     if (this.#state.kind === 'handshake' && this.#state.deadline <= now)
       this.close({ kind: 'timeout', command: this.#state.command });
     for (const { tag } of this.#pending.filter(({ deadline }) => deadline <= now)) {
-      // An earlier receiver may have ended the session, and with it this request.
+      // The `settle` of an earlier request may have ended the session, and with it this request.
       const request = this.#takePending(tag);
       if (request === undefined) continue;
-      this.#late.add(tag);
+      this.#timedOutTags.add(tag);
       request.settle({ ok: false, error: { kind: 'timeout' } });
     }
   }
 
-  /** Ends the session; the first reason counts. Output that was not taken is dropped. */
+  /** Ends the session. Only the first call counts. Output that was not taken yet is dropped. */
   close(reason: ClosedReason): void {
     if (this.#state.kind === 'closed') return;
     this.#state = { kind: 'closed', reason };
@@ -168,31 +160,31 @@ export class Session {
     this.#events.onClosed(reason);
   }
 
-  #shake<C extends HandshakeName>(
+  /** Sends a step of the handshake. `next` gets the reply; an error of the server ends the session. */
+  #sendHandshake<C extends HandshakeName>(
     command: C,
     args: RequestArgs<C>,
     deadline: number,
-    proceed: (reply: Reply<C>) => void,
+    next: (reply: Reply<C>) => void,
   ): void {
     this.#state = { kind: 'handshake', command, deadline };
     this.#send(command, args, deadline, (result) => {
-      if (result.ok) proceed(result.value);
+      if (result.ok) next(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // With every other error the session is ending already.
+      // After every other error the session ends anyway.
     });
   }
 
-  #accepted(answered: number, deadline: number): void {
-    const version = negotiate(answered);
+  #sendName(serverVersion: number, deadline: number): void {
+    const version = negotiate(serverVersion);
     if (version === undefined) {
-      this.close({ kind: 'version-unsupported', version: answered });
+      this.close({ kind: 'version-unsupported', version: serverVersion });
       return;
     }
     this.#version = version;
-    // Not pipelined after AUTH: pipewire answers in any order, and refuses everything that comes before the
-    // name.
-    this.#shake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
+    // Requests wait for the reply: PipeWire takes them in any order, and refuses those before the name.
+    this.#sendHandshake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);
     });
@@ -207,7 +199,7 @@ export class Session {
     let tag = this.#lastTag;
     do {
       tag = (tag + 1) % NONE;
-    } while (this.#late.has(tag) || this.#pending.some((request) => request.tag === tag));
+    } while (this.#timedOutTags.has(tag) || this.#pending.some((request) => request.tag === tag));
     this.#lastTag = tag;
     try {
       const reply = writeCommand(this.#writer, command, tag, args);
@@ -218,18 +210,19 @@ export class Session {
     }
   }
 
-  /** The request that waits under the tag; it waits no more. */
+  /** Removes the request with this tag from those that wait, and returns it; undefined if there is none. */
   #takePending(tag: number): PendingRequest | undefined {
-    for (const [at, request] of this.#pending.entries()) {
+    for (const [position, request] of this.#pending.entries()) {
       if (request.tag !== tag) continue;
-      this.#pending.splice(at, 1);
+      this.#pending.splice(position, 1);
       return request;
     }
     return undefined;
   }
 
   readonly #frame = (chunk: Chunk, start: number, end: number, channel: number): void => {
-    // Frames after the end are ignored, also those in the same chunk.
+    // Frames that come after the end are ignored, also those in the chunk of the frame that has ended the
+    // session.
     if (this.#state.kind === 'closed') return;
     if (channel !== CONTROL_CHANNEL) {
       this.#events.onData?.(channel, chunk.bytes.subarray(start, end));
@@ -261,11 +254,12 @@ export class Session {
     }
   };
 
-  /** The receiver is called outside of `try`, so that one that throws is no error of the wire. */
+  /** Settles the request of a reply or an error. Throws WireError if there is no such request. */
   #settle(tag: number, reader: Reader, command: number): void {
     const request = this.#takePending(tag);
     if (request === undefined) {
-      if (!this.#late.delete(tag)) throw new WireError(`an answer to tag ${tag}, which waits for none`);
+      if (!this.#timedOutTags.delete(tag))
+        throw new WireError(`an answer to tag ${tag}, which waits for none`);
       return;
     }
     let result: Result<unknown>;
@@ -280,6 +274,7 @@ export class Session {
         request.settle({ ok: false, error: { kind: 'violation', detail: error.message } });
       throw error;
     }
+    // Not in `try`: an exception of `settle` is no error of the wire.
     request.settle(result);
   }
 }

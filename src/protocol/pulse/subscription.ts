@@ -1,8 +1,10 @@
-// The events of a subscription: which are requested, and how their one word is decoded.
+// The events of a subscription: which of them are requested, and what the word of an event means.
 
 import { NONE, WireError } from './wire.js';
 
-/** By the event's low four bits; a facility's mask bit is 1 << its index here. */
+/**
+ * The kinds of objects. The low four bits of an event, and a bit's position in the mask, are an index here.
+ */
 export const FACILITIES = [
   'sink',
   'source',
@@ -16,37 +18,39 @@ export const FACILITIES = [
   'card',
 ] as const;
 
-/** By bits 4 and 5. */
+/** The kinds of changes. Bits 4 and 5 of an event are an index in this list. */
 const TYPES = ['new', 'change', 'remove'] as const;
 
 const FACILITY_BITS = 0x0f;
 const TYPE_SHIFT = 4;
 
 /**
- * A hint that something has changed: the server merges and drops events, so the present state must be read.
+ * A hint that something has changed. The server merges and drops events, so the state itself must be read.
  */
 export interface SubscriptionEvent {
   readonly facility: Facility;
   readonly type: (typeof TYPES)[number];
-  /** The object's index; the server itself has none. */
+  /** The object's index; undefined for the server, which has none. */
   readonly index: number | undefined;
 }
 
 type Facility = (typeof FACILITIES)[number];
 
 function maskOf(...facilities: readonly Facility[]): number {
-  return facilities.reduce((mask, facility) => mask | (1 << FACILITIES.indexOf(facility)), 0);
+  let mask = 0;
+  for (const facility of facilities) mask |= 1 << FACILITIES.indexOf(facility);
+  return mask;
 }
 
-/** Other events are noise here: each run of pactl makes three client events. */
+/** The events that records need. Others would only cost: each run of pactl makes three events of clients. */
 export const AUDIO_MASK = maskOf('sink', 'source', 'sink-input', 'server', 'card');
-/** Streams that read a source, of which only the levels of inputs need to know. */
+/** The events of streams that read a source. Only the levels of inputs need them. */
 export const CAPTURE_MASK = maskOf('source-output');
 
 /** Decodes an event's word and index. Throws WireError for a word that no server may send. */
 export function decodeEvent(word: number, object: number): SubscriptionEvent {
   const facility = FACILITIES[word & FACILITY_BITS];
-  // Unsigned shift: undefined high bits make an unknown type instead of being ignored.
+  // All higher bits belong to the type, so that a word with unknown bits is refused.
   const type = TYPES[word >>> TYPE_SHIFT];
   if (facility === undefined || type === undefined)
     throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);

@@ -1,46 +1,49 @@
-// Small caches of decoded texts and of property lists. A list of sink inputs repeats the same keys and mostly
-// the same values for every stream, and again with every refresh: finding a text costs a third of decoding
-// it, and equal texts are kept once. A stream is read again with every change of its volume, but its
-// properties, most of its record, stay the same: comparing their bytes costs a tenth of decoding them, and
-// the records of all these readings share one list.
+// Caches of decoded texts and of property lists, and which of them are kept. A list of sink inputs has the
+// same keys, and mostly the same values, for every stream and at every reading: to find a text costs a third
+// of decoding it, and equal texts are one string in memory. A stream is read again at every change of its
+// volume, while its properties, which are most of its record, stay the same: to compare their bytes costs a
+// tenth of decoding them, and the records of all these readings share one list.
 
-/** Slots; a power of two. */
+/** Texts that are kept; a power of two. */
 const SLOTS = 2048;
-/** Longer texts are rarely repeated. With SLOTS: 128 kB of bytes, and at most as much again of strings. */
+/**
+ * Longer texts are not kept: they are rarely repeated. With SLOTS that makes 128 kB of bytes, and at most as
+ * much of strings.
+ */
 const CACHED_MAX_BYTES = 64;
 /**
- * Bytes decoded of one text. Both servers pass on 60 000 bytes in each, and one character beyond Latin-1
- * makes a string take two bytes per character: 136 streams with two such texts filled a thread's whole heap
- * (measured).
+ * Bytes that are decoded of one text. Both servers pass on 60 000 bytes in each, and one character beyond
+ * Latin-1 makes a string take two bytes per character: 136 streams with two such texts filled a thread's
+ * whole heap (measured).
  */
 export const TEXT_MAX_BYTES = 1024;
+/** Bytes that are compared at a time. */
 const CHUNK_BYTES = 4;
-/**
- * Two odd numbers that spread similar texts over the slots: 2^32 by the golden ratio, and a prime of xxHash.
- */
+/** Odd numbers that spread similar texts over the slots: 2^32 by the golden ratio, and a prime of xxHash. */
 const FACTORS = [0x9e3779b1, 0x85ebca77] as const;
-/** A product's highest bits depend on all bits of its factors. */
+/** Leaves the highest bits of a product, because only these depend on all bits of its factors. */
 const SLOT_SHIFT = 32 - Math.log2(SLOTS);
 
 /**
- * Objects whose lists are kept; a power of two. If two share a slot, such as a sink and a stream, the latest
- * is kept.
+ * Objects whose lists are kept; a power of two. Of objects that share a place, such as a sink and a stream,
+ * the last one read.
  */
 const OBJECTS = 512;
-/** An object has properties of its own, and those of its format. */
+/** The properties of an object itself, and those of its format. */
 export const LISTS_PER_OBJECT = 2;
 const PLACE_MASK = OBJECTS * LISTS_PER_OBJECT - 1;
-/** Longer lists are decoded each time. With OBJECTS this makes at most 2 MB of bytes. */
+/** Longer lists are not kept, but decoded each time. With OBJECTS that makes at most 2 MB of bytes. */
 const LIST_MAX_BYTES = 2048;
-/** Room after a list, so that it can grow. */
+/** Spare room behind a list's bytes, so that a list that has grown a little fits into the same array. */
 const SPARE_BYTES = 64;
 
-/** Shared by all records with equal lists, so nobody may change it. */
+/** Nobody may change it, because records with equal lists share one object. */
 export type Properties = Readonly<Record<string, string>>;
 
 interface CachedList {
-  /** The bytes on the wire. The end mark is among them, so a longer list cannot be taken for this one. */
+  /** The list's bytes on the wire, with its end mark, so that a longer list is never taken for this one. */
   readonly bytes: Uint8Array;
+  /** How many of `bytes` are the list's. */
   readonly length: number;
   readonly props: Properties;
 }
@@ -49,19 +52,20 @@ class ListCache {
   readonly #lists = new Array<CachedList | undefined>(OBJECTS * LISTS_PER_OBJECT).fill(undefined);
 
   /**
-   * The list that begins at `start` of a payload, if it equals the one kept at this place: LISTS_PER_OBJECT
-   * times the object's index, plus the number of the list.
+   * The list at this place if it equals the one that begins at `start` of a payload; undefined if it does
+   * not. A place is LISTS_PER_OBJECT times the object's index, plus the number of the list.
    */
   find(place: number, payload: Buffer, start: number): CachedList | undefined {
-    const known = this.#lists[place & PLACE_MASK];
-    if (known === undefined) return undefined;
-    const end = start + known.length;
-    // Node's own comparison: a call costs as much as 50 chunks in a loop, and a list has hundreds.
-    const isSame = end <= payload.length && payload.compare(known.bytes, 0, known.length, start, end) === 0;
-    return isSame ? known : undefined;
+    const cached = this.#lists[place & PLACE_MASK];
+    if (cached === undefined) return undefined;
+    const end = start + cached.length;
+    // By Node's own comparison: one call costs as much as 50 chunks in a loop, and a list has hundreds of
+    // chunks.
+    const isSame = end <= payload.length && payload.compare(cached.bytes, 0, cached.length, start, end) === 0;
+    return isSame ? cached : undefined;
   }
 
-  /** Drops the lists of an object that is no more, which are most of the memory that its record took. */
+  /** Drops the lists of an object that has been removed: they are most of the memory that its record took. */
   forget(object: number): void {
     const first = (object * LISTS_PER_OBJECT) & PLACE_MASK;
     this.#lists.fill(undefined, first, first + LISTS_PER_OBJECT);
@@ -71,10 +75,11 @@ class ListCache {
   keep(place: number, payload: Buffer, start: number, end: number, props: Properties): void {
     const length = end - start;
     if (length > LIST_MAX_BYTES) return;
-    const cached = this.#lists[place & PLACE_MASK]?.bytes;
-    // A new array would cost more than everything else here, and a changed list has about its old length.
-    const bytes =
-      cached !== undefined && cached.length >= length ? cached : new Uint8Array(length + SPARE_BYTES);
+    const old = this.#lists[place & PLACE_MASK]?.bytes;
+    // The old array is used again where possible: a new one would cost more than all else here, and a list
+    // that has changed is about as long as before.
+    const isLargeEnough = old !== undefined && old.length >= length;
+    const bytes = isLargeEnough ? old : new Uint8Array(length + SPARE_BYTES);
     payload.copy(bytes, 0, start, end);
     this.#lists[place & PLACE_MASK] = { bytes, length, props };
   }
@@ -85,16 +90,16 @@ export class TextCache {
   readonly lists = new ListCache();
   readonly #texts = new Array<string | undefined>(SLOTS).fill(undefined);
   /**
-   * The bytes of each slot's text: compared by chunks of four bytes, which is four times as fast as by
-   * characters.
+   * The bytes of each slot's text. To compare them by chunks is four times as fast as to compare characters.
    */
   readonly #bytes = new Uint8Array(SLOTS * CACHED_MAX_BYTES);
   readonly #chunks = new DataView(this.#bytes.buffer);
-  #evictNeighbour = false;
+  /** True if the next text goes into the second of its two slots. */
+  #evictSecond = false;
 
   /**
-   * The UTF-8 text in [start, end) of a payload; a long one is cut, and invalid UTF-8 becomes U+FFFD. `bytes`
-   * and `chunks` are two views of the one payload.
+   * The UTF-8 text in [start, end) of a payload, cut to TEXT_MAX_BYTES. Invalid UTF-8 becomes U+FFFD. `bytes`
+   * and `chunks` are two views of the same payload.
    */
   text(bytes: Buffer, chunks: DataView, start: number, end: number): string {
     const length = end - start;
@@ -102,11 +107,11 @@ export class TextCache {
     if (length > CACHED_MAX_BYTES) return longText(bytes, start, end);
     const first = length < CHUNK_BYTES ? shortChunk(bytes, start, end) : chunks.getInt32(start);
     const last = length < CHUNK_BYTES ? first : chunks.getInt32(end - CHUNK_BYTES);
-    // Hashes the length and both ends: reading everything would cost more than the rare collision.
+    // The hash is of the length and both ends: to read all bytes would cost more than the rare collisions.
     const mixed = Math.imul(first + length, FACTORS[0]) ^ last;
     const slot = Math.imul(mixed ^ (mixed >>> 15), FACTORS[1]) >>> SLOT_SHIFT;
-    // Two slots for each text: otherwise two keys of every stream that share a slot would evict each other
-    // for ever.
+    // A text may be in two slots. With one, two keys of every stream that have the same slot would evict each
+    // other for ever.
     return (
       this.#find(slot, first, chunks, start, end) ??
       this.#find(slot ^ 1, first, chunks, start, end) ??
@@ -115,28 +120,29 @@ export class TextCache {
   }
 
   /**
-   * The slot's text if it equals the one in [start, end); the last compared chunk may overlap the one before.
+   * The slot's text if it equals the one in [start, end). The last chunk overlaps the one before if need be.
    */
   #find(slot: number, first: number, chunks: DataView, start: number, end: number): string | undefined {
-    const known = this.#texts[slot];
+    const cached = this.#texts[slot];
     const base = slot * CACHED_MAX_BYTES;
-    if (known?.length !== end - start || this.#chunks.getInt32(base) !== first) return undefined;
+    if (cached?.length !== end - start || this.#chunks.getInt32(base) !== first) return undefined;
     for (let at = start + CHUNK_BYTES; at < end; at += CHUNK_BYTES) {
       const chunkAt = Math.min(at, end - CHUNK_BYTES);
       if (chunks.getInt32(chunkAt) !== this.#chunks.getInt32(base + chunkAt - start)) return undefined;
     }
-    return known;
+    return cached;
   }
 
+  /** Decodes the text, and keeps it in one of its two slots. */
   #make(slot: number, first: number, bytes: Buffer, start: number, end: number): string {
     const text = bytes.toString('utf8', start, end);
-    // One byte per character is required, or the text's length would not show how many bytes were compared.
+    // Kept only if every character is one byte: `#find` takes the length of a text for that of its bytes.
     if (text.length !== end - start) return text;
-    // The two slots of a text are evicted in turn.
-    this.#evictNeighbour = !this.#evictNeighbour;
-    const evicted = this.#texts[slot] !== undefined && this.#evictNeighbour ? slot ^ 1 : slot;
-    const base = evicted * CACHED_MAX_BYTES;
-    this.#texts[evicted] = text;
+    // If both slots are taken, the first and the second are evicted in turn.
+    this.#evictSecond = !this.#evictSecond;
+    const target = this.#texts[slot] !== undefined && this.#evictSecond ? slot ^ 1 : slot;
+    const base = target * CACHED_MAX_BYTES;
+    this.#texts[target] = text;
     this.#bytes.set(bytes.subarray(start, end), base);
     if (end - start < CHUNK_BYTES) this.#chunks.setInt32(base, first);
     return text;
@@ -144,17 +150,18 @@ export class TextCache {
 }
 
 /**
- * Cuts before a character's first byte, which is followed by at most three others; invalid UTF-8 is cut
- * anywhere.
+ * A text of at most TEXT_MAX_BYTES. It ends before the first byte of a character, which is at most three
+ * bytes away; invalid UTF-8 may end anywhere.
  */
 function longText(bytes: Buffer, start: number, end: number): string {
-  const most = start + TEXT_MAX_BYTES;
-  if (end <= most) return bytes.toString('utf8', start, end);
-  const cut = [most, most - 1, most - 2, most - 3].find((at) => ((bytes[at] ?? 0) & 0xc0) !== 0x80);
-  return bytes.toString('utf8', start, cut ?? most);
+  const limit = start + TEXT_MAX_BYTES;
+  if (end <= limit) return bytes.toString('utf8', start, end);
+  const isFirstByte = (at: number): boolean => ((bytes[at] ?? 0) & 0xc0) !== 0x80;
+  const cut = [limit, limit - 1, limit - 2, limit - 3].find(isFirstByte);
+  return bytes.toString('utf8', start, cut ?? limit);
 }
 
-/** A text of one to three bytes as one word. */
+/** The chunk of a text that has only one to three bytes. */
 function shortChunk(bytes: Uint8Array, start: number, end: number): number {
   let word = 0;
   for (let at = start; at < end; at += 1) word = (word << 8) | (bytes[at] ?? 0);

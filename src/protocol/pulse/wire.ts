@@ -1,20 +1,22 @@
-// Shared by reader and writer: the supported protocol versions, the tag before every value, the wire's "no
-// object", and the codec's only error.
+// The common parts of reader and writer: the protocol versions that are supported, the tag before every
+// value, the number that means "no object", and the only error of the codec.
 
-/** Below 32 there are field variants that no server of the last decade needs. */
+/** Older versions have other fields, and no server of the last decade needs them. */
 export const OLDEST_VERSION = 32;
-/** The offered version. A newer one would only add fields that we do not ask for. */
+/** The version that we offer. Newer ones only add fields that we do not need. */
 export const NEWEST_VERSION = 35;
 
 /**
- * The upper half of the word carries flags (shared memory, memfd); ours are clear, so the server's do not
- * matter.
+ * The version's half of its word. The upper half has flags for kinds of shared memory. We offer none, so that
+ * those of the server have no effect.
  */
 const VERSION_BITS = 0xffff;
 
-/** Both sides use the lower version; undefined if the server's is older than any that we read. */
-export function negotiate(answered: number): number | undefined {
-  const version = Math.min(NEWEST_VERSION, answered & VERSION_BITS);
+/**
+ * The lower one of both versions, which both sides use; undefined if that is older than any that we can read.
+ */
+export function negotiate(serverVersion: number): number | undefined {
+  const version = Math.min(NEWEST_VERSION, serverVersion & VERSION_BITS);
   return version < OLDEST_VERSION ? undefined : version;
 }
 
@@ -41,16 +43,16 @@ export const TAG = {
 
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TAG).map(([name, byte]) => [byte, name]));
 
-/** Describes the byte at an offset, for a message: the tag's name, or the byte if it is no tag. */
+/** Words for the byte where a tag is expected: the tag's name, or the byte if it is no tag. For messages. */
 export function describeTag(byte: number | undefined): string {
   if (byte === undefined) return 'the end of the frame';
   return NAMES.get(byte) ?? `byte 0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** The index that means "no object", and the tag of the server's unasked messages. */
+/** The index that means "no object"; also the tag of messages of the server that answer no request. */
 export const NONE = 0xffffffff;
 
-/** The other side broke the protocol, or a value does not fit it. It never leaves the session. */
+/** The other side has broken the protocol, or a value does not fit it. Caught where frames are handled. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }

@@ -1,34 +1,32 @@
-// Writes commands as frames, one behind the other. It refuses values that do not fit the wire; their meaning
-// is the caller's responsibility.
+// Writes commands as frames, one behind the other. It refuses values that do not fit the wire, and does not
+// know what they mean.
 
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
 import type { Format, SampleSpec } from './reader.js';
 import { RAW_MAX } from './volume.js';
 import { TAG, WireError } from './wire.js';
 
-/** Room for some two hundred requests. A buffer for each would take half the time of a small one. */
+/** Room for some two hundred requests. A buffer for each would take half the time of a small request. */
 const CHUNK_BYTES = 8192;
 const U8_MAX = 0xff;
 const U32_MAX = 0xffffffff;
 const TWO_TO_32 = 0x1_0000_0000;
-/** PA_CHANNELS_MAX. pipewire accepts more, and mangles them. */
+/** PA_CHANNELS_MAX. PipeWire accepts more channels, and gets them wrong. */
 const CHANNELS_MAX = 32;
 
 const NOTHING = new Uint8Array(0);
 
 export class Writer {
-  /** Bytes that were taken are never written again. */
+  /** The present buffer. Bytes that have been taken are never overwritten, as they may still be read. */
   #bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  /** The first frame that was not taken, and the end of the last one. */
+  /** Where the first complete frame begins that has not been taken. */
   #first = 0;
+  /** Where the last complete frame ends. */
   #end = 0;
-  /** The end of the frame that is being written. */
+  /** Where the frame that is being written has got to. */
   #length = 0;
 
-  /**
-   * Begins a frame: every command starts with its code and its tag. What was written of an unfinished one is
-   * dropped.
-   */
+  /** Begins a frame, with the command's code and tag. What was written of an unfinished frame is dropped. */
   begin(code: number, tag: number): void {
     this.#length = this.#end;
     this.#grow(HEADER_BYTES);
@@ -36,18 +34,19 @@ export class Writer {
     this.u32(tag);
   }
 
+  /** Completes the frame, by its header. */
   end(): void {
     const bytes = this.#bytes;
     const start = this.#end;
     const payload = start + HEADER_BYTES;
     bytes.writeUInt32BE(this.#length - payload, start);
     bytes.writeUInt32BE(CONTROL_CHANNEL, start + 4);
-    // No offset and no flags. Node's `fill` would take a seventh more of the whole frame (measured).
+    // Offset and flags are 0. By Node's `fill` the whole frame would take a seventh longer (measured).
     for (let at = start + 8; at < payload; at += 1) bytes[at] = 0;
     this.#end = this.#length;
   }
 
-  /** All frames since the last call. */
+  /** The frames that were completed since the last call. */
   take(): Uint8Array {
     if (this.#first === this.#end) return NOTHING;
     const written = this.#bytes.subarray(this.#first, this.#end);
@@ -108,7 +107,7 @@ export class Writer {
     this.#channels(TAG.volumes, values.length);
     let at = this.#grow(4 * values.length);
     for (const value of values) {
-      // pipewire accepts larger ones without complaint.
+      // Refused here, because PipeWire would accept a larger one.
       if (!(value >= 0 && value <= RAW_MAX && Number.isInteger(value)))
         throw new WireError(`a volume of ${value}`);
       at = this.#bytes.writeUInt32BE(value, at);
@@ -167,7 +166,7 @@ export class Writer {
     this.#bytes[at + length] = 0;
   }
 
-  /** Makes room for so many bytes more, perhaps in another buffer, and returns where they begin. */
+  /** Makes room for `more` bytes, if need be in a larger buffer, and returns where they begin. */
   #grow(more: number): number {
     if (this.#length + more > this.#bytes.length) this.#move(more);
     const at = this.#length;
@@ -175,15 +174,15 @@ export class Writer {
     return at;
   }
 
-  /** Goes on in another buffer, with what was not taken. */
+  /** Replaces the buffer by another one, with the bytes that have not been taken and room for `more`. */
   #move(more: number): void {
     const first = this.#first;
-    const kept = this.#length - first;
-    const grown = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, 2 * (kept + more)));
-    this.#bytes.copy(grown, 0, first, this.#length);
-    this.#bytes = grown;
+    const untaken = this.#length - first;
+    const other = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, 2 * (untaken + more)));
+    this.#bytes.copy(other, 0, first, this.#length);
+    this.#bytes = other;
     this.#first = 0;
     this.#end -= first;
-    this.#length = kept;
+    this.#length = untaken;
   }
 }

@@ -1,6 +1,6 @@
-// Decodes both sides of one connection: takes frames, returns messages with names. It knows which request a
-// reply answers and the version in use. It never throws: values that are not in the table are printed by
-// their types. Its only change to a frame is that it declines shared memory.
+// Decodes both sides of one traced connection: decides which command each frame is, which request a reply
+// answers, and which names its values have. It never throws: values without a name in the table have the
+// names of their types. It changes frames only to decline shared memory.
 
 import { Chunk, HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
@@ -11,18 +11,19 @@ import { type TypedValue, type Value, valueIn } from './values.js';
 
 export type Side = 'client' | 'server';
 
-/** One message. Undefined fields are absent. */
+/** One message. What is undefined here was not in the message. */
 export interface DecodedMessage {
-  /** The command's name, or its number if it has none; `?` without a number. */
+  /** The command's name; its number if that has no name; `?` if the frame has no number. */
   readonly command: string | number;
   readonly tag: number | undefined;
-  /** For a reply or an error: the command that it answers, if the trace has that. */
+  /** The command that a reply or an error answers, if the trace has seen it. */
   readonly answers: string | number | undefined;
   readonly fields: Readonly<Record<string, Value>>;
-  /** Values behind those that have a name, in wire order. */
+  /** The values after those that have a name, in wire order. */
   readonly unnamed: readonly TypedValue[];
+  /** Why the rest of the message could not be decoded. */
   readonly problem: string | undefined;
-  /** Kinds of shared memory that it offered. */
+  /** The kinds of shared memory that the message has offered, and that were declined. */
   readonly declined: readonly string[];
 }
 
@@ -35,79 +36,92 @@ export interface Block {
   readonly seek: string | number;
 }
 
-/** Positions in a header. The highest bits of the flags belong to shared memory, which is declined. */
+/** Positions in the header of a frame with audio data. */
 const OFFSET_AT = 8;
 const SEEK_AT = 19;
 /** Names of PA_SEEK_*. */
 const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
-/**
- * Positions in a command's frame: the type bytes of code, tag and, in AUTH and its reply, version; then the
- * version's highest byte.
- */
+/** Positions in a frame of the tags before code, command's tag and, in AUTH and its reply, the version. */
 const CODE_AT = HEADER_BYTES;
 const TAG_AT = CODE_AT + 5;
 const VERSION_AT = TAG_AT + 5;
+/** The highest byte of the version. */
 const FLAGS_AT = VERSION_AT + 1;
-/** After the version: the cookie's type tag and length, then the cookie. */
+/** After the version: the cookie's tag and length, then the cookie's bytes. */
 const COOKIE_AT = VERSION_AT + 5;
 const COOKIE_BYTES_AT = COOKIE_AT + 5;
 
 /**
- * Flags in the version's highest byte. A trace can neither pass descriptors on nor look into shared memory.
+ * Flags in the highest byte of the version. A trace has to decline both kinds: it can neither pass file
+ * descriptors on nor read shared memory.
  */
-const SHARED_MEMORY = { shm: 0x80, memfd: 0x40 };
+const SHARED_MEMORY_FLAGS = { shm: 0x80, memfd: 0x40 };
 
 /**
- * Requests without a reply; beyond this the oldest are forgotten, and their replies are printed without
- * names.
+ * Requests without a reply that are remembered. If there are more, the replies to the oldest have no names.
  */
 const PENDING_MAX = 4096;
-/** How many values without a name are printed of one message: the first ones. */
+/** Values without a name that are decoded of one message: the first ones. */
 const UNNAMED_MAX = 64;
 
 const codeOf = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
-const [ERROR, REPLY, AUTH] = ['ERROR', 'REPLY', 'AUTH'].map(codeOf);
+const ERROR = codeOf('ERROR');
+const REPLY = codeOf('REPLY');
+const AUTH = codeOf('AUTH');
 
 export class Conversation {
-  /** The client's version, and the common one, once they were sent. */
+  /** The client's protocol version, once it has been sent. */
   offered: number | undefined;
+  /** The protocol version that both sides use, once it is known. */
   negotiated: number | undefined;
   readonly #texts: TextCache;
-  /** The commands that wait for a reply, by their tags. */
+  /** The numbers of the commands that wait for a reply, by their tags. */
   readonly #requests = new Map<number, number>();
 
   constructor(texts: TextCache) {
     this.#texts = texts;
   }
 
-  /** Takes the frame of a command, and may change it. */
+  /** Decodes the frame of a command. Clears the flags of shared memory in it. */
   read(from: Side, frame: Buffer): DecodedMessage {
     const { command: code = NONE, tag = NONE } = labelOf(frame);
     const isReply = from === 'server' && code === REPLY;
-    const request = isReply || (from === 'server' && code === ERROR) ? this.#requests.get(tag) : undefined;
+    const isError = from === 'server' && code === ERROR;
+    const request = isReply || isError ? this.#requests.get(tag) : undefined;
     const named = isReply ? MESSAGES[request ?? NONE]?.reply : MESSAGES[code]?.fields;
     const reader = new Reader(new Chunk(frame), NEWEST_VERSION, this.#texts, HEADER_BYTES);
     const { fields, unnamed, problem } = decode(reader, named ?? [], this.#version);
     if (request !== undefined) this.#requests.delete(tag);
-    const version = typeof fields['version'] === 'number' ? fields['version'] : undefined;
-    if (code === AUTH) this.offered = version ?? this.offered;
-    if (request === AUTH && isReply && version !== undefined)
-      this.negotiated = Math.min(NEWEST_VERSION, version, this.offered ?? version);
-    if (from === 'client' && tag !== NONE) this.#expect(tag, code);
-    const answers = request === undefined ? undefined : nameOf(request);
-    const message = { command: nameOf(code), tag: tag === NONE ? undefined : tag, answers };
-    const isAuth = from === 'client' ? code === AUTH : isReply && request === AUTH;
-    const decoded = { ...message, fields, unnamed, problem, declined: isAuth ? decline(frame) : [] };
+    if (from === 'client' && tag !== NONE) this.#remember(tag, code);
+    const isAuthReply = isReply && request === AUTH;
+    this.#learnVersion(code, isAuthReply, fields['version']);
+    const hasVersion = isAuthReply || (from === 'client' && code === AUTH);
+    const decoded = {
+      command: nameOf(code),
+      tag: tag === NONE ? undefined : tag,
+      answers: request === undefined ? undefined : nameOf(request),
+      fields,
+      unnamed,
+      problem,
+      declined: hasVersion ? declineSharedMemory(frame) : [],
+    };
     return code === AUTH ? withoutSecrets(decoded) : decoded;
   }
 
-  /** The table has no older one: where it differs, names do not fit. */
+  #learnVersion(code: number, isAuthReply: boolean, version: Value | undefined): void {
+    if (typeof version !== 'number') return;
+    if (code === AUTH) this.offered = version;
+    if (isAuthReply) this.negotiated = Math.min(NEWEST_VERSION, version, this.offered ?? version);
+  }
+
+  /** The version by which fields get their names. For versions that the table lacks, some names are wrong. */
   get #version(): number {
     const version = this.negotiated ?? Math.min(NEWEST_VERSION, this.offered ?? NEWEST_VERSION);
     return Math.max(OLDEST_VERSION, version);
   }
 
-  #expect(tag: number, code: number): void {
+  /** Remembers a request until its reply comes. */
+  #remember(tag: number, code: number): void {
     const oldest = this.#requests.size < PENDING_MAX ? undefined : this.#requests.keys().next().value;
     if (oldest !== undefined) this.#requests.delete(oldest);
     this.#requests.set(tag, code);
@@ -118,16 +132,17 @@ function nameOf(code: number): string | number {
   return code === NONE ? '?' : (MESSAGES[code]?.name ?? code);
 }
 
-/** The u32 whose tag is at that position; undefined if there is none. */
+/** The u32 whose tag is at this position; undefined if there is none. */
 function wordAt(frame: Buffer, at: number): number | undefined {
   return frame[at] === TAG.u32 && frame.length >= at + 5 ? frame.readUInt32BE(at + 1) : undefined;
 }
 
-/** Code and tag of a command's frame, as far as it has them. */
+/** The number and the tag of a command; undefined where the frame lacks them. */
 export function labelOf(frame: Buffer) {
   return { command: wordAt(frame, CODE_AT), tag: wordAt(frame, TAG_AT) };
 }
 
+/** Reads the header of a frame with audio data. */
 export function blockOf(frame: Buffer, channel: number): Block {
   const seek = frame.readUInt8(SEEK_AT);
   const offset = Number(frame.readBigInt64BE(OFFSET_AT));
@@ -135,23 +150,25 @@ export function blockOf(frame: Buffer, channel: number): Block {
 }
 
 /**
- * A command's frame with zeros from the cookie's bytes on; if there is no valid cookie, from the version on.
+ * The frame itself, or a copy of that of AUTH in which everything is 0 from the cookie's bytes on; if no
+ * cookie stands at its place, from behind the version on.
  */
 export function withoutCookie(frame: Buffer): Buffer {
   if (labelOf(frame).command !== AUTH) return frame;
   return Buffer.from(frame).fill(0, frame[COOKIE_AT] === TAG.bytes ? COOKIE_BYTES_AT : COOKIE_AT);
 }
 
-/** Clears the flags of shared memory in the version, and returns their names. */
-function decline(frame: Buffer): readonly string[] {
+/** Clears the flags of shared memory in the frame's version, and returns the names of those that were set. */
+function declineSharedMemory(frame: Buffer): readonly string[] {
   if (wordAt(frame, VERSION_AT) === undefined) return [];
-  const flags = frame.readUInt8(FLAGS_AT);
-  const offered = Object.entries(SHARED_MEMORY).filter(([, bit]) => (flags & bit) !== 0);
-  frame[FLAGS_AT] = offered.reduce((left, [, bit]) => left & ~bit, flags);
+  let flags = frame.readUInt8(FLAGS_AT);
+  const offered = Object.entries(SHARED_MEMORY_FLAGS).filter(([, flag]) => (flags & flag) !== 0);
+  for (const [, flag] of offered) flags &= ~flag;
+  frame[FLAGS_AT] = flags;
   return offered.map(([name]) => name);
 }
 
-/** Any value of an unexpected AUTH may be the cookie, so it is not printed. */
+/** AUTH as it is if it has the usual form, else without its values: any of these may be the cookie. */
 function withoutSecrets(auth: DecodedMessage): DecodedMessage {
   const { fields, unnamed, problem } = auth;
   const { version, cookie } = fields;
@@ -160,7 +177,7 @@ function withoutSecrets(auth: DecodedMessage): DecodedMessage {
   return { ...auth, fields: {}, unnamed: [], problem: 'not as it should be, so that it is not shown' };
 }
 
-/** The values of a message, behind its code and tag, until one cannot be read. */
+/** Decodes the values behind code and tag, up to the first one that cannot be read. */
 function decode(reader: Reader, named: Fields, version: number) {
   const fields: Record<string, Value> = {};
   const unnamed: TypedValue[] = [];
@@ -179,14 +196,16 @@ function decode(reader: Reader, named: Fields, version: number) {
   }
 }
 
-function readRecord(reader: Reader, fields: Fields, version: number, into: Record<string, Value> = {}) {
+/** Reads the fields of a record into `values`, which has those that come before an error, too. */
+function readRecord(reader: Reader, fields: Fields, version: number, values: Record<string, Value> = {}) {
   for (const field of fields) {
     if (version < (field.since ?? 0)) continue;
     if (reader.atEnd && field.list !== '+')
       throw new WireError(`${field.name} is missing: this is the end of the frame`);
-    into[field.name] = field.list === undefined ? plainValue(reader, field) : list(reader, field, version);
+    values[field.name] =
+      field.list === undefined ? plainValue(reader, field) : listValue(reader, field, version);
   }
-  return into;
+  return values;
 }
 
 function plainValue(reader: Reader, { as }: Field): Value {
@@ -194,13 +213,15 @@ function plainValue(reader: Reader, { as }: Field): Value {
   return as !== undefined && typeof value === 'number' ? as(value) : value;
 }
 
-/** The frame bounds it, whatever a count claims. */
-function list(reader: Reader, field: Field, version: number): Value[] {
-  const isOpen = field.list === '+';
-  const count = isOpen ? Number.POSITIVE_INFINITY : valueIn(reader).value;
+/** Whatever a list's count claims, there are not more values than the frame has. */
+function listValue(reader: Reader, field: Field, version: number): Value[] {
+  const isToEnd = field.list === '+';
+  const count = isToEnd ? Number.POSITIVE_INFINITY : valueIn(reader).value;
   if (typeof count !== 'number') throw new WireError(`${field.name} is a list without its count`);
   const values: Value[] = [];
-  while (values.length < count && !(isOpen && reader.atEnd))
-    values.push(field.of ? readRecord(reader, recordOf(field.of), version) : valueIn(reader).value);
+  while (values.length < count && !(isToEnd && reader.atEnd)) {
+    const value = field.of ? readRecord(reader, recordOf(field.of), version) : valueIn(reader).value;
+    values.push(value);
+  }
   return values;
 }

@@ -1,35 +1,44 @@
-// Formats one line for each thing that happened on a connection, for people or as a JSON object. Texts are
-// not trusted: characters that could control a terminal are escaped, and lines for people shorten long texts.
+// Decides what a line of a trace looks like, for people or as JSON. Texts in it are not trusted: characters
+// that could control a terminal are escaped, and lines for people cut long texts.
 
 import type { Block, DecodedMessage, Side } from './conversation.js';
 import type { Value } from './values.js';
 
-/** A traced item: a command, a block of audio data, or a note about the connection. */
+/** The subject of a line: a command, a block of audio data, or a note about the connection. */
 export type TraceItem =
   | ({ readonly from: Side } & DecodedMessage)
   | { readonly from: Side; readonly data: Block }
   | { readonly from?: Side; readonly note: string };
 
-/** `seconds` since the trace began; connections count from 1. */
+/** `seconds` since the trace began. The first connection is 1. */
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
 const TEXT_MAX_CHARS = 160;
 const TIME_CHARS = 11;
-/** Characters that a terminal may interpret but JSON leaves unescaped: C1 and marks of direction. */
-const UNSHOWN = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+/** Characters that a terminal may obey and JSON does not escape: C1 controls and marks of direction. */
+const UNPRINTABLE = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 export function jsonLine(line: TraceLine): string {
-  /** Lists that are usually empty, if they are. */
-  const isVoid = (key: string, value: unknown): boolean =>
+  // These two lists are usually empty, and are left out then.
+  const isLeftOut = (key: string, value: unknown): boolean =>
     ['unnamed', 'declined'].includes(key) && Array.isArray(value) && value.length === 0;
-  return printable(JSON.stringify(line, (key, value: unknown) => (isVoid(key, value) ? undefined : value)));
+  const json = JSON.stringify(line, (key, value: unknown) => (isLeftOut(key, value) ? undefined : value));
+  return printable(json);
 }
 
 export function textLine(line: TraceLine): string {
-  const arrow = line.from === undefined ? ' ' : line.from === 'client' ? ' > ' : ' < ';
-  const begin = `${line.seconds.toFixed(6).padStart(TIME_CHARS)} #${line.connection}${arrow}`;
-  if ('note' in line) return `${begin}${printable(line.note)}`;
-  return `${begin}${'data' in line ? `data${fieldsText({ ...line.data })}` : commandText(line)}`;
+  const time = line.seconds.toFixed(6).padStart(TIME_CHARS);
+  return `${time} #${line.connection}${arrowOf(line.from)}${itemText(line)}`;
+}
+
+function arrowOf(from: Side | undefined): string {
+  if (from === undefined) return ' ';
+  return from === 'client' ? ' > ' : ' < ';
+}
+
+function itemText(item: TraceItem): string {
+  if ('note' in item) return printable(item.note);
+  return 'data' in item ? `data${fieldsText({ ...item.data })}` : commandText(item);
 }
 
 function commandText({ tag, command, answers, fields, unnamed, problem, declined }: DecodedMessage): string {
@@ -47,7 +56,7 @@ function commandText({ tag, command, answers, fields, unnamed, problem, declined
 
 function fieldsText(fields: Readonly<Record<string, Value | undefined>>): string {
   return Object.entries(fields)
-    .map(([name, value]) => ` ${bare(name)}=${valueText(value)}`)
+    .map(([name, value]) => ` ${nameText(name)}=${valueText(value)}`)
     .join('');
 }
 
@@ -59,20 +68,22 @@ function valueText(value: Value | undefined): string {
   return `{${fieldsText(value as Readonly<Record<string, Value>>).trimStart()}}`;
 }
 
-/** Adds quotes if the text could be mistaken for something else. */
+/** A text in quotes if it could be mistaken for something else. */
 function quotedIfUnclear(text: string): string {
-  return /^[A-Za-z][\w.@:/-]*$/.test(text) && text.length <= TEXT_MAX_CHARS ? text : inQuotes(text);
+  const isClear = /^[A-Za-z][\w.@:/-]*$/.test(text) && text.length <= TEXT_MAX_CHARS;
+  return isClear ? text : inQuotes(text);
 }
 
-/** The key of a property, which a client chooses. */
-const bare = (name: string): string => (/^[\w.-]+$/.test(name) ? name : inQuotes(name));
+/** The name of a field, or the key of a property, which may be any text: a client chooses it. */
+function nameText(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : inQuotes(name);
+}
 
 function inQuotes(text: string): string {
-  const cut = text.length > TEXT_MAX_CHARS;
-  const whole = printable(JSON.stringify(cut ? text.slice(0, TEXT_MAX_CHARS) : text));
-  return cut ? `${whole}...` : whole;
+  const inside = printable(JSON.stringify(text.slice(0, TEXT_MAX_CHARS)));
+  return text.length > TEXT_MAX_CHARS ? `${inside}...` : inside;
 }
 
 function printable(text: string): string {
-  return text.replace(UNSHOWN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

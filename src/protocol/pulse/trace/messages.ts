@@ -1,6 +1,7 @@
-// Table of all commands of the protocol, versions 32 to 35: number, name, fields of request and reply in wire
-// order (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). Types stand on the wire. Requests and
-// records of the daemon are named by its own tables.
+// Table of all commands of the protocol, versions 32 to 35: number, name, and the names of the fields of
+// request and reply in wire order (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). The types of
+// fields are not needed, because they stand on the wire. What the daemon has tables of its own for gets its
+// names from these.
 
 import { type Arguments, COMMANDS, type CommandName } from '../commands.js';
 import { byIndex } from '../fields.js';
@@ -11,18 +12,19 @@ export interface Field {
   readonly name: string;
   /** The protocol version that introduced it; absent if all have it. */
   readonly since?: number;
+  /** Makes the name of a value that is a number. */
   readonly as?: Naming | undefined;
-  /** It is a list, after its count (`*`) or to the end of the message (`+`). */
+  /** The field is a list: after its count (`*`), or to the end of the message (`+`). */
   readonly list?: string | undefined;
-  /** For a list of records: their name in RECORDS. */
+  /** The name in RECORDS of the list's items, if these are records. */
   readonly of?: string | undefined;
 }
 
 export type Fields = readonly Field[];
 
 /**
- * A field is its name, with that of its naming (`state:deviceState`), or the mark of a list and the record of
- * which it is one (`ports*PORT`). A name in capitals stands for the fields of that record.
+ * How a field is written in the texts below: `index`; with a name of NAMINGS `state:deviceState`; a list of
+ * values `formats*`; a list of records `ports*PORT`. A name in capitals stands for all fields of that record.
  */
 const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
 
@@ -33,51 +35,53 @@ function fieldsOf(text: string): Fields {
   });
 }
 
-/**
- * The fields of a table of the daemon's; `more` are those of which more is known. Of an object's index and
- * name, a request uses one.
- */
-function like(table: Arguments | Readonly<Record<string, object>>, more = ''): Fields {
-  const known = fieldsOf(more);
+/** The fields of a table of the daemon's. `details` are its fields that have a naming or are a list. */
+function fieldsOfTable(table: Arguments | Readonly<Record<string, object>>, details = ''): Fields {
+  const detailed = fieldsOf(details);
   return Object.entries(table).flatMap(([name, kind]) => {
     const since = 'since' in kind && typeof kind.since === 'number' ? { since: kind.since } : {};
-    const field = { name, ...since, ...known.find((each) => each.name === name) };
-    return kind === byIndex ? [field, { name: name === 'index' ? 'name' : `${name}Name` }] : [field];
+    const field = { name, ...since, ...detailed.find((detail) => detail.name === name) };
+    if (kind !== byIndex) return [field];
+    // On the wire an object is an index and a name.
+    const objectName = name === 'index' ? 'name' : `${name}Name`;
+    return [field, { name: objectName }];
   });
 }
 
-/** Above all those that occur twice. */
+/** Groups of fields that have a name, because lists have them as items or several commands have them. */
 const RECORDS: Readonly<Record<string, Fields>> = {
   OBJECT: fieldsOf('index name'),
   /**
    * Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next.
    */
-  SERVER: like(records.SERVER_INFO),
-  SINK: like(records.SINK_INFO, 'state:deviceState ports*PORT formats*'),
-  SOURCE: like(records.SOURCE_INFO, 'state:deviceState ports*PORT formats*'),
-  PORT: like(records.PORT_INFO, 'available:available'),
-  SINK_INPUT: like(records.SINK_INPUT_INFO),
-  SOURCE_OUTPUT: like(records.SOURCE_OUTPUT_INFO),
-  MODULE: like(records.MODULE_INFO),
+  SERVER: fieldsOfTable(records.SERVER_INFO),
+  SINK: fieldsOfTable(records.SINK_INFO, 'state:deviceState ports*PORT formats*'),
+  SOURCE: fieldsOfTable(records.SOURCE_INFO, 'state:deviceState ports*PORT formats*'),
+  PORT: fieldsOfTable(records.PORT_INFO, 'available:available'),
+  SINK_INPUT: fieldsOfTable(records.SINK_INPUT_INFO),
+  SOURCE_OUTPUT: fieldsOfTable(records.SOURCE_OUTPUT_INFO),
+  MODULE: fieldsOfTable(records.MODULE_INFO),
   CLIENT: fieldsOf('index name ownerModule driver props'),
   SAMPLE: fieldsOf('index name volume duration sampleSpec channelMap length lazy filename props'),
-  CARD: like(records.CARD_INFO, 'profiles*CARD_PROFILE ports*CARD_PORT'),
-  CARD_PROFILE: like(records.CARD_PROFILE),
-  CARD_PORT: like(records.CARD_PORT, 'available:available profiles*'),
-  PLAYBACK_STREAM: like(records.PLAYBACK_STREAM),
-  RECORD_STREAM: like(records.RECORD_STREAM),
-  /** libpulse's buffer attributes, in bytes; none means that the server chooses. */
+  CARD: fieldsOfTable(records.CARD_INFO, 'profiles*CARD_PROFILE ports*CARD_PORT'),
+  CARD_PROFILE: fieldsOfTable(records.CARD_PROFILE),
+  CARD_PORT: fieldsOfTable(records.CARD_PORT, 'available:available profiles*'),
+  PLAYBACK_STREAM: fieldsOfTable(records.PLAYBACK_STREAM),
+  RECORD_STREAM: fieldsOfTable(records.RECORD_STREAM),
+  /** The buffer attributes of libpulse, in bytes. The server chooses those that are null. */
   PLAYBACK_BUFFER: fieldsOf('maxLength targetLength prebuffering minimumRequest'),
   RECORD_BUFFER: fieldsOf('maxLength fragmentLength'),
   TIMES: fieldsOf('sinkLatency sourceLatency running sent answered writeIndex readIndex'),
 };
 
+/** The fields of a record; none for an unknown name. */
 export const recordOf = (name: string): Fields => RECORDS[name] ?? [];
 
 /**
- * A line for each command, in the order of their numbers: its name, its fields unless the daemon sends it,
- * those of the reply. AUTOLOAD was removed in 0.9.15, and its fields from the documents. The fields of an
- * EXTENSION's module follow its own.
+ * A line for each command, in the order of their numbers: its name, its fields, and after the arrow those of
+ * its reply. A command that the daemon sends has no fields here, because they are in COMMANDS. The commands
+ * with AUTOLOAD have none because they were removed in 0.9.15. After the fields of an EXTENSION there are
+ * those of its module, without names.
  */
 const LINES = `
   ERROR error:fault
@@ -193,7 +197,8 @@ export const MESSAGES = LINES.trim()
   .map((line) => {
     const [request = '', reply = ''] = line.split('->');
     const [name = ''] = request.trim().split(' ', 1);
-    const own = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
-    const known = like(own, 'version:protocolVersion mask:facilities formats*');
-    return { name, fields: [...known, ...fieldsOf(request.replace(name, ''))], reply: fieldsOf(reply) };
+    const args = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
+    const sentByDaemon = fieldsOfTable(args, 'version:protocolVersion mask:facilities formats*');
+    const written = fieldsOf(request.replace(name, ''));
+    return { name, fields: [...sentByDaemon, ...written], reply: fieldsOf(reply) };
   });

@@ -1,5 +1,5 @@
-// Reads any value by the type that stands before it on the wire, as something that fits into JSON: null is
-// the wire's "none". Numbers that people know by a name have it from the fields of ./messages.ts.
+// How values of a trace are decoded and named. Each is read by the tag before it on the wire, as a value of
+// JSON: null means "none". The table in ./messages.ts says which numbers have names.
 
 import * as fields from '../fields.js';
 import { serverFault } from '../outcome.js';
@@ -40,12 +40,12 @@ const ENCODINGS = [
   ...'truehd-iec61937 dtshd-iec61937'.split(' '),
 ];
 
-/** By the names of types in ../wire.ts. */
+/** Keyed by the names of tags in ../wire.ts. */
 const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
   text: (reader) => fields.excerpt.read(reader) ?? null,
   u32: (reader) => fields.index.read(reader) ?? null,
   u8: fields.u8.read,
-  /** 64 bits without a sign, as a number if that is exact. */
+  /** 64 bits without a sign: a number if that is exact, else the digits as a text. */
   u64: (reader) => {
     const value = reader.block(TAG.u64, 8).readBigUInt64BE();
     return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
@@ -55,7 +55,7 @@ const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
     const { format, ...others } = fields.sampleSpec.read(reader);
     return { format: SAMPLE_FORMATS[format] ?? format, ...others };
   },
-  /** They may be a secret: only their number is printed. */
+  /** Only the number of bytes, because they may be a secret. */
   bytes: (reader) => {
     const rest = reader.rest();
     const length = rest.length < 5 ? 0 : rest.readUInt32BE(1);
@@ -63,7 +63,7 @@ const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
     return `${length} bytes`;
   },
   bool: fields.bool.read,
-  /** Seconds, since the epoch or since another moment. */
+  /** In seconds, since the epoch or since another moment. */
   time: (reader) => {
     const words = reader.block(TAG.time, 8);
     return (words.readUInt32BE(0) * 1e6 + words.readUInt32BE(4)) / 1e6;
@@ -79,34 +79,37 @@ const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
 };
 
-/** Tags that are values themselves, with their types. */
+/** The types of tags that are values themselves. */
 const TYPES: Readonly<Record<string, string>> = { noText: 'text', yes: 'bool', no: 'bool' };
 
-/** The next value. Throws WireError if there is none that can be read. */
+/** Reads the next value. Throws WireError if there is none, or none with a known tag. */
 export function valueIn(reader: Reader): TypedValue {
   const rest = reader.rest();
-  const tag = describeTag(rest[0]);
-  const type = TYPES[tag] ?? tag;
+  const tagName = describeTag(rest[0]);
+  const type = TYPES[tagName] ?? tagName;
   const read = KINDS[type];
-  if (read === undefined) throw new WireError(`${rest.length} bytes more, from ${tag} on`);
+  if (read === undefined) throw new WireError(`${rest.length} bytes more, from ${tagName} on`);
   return { type, value: read(reader) };
 }
 
 /** The name of a number, or the number if it has none. */
 export type Naming = (value: number) => Value;
 
-const listed =
+/** A number is the index of its name in this list. */
+const nameFrom =
   (names: readonly string[]): Naming =>
   (value) =>
     names[value] ?? value;
 
-/** Names from pulse/def.h and pulse/proplist.h, by those of their kinds in ./messages.ts. */
+/** Names from pulse/def.h and pulse/proplist.h. The keys are those that ./messages.ts uses. */
 export const NAMINGS: Readonly<Record<string, Naming>> = {
-  available: listed(['unknown', 'no', 'yes']),
-  updateMode: listed(['set', 'merge', 'replace']),
-  deviceState: listed(['running', 'idle', 'suspended']),
+  available: nameFrom(['unknown', 'no', 'yes']),
+  updateMode: nameFrom(['set', 'merge', 'replace']),
+  deviceState: nameFrom(['running', 'idle', 'suspended']),
 
-  /** Without the upper bits: these are flags, which a trace declines and shows separately. */
+  /**
+   * The lower bits only. The upper ones are the flags of shared memory, for which a message has `declined`.
+   */
   protocolVersion: (word) => word & 0xffff,
 
   fault: (code) => {
@@ -125,10 +128,10 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
     }
   },
 
-  /** The facilities of a subscription, followed by bits without a name as one number. */
+  /** The facilities of a subscription. Bits that have no name follow as one number. */
   facilities: (mask) => {
     const named = FACILITIES.filter((_, bit) => (mask & (1 << bit)) !== 0);
-    const others = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
-    return others === 0 ? named : [...named, others];
+    const unnamedBits = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
+    return unnamedBits === 0 ? named : [...named, unnamedBits];
   },
 };
