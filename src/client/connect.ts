@@ -157,9 +157,8 @@ class LiveNode implements Live {
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
-    const allOthers = backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : [];
-    const withLevels = [...(types ?? allOthers), LEVEL];
-    const lists = { types: this.#hasLevels ? withLevels : types, backend, exclude };
+    const others = types ?? (backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : []);
+    const lists = { types: this.#hasLevels ? [...others, LEVEL] : types, backend, exclude };
     const query = new URLSearchParams();
     for (const [name, values] of Object.entries(lists))
       if (values !== undefined) query.set(name, values.join());
@@ -240,9 +239,8 @@ class LiveNode implements Live {
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;
     if (connection.status !== 'live' || !this.#isServerRequestOver) return false;
-    const hasNoBackends =
-      server !== undefined && Object.values(server.backends).every((isEnabled) => !isEnabled);
-    return backends.size > 0 || hasNoBackends;
+    const sendsSnapshot = server === undefined || Object.values(server.backends).includes(true);
+    return backends.size > 0 || !sendsSnapshot;
   }
 
   async #fetchServer(): Promise<void> {

@@ -127,6 +127,7 @@ const peaksById = (levels: EventData['audio.level']['outputs']): NodeState['leve
   new Map(levels.map(({ id, peak }) => [id, peak]));
 
 type Patch = Partial<RecordSlices>;
+type Rule = (state: RecordSlices, data: unknown) => Patch;
 type Rules = {
   readonly [T in Exclude<EventName, 'server.info'>]: (state: RecordSlices, data: EventData[T]) => Patch;
 };
@@ -171,10 +172,10 @@ const RULES: Rules = {
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], ({ name }) => name) }),
   'node.removed': ({ nodes }, { name }) => ({ nodes: drop(nodes, [name]) }),
   'player.position': ({ players }, positions) => ({ players: withPositions(players, positions) }),
-  'bluetooth.updated': ({ bluetooth }, record) => {
-    const isNewScan = record.scanning && bluetooth?.scanning !== true;
-    return { bluetooth: record, ...(isNewScan && { discovered: new Map() }) };
-  },
+  'bluetooth.updated': ({ bluetooth: before, discovered }, bluetooth) => ({
+    bluetooth,
+    discovered: bluetooth.scanning && !before?.scanning ? new Map() : discovered,
+  }),
   'bluetooth.discovered': ({ discovered }, device) => ({ discovered: put(discovered, [device], addressOf) }),
   'backend.updated': ({ backends }, { backend, state, detail }) => ({
     backends: new Map(backends).set(backend, {
@@ -227,9 +228,7 @@ export class Store {
       this.set(this.#isBeginning ? empty : Object.fromEntries(forgotten));
       this.#isBeginning = false;
     }
-    if (!Object.hasOwn(RULES, type)) return;
-    const rule = RULES[type] as (state: RecordSlices, data: unknown) => Patch;
-    this.set(rule(this.#state, data));
+    if (Object.hasOwn(RULES, type)) this.set((RULES[type] as Rule)(this.#state, data));
   }
 }
 
@@ -265,23 +264,17 @@ function playerPatch({ players, tracklists }: RecordSlices, { data }: EventData[
   const hasTracklistEnded = !data.tracklist_supported && tracklists.has(data.bus_name);
   return {
     players: put(players, [data], busNameOf),
-    ...(hasTracklistEnded && { tracklists: drop(tracklists, [data.bus_name]) }),
+    tracklists: hasTracklistEnded ? drop(tracklists, [data.bus_name]) : tracklists,
   };
 }
 
 /** The players with new positions. Those of players that are not known are left out. */
-function withPositions(
-  players: NodeState['players'],
-  positions: readonly records.PlayerPosition[],
-): NodeState['players'] {
-  const changed = new Map(players);
-  for (const { bus_name, position, emitted_at } of positions) {
+function withPositions(players: NodeState['players'], positions: readonly records.PlayerPosition[]) {
+  const moved = positions.flatMap(({ bus_name, position, emitted_at }): records.PlayerRecord[] => {
     const player = players.get(bus_name);
-    if (player === undefined) continue;
-    const position_updated_at = new Date(emitted_at).toISOString();
-    changed.set(bus_name, { ...player, position, position_updated_at });
-  }
-  return changed;
+    return player ? [{ ...player, position, position_updated_at: new Date(emitted_at).toISOString() }] : [];
+  });
+  return put(players, moved, busNameOf);
 }
 
 /** A status is complete: `checked_at` or `extra` that it leaves out does not hold any more. */

@@ -219,7 +219,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   test('has stacks with the names of its sources', async () => {
     write('failing.js', FAILING);
     const stack = await output(process.execPath, '--enable-source-maps', join(folder, 'failing.js'));
-    assert.match(stack, /at checked \(.*src\/client\/routes\.ts:\d+/);
+    assert.match(stack, /at checkedAddress \(.*src\/client\/routes\.ts:\d+/);
   });
 
   test('has a README of its own', () => {
