@@ -41,9 +41,11 @@ const IN_FLIGHT_MAX = 16;
  * sends more before a packet ends.
  */
 const PACKET_BYTES_MAX = 1 << 20;
-/** Node reads at most this much at a time. One such part may also have the end of the packet before. */
+/** Node reads at most this many bytes at a time. The first of them may still be of the packet before. */
 const SOCKET_PART_BYTES = 1 << 16;
-/** At most so much of a packet is neither topic nor text nor correlation data: lengths, the identifier. */
+/**
+ * Upper bound for the rest of a packet, besides topic, text and correlation data: lengths, the identifier.
+ */
 const PACKET_HEAD_BYTES_MAX = 64;
 
 export interface BrokerMessage {
@@ -197,10 +199,10 @@ export class MqttConnection {
 
   /**
    * Calls `send`, and waits for the broker's answer. The connection ends if there is no answer in time, or if
-   * the answer is an error but no refusal. `what` names the packet in that reason.
+   * the answer is an error but no refusal. `packetName`: how that reason calls the packet.
    */
   #sendAndWait(
-    what: string,
+    packetName: string,
     topics: readonly string[],
     send: (onAnswer: OnAnswer) => void,
   ): Promise<Acknowledgement> {
@@ -214,12 +216,12 @@ export class MqttConnection {
       };
       this.#pending.add(settle);
       const cancelDeadline = this.#clock.after(ACK_DEADLINE_MS, () =>
-        settle(ENDED, `the broker has not acknowledged ${what} within ${ACK_DEADLINE_MS / 1000} s`),
+        settle(ENDED, `the broker has not acknowledged ${packetName} within ${ACK_DEADLINE_MS / 1000} s`),
       );
       send((error, codes) => {
         const refusal = error ? refusalIn(topics, codes ?? [reasonCodeOf(error)], ReasonCodes) : undefined;
         if (refusal !== undefined) settle(failed(refusal));
-        else if (error) settle(ENDED, `the broker refuses ${what}: ${errorText(error)}`);
+        else if (error) settle(ENDED, `the broker refuses ${packetName}: ${errorText(error)}`);
         else settle(ACKNOWLEDGED);
       });
     });

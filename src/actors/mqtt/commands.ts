@@ -159,15 +159,15 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
   const { topic, params } = matched;
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   const values = new Map<string, unknown>(isObject ? Object.entries(json) : []);
-  const known = matched.members.filter(({ name }) => values.has(name));
-  const areAllKnown = known.length > 0 && known.length === values.size;
-  const toRun = known.filter((member) => !addsNothing(member, known, values));
+  const knownMembers = matched.members.filter(({ name }) => values.has(name));
+  const areAllKnown = knownMembers.length > 0 && knownMembers.length === values.size;
+  const toRun = knownMembers.filter((member) => !addsNothing(member, knownMembers, values));
   const isEachOperationOnce = toRun.length === new Set(toRun.map(({ operation }) => operation)).size;
   if (areAllKnown && isEachOperationOnce)
     return toRun.map((member) =>
       queuedRequest(topic, memberRequest(params, member, values.get(member.name)), member.supersedes),
     );
-  const [refusing = matched.members[0]] = known;
+  const [refusing = matched.members[0]] = knownMembers;
   const wholePayload = json === undefined ? { unread: payload } : { body: json };
   const request = { operation: refusing?.operation, params, ...wholePayload };
   return [queuedRequest(topic, request, undefined)];
@@ -176,11 +176,11 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
 /** True for a bare `true` beside another member of the same operation: `default` beside `move`. */
 function addsNothing(
   { isBare, name, operation }: NamedOperation,
-  known: readonly NamedOperation[],
+  knownMembers: readonly NamedOperation[],
   values: ReadonlyMap<string, unknown>,
 ): boolean {
   const isBareTrue = isBare === true && values.get(name) === true;
-  return isBareTrue && known.some((other) => other.operation === operation && other.name !== name);
+  return isBareTrue && knownMembers.some((other) => other.operation === operation && other.name !== name);
 }
 
 function memberRequest(

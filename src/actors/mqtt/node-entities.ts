@@ -81,7 +81,7 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
  * AwesomeVersion. So the template, which has AwesomeVersion too (`version`), writes texts that lead to the
  * node's decision. Without an upgrade, the installed version is also the latest one. If there is an upgrade
  * that Home Assistant would not offer, the latest version gets an addition that AwesomeVersion cannot
- * compare: Home Assistant offers such a text.
+ * compare: Home Assistant offers what it cannot compare.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',

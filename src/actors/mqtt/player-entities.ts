@@ -42,7 +42,7 @@ const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
  * A key has the bus name without such a number, so that a player that is started anew has the same entities
- * as before. The second player of one such name is keyed as `NAME 2`.
+ * as before. The second of two players that have the same name without it is keyed as `NAME 2`.
  */
 function playersOf(branch: Branch): readonly DisplayedPlayer[] {
   const counts = new Map<string, number>();

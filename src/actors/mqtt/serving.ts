@@ -227,7 +227,9 @@ export class Serving {
     if (publication.topic === topics.device) this.#hasChanged = true;
   }
 
-  /** The end of the next round reports the topic. There is such a round even if the topic is of no round. */
+  /**
+   * The end of the next round reports the topic. A round is needed even if the message was not of a round.
+   */
   #refused(topic: string, reason: string): void {
     this.#parts.topics.addRefusal(topic, reason);
     this.changed();

@@ -201,9 +201,9 @@ async function callTracklist(
 ): Promise<BusResult<undefined>> {
   const methods = playerMethods(owner);
   const reference = trackReferenceIn(command);
-  const known = reference === undefined ? tracklist.reading?.lastId : tracklist.idOf(reference);
+  const knownId = reference === undefined ? tracklist.reading?.lastId : tracklist.idOf(reference);
   // `refusalOf` has made sure that the list and the track are known.
-  const id = known ?? NO_TRACK;
+  const id = knownId ?? NO_TRACK;
   if (command.do === 'goto') return bus.call(methods.goTo, [id]);
   if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);
   return bus.call(methods.addTrack, [command.uri, id, command.set_as_current ?? false]);

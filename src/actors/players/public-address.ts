@@ -38,8 +38,8 @@ const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 const NAT64 = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
- * A provider gives a house a prefix of at least so many bits. An interface's own network is longer: a house
- * may have several networks, and an address from DHCPv6 is a network of one address (`/128`).
+ * The prefix that a provider gives to a house has at least this many bits. An interface's own network is
+ * longer: a house may have several networks, and an address from DHCPv6 is a network of one address (`/128`).
  */
 const HOUSE_V6_BITS = 48;
 
