@@ -67,7 +67,7 @@ export class AdapterCommands {
     return this.#pairing.isActive || this.#connecting.isRequestedFor(device);
   }
 
-  /** Takes over a new adapter, and closes it: no device may find it or pair with it yet. */
+  /** Takes over a new adapter, and makes it neither discoverable nor pairable. */
   begin({ path, Discoverable, Pairable }: Adapter, powerOn: boolean): Promise<void> {
     return this.#turns.run(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);

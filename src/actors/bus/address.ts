@@ -1,5 +1,5 @@
-// At which unix sockets the buses of user and system are, by their addresses in the environment (D-Bus
-// Specification, "Server Addresses"). Pure.
+// Decides at which unix sockets the buses of user and system are looked for, by their addresses in the
+// environment (D-Bus Specification, "Server Addresses"). Pure.
 
 import { runtimeDirectory, type Variables } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -14,10 +14,11 @@ const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
  */
 const UNUSABLE_IN_PATH = /[,:;=]/;
 
+/** The path of one address, such as `unix:path=/run/user/1000/bus`, or why the address cannot be used. */
 function pathOf(address: string, runtime: string): Result<string, string> {
-  const [, transport = '', list = ''] = /^([^:]*):(.*)$/s.exec(address) ?? [];
+  const [, transport = '', options = ''] = /^([^:]*):(.*)$/s.exec(address) ?? [];
   if (transport !== 'unix') return failed(`${address}: only unix sockets are supported`);
-  const matches = list.matchAll(/([^,=]*)=?([^,]*)/g);
+  const matches = options.matchAll(/([^,=]*)=?([^,]*)/g);
   const pairs = new Map(Array.from(matches, ([, key = '', value]) => [key, value] as const));
   if (pairs.has('abstract')) return failed(`${address}: abstract sockets are not supported`);
   const raw = pairs.get('runtime') === 'yes' ? `${runtime}/bus` : pairs.get('path');

@@ -74,7 +74,7 @@ export class Announcer {
   #interfaceNames = '';
   /** True if another service has `#name`. */
   #hasCollided = false;
-  /** Counted since the connection to the bus began. */
+  /** Counted since the last `beginAnew`. */
   #collisions = 0;
   /** True if a round was requested since the last one began. */
   #isRoundRequested = false;

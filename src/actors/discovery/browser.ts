@@ -21,8 +21,8 @@ export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
 const NO_FLAGS = 0;
 /**
- * A service counts once for each interface and protocol. Further ones are left out. Avahi allows a client
- * 1024 resolvers.
+ * More services are not resolved. A service counts once for each interface and protocol. Avahi allows a
+ * client 1024 resolvers.
  */
 const RESOLVERS_MAX = 256;
 /** Gathers the events of a service that appears on several interfaces, so that it is published once. */

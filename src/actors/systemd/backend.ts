@@ -86,6 +86,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     }
     // The unit need not exist any more: one that is gone may have a log.
     if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
+    // Other commands reach this only for a unit of the user, which is then followed.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
     // The answer must not precede its change, which may be delayed: changes are gathered, or held back by a
