@@ -85,8 +85,13 @@ export function rankedBy(
     const at = routed.indexOf(device);
     return at >= 0 ? at : routed.length + (isPhysical(device) ? 0 : 1);
   };
-  const ranked = Object.entries(interfaces).map((entry) => ({ entry, rank: rankOf(deviceOf(entry[0])) }));
-  return Object.fromEntries(ranked.sort((one, other) => one.rank - other.rank).map(({ entry }) => entry));
+  const ranked = Object.entries(interfaces).map(([name, infos]) => ({
+    name,
+    infos,
+    rank: rankOf(deviceOf(name)),
+  }));
+  ranked.sort((one, other) => one.rank - other.rank);
+  return Object.fromEntries(ranked.map(({ name, infos }) => [name, infos]));
 }
 
 export function isLinkLocal(address: string): boolean {
@@ -105,25 +110,21 @@ function readRanking(): Ranking {
 /** The interfaces of default routes in the text of /proc/net/route, by their metrics. */
 export function defaultRoutes(table: string): readonly string[] {
   const rows = table.split('\n').map((line) => line.split(/\s+/));
-  return byMetric(
-    rows.flatMap(([name = '', destination, , flags = '', , , metric = '', mask]) =>
-      destination === '00000000' && mask === '00000000' && isUsable(flags)
-        ? [{ name, metric: Number(metric) }]
-        : [],
-    ),
-  );
+  const routes = rows.flatMap(([name = '', destination, , flags = '', , , metric = '', mask]) => {
+    const isDefault = destination === '00000000' && mask === '00000000';
+    return isDefault && isUsable(flags) ? [{ name, metric: Number(metric) }] : [];
+  });
+  return byMetric(routes);
 }
 
 /** The interfaces of default routes in the text of /proc/net/ipv6_route, by their metrics. */
 export function defaultRoutes6(table: string): readonly string[] {
   const rows = table.split('\n').map((line) => line.trim().split(/\s+/));
-  return byMetric(
-    rows.flatMap(([destination, prefix, , , , metric = '', , , flags = '', name = '']) =>
-      prefix === '00' && /^0+$/.test(destination ?? '') && isUsable(flags)
-        ? [{ name, metric: Number.parseInt(metric, 16) }]
-        : [],
-    ),
-  );
+  const routes = rows.flatMap(([destination = '', prefix, , , , metric = '', , , flags = '', name = '']) => {
+    const isDefault = /^0+$/.test(destination) && prefix === '00';
+    return isDefault && isUsable(flags) ? [{ name, metric: Number.parseInt(metric, 16) }] : [];
+  });
+  return byMetric(routes);
 }
 
 function isUsable(flags: string): boolean {

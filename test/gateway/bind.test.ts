@@ -175,7 +175,7 @@ test('a machine whose addresses cannot be read for long does not fill the memory
   const machine = new Machine(['eth0'], { eth0: [v4('10.0.0.2')] });
   machine.interfaces = undefined;
   const poll = async (): Promise<void> => machine.clock.advance(8_000);
-  await staysFlat(t, { full: 100_000, part: 24_000, round: again(poll) });
+  await staysFlat(t, { full: 200_000, part: 60_000, round: again(poll) });
 });
 
 test('a stopped listener reads no addresses', () => {
