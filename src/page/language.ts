@@ -11,7 +11,6 @@ const { language, formatTag } = chooseLanguage(navigator.languages);
 class Words {
   /** Empty for English, and until the browser's language has come. */
   #texts: Texts = {};
-  #percent: Intl.NumberFormat | undefined;
   #time: Intl.DateTimeFormat | undefined;
 
   /** Resolves with the language of the page's texts. Never rejects. */
@@ -34,11 +33,6 @@ class Words {
   get time(): Intl.DateTimeFormat {
     this.#time ??= new Intl.DateTimeFormat(formatTag, { dateStyle: 'medium', timeStyle: 'short' });
     return this.#time;
-  }
-
-  get percent(): Intl.NumberFormat {
-    this.#percent ??= new Intl.NumberFormat(formatTag, { style: 'percent' });
-    return this.#percent;
   }
 }
 
@@ -72,7 +66,7 @@ export function formatClock(time: Date): string {
   return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}`;
 }
 
-/** 0.426 -> `43%`. */
+/** 0.426 -> `43%`. A text has its form, because every page shows one at once: see `time`. */
 export function formatPercent(part: number): string {
-  return words.percent.format(Math.round(part * 100) / 100);
+  return translate('percent', { value: Math.round(part * 100) });
 }

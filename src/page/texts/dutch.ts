@@ -8,6 +8,7 @@ const TEXTS: Texts = {
   lost: 'Verbinding verbroken',
   lostLong: 'De verbinding met {node} is verbroken. U ziet de laatst bekende toestand. Nieuwe poging bezig.',
   tryNow: 'Nu proberen',
+  percent: '{value}%',
   newerPage: 'Er is een nieuwere versie van deze pagina.',
   loadIt: 'Laden',
   partMissing: 'Een deel van deze pagina is niet geladen. Laad de pagina opnieuw als het wegblijft.',

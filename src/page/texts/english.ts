@@ -7,6 +7,7 @@ export const ENGLISH = {
   lost: 'Connection lost',
   lostLong: 'The connection to {node} is lost. You see its last known state. Trying again.',
   tryNow: 'Try now',
+  percent: '{value}%',
   newerPage: 'There is a newer version of this page.',
   loadIt: 'Load it',
   partMissing: 'A part of this page did not load. If it stays away, load the page again.',

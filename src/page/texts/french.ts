@@ -8,6 +8,7 @@ const TEXTS: Texts = {
   lost: 'Connexion perdue',
   lostLong: 'La connexion à {node} est perdue. Vous voyez son dernier état connu. Nouvel essai en cours.',
   tryNow: 'Réessayer maintenant',
+  percent: '{value}\u00a0%',
   newerPage: 'Il existe une version plus récente de cette page.',
   loadIt: 'La charger',
   partMissing: 'Une partie de cette page ne s’est pas chargée. Si elle manque toujours, rechargez la page.',

@@ -9,6 +9,7 @@ const TEXTS: Texts = {
   lostLong:
     'Die Verbindung zu {node} ist verloren. Angezeigt wird der letzte bekannte Stand. Neuer Versuch läuft.',
   tryNow: 'Jetzt versuchen',
+  percent: '{value}\u00a0%',
   newerPage: 'Es gibt eine neuere Fassung dieser Seite.',
   loadIt: 'Laden',
   partMissing: 'Ein Teil dieser Seite wurde nicht geladen. Bleibt er weg, laden Sie die Seite neu.',

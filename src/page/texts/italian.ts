@@ -8,6 +8,7 @@ const TEXTS: Texts = {
   lost: 'Connessione persa',
   lostLong: 'La connessione a {node} è persa. Si vede il suo ultimo stato noto. Nuovo tentativo in corso.',
   tryNow: 'Riprova ora',
+  percent: '{value}%',
   newerPage: 'C’è una versione più recente di questa pagina.',
   loadIt: 'Caricala',
   partMissing: 'Una parte di questa pagina non è stata caricata. Se continua a mancare, ricarica la pagina.',

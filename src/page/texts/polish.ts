@@ -8,6 +8,7 @@ const TEXTS: Texts = {
   lost: 'Utracono połączenie',
   lostLong: 'Utracono połączenie z {node}. Widać ostatni znany stan. Trwa ponowna próba.',
   tryNow: 'Spróbuj teraz',
+  percent: '{value}%',
   newerPage: 'Jest nowsza wersja tej strony.',
   loadIt: 'Wczytaj',
   partMissing: 'Część tej strony się nie wczytała. Jeśli nadal jej brakuje, wczytaj stronę ponownie.',

@@ -8,6 +8,7 @@ const TEXTS: Texts = {
   lost: 'Ligação perdida',
   lostLong: 'A ligação a {node} perdeu-se. Vê-se o último estado conhecido. Nova tentativa em curso.',
   tryNow: 'Tentar agora',
+  percent: '{value}%',
   newerPage: 'Há uma versão mais recente desta página.',
   loadIt: 'Carregar',
   partMissing: 'Uma parte desta página não foi carregada. Se continuar a faltar, carregue a página de novo.',

@@ -9,6 +9,7 @@ const TEXTS: Texts = {
   lostLong:
     'Se ha perdido la conexión con {node}. Se muestra su último estado conocido. Se vuelve a intentar.',
   tryNow: 'Intentar ahora',
+  percent: '{value}\u00a0%',
   newerPage: 'Hay una versión más reciente de esta página.',
   loadIt: 'Cargarla',
   partMissing: 'Una parte de esta página no se ha cargado. Si sigue faltando, vuelva a cargar la página.',
