@@ -42,6 +42,9 @@ export function placesOf({ addresses, host, port, path }: NodeRecord): readonly 
   });
 }
 
+/** Most browsers refuse a page that came by https to speak by http, as if nobody answered. */
+const isMixed = (place: string): boolean => location.origin.startsWith('https:') && place.startsWith('http:');
+
 /** Undefined for a text that is no URL. `URL.canParse` exists only from Safari 17 on. */
 function originOf(url: string): string | undefined {
   try {
@@ -55,6 +58,8 @@ export class RoomConnection {
   readonly #draw: () => void;
   readonly #channel: string;
   #places: readonly string[];
+  /** Those that the node had when it was first known here. */
+  readonly #firstPlaces: readonly string[];
   #place: string;
   #path: string;
   #live: SharedLive;
@@ -68,6 +73,7 @@ export class RoomConnection {
     this.#draw = draw;
     this.#channel = channel;
     this.#places = placesOf(record);
+    this.#firstPlaces = this.#places;
     this.#place = this.#places[0] ?? '';
     this.#path = record.path;
     this.#live = this.#connect();
@@ -99,11 +105,20 @@ export class RoomConnection {
   get status(): RoomStatus {
     const { connection } = this.#live.state;
     if (connection.status === 'live') return 'live';
-    const isBlocked = this.#places.every((place) => this.#blocked.has(originOf(place) ?? ''));
-    if (isBlocked) return 'blocked';
+    if (this.#isBlocked) return 'blocked';
     if (this.#isShut) return 'shut';
-    const isFirstAttempt = connection.problem === undefined && connection.status === 'connecting';
-    return isFirstAttempt ? 'connecting' : 'away';
+    if (connection.problem === undefined && connection.status === 'connecting') return 'connecting';
+    return isMixed(this.#place) && !this.hasState ? 'shut' : 'away';
+  }
+
+  /**
+   * True if this page's policy does not know the node, or not the address to which it has moved. Its name
+   * below `.local`, which the policy knows, does not help: not every device finds such names.
+   */
+  get #isBlocked(): boolean {
+    const isBlocked = (place: string): boolean => this.#blocked.has(originOf(place) ?? '');
+    const hasMoved = !this.#firstPlaces.includes(this.#place);
+    return (hasMoved && isBlocked(this.#place)) || this.#places.every(isBlocked);
   }
 
   /** Takes over how the node is announced now, and connects to a new address if the present one is gone. */

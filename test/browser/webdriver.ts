@@ -17,7 +17,10 @@ export const COMMANDS = {
 type Command = keyof typeof COMMANDS;
 
 /** A test's own deadline of 60 s must come first, or its error would say less. */
-export const CAPABILITIES = { timeouts: { script: 60_000, pageLoad: 60_000 } } as const;
+export const CAPABILITIES = {
+  acceptInsecureCerts: true,
+  timeouts: { script: 60_000, pageLoad: 60_000 },
+} as const;
 
 export interface Browser {
   /** Resolves with the command's value. */

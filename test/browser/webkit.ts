@@ -1,20 +1,17 @@
-// A real WebKit for tests (WebKitGTK's MiniBrowser on a virtual screen), driven by WebDriver (W3C) over HTTP.
+// A real WebKit for tests: WebKitGTK's MiniBrowser on a virtual screen.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { freePort } from '../tools/free-port.js';
-import { send } from '../tools/http.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type Browser, CAPABILITIES, COMMANDS } from './webdriver.js';
+import { openDriven } from './driver.js';
+import type { Browser } from './webdriver.js';
 
 /** Package libwebkit2gtk-4.1-0, the library's own browser. */
 const BROWSER = '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser';
 const SCREEN = '1920x1200x24';
-/** A command may wait until a page has loaded. */
-const COMMAND_DEADLINE_MS = 60_000;
 
 /** Lets the window be as narrow as a phone: the browser's own buttons need more. */
 const STYLE = `* { padding: 0; margin: 0; min-width: 0; border-width: 0; font-size: 1px; }
@@ -39,8 +36,10 @@ export async function openWebKit({ isDark = false } = {}): Promise<Browser> {
   mkdirSync(join(folder, '.config/gtk-3.0'), { recursive: true });
   writeFileSync(join(folder, '.config/gtk-3.0/gtk.css'), STYLE);
   const { screen, display } = await startScreen(folder);
-  const port = await freePort();
-  const driver = startProgram('WebKitWebDriver', [`--port=${port}`], {
+  const options = { binary: BROWSER, args: ['--automation', ...(isDark ? ['--dark-mode'] : [])] };
+  const browser = await openDriven({
+    program: 'WebKitWebDriver',
+    folder,
     env: {
       PATH: process.env['PATH'] ?? '',
       TMPDIR: process.env['TMPDIR'] ?? '/tmp',
@@ -52,29 +51,12 @@ export async function openWebKit({ isDark = false } = {}): Promise<Browser> {
       LIBGL_ALWAYS_SOFTWARE: '1',
       LANG: 'C.UTF-8',
     },
-    log: join(folder, 'driver'),
+    capabilities: { 'webkitgtk:browserOptions': options },
   });
-  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
-    const text = body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-    const answer = await send(port, { method, path, deadlineMs: COMMAND_DEADLINE_MS, ...text });
-    const { value } = JSON.parse(answer.text) as { value: unknown };
-    if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(value)}`);
-    return value;
-  };
-  await until('the driver answers', () => call('GET', '/status').catch(() => undefined));
-  const options = { binary: BROWSER, args: ['--automation', ...(isDark ? ['--dark-mode'] : [])] };
-  const { sessionId } = (await call('POST', '/session', {
-    capabilities: { alwaysMatch: { ...CAPABILITIES, 'webkitgtk:browserOptions': options } },
-  })) as { sessionId: string };
-  const session = `/session/${sessionId}`;
   return {
-    send: (command, parameters = {}) => {
-      const [, method, path] = COMMANDS[command];
-      return call(method, session + path, method === 'POST' ? parameters : undefined);
-    },
+    send: browser.send,
     close: async () => {
-      await call('DELETE', session).catch(() => undefined);
-      await driver.end();
+      await browser.close();
       await screen.end();
     },
   };

@@ -1,0 +1,58 @@
+// A browser that a program of its own drives: WebDriver (W3C) over HTTP.
+
+import { join } from 'node:path';
+import { type Environment, startProgram } from '../sound/program.js';
+import { freePort } from '../tools/free-port.js';
+import { send } from '../tools/http.js';
+import { until } from '../until.js';
+import { type Browser, CAPABILITIES, COMMANDS } from './webdriver.js';
+
+/** A command may wait until a page has loaded. */
+const COMMAND_DEADLINE_MS = 60_000;
+
+interface DriverOptions {
+  readonly program: string;
+  readonly env: Environment;
+  /** For the driver's log. */
+  readonly folder: string;
+  /** Only this browser has these. */
+  readonly capabilities: object;
+}
+
+export interface DrivenBrowser extends Browser {
+  /** A command that only this browser has; resolves with its value. */
+  readonly extension: (path: string, parameters: object) => Promise<unknown>;
+}
+
+export async function openDriven({
+  program,
+  env,
+  folder,
+  capabilities,
+}: DriverOptions): Promise<DrivenBrowser> {
+  const port = await freePort();
+  const driver = startProgram(program, [`--port=${port}`], { env, log: join(folder, 'driver') });
+  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const text = body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+    const answer = await send(port, { method, path, deadlineMs: COMMAND_DEADLINE_MS, ...text });
+    const { value } = JSON.parse(answer.text) as { value: unknown };
+    if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(value)}`);
+    return value;
+  };
+  await until('the driver answers', () => call('GET', '/status').catch(() => undefined));
+  const { sessionId } = (await call('POST', '/session', {
+    capabilities: { alwaysMatch: { ...CAPABILITIES, ...capabilities } },
+  })) as { sessionId: string };
+  const session = `/session/${sessionId}`;
+  return {
+    send: (command, parameters = {}) => {
+      const [, method, path] = COMMANDS[command];
+      return call(method, session + path, method === 'POST' ? parameters : undefined);
+    },
+    extension: (path, parameters) => call('POST', session + path, parameters),
+    close: async () => {
+      await call('DELETE', session).catch(() => undefined);
+      await driver.end();
+    },
+  };
+}

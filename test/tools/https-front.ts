@@ -1,0 +1,35 @@
+// A server at https in front of one at http, as a reverse proxy; its certificate is its own.
+
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { temporaryFolder } from '../temporary-folder.js';
+
+/** At the same address, at a port of its own. */
+export async function startHttpsFront(host: string, port: number) {
+  const folder = temporaryFolder();
+  const [key, cert] = [join(folder, 'key'), join(folder, 'cert')] as const;
+  const files = ['-keyout', key, '-out', cert, '-subj', `/CN=${host}`];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files], { stdio: 'pipe' });
+  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (incoming, outgoing) => {
+    const { url: path, method, headers } = incoming;
+    const inner = request({ host, port, path, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    inner.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => inner.destroy());
+    incoming.pipe(inner);
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  const close = (): void => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { origin: `https://${host}:${(server.address() as AddressInfo).port}`, close };
+}
