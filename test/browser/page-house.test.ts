@@ -20,6 +20,20 @@ const MANY = 16;
 const OUTPUT = { kind: 'output', ref: '0' };
 const MOVED = '10.9.0.15';
 
+/** Scrolls the thumb of the first slider under the header. The value is what is in front there. */
+const UNDER_HEADER = `(() => {
+  // Else a touch goes through the thumb to what is below it.
+  for (const look of document.querySelectorAll('.slider-look')) look.style.pointerEvents = 'auto';
+  const header = document.querySelector('header').getBoundingClientRect();
+  const slider = document.querySelector('.all-rooms input');
+  const placeOf = () => slider.getBoundingClientRect();
+  scrollBy({ top: placeOf().top + placeOf().height / 2 - header.height / 2, behavior: 'instant' });
+  const { left, top, width, height } = placeOf();
+  const thumb = 22;
+  const x = left + thumb / 2 + (width - thumb) * (slider.value / slider.max);
+  return document.elementFromPoint(x, top + height / 2)?.closest('header, section')?.tagName;
+})()`;
+
 inOwnNetwork(import.meta.url, () => {
   makeHouse(MANY);
 
@@ -195,6 +209,12 @@ inOwnNetwork(import.meta.url, () => {
       await until('the kitchen is paused', () => commandsOf(house.room('Kitchen')).length === 1);
       await page.getByRole('link', { name: 'All rooms' }).click();
       await card('Attic').getByRole('slider').waitFor();
+    });
+
+    test('a slider that is scrolled under the header is below it', async () => {
+      await openHouse(...THREE);
+      await page.setViewportSize({ width: 360, height: 500 });
+      assert.equal(await page.evaluate(UNDER_HEADER), 'HEADER');
     });
 
     test('many tabs share one stream to each room', async () => {
