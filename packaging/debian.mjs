@@ -20,6 +20,7 @@ const PACKAGES = {
   'avahi-utils': '/usr/bin/avahi-browse',
   caddy: '/usr/bin/caddy',
   chromium: '/usr/bin/chromium',
+  'chromium-driver': '/usr/bin/chromedriver',
   cmus: '/usr/bin/cmus',
   curl: '/usr/bin/curl',
   dbus: '/usr/bin/dbus-daemon',

@@ -128,7 +128,7 @@ const onNode24 = onNode(24, () => [
  * the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
-  /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|installed-rpm|package|tarball))/;
+  /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|node\/house|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|installed-rpm|package|tarball))/;
 
 /**
  * Only these unit tests depend on the Debian; all others need nothing but Node, and run on three versions of

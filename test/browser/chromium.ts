@@ -1,9 +1,16 @@
-// A real Chromium for tests, with its own profile, that makes no network requests by itself.
+// A real Chromium for tests, with its own profile, that makes no network requests by itself. Playwright
+// drives it; in the table of engines WebDriver does, as in the others.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContextOptions, chromium } from 'playwright-core';
+import { temporaryFolder } from '../temporary-folder.js';
+import { lacks } from '../tools/requirements.js';
+import { openDriven } from './driver.js';
+import type { Browser } from './webdriver.js';
+
+const PROGRAM = '/usr/bin/chromium';
 
 /** Root needs --no-sandbox; the other arguments keep the browser from making requests of its own. */
 const ARGUMENTS = [
@@ -20,7 +27,7 @@ export type OpenBrowser = Awaited<ReturnType<typeof openChromium>>;
 
 export async function openChromium(options: BrowserContextOptions = {}) {
   const profile = mkdtempSync(join(tmpdir(), 'tonearm-chromium-'));
-  const program = { executablePath: '/usr/bin/chromium', args: ARGUMENTS };
+  const program = { executablePath: PROGRAM, args: ARGUMENTS };
   const context = await chromium.launchPersistentContext(profile, { ...options, ...program });
   /** Ends the browser and removes its profile. */
   const close = async (): Promise<void> => {
@@ -29,4 +36,41 @@ export async function openChromium(options: BrowserContextOptions = {}) {
     rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
   };
   return { context, close };
+}
+
+export const lacksChromium = (): string | false => lacks({ programs: ['chromium', 'chromedriver'] });
+
+/** The same by its own driver. */
+export async function openDrivenChromium({ isDark = false } = {}): Promise<Browser> {
+  const folder = temporaryFolder();
+  const dark = isDark ? ['--force-dark-mode'] : [];
+  const args = [
+    ...ARGUMENTS,
+    ...dark,
+    '--headless',
+    '--lang=en-GB',
+    `--user-data-dir=${join(folder, 'profile')}`,
+  ];
+  const browser = await openDriven({
+    program: 'chromedriver',
+    folder,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      TMPDIR: process.env['TMPDIR'] ?? '/tmp',
+      HOME: folder,
+      LANG: 'C.UTF-8',
+    },
+    capabilities: { 'goog:chromeOptions': { binary: PROGRAM, args } },
+  });
+  return {
+    close: browser.close,
+    send: (command, parameters) =>
+      // Its windows are no narrower than 500 pixels.
+      command === 'setSize'
+        ? browser.extension('/goog/cdp/execute', {
+            cmd: 'Emulation.setDeviceMetricsOverride',
+            params: { deviceScaleFactor: 1, mobile: false, ...parameters },
+          })
+        : browser.send(command, parameters),
+  };
 }

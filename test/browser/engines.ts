@@ -1,5 +1,6 @@
-// Lists the engines beside Chromium in which the page is tested, each in Debian's version.
+// Lists the engines in which the page is tested by WebDriver, each in Debian's version.
 
+import { lacksChromium, openDrivenChromium } from './chromium.js';
 import { lacksFirefox, openFirefox } from './firefox.js';
 import { type Browser, WebDriverPage } from './webdriver.js';
 import { lacksWebKit, openWebKit } from './webkit.js';
@@ -10,14 +11,27 @@ export interface Engine {
   readonly open: (scheme: { readonly isDark: boolean }) => Promise<Browser>;
   /** WebKitGTK's driver accepts a touch, and does nothing. */
   readonly hasTouch: boolean;
+}
+
+interface OtherEngine extends Engine {
   /** Back shows the page as it was left. Firefox keeps none that has an open request, such as a stream. */
   readonly keepsPages: boolean;
 }
 
-export const ENGINES: readonly Engine[] = [
+/** Those beside Chromium, which the other files of this folder have. */
+export const ENGINES: readonly OtherEngine[] = [
   { name: 'Firefox', lacks: lacksFirefox, open: openFirefox, hasTouch: true, keepsPages: false },
   { name: 'WebKit', lacks: lacksWebKit, open: openWebKit, hasTouch: false, keepsPages: true },
 ];
+
+const CHROMIUM: Engine = {
+  name: 'Chromium',
+  lacks: lacksChromium,
+  open: openDrivenChromium,
+  hasTouch: true,
+};
+
+export const EVERY_ENGINE: readonly Engine[] = [CHROMIUM, ...ENGINES];
 
 export async function openEngine({ open, hasTouch }: Engine, isDark = false) {
   const browser = await open({ isDark });

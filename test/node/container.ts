@@ -152,6 +152,12 @@ export class Container {
     await run('ip', ['link', 'add', ...here, 'type', 'veth', 'peer', ...there]);
   }
 
+  /** Lays a cable from the network of this process: an interface here, and one in the node. */
+  async connectHere(here: string, far: string): Promise<void> {
+    const there = ['name', far, 'netns', `${this.#leader}`];
+    await run('ip', ['link', 'add', 'name', here, 'type', 'veth', 'peer', ...there]);
+  }
+
   /** Copies a folder of this machine into the node, where everybody may read it. */
   async install(from: string, to = '/opt/tonearm'): Promise<void> {
     // Through a pipe: the overlay does not promise to show what changes below it after the mount.

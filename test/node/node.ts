@@ -42,14 +42,18 @@ export function whyNoNode(...programs: readonly string[]): string | false {
 }
 
 /** Boots a node over a root. Rejects, with the console's text, if it does not come up. */
-export async function bootNode(sound: Sound = 'pulseaudio', root = NODE_ROOT): Promise<Node> {
+export async function bootNode(
+  sound: Sound = 'pulseaudio',
+  root = NODE_ROOT,
+  hostname = NODE_HOSTNAME,
+): Promise<Node> {
   const dir = mkdtempSync(join(tmpdir(), 'tonearm-node-'));
   const keeper = new Keeper({
     DIR: dir,
     LOWER: root,
     MACHINE_ID: randomBytes(16).toString('hex'),
     NODE_USER,
-    NODE_HOSTNAME,
+    NODE_HOSTNAME: hostname,
     SOUND_UNITS: SOUND_UNITS[sound],
   });
   const node = new Node(keeper, dir);
@@ -134,6 +138,12 @@ export class Node extends Container {
     return this.apt('install', standIn, './tonearm_0.1.0-1_*.deb');
   }
 
+  /** The same without apt, which would read all of its lists first. */
+  async unpackPlain(): Promise<void> {
+    const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
+    await this.shell(`cd ${PACKAGES}; ${standIn}; dpkg --install tonearm_*.deb`);
+  }
+
   async restartService(): Promise<void> {
     await this.systemctl('restart', 'tonearm.service');
   }
@@ -161,11 +171,13 @@ export class Node extends Container {
  */
 export class BootedNode {
   readonly #sound: Sound | undefined;
+  readonly #hostname: string | undefined;
   #booted: Node | undefined;
 
   /** `sound`: the sound server of user `pi`; PulseAudio unless given. */
-  constructor(sound?: Sound) {
+  constructor(sound?: Sound, hostname?: string) {
     this.#sound = sound;
+    this.#hostname = hostname;
   }
 
   readonly node = (): Node => this.#booted ?? assert.fail('the node has not booted');
@@ -180,12 +192,21 @@ export class BootedNode {
   }
 
   async #boot(): Promise<void> {
-    this.#booted = await bootNode(this.#sound);
+    this.#booted = await bootNode(this.#sound, NODE_ROOT, this.#hostname);
   }
 
   async close(): Promise<void> {
     await this.#booted?.close();
   }
+}
+
+/** Boots several of them, each with the same packages. */
+export async function bootTogether(
+  nodes: readonly BootedNode[],
+  ...packages: readonly (readonly string[])[]
+): Promise<void> {
+  const [folder] = await Promise.all([built(packages), ...nodes.map((each) => each.boot())]);
+  await Promise.all(nodes.map((each) => each.node().install(folder, PACKAGES)));
 }
 
 /** The folder of these packages and the stand-in. */

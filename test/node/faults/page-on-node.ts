@@ -75,9 +75,7 @@ export class PageOnNode {
     await node.writeUnit('system', 'lamp.service', sleeper('Lamp'));
     await node.shell('systemctl start lamp.service');
     await this.node.systemctl('enable', '--now', 'player.service');
-    // apt would install the packages in the same way, but reads all of its lists first.
-    const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
-    await node.shell(`cd /opt/packages; ${standIn}; dpkg --install tonearm_*.deb`);
+    await node.unpackPlain();
     const units = ['--unit', 'radio.service', '--system-unit', 'lamp.service'];
     await node.setUpPi(...units, '--players', '--with-upgrade');
     await this.playerComes();

@@ -1,0 +1,105 @@
+// A house of three booted nodes on one network, each with the installed daemon, PulseAudio and Avahi, by
+// which they find each other. Needs the network of `inOwnNetwork`: what runs there, such as a browser, is one
+// more machine of the house.
+
+import assert from 'node:assert/strict';
+import type { AudioRecord, NodeRecord, OutputRecord } from '../../src/protocol/actor/schemas.js';
+import { ip } from '../tools/own-network.js';
+import { until } from '../until.js';
+import { BootedNode, bootTogether, type Node } from './node.js';
+
+/** Hostnames by the label of the output. */
+const HOSTNAMES = { 'Living room': 'living', Kitchen: 'kitchen', Attic: 'attic' } as const;
+
+export type Room = keyof typeof HOSTNAMES;
+export const ROOMS = Object.keys(HOSTNAMES) as readonly Room[];
+
+const PORT = 8018;
+const SWITCH = 'house0';
+/** The interface of a node that leads into the house. */
+const CABLE = 'eth0';
+/** This process has it in that network. */
+export const OWN_ADDRESS = '10.9.0.254';
+const ADDRESSES: Readonly<Record<Room, string>> = {
+  'Living room': '10.9.0.1',
+  Kitchen: '10.9.0.2',
+  Attic: '10.9.0.3',
+};
+
+/** PulseAudio loads it at its start. */
+const SINK_FILE = '/etc/pulse/default.pa.d/room.pa';
+const sinkCalled = (label: string): string =>
+  `load-module module-null-sink sink_name=speakers sink_properties="device.description='${label}'"\n`;
+
+export class BootedHouse {
+  readonly #nodes = Object.fromEntries(
+    ROOMS.map((room) => [room, new BootedNode('pulseaudio', HOSTNAMES[room])]),
+  ) as Readonly<Record<Room, BootedNode>>;
+  readonly #addresses: Record<Room, string> = { ...ADDRESSES };
+  #cables = 0;
+
+  node(room: Room): Node {
+    return this.#nodes[room].node();
+  }
+
+  /** Where its page and interface are. */
+  url(room: Room): string {
+    return `http://${this.#addresses[room]}:${PORT}`;
+  }
+
+  async boot(): Promise<void> {
+    ip('link', 'add', SWITCH, 'type', 'bridge', 'mcast_snooping', '0');
+    ip('addr', 'add', `${OWN_ADDRESS}/24`, 'dev', SWITCH);
+    ip('link', 'set', SWITCH, 'up');
+    await bootTogether(Object.values(this.#nodes), ['--compress', 'none', '--version', '0.1.0-1']);
+    await Promise.all(ROOMS.map((room) => this.#setUp(room)));
+  }
+
+  async #setUp(room: Room): Promise<void> {
+    const node = this.node(room);
+    await this.label(room, room);
+    await this.plugIn(room, ADDRESSES[room]);
+    // With a name server of this machine's, Avahi would ask it for all names but those below `.local`.
+    await node.shell('rm -f /etc/resolv.conf; systemctl --quiet enable --now avahi-daemon.service');
+    await node.unpackPlain();
+    await node.setUpPi('--bind', 'lo', '--bind', CABLE, '--discovery');
+  }
+
+  /** Connects a machine that has no cable yet, as after each of its starts. */
+  async plugIn(room: Room, address: string): Promise<void> {
+    const node = this.node(room);
+    // The kernel removes the cable of a machine that has ended a moment later: each has a name of its own.
+    this.#cables += 1;
+    const port = `port${this.#cables}`;
+    await node.connectHere(port, CABLE);
+    ip('link', 'set', port, 'master', SWITCH, 'up');
+    await node.shell(`ip addr add ${address}/24 dev ${CABLE}; ip link set ${CABLE} up`);
+    this.#addresses[room] = address;
+  }
+
+  /** Gives the output another name for people. */
+  async label(room: Room, label: string): Promise<void> {
+    await this.node(room).writeFile(SINK_FILE, sinkCalled(label));
+    await this.node(room).systemctl('try-restart', 'pulseaudio.service');
+  }
+
+  /** The room's output as the node itself lists it. */
+  async output(room: Room): Promise<OutputRecord> {
+    const { outputs } = await this.node(room).read<AudioRecord>('/audio');
+    return outputs.find(({ name }) => name === 'speakers') ?? assert.fail(`${room} has no output`);
+  }
+
+  /** Waits until the room's output has these values. */
+  async outputIs(room: Room, what: string, is: (output: OutputRecord) => boolean): Promise<void> {
+    await until(`${room}: ${what}`, async () => is(await this.output(room)));
+  }
+
+  /** The nodes that one of them knows. */
+  known(by: Room): Promise<readonly NodeRecord[]> {
+    return this.node(by).read('/nodes');
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#nodes).map((each) => each.close()));
+  }
+}

@@ -1,0 +1,234 @@
+// The house on one page (docs/http-api.md, "The house"): three booted nodes that find each other by mDNS, and
+// the page of one of them in each engine. Machines go, come back under another address, get another name; a
+// stranger's page and false announcements get nothing.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { EVERY_ENGINE, openEngine } from '../browser/engines.js';
+import { PHONE } from '../browser/pages.js';
+import type { WebDriverPage } from '../browser/webdriver.js';
+import { send } from '../tools/http.js';
+import { inOwnNetwork, ip } from '../tools/own-network.js';
+import { until } from '../until.js';
+import { BootedHouse, OWN_ADDRESS, ROOMS, type Room } from './booted-house.js';
+import { whyNoNode } from './node.js';
+
+const NEW_ADDRESS = '10.9.0.33';
+const AWAY = 'Not there right now';
+
+/** A name of the web, and an address of it. Nobody has the first; this machine has the second. */
+const WEB_NAME = 'evil.example';
+const PUBLIC_ADDRESS = '93.184.215.14';
+/** The port of false announcements. */
+const FALSE_PORT = 8080;
+
+/** Services of avahi-daemon on a node; each is announced while its unit runs. */
+const FALSE: Readonly<Record<string, string>> = {
+  'web-name': `avahi-publish-address --no-reverse ${WEB_NAME} ${OWN_ADDRESS}`,
+  'by-web-name': `avahi-publish-service --host=${WEB_NAME} by-web-name _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
+  'public-address': `avahi-publish-address --no-reverse far.local ${PUBLIC_ADDRESS}`,
+  'by-address': `avahi-publish-service --host=far.local by-address _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
+};
+/** Comes after them. */
+const LAST = 'avahi-publish-service last _http._tcp 8080 path=/ui api=odio-api';
+
+/** Resolves with the answers that a page of another origin gets from a node. */
+const foreignAnswers = (node: string): string => `(async () => {
+  const read = (path) => fetch('${node}' + path).then((answer) => answer.text(), () => 'nothing');
+  const blind = (path, method) => fetch('${node}' + path, { method, mode: 'no-cors' }).then(({ type }) => type);
+  const stream = new Promise((resolve) => {
+    const source = new EventSource('${node}/events');
+    source.onopen = () => resolve('open');
+    source.onerror = () => { source.close(); resolve('nothing'); };
+  });
+  return {
+    read: await Promise.all(['/server', '/nodes', '/audio', '/players'].map(read)),
+    stream: await stream,
+    blind: [await blind('/server', 'GET'), await blind('/audio/server/mute', 'POST')],
+  };
+})()`;
+
+async function listening(server: Server, port = 0): Promise<number> {
+  server.listen(port);
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+inOwnNetwork(import.meta.url, () => {
+  describe('the house of three booted nodes', {
+    skip: whyNoNode('ip', 'pactl', 'avahi-daemon', 'avahi-publish'),
+  }, () => {
+    const house = new BootedHouse();
+    const pages = new Map<string, WebDriverPage>();
+    const ends: (() => Promise<unknown>)[] = [() => house.close()];
+
+    before(async () => {
+      const openPage = async (engine: (typeof EVERY_ENGINE)[number]): Promise<void> => {
+        const { page, close } = await openEngine(engine);
+        ends.push(close);
+        await page.setSize(PHONE.viewport.width, PHONE.viewport.height);
+        pages.set(engine.name, page);
+      };
+      const present = EVERY_ENGINE.filter(({ lacks }) => lacks() === false);
+      await Promise.all([house.boot(), ...present.map(openPage)]);
+    });
+    after(() => Promise.all(ends.map((end) => end())));
+
+    const open = async (page: WebDriverPage): Promise<void> => {
+      await page.goto(`${house.url('Living room')}/ui?view=house`);
+      for (const room of ROOMS) await page.waitFor('slider', `Volume of ${room}`);
+    };
+    /** At the same time in each engine; the first failure is thrown when all have ended. */
+    const everywhere = async (act: (page: WebDriverPage) => Promise<unknown>): Promise<void> => {
+      const inEngine = async ([engine, page]: readonly [string, WebDriverPage]): Promise<void> => {
+        await act(page).catch((cause: unknown) => assert.fail(`${engine}: ${String(cause)}`));
+      };
+      const ended = await Promise.allSettled([...pages].map(inEngine));
+      for (const each of ended) if (each.status === 'rejected') throw each.reason;
+    };
+    const roomsOf = (page: WebDriverPage): Promise<readonly string[]> =>
+      page.evaluate("[...document.querySelectorAll('.room h2')].map((each) => each.textContent)");
+    /** A click on the slider of a room sets that room's volume. */
+    const takesVolume = async (page: WebDriverPage, room: Room, label: string, volume: number) => {
+      const spot = await page.spotOf('slider', `Volume of ${label}`, volume);
+      await page.drag('pointer', spot, spot);
+      await house.outputIs(room, `volume ${volume}`, (output) => Math.abs(output.volume - volume) < 0.03);
+    };
+
+    const JOURNEYS: Readonly<Record<string, (page: WebDriverPage) => Promise<unknown>>> = {
+      'the page shows the rooms that found each other by mDNS': async (page) => {
+        await open(page);
+        assert.deepEqual(await roomsOf(page), ['Living room', 'Attic', 'Kitchen']);
+      },
+
+      'mute and volume of another room act there, and nowhere else': async (page) => {
+        await open(page);
+        const before = await house.output('Attic');
+        await page.press('touch', 'button', 'Mute Kitchen');
+        await house.outputIs('Kitchen', 'muted', ({ muted }) => muted);
+        await page.press('keys', 'button', 'Mute Kitchen');
+        await house.outputIs('Kitchen', 'not muted', ({ muted }) => !muted);
+        await takesVolume(page, 'Kitchen', 'Kitchen', 0.3);
+        await takesVolume(page, 'Kitchen', 'Kitchen', 0.7);
+        assert.deepEqual(await house.output('Attic'), before);
+      },
+
+      'a page from elsewhere reads nothing of a node, and changes nothing': async (page) => {
+        const foreign = createServer((_, response) =>
+          response.setHeader('Content-Type', 'text/html').end('<p>'),
+        );
+        const port = await listening(foreign);
+        await page.goto(`http://${OWN_ADDRESS}:${port}`);
+        const answer = await page.evaluate(foreignAnswers(house.url('Kitchen')));
+        foreign.close();
+        assert.deepEqual(answer, {
+          read: ['nothing', 'nothing', 'nothing', 'nothing'],
+          stream: 'nothing',
+          blind: ['opaque', 'opaque'],
+        });
+        assert.equal((await house.output('Kitchen')).muted, false);
+      },
+    };
+
+    for (const engine of EVERY_ENGINE)
+      describe(`in ${engine.name}`, { skip: engine.lacks() }, () => {
+        const page = () => pages.get(engine.name) ?? assert.fail(`${engine.name} is not open`);
+        for (const [title, journey] of Object.entries(JOURNEYS))
+          test(title, async () => void (await journey(page())));
+      });
+
+    test('false announcements of a web name and a public address are asked nothing, and get no trust', async (t) => {
+      const requested: string[] = [];
+      const server = createServer((request) => requested.push(String(request.headers.host)));
+      t.after(() => server.close());
+      ip('addr', 'add', `${PUBLIC_ADDRESS}/32`, 'dev', 'lo');
+      await listening(server, FALSE_PORT);
+      const attic = house.node('Attic');
+      const living = house.node('Living room');
+      const announce = (unit: string, command: string) =>
+        attic.shell(`systemd-run --quiet --unit=false-${unit} ${command}`);
+      t.after(async () => {
+        await attic.shell("systemctl stop 'false-*'");
+        await until('they are gone', async () => (await house.known('Living room')).length === ROOMS.length);
+      });
+      await everywhere(open);
+      for (const [unit, command] of Object.entries(FALSE)) await announce(unit, command);
+      await until('Avahi on the other node has found both', async () => {
+        const found = (await living.shell('timeout 5 avahi-browse -rptk _http._tcp'))
+          .split('\n')
+          .filter((line) => line.startsWith('='));
+        assert.ok(
+          [WEB_NAME, PUBLIC_ADDRESS].every((place) => found.some((line) => line.includes(place))),
+          found.join('\n'),
+        );
+        return true;
+      });
+      await announce('last', LAST);
+      await everywhere((page) => page.sees('Opens its own page'));
+      const names = (await house.known('Living room')).map(({ name }) => name);
+      assert.deepEqual(names.includes('by-web-name'), false);
+      for (const room of ROOMS) {
+        const { status, headers } = await house.node(room).ask('GET', '/ui');
+        const policy = String(headers['content-security-policy']);
+        assert.deepEqual([status, /evil|93\.184/.test(policy)], [200, false], policy);
+        for (const each of ROOMS) assert.ok(policy.includes(`${house.url(each)} `), policy);
+        for (const host of [WEB_NAME, PUBLIC_ADDRESS]) {
+          const answer = await send(await house.node(room).door(), {
+            path: '/server',
+            headers: { Origin: `http://${host}:${FALSE_PORT}` },
+          });
+          assert.equal(answer.headers['access-control-allow-origin'], undefined, host);
+        }
+      }
+      assert.deepEqual(requested, []);
+    });
+
+    test('a room that is switched off is away, and is controlled again at another address', async () => {
+      await everywhere(open);
+      const attic = house.node('Attic');
+      await attic.powerOff();
+      await everywhere(async (page) => {
+        await page.sees(AWAY);
+        assert.deepEqual(await roomsOf(page), ['Living room', 'Attic', 'Kitchen']);
+        await until('it cannot be controlled', async () => !(await page.has('slider', 'Volume of Attic')));
+        assert.ok(await page.has('slider', 'Volume of Kitchen'));
+      });
+      await attic.start();
+      await house.plugIn('Attic', NEW_ADDRESS);
+      await everywhere((page) => page.waitFor('slider', 'Volume of Attic'));
+      let volume = 0.2;
+      for (const page of pages.values()) {
+        await takesVolume(page, 'Attic', 'Attic', volume);
+        volume += 0.2;
+      }
+    });
+
+    test('a room that gets another hostname and another label is one room with the new name', async () => {
+      await everywhere(open);
+      const attic = house.node('Attic');
+      await house.label('Attic', 'Studio');
+      await everywhere((page) => page.waitFor('slider', 'Volume of Studio'));
+      await attic.shell(
+        'echo studio > /etc/hostname; hostname studio; systemctl restart avahi-daemon.service',
+      );
+      await attic.restartService();
+      await until('the other nodes know the name', async () =>
+        (await house.known('Living room')).some(({ host }) => host === 'studio.local'),
+      );
+      await everywhere((page) =>
+        until('it is one room', async () => {
+          assert.deepEqual(await roomsOf(page), ['Living room', 'Kitchen', 'Studio']);
+          return page.has('slider', 'Volume of Studio');
+        }),
+      );
+      let volume = 0.3;
+      for (const page of pages.values()) {
+        await takesVolume(page, 'Attic', 'Studio', volume);
+        volume += 0.2;
+      }
+    });
+  });
+});
