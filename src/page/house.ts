@@ -101,8 +101,10 @@ function byName(one: Room, other: Room): number {
   return one.name < other.name ? -1 : 1;
 }
 
-function linkRoom({ name, host, path, ...record }: NodeRecord): Room {
-  const [place = `http://${host}`] = placesOf({ ...record, name, host, path });
+/** A room for a node that has only a page. */
+function linkRoom(record: NodeRecord): Room {
+  const { name, host, path } = record;
+  const [place = `http://${host}`] = placesOf(record);
   const href = new URL(place).origin + path;
   return { key: name, href, name, isOwn: false, status: 'link', live: undefined };
 }

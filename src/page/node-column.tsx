@@ -2,8 +2,10 @@
 // is a tab, and cannot.
 
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { Button } from './icons.js';
 import { translate } from './language.js';
+import { useRedraw } from './parts.js';
 
 /** From this width on the column has room beside the others, so it is open at first. */
 const WIDE = '(min-width: 72rem)';
@@ -17,7 +19,8 @@ interface NodeColumnProps {
 }
 
 export function NodeColumn({ folding: [chosen, setOpen], children }: NodeColumnProps) {
-  const isOpen = chosen ?? matchMedia(WIDE).matches;
+  const isWide = useIsWide();
+  const isOpen = chosen ?? isWide;
   return (
     <div class="column node" data-open={chosen}>
       <div class="fold-node">
@@ -28,4 +31,14 @@ export function NodeColumn({ folding: [chosen, setOpen], children }: NodeColumnP
       {children}
     </div>
   );
+}
+
+function useIsWide(): boolean {
+  const redraw = useRedraw();
+  useEffect(() => {
+    const query = matchMedia(WIDE);
+    query.addEventListener('change', redraw);
+    return () => query.removeEventListener('change', redraw);
+  }, [redraw]);
+  return matchMedia(WIDE).matches;
 }

@@ -252,6 +252,15 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await until("the tab has the node's name", async () => (await page.title()) === 'living-room');
   });
 
+  test("the button of the node's column follows the width of the window", async () => {
+    await open();
+    await page.setViewportSize({ width: 1000, height: 800 });
+    const button = page.getByRole('button', { name: 'Node', exact: true });
+    await button.and(page.locator('[aria-expanded=false]')).waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await button.and(page.locator('[aria-expanded=true]')).waitFor();
+  });
+
   test('the columns are balanced, and controls stand before meters', async () => {
     await open({ systemd: [service('system.service', {}, 'system'), ...units(6)] });
     await page.setViewportSize(DESK.viewport);
