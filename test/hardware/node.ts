@@ -56,6 +56,12 @@ export class EmulatedNode {
     return new EmulatedNode(machine, stream, document.text);
   }
 
+  /** A stream of levels, which are measured for as long as it is open. */
+  levels(): Promise<EventConsumer> {
+    const path = '/events?types=audio.level,backend.updated';
+    return EventConsumer.open(`http://127.0.0.1:${this.machine.port}${path}`);
+  }
+
   /** Resolves when the event stream is open again after an end of the daemon. */
   async listensAgain(): Promise<void> {
     const isOpen = (): Promise<boolean> => this.stream.reconnect().then(() => true);

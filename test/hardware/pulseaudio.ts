@@ -1,11 +1,12 @@
-// PulseAudio in the place of PipeWire, with the same cards, which come and go, their profiles and volumes. It
-// runs last, because the machine then keeps PulseAudio.
+// PulseAudio in the place of PipeWire, with the same cards, which come and go, their profiles, volumes and
+// input. It runs last, because the machine then keeps PulseAudio.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import type { Audio } from '../contract/audio-node.js';
 import { cardScenarios } from './cards.js';
 import { DUMMY, LOOPBACK, twoCards } from './hot-plug.js';
+import { inputScenarios } from './inputs.js';
 import type { EmulatedNode } from './node.js';
 import { ANEW } from './set-up.js';
 
@@ -35,6 +36,7 @@ export function pulseAudioScenarios(node: () => EmulatedNode): void {
   });
 
   cardScenarios(node);
+  inputScenarios(node);
 }
 
 const driver = (act: string): string => `echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/${act}`;

@@ -1,7 +1,6 @@
 // Two emulated Bluetooth controllers on one radio. The first is the node's. The second plays the phone, and
 // one bluetoothd and one sound server serve both; or it is the controller of a second machine (other-end.ts).
 
-import { EventConsumer } from '../consumer/consumer.js';
 import type { DispatchedEvent } from '../consumer/parser.js';
 import { hasValues } from '../contract/audio-node.js';
 import { until } from '../until.js';
@@ -69,8 +68,7 @@ const SOUND_MAX_MS = 60_000;
 
 async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
   const { id } = await node.output(output);
-  const url = `http://127.0.0.1:${node.machine.port}/events?types=audio.level,backend.updated`;
-  const levels = await EventConsumer.open(url);
+  const levels = await node.levels();
   const isSounded = (): boolean => (levels.model.known.levels.get(id) ?? []).some((peak) => peak > AUDIBLE);
   await levels.until(isSounded, `sound on ${output}`, SOUND_MAX_MS).finally(() => levels.close());
   return true;
