@@ -254,6 +254,8 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test("the button of the node's column follows the width of the window", async () => {
     await open();
+    // Nothing is drawn any more once the last section is there.
+    await page.locator('#system .health').waitFor({ state: 'attached' });
     await page.setViewportSize({ width: 1000, height: 800 });
     const button = page.getByRole('button', { name: 'Node', exact: true });
     await button.and(page.locator('[aria-expanded=false]')).waitFor();
