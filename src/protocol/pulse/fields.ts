@@ -16,7 +16,8 @@ export interface Writable<T> {
   write(writer: Writer, value: T): void;
 }
 
-function kind<K extends keyof Values>(name: K): Readable<Values[K]> {
+/** A kind of field that is only read. */
+function readableKind<K extends keyof Values>(name: K): Readable<Values[K]> {
   // The type of `Reader.value` cannot express that its result belongs to the kind.
   return { read: (reader) => reader.value(name) as Values[K] };
 }
@@ -26,7 +27,7 @@ function writableKind<K extends keyof Values, T>(
   name: K,
   write: (writer: Writer, value: T) => void,
 ): Readable<Values[K]> & Writable<T> {
-  return { ...kind(name), write };
+  return { ...readableKind(name), write };
 }
 
 export const u32 = writableKind('u32', (writer, value: number) => writer.u32(value));
@@ -35,7 +36,7 @@ export const u32 = writableKind('u32', (writer, value: number) => writer.u32(val
  * the wire none is NONE.
  */
 export const index = writableKind('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
-export const ownIndex = kind('ownIndex');
+export const ownIndex = readableKind('ownIndex');
 
 /**
  * The object of a request. The wire has an index and a name, and the server refuses both and neither
@@ -49,16 +50,16 @@ export const byIndex: Writable<number> = {
 };
 
 export const text = writableKind('text', (writer, value: string) => writer.optionalText(value));
-export const optionalText = kind('optionalText');
-export const excerpt = kind('excerpt');
+export const optionalText = readableKind('optionalText');
+export const excerpt = readableKind('excerpt');
 export const bool = writableKind('bool', (writer, value: boolean) => writer.bool(value));
 export const volumes = writableKind('volumes', (writer, value: readonly number[]) => writer.volumes(value));
 export const props = writableKind('props', (writer, value: Properties) => writer.props(value));
 export const bytes: Writable<Uint8Array> = { write: (writer, value) => writer.bytes(value) };
-export const usec = kind('usec');
-export const u8 = kind('u8');
-export const volume = kind('volume');
-export const format = kind('format');
+export const usec = readableKind('usec');
+export const u8 = readableKind('u8');
+export const volume = readableKind('volume');
+export const format = readableKind('format');
 export const sampleSpec = writableKind('sampleSpec', (writer, value: SampleSpec) => writer.sampleSpec(value));
 export const channelMap = writableKind('channelMap', (writer, value: readonly number[]) =>
   writer.channelMap(value),
