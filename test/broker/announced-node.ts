@@ -34,7 +34,7 @@ export class AnnouncedNode {
     return this;
   }
 
-  /** The message that is published while the broker holds this one. */
+  /** The message that the node publishes when the broker retains the message `retained`. */
   text(retained = ''): string {
     return this.sequence(retained)[0] ?? assert.fail('there is no message');
   }
@@ -43,7 +43,10 @@ export class AnnouncedNode {
     return JSON.parse(this.text(retained));
   }
 
-  /** The messages published one after the other, until the next would equal the one that the broker holds. */
+  /**
+   * The messages that are published one after the other, until the broker retains what the node would publish
+   * next.
+   */
   sequence(retained: string): readonly string[] {
     this.topics.begin(new Map([[this.topics.device, retained]]));
     const texts: string[] = [];

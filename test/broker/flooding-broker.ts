@@ -1,15 +1,16 @@
-// A broker that acknowledges everything, and sends commands and messages of others without end, as fast as
-// they are taken: no real broker does so. Its packets are those of the package below `mqtt`.
+// A broker that acknowledges everything, and sends commands and other messages without end, as fast as the
+// client reads them, which no real broker does. The package `mqtt-packet`, a dependency of `mqtt`, makes its
+// packets.
 
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** Each packet by itself is small; so many are written at a time. */
-const GUST_BYTES = 64 * 1024;
+/** Packets are small, so this many bytes of them are written together. */
+const WRITE_BYTES = 64 * 1024;
 const MQTT_5 = { protocolVersion: 5 };
 
-/** A packet, as far as it is looked at. */
+/** The fields of a packet that this broker reads. */
 interface Packet {
   readonly cmd: string;
   readonly qos: number;
@@ -24,21 +25,21 @@ interface Packets {
 }
 const packets = createRequire(createRequire(import.meta.url).resolve('mqtt'))('mqtt-packet') as Packets;
 
-/** `messages` are topics and payloads, sent round and round once `flood` is called. */
+/** From the call of `flood` on, the broker sends `messages` to each client again and again. */
 export async function startFloodingBroker(messages: readonly (readonly [topic: string, payload: string])[]) {
   const frames = messages.map(([topic, payload]) =>
     packets.generate({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, MQTT_5),
   );
-  const once = Buffer.concat(frames);
-  const times = Math.ceil(GUST_BYTES / once.length);
-  const gust = Buffer.concat(Array.from({ length: times }, () => once));
+  const allMessages = Buffer.concat(frames);
+  const times = Math.ceil(WRITE_BYTES / allMessages.length);
+  const repeatedMessages = Buffer.concat(Array.from({ length: times }, () => allMessages));
   const sockets = new Set<Socket>();
-  let floods = false;
-  const pour = (socket: Socket): void => {
-    while (floods && !socket.destroyed) {
+  let isFlooding = false;
+  const sendMessages = (socket: Socket): void => {
+    while (isFlooding && !socket.destroyed) {
       broker.sent += times * frames.length;
-      if (socket.write(gust)) continue;
-      socket.once('drain', () => pour(socket));
+      if (socket.write(repeatedMessages)) continue;
+      socket.once('drain', () => sendMessages(socket));
       return;
     }
   };
@@ -48,9 +49,10 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
     parser.on('packet', (packet: Packet) => {
       const answer = answerTo(packet);
       if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
-      // One that has come back, as it does when its own messages are acknowledged too late behind all of
-      // these.
-      if (floods && packet.subscriptions?.some(({ topic }) => topic.includes('/set'))) pour(socket);
+      // A client that subscribes during the flood has reconnected: the acknowledgements of its own messages
+      // had come too late, after all the messages of the flood.
+      if (isFlooding && packet.subscriptions?.some(({ topic }) => topic.includes('/set')))
+        sendMessages(socket);
     });
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
@@ -64,11 +66,11 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
     /** Messages that were handed to the kernel. */
     sent: 0,
     flood: () => {
-      floods = true;
-      for (const socket of sockets) pour(socket);
+      isFlooding = true;
+      for (const socket of sockets) sendMessages(socket);
     },
     calm: () => {
-      floods = false;
+      isFlooding = false;
     },
     /** Ends all connections. */
     hangUp: () => {
@@ -94,7 +96,10 @@ function answerTo({ cmd, qos, messageId, subscriptions = [], unsubscriptions = [
   return answers[cmd];
 }
 
-/** Commands of every kind to more targets than there are, and what is none, at the branch `topic`. */
+/**
+ * Below `topic`: commands of every kind, most of them to targets that do not exist, and messages that are no
+ * commands.
+ */
 export function commandsOfAllKinds(topic: string): readonly (readonly [topic: string, payload: string])[] {
   return Array.from(
     { length: 500 },

@@ -1,10 +1,13 @@
-// The rules of Home Assistant's MQTT device discovery (2026.6, homeassistant/components/mqtt: schemas.py and
-// each platform's schema), as far as they concern the platforms that are used here: a checker of messages.
+// Checks device messages by the rules of Home Assistant's MQTT discovery (2026.6,
+// homeassistant/components/mqtt: schemas.py and each platform's schema). It knows only the platforms that
+// tonearm uses.
 
 type Check = (value: unknown) => boolean;
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Whole characters: its parser refuses half of one, and with it the message. */
+/**
+ * A text that is not empty, in whole characters: Home Assistant refuses a message with half a surrogate pair.
+ */
 const isText: Check = (value) =>
   typeof value === 'string' && value !== '' && Buffer.from(value).toString() === value;
 const isTopic: Check = (value) => isText(value) && !/[+#\0]/.test(String(value));
@@ -17,7 +20,8 @@ const isOneOf =
     values.includes(value);
 
 /**
- * A template must check that there is JSON before it reads the payload: topics that are emptied have none.
+ * A template must check that there is JSON before it reads it, because the payload of an emptied topic is no
+ * JSON.
  */
 const isTemplate: Check = (value) => {
   const texts = String(value).replace(/"(?:[^"\\]|\\.)*"/g, '""');
@@ -63,7 +67,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
 const EVERY = 'platform unique_id name icon availability availability_mode entity_category';
 const READS = `${EVERY} state_topic value_template json_attributes_topic json_attributes_template`;
 
-/** The settings that each platform takes, and those without which it is refused. */
+/** The settings that each platform accepts, and those without which Home Assistant refuses it. */
 const PLATFORMS: Readonly<Record<string, readonly [allowed: string, required: string]>> = {
   number: [`${READS} command_topic command_template min max step mode unit_of_measurement`, 'command_topic'],
   switch: [`${READS} command_topic payload_on payload_off state_on state_off`, 'command_topic'],
@@ -94,7 +98,7 @@ export function faultsOf(text: string): readonly string[] {
   const entries = Object.entries(components as Record<string, Fields>);
   const ids = entries.map(([, { platform, unique_id: id }]) => `${platform} ${id}`);
   return [
-    ...shared.map((key) => `${key}: is not shared`),
+    ...shared.map((key) => `${key}: components cannot share it`),
     ...Object.entries(device).flatMap(([name, value]) =>
       DEVICE[name]?.(value) === true ? [] : [`device.${name}: ${JSON.stringify(value)}`],
     ),
@@ -109,7 +113,7 @@ function faultsOfComponent(key: string, component: Fields): readonly string[] {
   const wrongKey = /^[a-zA-Z0-9_-]+$/.test(key) ? [] : [`${key}: is no object id`];
   const [allowed, required] = PLATFORMS[String(component['platform'])] ?? [];
   if (allowed === undefined) return [...wrongKey, `${key}: there is no platform ${component['platform']}`];
-  // That is how an entity leaves.
+  // A component with nothing but its platform removes the entity.
   if (Object.keys(component).length === 1) return wrongKey;
   const missing = `unique_id ${required}`.split(' ').filter((name) => component[name] === undefined);
   const { min = 0, max = 100, device_class: kind, options } = component;
@@ -120,7 +124,7 @@ function faultsOfComponent(key: string, component: Fields): readonly string[] {
   return [
     ...wrongKey,
     ...missing.map((name) => `${key}: has no ${name}`),
-    ...(Number(min) < Number(max) ? [] : [`${key}: its least is not below its most`]),
+    ...(Number(min) < Number(max) ? [] : [`${key}: its min is not below its max`]),
     ...(kind === 'enum' && options === undefined ? [`${key}: no options`] : []),
     ...wrong.map(([name, value]) => `${key}.${name}: ${JSON.stringify(value)}`),
   ];

@@ -1,9 +1,10 @@
-// Renders templates as Home Assistant does, by its own packages Jinja2 and AwesomeVersion, without blanks at
-// the ends; and decides whether an update entity with two versions is offered.
+// Renders templates as Home Assistant does, with the packages that it uses, Jinja2 and AwesomeVersion, and
+// removes blanks at both ends. It also decides whether Home Assistant offers an update from one version to
+// another.
 
 import { execFileSync } from 'node:child_process';
 
-/** Debian's, as its packages are not those of another Python. */
+/** Debian's Python, because another Python on the machine does not see Debian's packages. */
 const PYTHON = '/usr/bin/python3';
 const PACKAGES = '/usr/lib/python3/dist-packages';
 const DEADLINE_MS = 60_000;
@@ -16,7 +17,7 @@ export const TEMPLATES_NEED = {
   },
 };
 
-/** Home Assistant's part is homeassistant/components/update/__init__.py, `UpdateEntity.state`. */
+/** `is_offered` decides as homeassistant/components/update/__init__.py, `UpdateEntity.state`, does. */
 const PROGRAM = `
 import json, sys
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -50,7 +51,7 @@ function answers(questions: readonly Question[]): readonly unknown[] {
   return JSON.parse(execFileSync(PYTHON, ['-c', PROGRAM], { input, timeout: DEADLINE_MS, encoding: 'utf8' }));
 }
 
-/** The text for each value of the topic's JSON. */
+/** The text that the template renders for each value; a value is the parsed JSON of the topic's payload. */
 export function rendered(template: unknown, values: readonly unknown[]): readonly string[] {
   return answers(values.map((value) => ['render', template, value])).map(String);
 }

@@ -1,4 +1,5 @@
-// A private MQTT broker for a test: mosquitto as a child, on a port of its own, with its life and its end.
+// A private MQTT broker for a test: mosquitto as a child process on a port of its own, which the test can
+// freeze, end and start again.
 
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,13 +16,13 @@ export interface BrokerOptions {
   readonly lines?: readonly string[];
   /** Files beside the configuration, by name; lines may name them as `DIR/NAME`. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Unless false, anybody may come. */
+  /** False if clients need a name and a password; by default they need none. */
   readonly anonymous?: boolean;
 }
 
 export type Broker = Awaited<ReturnType<typeof startBroker>>;
 
-/** Needs the program `mosquitto`. */
+/** Starts a broker; this needs the program `mosquitto`. Resolves when it accepts connections. */
 export async function startBroker({ lines = [], files = {}, anonymous = true }: BrokerOptions = {}) {
   const directory = temporaryFolder();
   const port = await freePort();
@@ -38,7 +39,7 @@ ${lines.join('\n').replaceAll('DIR', directory)}
     writeFileSync(join(directory, name), text, { mode: 0o600 });
   const logFile = join(directory, 'log');
   let program: Program | undefined;
-  /** Its log so far. */
+  /** The log of the broker so far. */
   const log = (): string => readFileSync(logFile, 'utf8');
   const broker = {
     port,
@@ -50,9 +51,9 @@ ${lines.join('\n').replaceAll('DIR', directory)}
     log,
     freeze: () => program?.signal('SIGSTOP'),
     thaw: () => program?.signal('SIGCONT'),
-    /** Ends it; what it retained is lost with SIGKILL, and kept with SIGTERM. */
+    /** Ends the broker. Retained messages are lost with SIGKILL, and saved with SIGTERM. */
     end: async (signal: NodeJS.Signals = 'SIGTERM') => program?.end(signal),
-    /** Starts it again on the same port; `forget`: without what it has kept. */
+    /** Starts the broker again on the same port. `forget`: without its saved messages. */
     start: async ({ forget = false } = {}) => {
       if (forget) rmSync(join(directory, 'mosquitto.db'), { force: true });
       const started = startProgram('mosquitto', ['-c', join(directory, 'mosquitto.conf')], {

@@ -1,5 +1,5 @@
-// A node of which only the MQTT bridge is real: its records are put by the test, which also records and
-// answers the requests of the bridge.
+// A node of which only the MQTT bridge is real. The test puts the records of the other backends. The requests
+// of the bridge are recorded, and answered as the gateway would answer them.
 
 import type { TestContext } from 'node:test';
 import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
@@ -18,7 +18,7 @@ export interface NodeOptions {
   readonly settings?: Partial<MqttSettings>;
   readonly clock?: Clock;
   readonly answer?: (request: BridgeRequest) => Promise<BridgeReply> | BridgeReply;
-  /** Instead of a real connection to `url`. */
+  /** Makes the connection to the broker; by default a real one to `url`. */
   readonly dial?: (options: BrokerOptions) => BrokerConnection;
 }
 
@@ -42,7 +42,7 @@ export const SERVER: ServerRecord = {
   control: true,
 };
 
-/** A clock on which this one time is a twentieth of a second. */
+/** A real clock whose timers of exactly `waitMs` end after 50 ms already. */
 export const hurrying = (waitMs: number): Clock => ({
   ...systemClock,
   after: (ms, callback) => systemClock.after(ms === waitMs ? 50 : ms, callback),
@@ -83,7 +83,7 @@ export function isCommand(operation: BridgeRequest['operation']): boolean {
 
 export type Commanded = readonly [what: string, body: unknown];
 
-/** `muteOutput kitchen`, and the body. */
+/** The operation with the names in its path, such as `muteOutput kitchen`, and the body of the request. */
 export function commanded({ operation, params = {}, body, unread }: BridgeRequest): Commanded {
   const names = Object.values(params).map((name) => name ?? '?');
   return [[operation ?? 'none', ...names].join(' '), unread ?? body];
@@ -91,7 +91,7 @@ export function commanded({ operation, params = {}, body, unread }: BridgeReques
 
 export type SimulatedNode = ReturnType<typeof bareNode>;
 
-/** One with all records, until the test ends. */
+/** A node with the records `WHOLE_NODE`. It stops when the test ends. */
 export function simulatedNode(t: Pick<TestContext, 'after'>, options: NodeOptions): SimulatedNode {
   const node = bareNode(options);
   t.after(() => node.stop());
@@ -99,6 +99,7 @@ export function simulatedNode(t: Pick<TestContext, 'after'>, options: NodeOption
   return node;
 }
 
+/** A node without records. Whoever starts it must stop it. */
 export function bareNode({
   url,
   identifier = '0123456789abcdef',
@@ -142,7 +143,7 @@ export function bareNode({
     logged,
     bridge,
     topic: all.topic,
-    /** The first time it is all that there is. */
+    /** The first call gives the bridge the whole state, each further call changes of it. */
     publishRecords: (...changes: readonly Change[]): void => {
       bridge.applyChanges({ isWhole, changes });
       isWhole = false;
@@ -155,8 +156,11 @@ export function bareNode({
     },
     up: () => until('the bridge is up', () => node.state === 'up'),
     connecting: (reason: RegExp) =>
-      until(`it connects: ${reason}`, () => node.state === 'connecting' && reason.test(node.reason)),
-    /** Commands that were carried out, with what they name, and their bodies. */
+      until(
+        `the bridge is connecting: ${reason}`,
+        () => node.state === 'connecting' && reason.test(node.reason),
+      ),
+    /** The commands that the bridge has requested, each with the names in its path, and its body. */
     get commands(): readonly Commanded[] {
       return requests.filter(({ operation }) => isCommand(operation)).map(commanded);
     },
@@ -171,7 +175,7 @@ export function health(child: ChildName, state: BackendState): Change {
   return put('backends', child, { backend: child, state, since: 1_700_000_000_000, restarts: 0 });
 }
 
-/** A card with two profiles that are called the same. */
+/** A card with two profiles that have the same description. */
 export const CARD = {
   id: 3,
   name: 'hw/0',

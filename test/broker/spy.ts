@@ -1,5 +1,5 @@
-// A client of a broker that sees everything: what is retained, what comes when, and that can publish. Of MQTT
-// 3.1.1, where the bridge speaks 5.
+// A client of a broker that records every message, and can publish. It speaks MQTT 3.1.1, while the bridge
+// speaks MQTT 5.
 
 import mqtt from 'mqtt';
 import { until } from '../until.js';
@@ -8,13 +8,13 @@ export interface ReceivedMessage {
   readonly topic: string;
   readonly text: string;
   readonly retained: boolean;
-  /** Monotonic, in ms. */
+  /** When it came: monotonic time, in ms. */
   readonly at: number;
 }
 
 export type Spy = Awaited<ReturnType<typeof startSpy>>;
 
-/** Subscribed to `filter`; what the broker retains there is seen first. */
+/** Resolves when the client has subscribed to `filter`. First it receives what the broker retains there. */
 export async function startSpy(url: string, filter = '#', credentials: object = {}) {
   const client = mqtt.connect(url, { protocolVersion: 4, reconnectPeriod: 100, ...credentials });
   const received: ReceivedMessage[] = [];
@@ -24,7 +24,7 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
   client.on('error', () => undefined);
   await new Promise<void>((resolve) => client.once('connect', () => resolve()));
   await client.subscribeAsync(filter, { qos: 1 });
-  /** The last that was seen of each topic that holds something. */
+  /** The last text of each topic, without the topics that were emptied. */
   const tree = (): ReadonlyMap<string, string> => {
     const last = new Map(received.map(({ topic, text }) => [topic, text]));
     return new Map([...last].filter(([, text]) => text !== ''));
@@ -39,13 +39,13 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
     /** Texts of the topic, in the order in which they came. */
     texts: (topic: string): readonly string[] =>
       received.filter((each) => each.topic === topic).map(({ text }) => text),
-    /** Waits until the topic holds a text that fits. */
+    /** Waits until the last text of the topic fits, and resolves with it. */
     holds: (topic: string, fits: (text: string) => boolean = () => true): Promise<string> =>
       until(`${topic} holds the expected value`, () => {
         const text = tree().get(topic);
         return text !== undefined && fits(text) ? text : undefined;
       }),
-    /** Waits until the topic holds nothing. */
+    /** Waits until the topic has no text, or was emptied. */
     empty: (topic: string) => until(`${topic} is empty`, () => !tree().has(topic)),
     end: () => client.endAsync(true),
   };

@@ -1,5 +1,6 @@
-// An EventSource for tests over a real connection. It follows the standard, and can also stop reading and
-// break off, which no browser does. The test decides when it reconnects. It shares no code with the daemon.
+// An EventSource for tests, over a real connection. It follows the standard. Unlike a browser's, it can also
+// stop reading and break the connection, and the test decides when it reconnects. It shares no code with the
+// daemon.
 
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -36,21 +37,21 @@ export class EventConsumer {
     return this.#response.statusCode ?? 0;
   }
 
-  /** The current connection has ended, in order or not. */
+  /** True when the current connection has ended, whether it was closed or broken. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** The events of one type, parsed. */
+  /** The parsed data of the events of one type. */
   dataOf(type: string): readonly unknown[] {
     return this.events.filter((event) => event.type === type).map((event): unknown => JSON.parse(event.data));
   }
 
   /**
-   * Resolves as soon as it `is` so; checks it after every chunk. Rejects with the events so far, after 15 s
-   * unless given.
+   * Resolves as soon as `isFulfilled` is true, which is checked after every chunk. Rejects with the last
+   * events after `deadlineMs`, by default 15 s. `what` names in the error what was expected.
    */
-  until(is: (consumer: this) => boolean, what = 'it', deadlineMs = UNTIL_MS_MAX): Promise<void> {
+  until(isFulfilled: (consumer: this) => boolean, what = 'it', deadlineMs = UNTIL_MS_MAX): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(deadline);
@@ -58,7 +59,7 @@ export class EventConsumer {
       };
       const check = (): void => {
         try {
-          if (!is(this)) return;
+          if (!isFulfilled(this)) return;
           settle();
           resolve();
         } catch (error) {
@@ -85,7 +86,10 @@ export class EventConsumer {
     this.#response.resume();
   }
 
-  /** Breaks off and reconnects as a browser does: the same URL, and the last id if there is one. */
+  /**
+   * Breaks the connection and reconnects as a browser does: to the same URL, with the last id if there is
+   * one.
+   */
   async reconnect(): Promise<void> {
     const lastEventId = this.#parser.lastEventId;
     this.close();
@@ -112,7 +116,8 @@ export class EventConsumer {
       if (isStream) for (const event of parser.read(chunk)) dispatch(event);
       this.#check();
     });
-    // A connection that breaks off reports an error and then closes; for a consumer both are just the end.
+    // A connection that breaks reports an error and then closes; for a consumer both mean only that it has
+    // ended.
     response.on('error', () => this.#check());
     response.on('close', () => {
       if (!isCurrent()) return;

@@ -1,5 +1,6 @@
-// The client's parser of event streams for consumers that get bytes: client/parser.test.ts shows that it
-// follows the standard. It shares no code with the writer of streams.
+// Parses an event stream that comes as bytes, with the client's parser, which reads text.
+// client/parser.test.ts shows that this parser follows the standard. It shares no code with the gateway,
+// which writes the stream.
 
 import { EventParser, type ParsedEvent } from '../../src/client/parser.js';
 
@@ -12,7 +13,8 @@ export class EventStreamParser extends EventParser {
   readonly #decoder = new TextDecoder();
 
   /**
-   * Events without an id repeat the one before, which is at first that with which the connection was opened.
+   * An event without an id has the id of the event before it; the first one has the id with which the
+   * connection was opened.
    */
   *read(bytes: Uint8Array): Generator<DispatchedEvent> {
     for (const event of this.feed(this.#decoder.decode(bytes, { stream: true })))
@@ -20,9 +22,12 @@ export class EventStreamParser extends EventParser {
   }
 }
 
-/** The events of a stream that came in pieces, and what a reconnection would be made with. */
-export function parsedByConsumer(pieces: readonly Uint8Array[], before: string) {
-  const parser = new EventStreamParser(before);
+/**
+ * The events of a stream that came in pieces, and the pause and the id for a reconnection. `openedWith`: the
+ * id with which the connection was opened.
+ */
+export function parsedByConsumer(pieces: readonly Uint8Array[], openedWith: string) {
+  const parser = new EventStreamParser(openedWith);
   const events = pieces.flatMap((piece) => [...parser.read(piece)]);
   return { events, retryMs: parser.retryMs, lastEventId: parser.lastEventId };
 }

@@ -1,6 +1,6 @@
-// A consumer's model of the node: the client's own state. Beside that it demands that each event is known and
-// fits what came before, and keeps the actions. Clients that identify records by name have a model of their
-// own.
+// The state of the node as a consumer of the event stream knows it, kept by the client's own store. The model
+// also demands that each event is known and possible after the events before it, and it records the actions.
+// Clients that identify records by name have a model of their own.
 
 import assert from 'node:assert/strict';
 import type { NodeEvent } from '../../src/client/events.js';
@@ -19,10 +19,13 @@ export class StateModel {
 
   apply({ type, data }: ParsedEvent): void {
     const event = { type, data: JSON.parse(data) } as NodeEvent;
-    assert.ok(fits(this.known, event), `an event that does not fit: ${type} ${data.slice(0, 200)}`);
+    assert.ok(
+      isPossible(this.known, event),
+      `an event that is not possible in this state: ${type} ${data.slice(0, 200)}`,
+    );
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.snapshots += 1;
     if (event.type === 'power.action' || event.type === 'upgrade.progress') this.actions.push([type, data]);
-    // A position is exact to the microsecond in the record, and not in the event.
+    // A position in an event is less exact than the record's microseconds, so it is not applied.
     else if (event.type !== 'player.position') this.#store.apply(event);
   }
 
@@ -45,13 +48,13 @@ export class StateModel {
  * True for an event that docs/events.md allows in this state: a new player is added before it changes, also
  * for a slow reader.
  */
-function fits({ players, nodes }: NodeState, { type, data }: NodeEvent): boolean {
+function isPossible({ players, nodes }: NodeState, { type, data }: NodeEvent): boolean {
   switch (type) {
     case 'server.info':
       return ['connected', 'love', 'bye'].includes(data);
     case 'player.added':
     case 'player.updated':
-      assert.ok(Number.isInteger(data.emitted_at), 'it has a time');
+      assert.ok(Number.isInteger(data.emitted_at), 'emitted_at is a time');
       return players.has(data.data.bus_name) === (type === 'player.updated');
     case 'player.removed':
     case 'player.tracklist.updated':
@@ -67,7 +70,10 @@ function fits({ players, nodes }: NodeState, { type, data }: NodeEvent): boolean
 
 type Named = Readonly<Record<string, unknown>>;
 
-/** The events with named records: the collection that each changes, and whether it removes. */
+/**
+ * The events whose records have names: the collection that each event changes, and whether it removes
+ * records.
+ */
 const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs', removal: boolean]>> = {
   'audio.updated': ['clients', false],
   'audio.removed': ['clients', true],
@@ -81,12 +87,12 @@ const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs'
  * matter.
  */
 export class NameModel {
-  readonly #heedsMarks: boolean;
+  readonly #readsMarks: boolean;
   readonly #collections = { clients: new Map<string, Named>(), outputs: new Map<string, Named>() };
 
-  /** Older clients, from before snapshots had marks, ignore the marks. */
-  constructor(heedsMarks = true) {
-    this.#heedsMarks = heedsMarks;
+  /** `readsMarks`: false for older clients, which ignore marks because snapshots had none then. */
+  constructor(readsMarks = true) {
+    this.#readsMarks = readsMarks;
   }
 
   apply({ type, data }: ParsedEvent): void {
@@ -97,7 +103,7 @@ export class NameModel {
         if (isRemoval) this.#collections[collection].delete(name);
         else this.#collections[collection].set(name, record);
       }
-    } else if (type === 'backend.updated' && this.#heedsMarks) {
+    } else if (type === 'backend.updated' && this.#readsMarks) {
       const { backend, detail } = JSON.parse(data) as Named;
       if (backend === 'audio' && detail === 'snapshot') this.clear();
     }

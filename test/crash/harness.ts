@@ -1,4 +1,5 @@
-// Runs fixtures under a real supervisor in real threads, records what it reports, and waits for conditions.
+// Runs fixtures under a real supervisor in real threads, records what the supervisor reports, and lets a test
+// wait until the reports fulfil a condition.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -13,31 +14,39 @@ import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervi
 import { HEAP_LIMITS, Threads } from '../../src/supervisor/threads.js';
 import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 
-/** Entries of children are relative to it. */
+/** The paths of the fixtures are relative to this folder. */
 const ROOT = new URL('./', import.meta.url);
 
-/** The end of a thread whose module throws at load. */
+/** How the supervisor describes the end of a thread whose module throws at load. */
 export const THREW_AT_LOAD = /^thread ended: no such luck(?=;|$)/;
 
-/** Restarts at once and without end. */
-const TIRELESS = { waitsMs: Array.from({ length: 1000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
+/** The supervisor restarts a child at once, however often it has died. */
+const RESTARTS_WITHOUT_PAUSE = {
+  waitsMs: Array.from({ length: 1000 }, () => 0),
+  windowMs: 60_000,
+  restMs: 60_000,
+};
 
-/** For what comes next: a thread takes a second to start where twenty processes want two cores (measured). */
+/**
+ * The longest wait of a test: a thread takes a second to start where twenty processes want two cores
+ * (measured).
+ */
 const DEADLINE_MS = 60_000;
 
 /**
- * The product has 30 s and 10 s for the first two; a healthy thread on a busy machine may be silent for
- * seconds as it starts.
+ * The supervisor pings the threads this often. In the product it does so every 30 s and waits 10 s for the
+ * pong. Here the wait is 5 s, because a healthy thread may be silent for seconds while it starts on a busy
+ * machine.
  */
 export const QUICK_PULSE = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
 /**
- * Nobody is late where nobody is to be; of the product it is 5 s at most, which a thread that starts on a
- * busy machine has taken.
+ * Only a child that ignores its stop needs so long. In the product the limit is 5 s at most, but a thread
+ * that was just starting on a busy machine has taken that long to stop.
  */
 const STOP_WITHIN_MS = 60_000;
 
-/** One child per name, each with the fixture of that name. */
+/** The children to start, and for each the file of `fixtures/` that it runs, without its ending. */
 export type Fixtures = { readonly [C in ChildName]?: string };
 
 export interface Line {
@@ -46,13 +55,13 @@ export interface Line {
   readonly fields: LogFields;
 }
 
-/** Records everything that a supervisor reports, and wakes those who wait for more. */
+/** Records everything that a supervisor reports, and checks the conditions of `until` at each report. */
 export class ReportRecorder implements ChildListener {
   readonly healths: [ChildName, BackendHealth][] = [];
   /** Changes and states in the order in which they came, as short words. */
   readonly sequence: string[] = [];
   readonly lines: Line[] = [];
-  readonly #waiting = new Set<() => void>();
+  readonly #pendingChecks = new Set<() => void>();
 
   changes(changes: readonly Change[]): void {
     for (const { kind, collection, key } of changes) this.sequence.push(`${kind} ${key || collection}`);
@@ -99,24 +108,24 @@ export class ReportRecorder implements ChildListener {
   }
 
   /**
-   * Fulfils as soon as `condition` holds after a report; rejects at the deadline, with the reports so far.
+   * Resolves as soon as `condition` is true after a report. Rejects at the deadline with the last reports.
    */
   until(condition: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      const settle = (fixtureThread: () => void): void => {
+      const settle = (finish: () => void): void => {
         clearTimeout(deadline);
-        this.#waiting.delete(recheck);
-        fixtureThread();
+        this.#pendingChecks.delete(recheck);
+        finish();
       };
       const recheck = (): void => {
         if (condition()) settle(resolve);
       };
-      const inVain = (): void => {
+      const rejectAtDeadline = (): void => {
         const actual = JSON.stringify(this.healths.slice(-9));
         settle(() => reject(new Error(`waited ${DEADLINE_MS} ms in vain; last: ${actual}`)));
       };
-      const deadline = setTimeout(inVain, DEADLINE_MS);
-      this.#waiting.add(recheck);
+      const deadline = setTimeout(rejectAtDeadline, DEADLINE_MS);
+      this.#pendingChecks.add(recheck);
       recheck();
     });
   }
@@ -129,21 +138,21 @@ export class ReportRecorder implements ChildListener {
   }
 
   #recheck(): void {
-    for (const recheck of [...this.#waiting]) recheck();
+    for (const recheck of [...this.#pendingChecks]) recheck();
   }
 }
 
 export interface Supervised {
   readonly supervisor: Supervisor;
   readonly recorder: ReportRecorder;
-  /** Asks with a word that the fixture knows. */
+  /** Sends the child a command with a word that its fixture obeys, and resolves with the answer. */
   readonly ask: (backend: Backend, word: string) => Promise<Answer>;
 }
 
 export interface SupervisedOptions extends Partial<SupervisorOptions> {
   readonly stopWithinMs?: number;
   readonly heapLimits?: ResourceLimits;
-  /** The fixture whose thread boots ahead. */
+  /** The fixture whose thread is started before its child needs it. */
   readonly warmUp?: string;
   /** Children whose thread starts with the first command. */
   readonly onDemand?: readonly string[];
@@ -173,11 +182,11 @@ export function makeSupervisor(
       stopWithinMs,
       isOnDemand: onDemand.includes(name),
     })),
-    restarts: TIRELESS,
+    restarts: RESTARTS_WITHOUT_PAUSE,
     threads,
     ...options,
   });
-  // The fixtures speak the audio backend's language whatever they are called.
+  // Every fixture takes the commands of the audio backend, whatever the name of its child is.
   const ask = (backend: Backend, word: string) =>
     supervisor.ask<Backend>(backend, { do: 'default', output: word });
   return { supervisor, recorder, ask };
@@ -191,7 +200,7 @@ export function startChildren(t: TestContext, ...args: Parameters<typeof makeSup
   return prepared;
 }
 
-/** The same, once all of its children are up. */
+/** Like `startChildren`, but resolves when all children are up. */
 export async function childrenUp(
   t: TestContext,
   ...args: Parameters<typeof makeSupervisor>

@@ -1,13 +1,13 @@
-// A proxy of a real sound server or MQTT broker. While it lies it damages the server's bytes: changed, lost,
-// doubled, cut, or held back.
+// A proxy in front of a real sound server or MQTT broker. While it lies, it damages the bytes that the server
+// sends: they are changed, lost, doubled, cut or not passed on.
 
 import { startProxy } from '../browser/severable-proxy.js';
 import type { SeededRandom } from '../seeded-random.js';
 
-/** A chunk that is damaged, of all that come while it lies. */
-const DAMAGED = 0.5;
+/** The probability that a chunk is damaged while the proxy lies. */
+const DAMAGE_PROBABILITY = 0.5;
 
-/** Bytes that are changed, lost, doubled or foreign. */
+/** A damaged copy of the chunk: bytes are changed, lost, doubled, added or all replaced. */
 export function damage(chunk: Buffer, random: SeededRandom): Buffer {
   const wrong = Buffer.from(chunk);
   const at = random.below(chunk.length);
@@ -24,12 +24,12 @@ export function damage(chunk: Buffer, random: SeededRandom): Buffer {
   return random.pick(ways)();
 }
 
-/** Listens at `at`, a path or a port, and leads to `target`, which is another. */
+/** Listens at `at`, a path or a port, and connects each client to `target`, the server's path or port. */
 export async function damagingProxy(random: SeededRandom, at: number | string, target: number | string) {
   let isLying = false;
   let damaged = 0;
   const proxy = await startProxy(target, at, (chunk) => {
-    if (!isLying || !random.chance(DAMAGED)) return chunk;
+    if (!isLying || !random.chance(DAMAGE_PROBABILITY)) return chunk;
     damaged += 1;
     return damage(chunk, random);
   });

@@ -1,6 +1,5 @@
-// A node that a fuzzer may do everything to: the built daemon with every backend and bridge on buses of our
-// own, which write down what is asked of them, a real sound server and a real broker, both behind proxies
-// that can lie.
+// A node for a fuzzer: the built daemon with most backends and the MQTT bridge. Its two buses are scripted
+// and record every call. Its sound server and its broker are real, each behind a proxy that can damage bytes.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,8 +15,8 @@ import { startSurvivor } from './survivor.js';
 
 export const PROGRAMS = ['pulseaudio', 'pactl', 'mosquitto'];
 export const TOPIC = 'house/living';
-/** The name of a method stands between its length and its end. */
-const ORDER = /\0(?:Reboot|PowerOff)\0/;
+/** A call that would end the machine: D-Bus encloses the name of a method in zero bytes. */
+const POWER_CALL = /\0(?:Reboot|PowerOff)\0/;
 const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'mqtt'];
 
 export type FuzzedNode = Awaited<ReturnType<typeof startFuzzedNode>>;
@@ -29,7 +28,7 @@ export async function startFuzzedNode(seed: number) {
   const buses = [await honestBus(), await honestBus()];
   const [user = '', system = ''] = buses.map(({ path }) => `unix:path=${path}`);
   const port = await freePort();
-  /** The proxies between the daemon and each of the two. */
+  /** The proxies in front of the sound server and the broker. */
   const liars = {
     sound: await damagingProxy(random, join(directory, 'sound'), sound.socketPath),
     broker: await damagingProxy(random, port, broker.port),
@@ -55,9 +54,11 @@ upgrade: {enabled: true, resultFile: ${directory}/result.json, stateFile: ${dire
     sound,
     spy,
     liars,
-    /** The orders to end the machine that logind has received. */
+    /** The calls to end the machine that the scripted logind has received. */
     orders: () =>
-      buses.flatMap(({ received }) => received.map(({ text }) => text)).filter((text) => ORDER.test(text)),
+      buses
+        .flatMap(({ received }) => received.map(({ text }) => text))
+        .filter((text) => POWER_CALL.test(text)),
     stop: async () => {
       await spy.end();
       await survivor.daemon.stop();

@@ -1,5 +1,5 @@
-// A bus of a fuzzed node, the user's or the system's: managers of units, logind and a player answer as far as
-// each backend needs it to be up, and whatever is asked of them is written down.
+// A scripted bus of a fuzzed node, the user's or the system's: systemd, logind and a player answer just what
+// each backend needs in order to be up, and every call is recorded.
 
 import type { ReceivedCall, ScriptedBus, Value } from '../actors/bus/scripted-bus.js';
 import { errorReply, reply, scriptedBus } from '../actors/bus/scripted-bus.js';
@@ -7,7 +7,7 @@ import { errorReply, reply, scriptedBus } from '../actors/bus/scripted-bus.js';
 const OWNER = ':1.2';
 const NAMES = ['org.freedesktop.systemd1', 'org.freedesktop.login1', 'org.mpris.MediaPlayer2.one'];
 const JOB = '/org/freedesktop/systemd1/job/1';
-/** The manager, its units and the player have the same ones: each is asked for its own. */
+/** The manager, its units and the player all answer with these; a backend reads only those that it needs. */
 const PROPERTIES = [
   ['UserspaceTimestampMonotonic', ['t', 17]],
   ['LoadState', ['s', 'loaded']],

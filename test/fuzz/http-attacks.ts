@@ -1,12 +1,12 @@
-// Requests that no client should send: those of the OpenAPI document, changed, and shapes that one parser
-// could read as one request and another as two. What hides in those is a command that nothing here asks for
-// by itself.
+// Requests that no client should send. Some are requests of the OpenAPI document with changes. Others can be
+// read as one request by one parser and as two by another; the hidden second one is a command that no test
+// sends openly, so that its effect would show that it was read.
 
 import type { OpenApi } from '../gateway/openapi-conformance.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { damage } from './damaging-proxy.js';
 
-/** Never asked for but within another request. */
+/** This request is only sent hidden within another request. */
 const HIDDEN = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
 /** Each piece is one write. */
@@ -17,7 +17,7 @@ export interface Route {
   readonly path: string;
 }
 
-/** The routes of a document; none that ends the machine. */
+/** The routes of an OpenAPI document, without those that end the machine. */
 export function routesOf(document: unknown): Route[] {
   const routes = Object.entries((document as OpenApi).paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
@@ -60,7 +60,7 @@ function pathOf(route: Route, random: SeededRandom): string {
   return `${random.chance(0.1) ? `/${path}/` : path}${random.pick(QUERIES)}`;
 }
 
-/** In pieces, each at a place of chance. */
+/** The text in pieces, cut at random places. */
 function cut(text: string, random: SeededRandom): string[] {
   if (random.chance(0.5)) return [text];
   const at = random.below(text.length + 1);
@@ -87,7 +87,9 @@ function request(routes: readonly Route[], random: SeededRandom): string {
 
 const PIECES = ['\r', '\n', '\0', ' ', ':', '\t', '\r\n\r\n', '\u00e9', '0', 'Content-Length: 5\r\n'];
 
-/** A piece that means something is put in, or some bytes are lost, doubled or made others. */
+/**
+ * The text with one more piece that has a meaning in HTTP, or with bytes that are lost, doubled or changed.
+ */
 function damaged(text: string, random: SeededRandom): string {
   const at = random.below(text.length + 1);
   if (random.chance(0.5)) return text.slice(0, at) + random.pick(PIECES) + text.slice(at);
@@ -95,7 +97,9 @@ function damaged(text: string, random: SeededRandom): string {
 }
 
 const LENGTH = HIDDEN.length;
-/** Two ways to read where the body ends: each is refused, and nothing behind it is read. */
+/**
+ * Headers that leave open where the body ends: the node must refuse the request, and read nothing after it.
+ */
 const UNCLEAR_FRAMINGS = [
   ...'Content-Length: 0, 5 | Content-Length: +0 | Content-Length: -1 | Content-Length: 0x0'.split(' | '),
   ...'Content-Length: 1e0 | Content-Length: 18446744073709551616 | Content-Length:'.split(' | '),
@@ -129,7 +133,7 @@ const HIDING: readonly string[] = [
   ...MALFORMED_SIZES.map((size) => `Transfer-Encoding: chunked\r\n\r\n${size}\r\n${HIDDEN}`),
 ];
 
-/** A request within another one. What is changed about it leaves its framing alone. */
+/** A request that hides another one. Only what does not concern its framing is chosen at random. */
 function hiding(routes: readonly Route[], random: SeededRandom): string {
   const posts = routes.filter(({ method }) => method === 'POST');
   const shape = random.pick(HIDING);
@@ -138,7 +142,7 @@ function hiding(routes: readonly Route[], random: SeededRandom): string {
   return `POST ${random.pick(posts).path.replace(/\{\w+\}/g, '1')} HTTP/1.1\r\n${host}${typed}${shape}`;
 }
 
-/** One connection's bytes. */
+/** All that one connection sends. */
 export function anyAttack(routes: readonly Route[], random: SeededRandom): Pieces {
   const kind = random.below(10);
   if (kind < 3) return cut(hiding(routes, random), random);

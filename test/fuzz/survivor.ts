@@ -1,5 +1,5 @@
-// The built daemon under a fuzzer: it must answer at any time, and have back in the end what it had at the
-// beginning.
+// The built daemon under a fuzzer: it must answer at any time, and in the end it must have the backends,
+// descriptors and threads that it had at the beginning.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { Daemon, type DaemonOptions, type Health } from '../contract/daemon.js';
 import { until } from '../until.js';
 
 /**
- * Threads of libuv and V8 that come with the first work of their kind, and files that a backend happens to
- * hold.
+ * The daemon may have so many more than at the beginning: threads that libuv and V8 start when they need them
+ * first, and files that a backend has open just then.
  */
 const SLACK = 8;
 /** A backend whose threads died too often rests for 60 s (docs/http-api.md, "Backends that are away"). */
@@ -16,21 +16,21 @@ const RECOVERY_MS = 90_000;
 
 const countOf = (pid: number, what: 'fd' | 'task'): number => readdirSync(`/proc/${pid}/${what}`).length;
 
-/** Begins when these backends are up. */
+/** Resolves when these backends are up. */
 export async function startSurvivor(options: DaemonOptions, backends: readonly string[]) {
   const daemon = await Daemon.start(options);
   for (const name of backends) await daemon.backend(name, 'up');
   const descriptors = countOf(daemon.pid, 'fd');
   const tasks = countOf(daemon.pid, 'task');
-  /** Whatever happens to it just now. */
+  /** Demands that the daemon lives and answers; resolves with its health. */
   const answers = async (): Promise<Health> => {
     assert.ok(daemon.alive(), `the daemon has ended\n${daemon.log.slice(-4000)}`);
     assert.equal((await daemon.get('/server')).status, 200);
     return daemon.read<Health>('/health');
   };
   /**
-   * Every backend is up again, nothing has failed inside, and descriptors and threads are as many as at
-   * first.
+   * Waits until every backend is up again, and descriptors and threads are as few as at the beginning.
+   * Demands that no request has failed inside the daemon.
    */
   const recovers = async (): Promise<void> => {
     await until(

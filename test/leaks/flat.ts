@@ -1,6 +1,6 @@
-// Checks that something can be repeated without leaving anything behind: it is done in rounds, and after each
-// the process is measured: heap and other memory after a collection, descriptors, timers and handles,
-// listeners.
+// Checks that something can be repeated without leaving anything behind. It is repeated in rounds. After each
+// round the process is measured: heap and external memory after a garbage collection, descriptors, timers and
+// other handles, listeners.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -9,24 +9,27 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { until } from '../until.js';
 
-/** At full size by `npm run soak`; a part of it each time in `npm test`. */
+/** True in `npm run soak`, which repeats everything at its full number; `npm test` repeats it less often. */
 const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 
-/** The first quarter fills caches and has code compiled. The second quarter is compared with the last. */
+/**
+ * The second quarter of the rounds is compared with the last. The first is ignored, because it fills caches
+ * and compiles code.
+ */
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
 /**
- * V8 keeps 500 kB more or less by chance. A leak of twice this bound, divided by the number of repetitions,
- * is found.
+ * The heap varies by 500 kB by chance. A leak is found if it is twice this bound, divided by the number of
+ * repetitions, or more.
  */
 const HEAP_SLACK_BYTES = 1024 * 1024;
-/** For buffers outside of the heap: pools come in larger portions. */
+/** The bound for buffers outside of the heap, which Node allocates in pools. */
 const EXTERNAL_SLACK_BYTES = 1024 * 1024;
-/** Behind a round, connections are still being closed. */
+/** After a round, connections are still being closed; the measurement waits so long for that. */
 const SETTLED_WITHIN_MS = 30_000;
 
 setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+const collectGarbage = runInNewContext('gc') as () => void;
 
 interface Resources {
   readonly heap: number;
@@ -37,10 +40,10 @@ interface Resources {
   readonly listeners: number;
 }
 
-async function resources(): Promise<Resources> {
-  // Finalizers of what the first one frees free more.
+async function measureResources(): Promise<Resources> {
+  // A collection runs finalizers, and what these release is only freed by the next one.
   for (let times = 0; times < 3; times += 1) {
-    collect();
+    collectGarbage();
     await new Promise((resolve) => setImmediate(resolve));
   }
   const { heapUsed: heap, external } = process.memoryUsage();
@@ -57,24 +60,25 @@ const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
 export interface Repeated {
+  /** The number of repetitions in `npm run soak`. */
   readonly full: number;
-  /** In `npm test`. */
+  /** The number of repetitions in `npm test`. */
   readonly part: number;
-  /** Does it so many times. */
+  /** Repeats what is tested so many times. */
   readonly round: (times: number) => Promise<void>;
 }
 
-/** A round that does it one time after the other, and then empties what the test has noted. */
+/** A round that calls `once` so many times in succession, and then empties `notes`, the test's own lists. */
 export const again =
   (once: () => Promise<void>, ...notes: readonly unknown[][]): Repeated['round'] =>
   async (times) => {
     for (let done = 0; done < times; done += 1) await once();
-    for (const noted of notes) noted.length = 0;
+    for (const list of notes) list.length = 0;
   };
 
 const kb = (bytes: number): string => `${Math.round(bytes / 1024)} kB`;
 
-/** Fails with what has grown. */
+/** Repeats the round, and fails if the process has more in the last quarter than in the second. */
 export async function staysFlat(t: TestContext, { full, part, round }: Repeated): Promise<void> {
   const times = Math.ceil((isFullSize ? full : part) / ROUNDS);
   const all: Resources[] = [];
@@ -82,12 +86,12 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
     await round(times);
     const before = all.at(-1);
     const isAsBefore = async (): Promise<Resources | false> => {
-      const now = await resources();
+      const now = await measureResources();
       const { handles, descriptors } = before ?? now;
       return now.handles.length <= handles.length && now.descriptors === descriptors && now;
     };
-    // If it does not come to rest, the checks below find that.
-    all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(resources));
+    // If the process still has more than before at the deadline, the checks below find that.
+    all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(measureResources));
   }
   const early = all.slice(QUARTER, 2 * QUARTER);
   const late = all.slice(-QUARTER);
@@ -101,9 +105,9 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
   assert.ok(grown('external') < EXTERNAL_SLACK_BYTES, `external memory has grown: ${kb(grown('external'))}`);
   assert.equal(grown('descriptors'), 0, 'descriptors');
   assert.equal(grown('listeners'), 0, 'listeners');
-  // One that is looked at while a timer runs that will end by itself has one more: what is left behind is
-  // more in every late one.
-  const least = Math.min(...late.map(({ handles }) => handles.length));
-  const most = Math.max(...early.map(({ handles }) => handles.length));
-  assert.ok(least <= most, `timers and handles: ${early[0]?.handles} have become ${last?.handles}`);
+  // A measurement may see one handle more, because a timer that ends by itself was still running. A handle
+  // that is left behind is in every late measurement, so the least of these is compared.
+  const leastLate = Math.min(...late.map(({ handles }) => handles.length));
+  const mostEarly = Math.max(...early.map(({ handles }) => handles.length));
+  assert.ok(leastLate <= mostEarly, `timers and handles: ${early[0]?.handles} have become ${last?.handles}`);
 }

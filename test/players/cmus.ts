@@ -7,19 +7,21 @@ import { childrenOf } from '../node/process-tree.js';
 import { until } from '../until.js';
 import type { Session } from './session.js';
 
-const ran = promisify(execFile);
+const execute = promisify(execFile);
 
 const DEADLINE_MS = 10_000;
 
 export type Cmus = Awaited<ReturnType<typeof startCmus>>;
 
-/** Plays the album as its playlist. Resolves when it plays. It ends when its terminal ends. */
+/**
+ * Starts a cmus that plays the album as its playlist. Resolves when it plays. It ends when its terminal ends.
+ */
 export async function startCmus({ env, path, run, tones }: Session) {
   const socket = path('cmus.socket');
   const args = ['--quiet', '--flush', '--command', `exec cmus --listen ${socket}`, '/dev/null'];
   const terminal = run('script', args, { TERM: 'xterm' });
   const remote = async (...words: readonly string[]): Promise<string> =>
-    (await ran('cmus-remote', ['--server', socket, ...words], { env, timeout: DEADLINE_MS })).stdout;
+    (await execute('cmus-remote', ['--server', socket, ...words], { env, timeout: DEADLINE_MS })).stdout;
   /** A line of `cmus-remote -Q`, without its first words; undefined where there is none. */
   const get = async (name: string): Promise<string | undefined> => {
     const lines = (await remote('-Q')).split('\n');

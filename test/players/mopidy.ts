@@ -1,5 +1,5 @@
-// Mopidy with mopidy-mpris, for tests: its list is filled by its own JSON-RPC, without tonearm, as its web
-// clients do it.
+// Mopidy with mopidy-mpris, for tests: its tracklist is filled over its own JSON-RPC, as its web clients do
+// it, without tonearm.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -10,7 +10,7 @@ export const MOPIDY = 'org.mpris.MediaPlayer2.mopidy';
 
 export type Mopidy = Awaited<ReturnType<typeof startMopidy>>;
 
-/** Starts with an empty list, as at every boot. Resolves when it answers. */
+/** Starts Mopidy, whose tracklist is empty then, as after every boot. Resolves when it answers. */
 export async function startMopidy(session: Session) {
   const port = await freePort();
   mkdirSync(session.path('mopidy'));
@@ -26,7 +26,7 @@ export async function startMopidy(session: Session) {
     return result;
   };
   await until('Mopidy answers', () => call('playback.get_state').then((state) => state === 'stopped'));
-  /** Adds files to the end of the list. */
+  /** Adds files to the end of the tracklist. */
   const add = (files: readonly string[]): Promise<unknown> =>
     call('tracklist.add', { uris: files.map((file) => `file://${encodeURI(file)}`) });
   return { call, add };
@@ -56,7 +56,7 @@ bus_type = session
 `;
 }
 
-/** The port is chosen here, because Mopidy accepts neither a socket nor port 0. */
+/** A free port, which must be known beforehand, because Mopidy accepts neither a socket nor port 0. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

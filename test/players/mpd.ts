@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { until } from '../until.js';
 import type { Session } from './session.js';
 
-const ran = promisify(execFile);
+const execute = promisify(execFile);
 const DEADLINE_MS = 10_000;
 
 export const MPD = 'org.mpris.MediaPlayer2.mpd';
@@ -21,7 +21,7 @@ export async function startMpd(session: Session) {
   session.run('mpd', ['--no-daemon', session.path('mpd', 'mpd.conf')]);
   const env = { ...session.env, MPD_HOST: socket };
   const mpc = async (...words: readonly string[]): Promise<string> =>
-    (await ran('mpc', words, { env, timeout: DEADLINE_MS })).stdout;
+    (await execute('mpc', words, { env, timeout: DEADLINE_MS })).stdout;
   await until('MPD answers', async () => (await mpc('status')) !== '');
   await mpc('--wait', 'update');
   const options = { MPD_HOST: socket, HOME: directory };

@@ -16,28 +16,29 @@ interface Reply {
   readonly data?: unknown;
 }
 
-export type Mpv = ReturnType<typeof launched>;
+export type Mpv = ReturnType<typeof launchMpv>;
 
 /**
- * Plays the album, and stays when it is over. Resolves when it plays. An mpv that hangs as it begins (one of
- * thirty did) is started again: it answers nothing on its own socket. Everything else is a failure.
+ * Starts an mpv that plays the album, and does not end with the last track. Resolves when it plays. Of thirty
+ * starts of mpv one hung: such an mpv answers nothing on its own socket, and is started again. Every other
+ * failure rejects.
  */
 export async function startMpv(session: Session): Promise<Mpv> {
   for (let starts = 1; ; starts += 1) {
-    const mpv = launched(session);
+    const mpv = launchMpv(session);
     try {
       await until('mpv plays', async () => Number(await mpv.get('time-pos')) > 0);
       return mpv;
     } catch (error) {
-      const hangs = mpv.program.alive() && (await mpv.get('pid').catch(() => undefined)) === undefined;
-      if (starts === STARTS_MAX || !hangs) throw error;
+      const isHanging = mpv.program.alive() && (await mpv.get('pid').catch(() => undefined)) === undefined;
+      if (starts === STARTS_MAX || !isHanging) throw error;
       remark('mpv answers nothing on its own socket, and is started anew');
       await mpv.program.end('SIGKILL');
     }
   }
 }
 
-function launched({ path, run, tones }: Session) {
+function launchMpv({ path, run, tones }: Session) {
   const socket = path('mpv.socket');
   const flags = ['--no-video', '--no-terminal', '--idle', '--ao=pulse', '--hr-seek=yes'];
   const program = run('mpv', [...flags, `--input-ipc-server=${socket}`, ...tones]);
@@ -59,7 +60,7 @@ async function askMpv(path: string, ...command: MpvCommand): Promise<unknown> {
   try {
     await once(socket, 'connect', { signal });
     socket.write(`${JSON.stringify({ command, request_id: 1 })}\n`);
-    // Lines with events come between those with answers.
+    // mpv also sends lines with events between its answers.
     for await (const line of createInterface({ input: socket, signal })) {
       const reply = JSON.parse(line) as Reply;
       if (reply.request_id !== 1) continue;

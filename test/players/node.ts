@@ -9,8 +9,8 @@ import type { Session } from './session.js';
 export const PLAYER_PROGRAMS = ['pulseaudio', 'pactl', 'dbus-daemon', 'mpv', 'cmus', 'script'];
 
 /**
- * The position that a client reckons (docs/players.md, "Positions"), at a time in milliseconds since the
- * epoch.
+ * The position in microseconds that a client computes from the record (docs/players.md, "Positions"). `atMs`:
+ * the time, in milliseconds since the epoch.
  */
 export function reckoned(player: PlayerRecord, atMs: number): number {
   const sinceMs = player.playback_status === 'Playing' ? atMs - Date.parse(player.position_updated_at) : 0;
@@ -30,10 +30,12 @@ export async function startPlayersNode(session: Session) {
     daemon,
     stream,
     players,
-    /** Waits until the player of that bus name is listed, and is so. */
-    player: (name: string, what = 'listed', is: (now: PlayerRecord) => boolean = () => true) =>
+    /**
+     * Waits until the player with that bus name is listed and fulfils `isExpected`; `what` says so in words.
+     */
+    player: (name: string, what = 'listed', isExpected: (now: PlayerRecord) => boolean = () => true) =>
       until(`${name} is ${what}`, async () =>
-        (await players()).find((player) => player.bus_name === name && is(player)),
+        (await players()).find((player) => player.bus_name === name && isExpected(player)),
       ),
     /** POSTs to a player and demands a 202 with an empty body. */
     change: async (player: string, command: string, body?: unknown): Promise<void> => {
@@ -41,7 +43,7 @@ export async function startPlayersNode(session: Session) {
       const answer = await daemon.post(path, body);
       assert.deepEqual([answer.status, answer.text], [202, ''], `POST ${path}`);
     },
-    /** Waits until the state from the stream's events equals the route's. */
+    /** Waits until the players that the stream's events describe are those that `GET /players` lists. */
     streamAgrees: () =>
       until('the stream has the state of the players', async () => {
         const listed = new Map((await players()).map((player) => [player.bus_name, player]));

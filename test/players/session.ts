@@ -1,5 +1,5 @@
 // A user's session for real players, private to its test: a session bus, a sound server and an album to play.
-// It knows no player.
+// It starts no player itself: mpv.ts, cmus.ts and the others do.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,14 +26,14 @@ export async function startSession() {
   const cover = path('album', 'cover.png');
   const programs: Program[] = [];
   /** Starts a program that ends with the session. */
-  const run = (command: string, args: readonly string[], more: Environment = {}): Program => {
-    const program = startProgram(command, args, { env: { ...env, ...more }, log: path('programs.log') });
+  const run = (command: string, args: readonly string[], moreEnv: Environment = {}): Program => {
+    const program = startProgram(command, args, { env: { ...env, ...moreEnv }, log: path('programs.log') });
     programs.unshift(program);
     return program;
   };
   run('dbus-daemon', ['--session', '--nofork', '--nopidfile', `--address=unix:path=${path('bus')}`]);
   mkdirSync(path('album'));
-  for (const each of TONES) writeTone(tone(each.title), each);
+  for (const track of TONES) writeTone(tone(track.title), track);
   writeFileSync(cover, COVER);
   await until('the bus listens', () => statSync(path('bus'), { throwIfNoEntry: false })?.isSocket() === true);
   const stop = async (): Promise<void> => {

@@ -7,30 +7,30 @@ import { promisify } from 'node:util';
 import { until } from '../until.js';
 import type { Session } from './session.js';
 
-const ran = promisify(execFile);
+const execute = promisify(execFile);
 const DEADLINE_MS = 10_000;
 
 export const VLC = 'org.mpris.MediaPlayer2.vlc';
 
-/** Plays the files, by default the album. Resolves when its tracklist has them. */
+/** Starts a VLC that plays the files, by default the album. Resolves when its tracklist has them. */
 export async function startVlc(session: Session, files = session.tones): Promise<void> {
   const flags = ['--intf', 'dummy', '--control', 'dbus', '--no-video', '--aout', 'pulse'];
   session.run(programFor(session), [...flags, ...files], { HOME: session.path() });
-  const has = async (): Promise<boolean> => (await trackIds(session)).length === files.length;
-  await until('VLC has its tracks', has);
+  const hasTracks = async (): Promise<boolean> => (await trackIds(session)).length === files.length;
+  await until('VLC has its tracks', hasTracks);
 }
 
 /** The ids in VLC's tracklist, in order. */
 export async function trackIds(session: Session): Promise<readonly string[]> {
   const property = [VLC, '/org/mpris/MediaPlayer2', 'org.mpris.MediaPlayer2.TrackList', 'Tracks'];
   const args = [`--address=unix:path=${session.path('bus')}`, '--json=short', 'get-property', ...property];
-  const { stdout } = await ran('busctl', args, { timeout: DEADLINE_MS });
+  const { stdout } = await execute('busctl', args, { timeout: DEADLINE_MS });
   return (JSON.parse(stdout) as { readonly data: readonly string[] }).data;
 }
 
 /**
- * VLC's launcher refuses root, so root gets a copy that asks for another number at that place. The player
- * itself is in its libraries.
+ * The program to start. VLC's launcher calls `geteuid` and refuses root, so root gets a copy of it that calls
+ * `getppid` instead. Only the launcher is copied: the player itself is in VLC's libraries.
  */
 function programFor(session: Session): string {
   if (process.getuid?.() !== 0) return 'vlc';
