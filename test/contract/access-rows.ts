@@ -18,7 +18,8 @@ const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
 /**
- * Each need of a route: the key that a 404 without it names, and the sections of a configuration without it.
+ * Each thing that a route can need: the key of the configuration that enables it, which the 404 names, and
+ * sections of a configuration in which it is disabled.
  */
 const WITHOUT = {
   page: ['api.ui.enabled', { api: { ...api, ui: { ...api.ui, enabled: false } } }],
@@ -51,15 +52,15 @@ export interface RouteAccess {
   /** The status for a client that may use the route. */
   readonly status: number;
   /**
-   * Refused to pages of other origins. Any other read-only route answers them, but they cannot read the
-   * answer.
+   * True if pages of other origins are refused. Every other route that only reads answers them, but a browser
+   * does not let them read the answer.
    */
   readonly isOwnOnly?: boolean;
-  /** The pages of other nodes that are trusted may use it. */
+  /** True if the pages of other nodes may use the route, where these nodes are trusted. */
   readonly isOfHouse: boolean;
 }
 
-/** Each route, by what it needs. */
+/** All routes, grouped by what they need. */
 const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] = [
   [[], 'GET /server, GET /health, GET /openapi.json'],
   [['page'], 'GET /, GET /ui, GET /ui/{file}'],
@@ -90,14 +91,18 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
   [['upgrade', 'start', 'logs'], 'GET /upgrade/log'],
 ];
 
-/** The pages of other nodes may use these parts, and a route that needs none. */
+/**
+ * The pages of other nodes may use the routes of these parts, and the route `OF_HOUSE`, which needs no part.
+ */
 const PARTS_OF_HOUSE: readonly Need[] = ['stream', 'discovery', 'audio', 'players'];
 const OF_HOUSE = 'GET /server';
 
-/** `POST /power/ power_off reboot` are two routes. */
+/**
+ * Splits a list at its commas. `POST /power/ power_off reboot` stands for two routes with the same beginning.
+ */
 function routesIn(list: string): readonly string[] {
-  return list.split(', ').flatMap((each) => {
-    const [method, start = '', ...ends] = each.split(' ');
+  return list.split(', ').flatMap((entry) => {
+    const [method, start = '', ...ends] = entry.split(' ');
     return (ends.length === 0 ? [''] : ends).map((end) => `${method} ${start}${end}`);
   });
 }
@@ -141,8 +146,8 @@ const stranger = (what: string, headers: Stranger['headers']): Stranger => ({ wh
 
 const REBOUND = 'evil.example:8018';
 /**
- * Attackers whose own name resolves to the node's address: no request may get an answer. The node is called
- * Kitchen.
+ * Pages of attackers whose own hostname resolves to the node's address: every request must be refused. The
+ * node is called Kitchen.
  */
 export const REBINDING: readonly Stranger[] = [
   'evil.example',
@@ -161,7 +166,9 @@ export const REBINDING: readonly Stranger[] = [
     })),
   );
 
-/** Pages of other sites in a browser: they must have no effect, and read nothing. */
+/**
+ * Pages of other sites in a browser: their requests must have no effect, and they must not read an answer.
+ */
 export const PAGES_OF_OTHERS: readonly Stranger[] = [
   stranger('another site', () => ({ Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' })),
   stranger('a sandboxed page', () => ({ Origin: 'null' })),

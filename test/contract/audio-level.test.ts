@@ -1,6 +1,6 @@
 // `audio.level` of the shipped build on real sound servers (docs/events.md, "Levels"): the level is correct,
-// and without a listener nothing is measured, woken or left behind. Outputs that sleep and servers that go:
-// actors/audio/levels, meters.
+// and while nobody listens, nothing is measured, woken or left behind. Outputs that sleep and servers that
+// end are in actors/audio/levels and meters.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -13,7 +13,7 @@ import { onEachSoundServer } from './audio-node.js';
 const LISTENING = '?types=audio.level,backend.updated';
 const VISITS = 40;
 const VISITS_AT_ONCE = 10;
-/** The accuracy for a sine that has passed the servers' resamplers. */
+/** A level may differ by so much, because the sine passes the resamplers of the sound server. */
 const TOLERANCE = 0.02;
 
 const isNear = (value: number | undefined, expected: number): boolean =>
@@ -27,12 +27,12 @@ async function untilLevel(stream: EventConsumer, output: number, ...peak: readon
   await stream.until(isReached, `the level ${peak.join(', ')} of output ${output}`);
 }
 
-/** The number of the server's captures. */
-const captures = async (sound: SoundServer): Promise<number> =>
+/** How many streams capture an output's monitor or an input at the sound server. */
+const countCaptures = async (sound: SoundServer): Promise<number> =>
   (await sound.pactl('list', 'short', 'source-outputs')).split('\n').length - 1;
 
-const captured = (sound: SoundServer, count: number): Promise<boolean> =>
-  until(`${count} monitors are captured`, async () => (await captures(sound)) === count);
+const untilCaptured = (sound: SoundServer, count: number): Promise<boolean> =>
+  until(`${count} monitors are captured`, async () => (await countCaptures(sound)) === count);
 
 onEachSoundServer('the level of an output', (node) => {
   /** Opens a stream that is closed when the test ends, however it ends. */
@@ -56,14 +56,14 @@ onEachSoundServer('the level of an output', (node) => {
     const resting = await states();
     const stream = await listen(t);
     for (const name of ['living', 'kitchen']) await untilLevel(stream, (await node().output(name)).id, 0, 0);
-    assert.equal(await captures(node().sound), 0);
+    assert.equal(await countCaptures(node().sound), 0);
     // An output may only have fallen asleep: PipeWire puts an idle one to sleep after some seconds.
     const now = await states();
     const isAtRest = resting?.every((state, at) => [state, 'SUSPENDED'].includes(now?.[at] ?? ''));
     assert.ok(isAtRest, `${resting} has become ${now}`);
   });
 
-  test('follows what plays to it, and no other output', async (t) => {
+  test('the level of an output shows what plays to it, and not what plays to another output', async (t) => {
     const { sound } = node();
     const living = await node().output('living');
     const kitchen = await node().output('kitchen');
@@ -71,7 +71,7 @@ onEachSoundServer('the level of an output', (node) => {
     const playing = await playTone(t, 'living');
     await untilLevel(stream, living.id, 0.5, 0.25);
     assert.deepEqual(stream.model.known.levels.get(kitchen.id), [0, 0]);
-    await captured(node().sound, 1);
+    await untilCaptured(node().sound, 1);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '1');
     await untilLevel(stream, living.id, 0, 0);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '0');
@@ -80,15 +80,15 @@ onEachSoundServer('the level of an output', (node) => {
     await node().moves(playing.id, 'kitchen', move);
     await untilLevel(stream, kitchen.id, 0.5, 0.25);
     await untilLevel(stream, living.id, 0, 0);
-    await captured(node().sound, 1);
+    await untilCaptured(node().sound, 1);
     const silence = await sound.play({ sink: 'living' });
-    await captured(node().sound, 2);
+    await untilCaptured(node().sound, 2);
     assert.deepEqual(stream.model.known.levels.get(living.id), [0, 0]);
     await playing.stop();
     await untilLevel(stream, kitchen.id, 0, 0);
-    await captured(node().sound, 1);
+    await untilCaptured(node().sound, 1);
     await silence.stop();
-    await captured(node().sound, 0);
+    await untilCaptured(node().sound, 0);
     assert.ok(stream.events.every(({ type, lastEventId }) => type !== 'audio.level' || lastEventId === ''));
   });
 
@@ -104,7 +104,7 @@ onEachSoundServer('the level of an output', (node) => {
     await playTone(t, 'living');
     await untilLevel(stream, (await node().output('living')).id, 0.5, 0.25);
     assert.deepEqual([...stream.model.known.inputLevels], []);
-    const others = await captures(sound);
+    const others = await countCaptures(sound);
     const program = await sound.capture('turntable');
     t.after(() => program.stop());
     await stream.until(({ model }) => {
@@ -113,23 +113,23 @@ onEachSoundServer('the level of an output', (node) => {
     }, 'the level of the input');
     await program.stop();
     await stream.until(({ model }) => !model.known.inputLevels.has(id), 'the input has no level');
-    await captured(sound, others);
+    await untilCaptured(sound, others);
   });
 
-  test(`is measured for those who request levels only, and ${VISITS} visits leave nothing behind`, async (t) => {
+  test(`levels are measured only for streams that request them, and ${VISITS} such streams leave nothing behind`, async (t) => {
     const { id } = await node().output('living');
     await playTone(t, 'living');
     const queries = ['', '?backend=audio', '?exclude=power.action'];
     const others = await Promise.all(queries.map((query) => listen(t, query)));
     await node().settles('the client is published', ({ clients }) => clients.length > 0);
-    assert.equal(await captures(node().sound), 0);
+    assert.equal(await countCaptures(node().sound), 0);
     for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {
       const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => listen(t)));
       // Some streams close before they have received anything.
       if (visits % 20 === 0) await Promise.all(streams.map((stream) => untilLevel(stream, id, 0.5, 0.25)));
       for (const stream of streams) stream.close();
     }
-    await captured(node().sound, 0);
+    await untilCaptured(node().sound, 0);
     assert.ok(others.every(({ events }) => events.every(({ type }) => type !== 'audio.level')));
   });
 });

@@ -30,8 +30,8 @@ interface Audible {
 }
 
 /**
- * A sound server and a daemon on it, audio only unless the configuration is given, with audio up. Both end
- * with `t`.
+ * Starts a sound server and a daemon that uses it, by default with the audio backend only. Resolves when that
+ * backend is up. Both end with `t`.
  */
 export async function startAudio(t: Ending, options: AudioOptions = {}): Promise<Audible> {
   const sound = await (options.startSound ?? startPulseAudio)();
@@ -47,12 +47,12 @@ export async function startAudio(t: Ending, options: AudioOptions = {}): Promise
 
 /** Like `startAudio`, for all tests of a group. The returned object is empty until the first test begins. */
 export function audioForAll(options?: AudioOptions): Audible {
-  const started = {} as Audible;
+  const audible = {} as Audible;
   const ends: (() => Promise<void>)[] = [];
   const ending: Ending = { after: (end) => ends.push(end) };
-  before(async () => Object.assign(started, await startAudio(ending, options)));
+  before(async () => Object.assign(audible, await startAudio(ending, options)));
   after(() => Promise.all(ends.map((end) => end())));
-  return started;
+  return audible;
 }
 
 type Identified = { readonly id: number };
@@ -100,26 +100,28 @@ export class AudioNode {
     });
   }
 
-  /** Waits until the audio record is so. */
-  settles(what: string, is: (audio: Audio) => boolean, deadlineMs?: number): Promise<boolean> {
-    return until(what, async () => is(await this.audio()), deadlineMs);
+  /** Waits until `GET /audio` fulfils `isExpected`; `what` says in words what is expected. */
+  settles(what: string, isExpected: (audio: Audio) => boolean, deadlineMs?: number): Promise<boolean> {
+    return until(what, async () => isExpected(await this.audio()), deadlineMs);
   }
 
   /** Waits until the output is listed with these values. */
   outputIs(name: string, values: Partial<Output>): Promise<boolean> {
-    const is = ({ outputs }: Audio): boolean => outputs.some((each) => hasValues(each, { name, ...values }));
-    return this.settles(`${name} is ${JSON.stringify(values)}`, is);
+    const isListed = ({ outputs }: Audio): boolean =>
+      outputs.some((output) => hasValues(output, { name, ...values }));
+    return this.settles(`${name} is ${JSON.stringify(values)}`, isListed);
   }
 
   /** Waits until the stream is listed, with these values. */
   clientIs(id: number, values: Partial<Client> = {}, deadlineMs?: number): Promise<boolean> {
-    const is = ({ clients }: Audio): boolean => clients.some((each) => hasValues(each, { id, ...values }));
-    return this.settles(`${id} is ${JSON.stringify(values)}`, is, deadlineMs);
+    const isListed = ({ clients }: Audio): boolean =>
+      clients.some((client) => hasValues(client, { id, ...values }));
+    return this.settles(`${id} is ${JSON.stringify(values)}`, isListed, deadlineMs);
   }
 
   /**
-   * Waits until the stream has brought the outputs and clients that `GET /audio` lists, and nothing else, by
-   * id and by name.
+   * Waits until the outputs and clients that the stream's events describe are those that `GET /audio` lists,
+   * both for a consumer that knows records by id and for one that knows them by name.
    */
   async streamAgrees(): Promise<void> {
     await until('the stream has brought the true state', async () => {
@@ -135,7 +137,7 @@ export class AudioNode {
     });
   }
 
-  /** The events of the stream from now on. */
+  /** Returns a function that lists the events that have come since the call of `mark`. */
   mark(): () => readonly { readonly type: string; readonly data: string }[] {
     const from = this.stream.events.length;
     return () => this.stream.events.slice(from);
@@ -151,7 +153,7 @@ export function onEachSoundServer(what: string, declare: (node: () => AudioNode)
       before(async () => {
         started = new AudioNode(audible, await audible.daemon.events('?snapshot=1'));
       });
-      declare(() => started ?? assert.fail('it has not been started'));
+      declare(() => started ?? assert.fail('the node has not been started'));
     });
   }
 }

@@ -1,5 +1,5 @@
-// Runs the built daemon for a test: on a free port, with its own configuration, asked over HTTP, ended in any
-// way. It uses nothing of the daemon's code.
+// Runs the built daemon for a test, on a free port and with a configuration of its own. The test sends
+// requests and signals, and ends or restarts the daemon. Nothing of the daemon's code is used.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ export const NO_BACKENDS = 'systemd: {enabled: false}\npulseaudio: {enabled: fal
 export const SABOTEUR = [`--import=${new URL('../node/faults/saboteur.js', import.meta.url).href}`];
 
 export interface DaemonOptions {
-  /** Added to the environment, such as a sound server's. */
+  /** Variables to add to the environment, such as those of a sound server. */
   readonly env?: Environment;
   /** Sections of the configuration, in YAML; `api.port` is set for you. */
   readonly config?: string;
@@ -32,11 +32,11 @@ export interface DaemonOptions {
   readonly nodeArguments?: readonly string[];
   /** A program with its arguments, such as `prlimit`, that changes its own process and then executes Node. */
   readonly launcher?: readonly string[];
-  /** The longest time of its start, in ms; by default the longest time of `until`. */
+  /** The daemon must answer within this time, in ms; by default within the deadline of `until`. */
   readonly startMs?: number;
 }
 
-/** A test, or whatever else has an end. */
+/** A test, or a group of tests: `after` registers what is to be ended with it. */
 export interface Ending {
   after(end: () => Promise<void>): void;
 }
@@ -56,7 +56,7 @@ export class Daemon {
     this.#program = launch();
   }
 
-  /** Resolves when the daemon answers. The daemon ends with `t`, where that is given. */
+  /** Starts a daemon, and resolves when it answers. If `t` is given, the daemon ends with it. */
   static async start(options: DaemonOptions = {}, t?: Ending): Promise<Daemon> {
     const directory = mkdtempSync(join(tmpdir(), 'tonearm-daemon-'));
     const port = await freePort();
@@ -64,9 +64,9 @@ export class Daemon {
     const config = join(directory, 'config.yaml');
     writeFileSync(config, `api: {port: ${port}${extra}}\n${options.config ?? ''}`);
     const daemon = new Daemon(port, directory, () => launch(directory, config, options));
-    process.once('exit', daemon.#lastResort);
+    process.once('exit', daemon.#killAtExit);
     t?.after(() => daemon.stop());
-    await daemon.#answers(options.startMs);
+    await daemon.#untilAnswering(options.startMs);
     return daemon;
   }
 
@@ -137,7 +137,7 @@ export class Daemon {
     this.#program.signal(signal);
   }
 
-  /** Resolves when it has ended. */
+  /** Resolves with the exit status or the signal when the process has ended. */
   status(): Promise<number | NodeJS.Signals | null> {
     return this.#program.status();
   }
@@ -160,22 +160,22 @@ export class Daemon {
   /** Starts the daemon that has ended, with its configuration and port. */
   async resume(): Promise<void> {
     this.#program = this.#launch();
-    await this.#answers();
+    await this.#untilAnswering();
   }
 
   async stop(): Promise<void> {
     for (const stream of this.#streams) stream.close();
     await this.#program.end();
-    process.off('exit', this.#lastResort);
+    process.off('exit', this.#killAtExit);
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  readonly #lastResort = (): void => {
+  readonly #killAtExit = (): void => {
     this.#program.signal('SIGKILL');
     rmSync(this.directory, { recursive: true, force: true });
   };
 
-  async #answers(withinMs?: number): Promise<void> {
+  async #untilAnswering(withinMs?: number): Promise<void> {
     await until(
       `the daemon answers\n${this.log}`,
       async () => {

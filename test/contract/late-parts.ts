@@ -1,5 +1,6 @@
-// Parts that the built program loads only when they are used, each with a use of it that fails where the part
-// cannot be loaded. It drives any built form: the bundles of the checkout, an unpacked package, an image.
+// The table of the parts that the built program loads only when they are used. Each row uses its part, and
+// fails if the part cannot be loaded. The table is tried on every built form: the bundles of the checkout, an
+// unpacked package, an image.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -24,7 +25,7 @@ export type BuiltForm = Pick<DaemonOptions, 'entry' | 'launcher' | 'nodeArgument
 
 export const LATE_PART_PROGRAMS = ['dbus-daemon'];
 
-/** Nothing listens there (the discard protocol). */
+/** The port of the discard protocol, at which nothing listens. */
 const NOBODY = '127.0.0.1:9';
 const COMMAND_MAX_MS = 60_000;
 const OUT_OF_RANGE = { volume: 7 };
@@ -55,7 +56,7 @@ function prints(output: RegExp, ...args: readonly string[]): LatePart {
   };
 }
 
-/** With the configuration of the daemon, as the machine may have one of its own. */
+/** The path of the configuration is given, because the machine may have a configuration of its own. */
 function checksConfig(output: RegExp): LatePart {
   return (form, t) => {
     const file = join(form.daemon.directory, 'config.yaml');
@@ -124,7 +125,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
       { ...form, config, env: { PULSE_SERVER: `unix:${sound.socketPath}` } },
       t,
     );
-    await until('the group is looked after', async () => {
+    await until('the health names the group that plays nowhere', async () => {
       const { backends } = await daemon.read<HealthRecord>('/health');
       return backends.audio?.detail?.includes('The group "all" plays nowhere');
     });
@@ -148,14 +149,15 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     await ScriptedPlayer.start(t, bus, 'scripted', { Metadata: metadata({ 'mpris:artUrl': location }) });
     const isListed = async () => (await daemon.read<readonly PlayerRecord[]>('/players')).length > 0;
     await until('the player is listed', isListed);
-    // An address of the house is not fetched from; a part that cannot be loaded would be 502.
+    // The node fetches no cover from an address of the local network, but redirects. If the part could not be
+    // loaded, the answer would be 502.
     const answer = await daemon.get('/players/scripted/cover');
     assert.deepEqual([answer.status, answer.headers['location']], [307, location], answer.text);
     assert.equal(connections, 0);
   },
 };
 
-/** Uses each late part of that form. */
+/** Uses each late part of the given built form, and fails with the part that was not loaded. */
 export async function loadsItsLateParts(t: TestContext, form: BuiltForm): Promise<void> {
   const running = await startForm(t, form);
   await running.daemon.backend('players', 'up');

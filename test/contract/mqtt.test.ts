@@ -1,7 +1,7 @@
-// The built daemon on a real sound server and a real broker (docs/home-assistant.md, "Topics"): others check
-// the effect of commands; and the daemon ends in every way. Then a broker, scripted because no real one does
-// so, sends commands without end: all others are still served, and memory stays bounded. All topics, commands
-// and refusals, strange names and rates: actors/mqtt.
+// The built daemon on a real sound server and a real broker (docs/home-assistant.md, "Topics"): pactl shows
+// the effect of commands, and the daemon is killed and ended. Then a scripted broker sends commands without
+// end, which no real broker does: clients are still served, and memory stays bounded. All topics, commands,
+// refusals, strange names and rates are in actors/mqtt.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -19,7 +19,7 @@ const T = 'house/living';
 const OUTPUTS = `${T}/audio/outputs`;
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'mosquitto'] });
 
-test('texts of strangers are printable in health and log', { skip }, async (t) => {
+test('a name that another node has published is made printable in health and log', { skip }, async (t) => {
   const broker = await startBroker();
   t.after(() => broker.stop());
   const spy = await startSpy(broker.url, 'house/taken/who');
@@ -28,7 +28,7 @@ test('texts of strangers are printable in health and log', { skip }, async (t) =
   await spy.publish('house/taken/status', 'online', { retain: true });
   const config = `${NO_BACKENDS}mqtt: {enabled: true, url: "${broker.url}", topic: house/taken}\n`;
   const daemon = await Daemon.start({ config }, t);
-  await until('it asks whether the owner lives', () => spy.received.length > 0);
+  await until('the daemon asks whether the node that owns the topic is alive', () => spy.received.length > 0);
   await spy.publish('house/taken/status', 'online');
   await daemon.backend('mqtt', 'connecting', /strange/);
   const { detail = '' } = (await daemon.health()).backends['mqtt'] ?? {};
@@ -58,7 +58,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await broker?.stop();
   });
 
-  test('carries out commands, and others see it', async () => {
+  test('a command on a topic has its effect in the sound server', async () => {
     const untilRead = (what: string, read: () => Promise<string>, fits: RegExp) =>
       until(what, async () => {
         assert.match(await read(), fits, `refused: ${spy.texts(`${T}/error`).join()}`);
@@ -87,7 +87,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await untilRead('the default', () => sound.pactl('get-default-sink'), /kitchen/);
   });
 
-  test('a daemon that is killed is offline by its will; topics of what vanished meanwhile are removed on its return', async () => {
+  test('a daemon that is killed is offline by its will, and when it is back it removes the topic of an output that has gone', async () => {
     await sound.addSink('cellar');
     await spy.holds(`${OUTPUTS}/cellar`);
     daemon.signal('SIGKILL');
@@ -98,18 +98,18 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await spy.empty(`${OUTPUTS}/cellar`);
   });
 
-  test('a daemon that ends publishes offline itself', async () => {
+  test('a daemon that ends publishes that it is offline by itself, without its will', async () => {
     daemon.signal('SIGTERM');
     await spy.holds(`${T}/status`, (text) => text === 'offline');
-    assert.ok(!broker.log().includes('Sending PUBLISH from tonearm'), 'it has taken leave');
+    assert.ok(!broker.log().includes('Sending PUBLISH from tonearm'), 'the broker has published the will');
   });
 });
 
 const MESSAGES = 150_000;
 const REQUESTS = 100;
 /**
- * Room for messages on their way and garbage that V8 has not collected yet; if each message were kept, they
- * would need 500 MB.
+ * Memory for messages that are being processed, and for garbage that V8 has not collected yet. If the daemon
+ * kept every message, they would need 500 MB.
  */
 const GROWTH_MAX_MB = 160;
 

@@ -18,8 +18,8 @@ const skip = lacks({ programs: PLAYER_PROGRAMS });
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 const CMUS = 'org.mpris.MediaPlayer2.cmus';
 const SECOND_US = 1_000_000;
-/** The positions that a player has played, has made audible, and reports may differ by this much. */
-const AWAY_US = SECOND_US;
+/** Two positions may differ by so much, because a player reads a sound before it is audible. */
+const TOLERANCE_US = SECOND_US;
 
 const ALL_CAPABILITIES = {
   can_play: true,
@@ -31,9 +31,9 @@ const ALL_CAPABILITIES = {
 };
 const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
 
-const near = (one: number, other: number): boolean => Math.abs(one - other) < AWAY_US;
+const near = (one: number, other: number): boolean => Math.abs(one - other) < TOLERANCE_US;
 
-/** A command, the property of mpv that it sets, read from mpv's own socket, and the record then. */
+/** A command, the property of mpv that it changes, as mpv's own socket has it, and a check of the record. */
 interface Row {
   readonly command: string;
   readonly body?: object;
@@ -99,7 +99,7 @@ const COMMANDS: readonly Row[] = [
 ];
 
 type CmusRow = readonly [command: string, body: object, line: string, value: string, expected: object];
-/** Those that mpv lacks, or does otherwise: a line of its state, and what the record then has. */
+/** Commands that mpv lacks or carries out differently: the line of cmus's state, and values of the record. */
 const CMUS_COMMANDS: readonly CmusRow[] = [
   ['shuffle', { shuffle: true }, 'set shuffle', 'tracks', { shuffle: true }],
   ['shuffle', { shuffle: false }, 'set shuffle', 'off', { shuffle: false }],
@@ -119,7 +119,7 @@ describe('mpv', { skip }, () => {
   });
   after(() => node.stop());
 
-  test('is shown with every field when it starts, also on the stream', async () => {
+  test('mpv is published with every field when it starts, also on the stream', async () => {
     const expected = {
       bus_name: MPV,
       identity: 'mpv',
@@ -157,20 +157,20 @@ describe('mpv', { skip }, () => {
     assert.deepEqual(events, [`${MPV} number`]);
   });
 
-  test('has the position where it really is, though its output first took two seconds and it stood still', async () => {
-    const place = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
-    await until('mpv plays on', async () => (await place()) > 1.5 * SECOND_US);
+  test('mpv has its real position, although it stood still for two seconds while its output was opened', async () => {
+    const realPosition = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
+    await until('mpv plays on', async () => (await realPosition()) > 1.5 * SECOND_US);
     const published = async (): Promise<number> => reckoned(await node.player(MPV), Date.now());
-    await until('the position is shown', async () => near(await published(), await place()));
+    await until('the position is shown', async () => near(await published(), await realPosition()));
   });
 
-  test('has the pid of its stream', async () => {
+  test('mpv has the same pid as its stream of sound', async () => {
     const clients = await node.daemon.read<{ props?: Record<string, string> }[]>('/audio/clients');
     const pids = clients.map(({ props }) => props?.['application.process.id']);
     assert.deepEqual(pids, [String((await node.player(MPV)).pid)]);
   });
 
-  test('has its new position after a jump by itself', async () => {
+  test('mpv has its new position after a jump that tonearm did not command', async () => {
     await mpv.command('set_property', 'pause', true);
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     // Several positions: at the first one the position may still be read because of the pause.
@@ -183,7 +183,7 @@ describe('mpv', { skip }, () => {
   });
 
   for (const [at, { command, body, property, value, isPublished }] of COMMANDS.entries()) {
-    test(`obeys ${command} ${JSON.stringify(body ?? {})}`, async () => {
+    test(`mpv obeys ${command} ${JSON.stringify(body ?? {})}`, async () => {
       // The commands use the short and the full name in turn.
       await node.change(at % 2 === 0 ? 'mpv' : MPV, command, body);
       await until(`${property} of mpv is ${value}`, async () => {
@@ -195,7 +195,7 @@ describe('mpv', { skip }, () => {
     });
   }
 
-  test('has sent each change, and each jump with its position', async () => {
+  test('each change of mpv was an event, and each jump an event with the new position', async () => {
     const updates = node.stream.dataOf('player.updated') as { data: PlayerRecord; emitted_at: number }[];
     const has = (what: string, isExpected: (player: PlayerRecord) => boolean): void =>
       assert.notEqual(updates.filter(({ data }) => isExpected(data)).length, 0, what);
@@ -214,7 +214,7 @@ describe('mpv', { skip }, () => {
     assert.ok(jumps.every(({ bus_name: of, emitted_at: us }) => of.startsWith(MPV) && Number.isInteger(us)));
   });
 
-  test('is gone when it ends, also on the stream', async () => {
+  test('mpv is removed when it ends, also on the stream', async () => {
     await mpv.command('quit');
     await until('mpv is not listed', async () => (await node.players()).length === 0);
     await node.stream.until(({ model }) => model.known.players.size === 0, 'the removal');
@@ -233,7 +233,7 @@ describe('cmus', { skip }, () => {
   });
   after(() => node.stop());
 
-  test('is shown with every field, though it started before the daemon', async () => {
+  test('cmus is published with every field, although it started before the daemon', async () => {
     const { position, position_updated_at, metadata, ...rest } = await node.player(CMUS);
     assert.deepEqual(rest, {
       bus_name: CMUS,
@@ -259,7 +259,7 @@ describe('cmus', { skip }, () => {
   });
 
   for (const [command, body, line, value, expected] of CMUS_COMMANDS) {
-    test(`obeys ${command} ${JSON.stringify(body)}`, async () => {
+    test(`cmus obeys ${command} ${JSON.stringify(body)}`, async () => {
       await node.change('cmus', command, body);
       await until(`${line} of cmus is ${value}`, async () => (await cmus.get(line)) === value);
       await node.player(CMUS, 'shown so', (player) => hasValues(player, expected));
@@ -267,26 +267,26 @@ describe('cmus', { skip }, () => {
     });
   }
 
-  test('is paused with mpv by one command, and by mpv where one plays at a time', async (t) => {
+  test('one command pauses cmus and mpv, and with players.exclusive mpv pauses cmus when it plays', async (t) => {
     const { session, daemon } = node;
     const mpv = await startMpv(session);
     t.after(() => mpv.program.end());
-    const are = (playing: boolean, status: string): Promise<unknown> =>
+    const bothAre = (playing: boolean, status: string): Promise<unknown> =>
       until(`mpv plays: ${playing}, cmus is ${status}`, async () => {
         return (await mpv.get('pause')) === !playing && (await cmus.get('status')) === status;
       });
     await node.player(MPV, 'playing', ({ playback_status: status }) => status === 'Playing');
-    await are(true, 'playing');
+    await bothAre(true, 'playing');
     assert.equal((await daemon.post('/players/pause')).status, 202);
-    await are(false, 'paused');
+    await bothAre(false, 'paused');
     const config = 'systemd: {enabled: false}\nplayers: {enabled: true, exclusive: true}\n';
     const strict = await Daemon.start({ env: session.env, config }, t);
     await strict.backend('players', 'up');
     await node.change('cmus', 'play');
-    await are(false, 'playing');
+    await bothAre(false, 'playing');
     await node.change('mpv', 'play');
-    await are(true, 'paused');
+    await bothAre(true, 'paused');
     await node.change('cmus', 'play');
-    await are(false, 'playing');
+    await bothAre(false, 'playing');
   });
 });

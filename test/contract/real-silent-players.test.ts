@@ -1,5 +1,5 @@
-// Players that announce little, and what only stands for players (docs/players.md), on real ones: Mopidy, MPD
-// with mpDris2, playerctld.
+// Players that do not announce all their changes (docs/players.md), with real ones: Mopidy, and MPD with
+// mpDris2. Beside MPD runs playerctld, which has a player's name on the bus but only repeats another player.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -13,34 +13,34 @@ import { until } from '../until.js';
 
 const SESSION_PROGRAMS = ['pulseaudio', 'pactl', 'dbus-daemon'];
 const SECOND_US = 1_000_000;
-/** mpc prints whole seconds, and a reading takes its time on a busy machine. */
-const AWAY_US = 1.5 * SECOND_US;
+/** Positions may differ by so much: mpc prints whole seconds, and reading takes time on a busy machine. */
+const TOLERANCE_US = 1.5 * SECOND_US;
 
-const ROUND = { title: 'Round', artist: 'Sinus', album: 'Short', seconds: 8 };
+const SHORT_TRACK = { title: 'Round', artist: 'Sinus', album: 'Short', seconds: 8 };
 
-/** A file that is played again and again. */
-function shortTone(session: Session): string {
-  const file = session.tone(ROUND.title);
-  writeTone(file, ROUND);
+/** Writes the file of the short track, which the tests repeat. */
+function writeShortTrack(session: Session): string {
+  const file = session.tone(SHORT_TRACK.title);
+  writeTone(file, SHORT_TRACK);
   return file;
 }
 
 /**
- * Waits for the second round, and then until the record has the position there. `place`: where the player is,
- * in microseconds.
+ * Waits until the track has begun for the second time, and then until the record has the player's position.
+ * `realPosition`: the position in microseconds, asked of the player without tonearm.
  */
 async function followsSecondRound(
   node: PlayersNode,
   name: string,
-  place: () => Promise<number>,
+  realPosition: () => Promise<number>,
 ): Promise<void> {
-  const half = (ROUND.seconds / 2) * SECOND_US;
-  await until('the first round is nearly over', async () => (await place()) > half);
-  await until('the second round has begun', async () => (await place()) < half);
+  const half = (SHORT_TRACK.seconds / 2) * SECOND_US;
+  await until('the first round is nearly over', async () => (await realPosition()) > half);
+  await until('the second round has begun', async () => (await realPosition()) < half);
   await until('the record is in the second round', async () => {
-    const real = await place();
+    const real = await realPosition();
     const published = reckoned(await node.player(name), Date.now());
-    return real < half && Math.abs(published - real) < AWAY_US;
+    return real < half && Math.abs(published - real) < TOLERANCE_US;
   });
 }
 
@@ -48,7 +48,7 @@ const forMopidy = lacks({
   programs: [...SESSION_PROGRAMS, 'mopidy'],
   packages: { 'mopidy-mpris': '/usr/lib/python3/dist-packages/mopidy_mpris/__init__.py' },
 });
-describe('Mopidy, which announces nothing of its list', { skip: forMopidy }, () => {
+describe('Mopidy, which does not announce changes of its tracklist', { skip: forMopidy }, () => {
   let node: PlayersNode;
   let mopidy: Mopidy;
 
@@ -62,7 +62,7 @@ describe('Mopidy, which announces nothing of its list', { skip: forMopidy }, () 
 
   const state = () => mopidy.call('playback.get_state');
 
-  test('cannot play while its list is empty', async () => {
+  test('Mopidy cannot play while its tracklist is empty', async () => {
     const { capabilities } = await node.player(MOPIDY);
     assert.deepEqual([capabilities.can_play, capabilities.can_go_next], [false, false]);
     const refused = await node.daemon.post('/players/mopidy/play');
@@ -70,7 +70,7 @@ describe('Mopidy, which announces nothing of its list', { skip: forMopidy }, () 
     assert.match(refused.text, /can_play is false/);
   });
 
-  test('plays at the first command after its list was filled, and the record and the stream follow', async () => {
+  test('Mopidy plays at the first command after its tracklist was filled, and the record and the stream show it', async () => {
     await mopidy.add(node.session.tones);
     await node.change('mopidy', 'play');
     const { capabilities } = await node.player(MOPIDY);
@@ -79,15 +79,15 @@ describe('Mopidy, which announces nothing of its list', { skip: forMopidy }, () 
     await node.streamAgrees();
   });
 
-  test('is followed into the second round of one track', async () => {
+  test('the position of Mopidy begins again when a repeated track begins again', async () => {
     await mopidy.call('tracklist.clear');
-    await mopidy.add([shortTone(node.session)]);
+    await mopidy.add([writeShortTrack(node.session)]);
     await mopidy.call('tracklist.set_repeat', { value: true });
     await mopidy.call('tracklist.set_single', { value: true });
     await mopidy.call('playback.play');
-    const place = async () => Number(await mopidy.call('playback.get_time_position')) * 1000;
+    const realPosition = async () => Number(await mopidy.call('playback.get_time_position')) * 1000;
     await until('the short track plays', async () => (await state()) === 'playing');
-    await followsSecondRound(node, MOPIDY, place);
+    await followsSecondRound(node, MOPIDY, realPosition);
   });
 });
 
@@ -98,7 +98,7 @@ describe('MPD with mpDris2, beside playerctld', { skip: forMpd }, () => {
 
   before(async () => {
     const session = await startSession();
-    shortTone(session);
+    writeShortTrack(session);
     session.run('playerctld', ['daemon']);
     mpd = await startMpd(session);
     node = await startPlayersNode(session);
@@ -106,26 +106,26 @@ describe('MPD with mpDris2, beside playerctld', { skip: forMpd }, () => {
   });
   after(() => node?.stop());
 
-  test('is followed into the second round of one track', async () => {
-    for (const words of [['add', `${ROUND.title}.wav`], ['repeat', 'on'], ['single', 'on'], ['play']])
+  test('the position of MPD begins again when a repeated track begins again', async () => {
+    for (const words of [['add', `${SHORT_TRACK.title}.wav`], ['repeat', 'on'], ['single', 'on'], ['play']])
       await mpd.mpc(...words);
-    const place = async (): Promise<number> => {
+    const realPosition = async (): Promise<number> => {
       const [, minutes = '', seconds = ''] =
         /(\d+):(\d\d)/.exec(await mpd.mpc('status', '%currenttime%')) ?? [];
       return (Number(minutes) * 60 + Number(seconds)) * SECOND_US;
     };
     await node.player(MPD, 'playing', ({ playback_status }) => playback_status === 'Playing');
-    await followsSecondRound(node, MPD, place);
+    await followsSecondRound(node, MPD, realPosition);
   });
 
-  test('is one player, though playerctld repeats it', async () => {
+  test('MPD is listed as one player, although playerctld repeats it', async () => {
     assert.deepEqual(
       (await node.players()).map(({ bus_name }) => bus_name),
       [MPD],
     );
   });
 
-  test('is gone when it has gone, though playerctld still says that it plays', async () => {
+  test('MPD is removed when it leaves the bus, although playerctld still reports that it plays', async () => {
     await mpd.bridge.end();
     await until('no player is listed', async () => (await node.players()).length === 0);
     const added = node.stream.dataOf('player.added') as { readonly data: { readonly bus_name: string } }[];

@@ -44,7 +44,7 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   const plays = (title: string): Promise<PlayerRecord> =>
     node.player(VLC, `at ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
 
-  test('is sent with its tracks, and a player without a tracklist has none', async () => {
+  test('a tracklist is sent with its tracks, and a player that supports none has none', async () => {
     const { can_edit_tracks, tracks } = await becomes(`${first},${second}`);
     assert.equal(can_edit_tracks, true);
     const ids = tracks.map(({ track_id }) => track_id);
@@ -56,7 +56,7 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     assert.equal((await Promise.all(statuses)).map(({ status }) => status).join(), '404,404');
   });
 
-  test('is jumped in by a whole id and by its last segment', async () => {
+  test('a track is chosen by its whole id, and by the last segment of its id', async () => {
     const { tracks } = await list();
     const [one = '', two = ''] = tracks.map(({ track_id }) => track_id);
     await node.change(VLC, `tracklist/goto/${encodeURIComponent(two)}`);
@@ -65,7 +65,7 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     await plays(first);
   });
 
-  test('takes tracks at its end, after a track, and as the playing one; and tracks can be removed', async () => {
+  test('tracks are added at the end, after a track, and as the playing one, and tracks are removed', async () => {
     const uri = `file://${encodeURI(node.session.tone(second))}`;
     await node.change(VLC, 'tracklist/add', { uri });
     const { tracks } = await becomes(`${first},${second},${second}`);
@@ -81,7 +81,7 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     assert.equal((await trackIds(node.session)).length, 2);
   });
 
-  test('is sent at each change and at no other time', async () => {
+  test('a tracklist is sent at each change and at no other time', async () => {
     const sent = () => node.stream.events.filter(({ type }) => type === 'player.tracklist.updated');
     await until('the stream has sent the list', async () => {
       assert.deepEqual(node.stream.model.known.tracklists.get(VLC), await list());
@@ -115,7 +115,7 @@ describe('a list of 500 songs in VLC', { skip: lacks(NEEDS) }, () => {
   });
   after(() => node?.stop());
 
-  test('is whole in the answer; the stream has its first tracks, in a line that every client takes', async () => {
+  test('a list of 500 songs is whole in the answer, and the stream has its first tracks, in a line within the limit', async () => {
     const path = '/players/vlc/tracklist';
     await until('the stream has the first tracks of the answer', async () => {
       const { tracks } = await node.daemon.read<TracklistRecord>(path);

@@ -1,5 +1,6 @@
 // The built daemon reads its configuration again at SIGHUP (docs/configuration.md, "Reloading"): each group
-// of keys takes effect, with streams open and everything else as it was; a wrong one changes nothing.
+// of keys takes effect while streams stay open and everything else stays as it was; a wrong configuration
+// changes nothing.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -22,7 +23,9 @@ import { Daemon, ENTRY, type Health, NO_BACKENDS } from './daemon.js';
 const OTHER_LOOPBACK = '127.0.0.5';
 const DONE = /"msg":"the configuration (was read again|is wrong)/;
 
-describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, () => {
+describe('the configuration of a daemon that runs', {
+  skip: lacks({ programs: ['pulseaudio', 'pactl'] }),
+}, () => {
   const audible = audioForAll();
   let stream: EventConsumer;
   let live: Live;
@@ -48,27 +51,27 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
   const ask = (path: string, more: object = {}) => send(audible.daemon.port, { path, ...more });
   const status = async (path: string, more?: object) => (await ask(path, more)).status;
   const health = async () => JSON.parse((await ask('/health')).text) as Health;
-  const since = async () => JSON.stringify((await health()).backends['audio']);
+  const audioHealth = async () => JSON.stringify((await health()).backends['audio']);
 
-  test('nothing where the configuration is wrong: the log has every problem in a line', async () => {
-    const before = await since();
+  test('a reload of a wrong configuration changes nothing, and logs each problem in a line', async () => {
+    const before = await audioHealth();
     const lines = await reload('', 'pulseaudio: {enabled: maybe}\nbind: []\n');
     const problems = lines.split('\n').filter((line) => /"msg":"[^"]*config\.yaml:\d+:\d+: /.test(line));
     assert.equal(problems.length, 2, lines);
     assert.match(lines, /pulseaudio\.enabled: must be true or false/);
     assert.match(lines, /the configuration is wrong: nothing was changed/);
-    assert.equal(await since(), before);
+    assert.equal(await audioHealth(), before);
     assert.equal(await status('/audio'), 200);
   });
 
-  test('an unchanged configuration, and leaves everything as it is', async () => {
-    const before = await since();
+  test('a reload of an unchanged configuration leaves everything as it is', async () => {
+    const before = await audioHealth();
     assert.match(await reload('', AUDIO_ONLY), /"changed":"nothing"/);
-    assert.equal(await since(), before);
+    assert.equal(await audioHealth(), before);
   });
 
   test('a reload changes the settings that the gateway reads at each request', async () => {
-    const before = await since();
+    const before = await audioHealth();
     const api =
       ', hosts: [music.example.org], control: false, ui: {enabled: false, volumeStep: 3}, cors: {origins: ["http://app.lan"]}';
     const origin = { Origin: 'http://app.lan' };
@@ -98,20 +101,20 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
     assert.match(await reload(api, AUDIO_ONLY), /"changed":"[^"]*api\.control/);
     const changed = { host: 200, origin: 'http://app.lan', post: 403, page: 404, control: false };
     assert.deepEqual(await all(), { ...changed, step: 0.03, commands: false });
-    assert.equal(await since(), before);
+    assert.equal(await audioHealth(), before);
     await reload('', AUDIO_ONLY);
     assert.deepEqual(await all(), usual);
   });
 
-  test('bind, whose addresses are opened and closed at once', async () => {
-    const there = { path: '/server', host: OTHER_LOOPBACK };
+  test('a reload that changes bind opens and closes addresses at once', async () => {
+    const atOtherAddress = { path: '/server', host: OTHER_LOOPBACK };
     await reload('', `${AUDIO_ONLY}bind: [127.0.0.1, ${OTHER_LOOPBACK}]\n`);
-    assert.equal((await send(audible.daemon.port, there)).status, 200);
+    assert.equal((await send(audible.daemon.port, atOtherAddress)).status, 200);
     await reload('', AUDIO_ONLY);
-    await assert.rejects(send(audible.daemon.port, there), /ECONNREFUSED/);
+    await assert.rejects(send(audible.daemon.port, atOtherAddress), /ECONNREFUSED/);
   });
 
-  test('logLevel, and names the keys that need a restart', async () => {
+  test('a reload changes logLevel, and logs the keys that need a restart', async () => {
     const port = await freePort();
     const lines = await reload(`, sse: {maxClients: 7}`, `${AUDIO_ONLY}logLevel: warn\n`, /maxClients takes/);
     assert.match(lines, /api\.sse\.maxClients takes effect with the next start/);
@@ -128,7 +131,7 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
     assert.doesNotMatch(await reload('', AUDIO_ONLY), /takes effect/);
   });
 
-  test('one backend, which begins anew with its settings, and no other', async () => {
+  test('a reload restarts a backend whose settings have changed, and no other', async () => {
     await reload('', `${AUDIO_ONLY}players: {enabled: true}\n`);
     await audible.daemon.backend('players', 'connecting', /./);
     const players = JSON.stringify((await health()).backends['players']);
@@ -143,20 +146,20 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
     assert.equal((await health()).backends['audio']?.restarts, 0);
   });
 
-  test('backends that come and go, with their routes, for clients that are connected', async () => {
+  test('a reload adds and removes backends with their routes, also for clients that are connected', async () => {
     const { daemon } = audible;
     await reload('', `${AUDIO_ONLY}bluetooth: {enabled: true}\n`);
-    await until('the client knows it', () => live.state.backends.has('bluetooth'));
+    await until('the client knows bluetooth', () => live.state.backends.has('bluetooth'));
     assert.equal(await status('/players'), 404);
     assert.notEqual(await status('/bluetooth'), 404);
     const { backends } = live.state;
     assert.deepEqual([...backends.keys()], ['audio', 'bluetooth']);
     assert.match(await reload('', AUDIO_ONLY), /"restarted":"bluetooth"/);
-    await until('the client has forgotten it', () => !live.state.backends.has('bluetooth'));
+    await until('the client has removed bluetooth', () => !live.state.backends.has('bluetooth'));
     assert.ok(live.state.outputs.size > 0);
     assert.equal(await status('/bluetooth'), 404);
     assert.match(await reload('', `${NO_BACKENDS}`), /"restarted":"audio"/);
-    await until('the client has forgotten them', () => live.state.outputs.size === 0);
+    await until('the client has removed the outputs', () => live.state.outputs.size === 0);
     assert.equal(await status('/audio'), 404);
     assert.deepEqual((await health()).backends, {});
     await reload('', AUDIO_ONLY);
@@ -166,17 +169,17 @@ describe('the daemon reloads', { skip: lacks({ programs: ['pulseaudio', 'pactl']
     assert.equal(live.state.connection.status, 'live');
   });
 
-  test('reads the configuration again for each signal, also for one during a reading', async () => {
+  test('the configuration is read again for each SIGHUP, also for one that comes during a reload', async () => {
     const { daemon } = audible;
-    const before = await since();
+    const before = await audioHealth();
     for (let times = 0; times < 20; times += 1) daemon.signal('SIGHUP');
     await reload('', AUDIO_ONLY);
-    assert.equal(await since(), before, daemon.log.slice(-6000));
+    assert.equal(await audioHealth(), before, daemon.log.slice(-6000));
     assert.equal(stream.ended, false);
   });
 });
 
-test('a daemon that is to end while it reloads ends', async (t) => {
+test('a daemon that gets SIGTERM during a reload ends', async (t) => {
   const daemon = await Daemon.start({ config: `players: {enabled: true}\n${NO_BACKENDS}` }, t);
   writeFileSync(join(daemon.directory, 'config.yaml'), `api: {port: ${daemon.port}}\n${NO_BACKENDS}`);
   daemon.signal('SIGHUP');

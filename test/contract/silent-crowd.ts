@@ -1,12 +1,11 @@
-// Silent connections that reconnect when they are closed: raw sockets, in any number, from the given
-// addresses.
+// Opens silent connections for a test: raw sockets that send nothing, and connect again when they are closed.
 
 import { connect, type Socket } from 'node:net';
 
 export class SilentCrowd {
   readonly #to: { readonly host: string; readonly port: number };
   readonly #open = new Set<Socket>();
-  #ends = false;
+  #hasEnded = false;
   /** The number of connections that the other end has closed. */
   closings = 0;
 
@@ -17,7 +16,7 @@ export class SilentCrowd {
   }
 
   end(): void {
-    this.#ends = true;
+    this.#hasEnded = true;
     for (const socket of this.#open) socket.destroy();
   }
 
@@ -25,17 +24,17 @@ export class SilentCrowd {
     const socket = connect({ ...this.#to, localAddress });
     this.#open.add(socket);
     socket.on('error', () => undefined);
-    // A socket that is not read does not notice that the other end has closed.
+    // A socket reports that the other end has closed only while it is read.
     socket.resume();
     socket.on('close', () => {
       this.closings += 1;
       this.#open.delete(socket);
-      if (!this.#ends) setImmediate(() => this.#connect(localAddress));
+      if (!this.#hasEnded) setImmediate(() => this.#connect(localAddress));
     });
   }
 }
 
-/** `count` addresses of 127.0.0.0/8, or of another /24 of which `first` is one. */
+/** `count` addresses in succession, from `first` on; only the last number of the address is counted up. */
 export function addresses(first: string, count: number): readonly string[] {
   const network = first.slice(0, first.lastIndexOf('.') + 1);
   const start = Number(first.slice(network.length));

@@ -16,16 +16,16 @@ const NODE = '10.9.0.1';
 const NODE_V6 = 'fd00:9::1';
 const NEIGHBOUR = '10.9.0.2';
 const NEIGHBOUR_V6 = 'fd00:9:0:1::2';
-/** All of one /64, as one device may have them. */
+/** Addresses of one /64 network, because one device may have many of these. */
 const CROWD_V6 = Array.from({ length: 40 }, (_, at) => `fd00:9:0:2::${at + 1}`);
 const CROWD = '10.9.0.3';
 const LISTENERS = addresses('10.9.0.20', 8);
 const REQUESTS = 15;
-/** 256 streams and 512 others, and 1024 that wait until others are closed. */
+/** 256 streams, 512 other connections, and 1024 that wait until other connections are closed. */
 const CONNECTIONS_MAX = 256 + 512 + 1024;
-/** The process itself may open this many meanwhile. */
-const OWN_MAX = 16;
-/** All those connections needed 46 MB in this test, with the garbage of those that come and go. */
+/** Besides connections, the process may open this many descriptors during the test. */
+const OTHER_DESCRIPTORS_MAX = 16;
+/** So many connections needed 46 MB in this test, with the garbage of the connections that were closed. */
 const GROWTH_MAX_MB = 64;
 const MAX_CLIENTS = 256;
 
@@ -33,19 +33,19 @@ const MAX_CLIENTS = 256;
  * A neighbour that is served: the address that its requests come from, and the address of the node that they
  * go to.
  */
-type Asker = readonly [from: string, to: string];
-const LOCAL: Asker = ['127.0.0.1', '127.0.0.1'];
-const V4: Asker = [NEIGHBOUR, NODE];
-const V6: Asker = [NEIGHBOUR_V6, NODE_V6];
+type Requester = readonly [from: string, to: string];
+const LOCAL: Requester = ['127.0.0.1', '127.0.0.1'];
+const V4: Requester = [NEIGHBOUR, NODE];
+const V6: Requester = [NEIGHBOUR_V6, NODE_V6];
 
 interface Row {
   readonly what: string;
   readonly from: readonly string[];
   readonly to: string;
   readonly count: number;
-  /** After this many, some connections have already come back. */
+  /** The test begins after so many closings: by then some connections have come back. */
   readonly closings: number;
-  readonly askers: readonly Asker[];
+  readonly requesters: readonly Requester[];
 }
 
 const ROWS: readonly Row[] = [
@@ -55,7 +55,7 @@ const ROWS: readonly Row[] = [
     to: NODE,
     count: 800,
     closings: 200,
-    askers: [[CROWD, NODE], V4, V6, LOCAL],
+    requesters: [[CROWD, NODE], V4, V6, LOCAL],
   },
   {
     what: '3000 silent connections of one address, more than may wait',
@@ -63,7 +63,7 @@ const ROWS: readonly Row[] = [
     to: NODE,
     count: 3000,
     closings: 3000,
-    askers: [V4, V6, LOCAL],
+    requesters: [V4, V6, LOCAL],
   },
   {
     what: '800 silent connections of one /64',
@@ -71,7 +71,7 @@ const ROWS: readonly Row[] = [
     to: NODE_V6,
     count: 800,
     closings: 200,
-    askers: [['fd00:9:0:2::1', NODE_V6], ['fd00:9:0:2::9999', NODE_V6], V6, V4, LOCAL],
+    requesters: [['fd00:9:0:2::1', NODE_V6], ['fd00:9:0:2::9999', NODE_V6], V6, V4, LOCAL],
   },
   {
     what: '800 silent connections of programs on the node',
@@ -79,22 +79,23 @@ const ROWS: readonly Row[] = [
     to: '127.0.0.1',
     count: 800,
     closings: 100,
-    askers: [LOCAL, V4, V6],
+    requesters: [LOCAL, V4, V6],
   },
 ];
 
 const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-/** The beginning of the answer. */
-async function request([from, to]: Asker, port: number): Promise<string> {
+/** Sends one request, and resolves with the beginning of its answer. */
+async function request([from, to]: Requester, port: number): Promise<string> {
   const host = to.includes(':') ? `[${to}]` : to;
   const text = `GET /server HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
   return (await new RawConnection(port, to, from).write(text).closed()).slice(0, 12);
 }
 
-async function assertServed(askers: readonly Asker[], port: number): Promise<void> {
+async function assertServed(requesters: readonly Requester[], port: number): Promise<void> {
   for (let count = 0; count < REQUESTS; count += 1)
-    for (const asker of askers) assert.equal(await request(asker, port), 'HTTP/1.1 200', `${asker}`);
+    for (const requester of requesters)
+      assert.equal(await request(requester, port), 'HTTP/1.1 200', `${requester}`);
 }
 
 async function openStream(from: string, port: number): Promise<RawConnection> {
@@ -112,24 +113,24 @@ inOwnNetwork(import.meta.url, () => {
   const start = (t: TestContext): Promise<Daemon> =>
     Daemon.start({ config: `${NO_BACKENDS}bind: [lo, ${NODE}, '${NODE_V6}']\n` }, t);
 
-  for (const { what, from, to, count, closings, askers } of ROWS) {
-    test(`requests are answered beside ${what} that come back`, async (t) => {
+  for (const { what, from, to, count, closings, requesters } of ROWS) {
+    test(`requests are answered while ${what} are opened again whenever the node closes them`, async (t) => {
       const daemon = await start(t);
-      const before = daemon.memoryMb;
-      const own = descriptors(daemon.pid);
+      const memoryBefore = daemon.memoryMb;
+      const openBefore = descriptors(daemon.pid);
       const crowd = new SilentCrowd({ host: to, port: daemon.port }, from, count);
       t.after(() => crowd.end());
       await until('connections are being closed', () => crowd.closings > closings);
-      await assertServed(askers, daemon.port);
+      await assertServed(requesters, daemon.port);
       assert.equal(daemon.log.split('too many connections').length - 1, 1, daemon.log);
-      const opened = descriptors(daemon.pid) - own;
-      assert.ok(opened <= CONNECTIONS_MAX + OWN_MAX, `${opened} descriptors`);
-      const grown = daemon.memoryMb - before;
+      const opened = descriptors(daemon.pid) - openBefore;
+      assert.ok(opened <= CONNECTIONS_MAX + OTHER_DESCRIPTORS_MAX, `${opened} descriptors`);
+      const grown = daemon.memoryMb - memoryBefore;
       assert.ok(grown < GROWTH_MAX_MB, `it has grown by ${grown} MB`);
     });
   }
 
-  test('requests are answered, and streams stay, beside a full house and a silent crowd', async (t) => {
+  test('requests are answered, and all streams stay open, while silent connections come back to a node that has all streams that it may have', async (t) => {
     const daemon = await start(t);
     const streams: RawConnection[] = [];
     t.after(() => {
@@ -146,7 +147,7 @@ inOwnNetwork(import.meta.url, () => {
       for (const crowd of crowds) crowd.end();
     });
     await until('connections are being closed', () => crowds.every(({ closings }) => closings > 200));
-    const fromCrowds: readonly Asker[] = [
+    const fromCrowds: readonly Requester[] = [
       [CROWD, NODE],
       ['fd00:9:0:2::1', NODE_V6],
       [LISTENERS[0] ?? '', NODE],

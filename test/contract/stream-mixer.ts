@@ -1,6 +1,6 @@
-// Another program that changes the volume: one persistent connection to the sound server, so that changes
-// come as fast as a test or a measurement needs them. It uses the daemon's own codec, which other tests check
-// against captured bytes.
+// Plays the part of another program that changes volumes. It has one persistent connection to the sound
+// server, because starting pactl for each change would be too slow. It uses the daemon's own codec, which
+// other tests check against captured bytes.
 
 import { Link } from '../../src/actors/dial.js';
 import type { Reply, RequestArgs, RequestName } from '../../src/protocol/pulse/commands.js';
@@ -46,7 +46,7 @@ export class Mixer {
     return this.ask('SET_SINK_INPUT_VOLUME', { index, volume: both(level) });
   }
 
-  /** The reply; rejects with the server's error. */
+  /** Resolves with the server's reply; rejects with its error. */
   ask<C extends RequestName>(command: C, args: RequestArgs<C>): Promise<Reply<C>> {
     return new Promise((resolve, reject) => {
       this.#link.request(command, args, (result) => {

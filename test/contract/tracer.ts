@@ -1,5 +1,5 @@
-// Runs `tonearm trace` for a test: starts it beside a sound server, collects its lines as they come, ends it
-// in any way. It uses nothing of the trace's code.
+// Runs `tonearm trace` for a test, on the test's sound server. The test reads its lines, and can end it.
+// Nothing of the trace's code is used.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -29,7 +29,7 @@ export interface Tracer extends Spawned {
   readonly path: string;
 }
 
-/** Resolves when it listens. */
+/** Starts a tracer that listens for clients. Resolves when it listens. */
 export async function trace(t: TestContext, env: Environment, ...args: readonly string[]): Promise<Tracer> {
   const tracer = tracing(t, env, ...args);
   const path = await until('the tracer listens', () => {
@@ -39,6 +39,6 @@ export async function trace(t: TestContext, env: Environment, ...args: readonly 
   return { ...tracer, path };
 }
 
-/** It may run a command, and not listen for anybody else. */
+/** Starts a tracer with any arguments, also one that runs a command and does not listen for other clients. */
 export const tracing = (t: TestContext, env: Environment, ...args: readonly string[]): Spawned =>
   spawned(t, env, [process.execPath, ENTRY, 'trace', ...args]);

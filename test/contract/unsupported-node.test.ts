@@ -1,6 +1,6 @@
-// The built program on a Node, a system or a C library for which it has no binary: one line and a documented
-// status, while what needs none works. The Node is this one, which a preloaded file makes report another
-// version; test/tools/fresh-checkout.test.ts has real ones.
+// The built program on a Node, a system or a C library for which it has no binary: it ends with one line and
+// a documented status, and commands that need no binary work. The tests run on this Node, and a preloaded
+// file lets it report another version or system; test/tools/fresh-checkout.test.ts has other real ones.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ const CANNOT_RUN_HERE = 126;
 const HELP = /^Usage: tonearm \[--config PATH\]/;
 
 /**
- * Each with the line of the preloaded file that makes it one, and the text that the program must print there.
+ * Each machine has the line of the preloaded file that imitates it, and the text that the program must print.
  */
 const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])[] = [
   [
@@ -44,7 +44,7 @@ const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])
 /** Runs the program as if on another machine. */
 function run(t: TestContext, script: string, ...args: readonly string[]) {
   const preload = join(temporaryFolder(t), 'machine.cjs');
-  // Defined on an object that can be changed, as the properties of `process.versions` cannot.
+  // The properties of `process.versions` cannot be changed, so a copy that can be changed takes its place.
   const open = 'Object.defineProperty(process, "versions", { value: { ...process.versions } });';
   writeFileSync(preload, `${open}\n${script};\n`);
   return spawnSync(process.execPath, ['--require', preload, ENTRY, ...args], { encoding: 'utf8' });
@@ -52,7 +52,7 @@ function run(t: TestContext, script: string, ...args: readonly string[]) {
 
 describe('on a machine for which there is no binary', () => {
   for (const [what, script, line] of MACHINES) {
-    test(`${what}: the program ends with one line and a status`, (t) => {
+    test(`${what}: the program ends with one line and status 126`, (t) => {
       for (const args of [['--allow-root'], ['--allow-root', '--config', '/dev/null']]) {
         const { status, stdout, stderr } = run(t, script, ...args);
         assert.deepEqual([status, stdout], [CANNOT_RUN_HERE, '']);
@@ -70,7 +70,7 @@ describe('on a machine for which there is no binary', () => {
     });
   }
 
-  test('tonearm ctl needs no binary', (t) => {
+  test('tonearm ctl works without a binary', (t) => {
     const [, script] = MACHINES[0] ?? assert.fail();
     const help = run(t, script, 'ctl', '--help');
     assert.deepEqual([help.status, help.stderr], [0, '']);
@@ -78,7 +78,7 @@ describe('on a machine for which there is no binary', () => {
     assert.deepEqual([status, /cannot be reached/.test(stderr)], [EXIT.unreachable, true], stderr);
   });
 
-  test('the bench ends with the same line and status', (t) => {
+  test('tonearm bench ends with the same line and status as the program', (t) => {
     const [, script] = MACHINES[0] ?? assert.fail();
     const { status, stdout, stderr } = run(t, script, 'bench');
     assert.deepEqual([status, stdout], [CANNOT_RUN_HERE, '']);
@@ -87,13 +87,15 @@ describe('on a machine for which there is no binary', () => {
 });
 
 /**
- * A copy of the program whose binaries are these: a newer one in `uws-newer`, an older one in `uws-older`.
+ * A copy of the program with these binaries only: one for newer C libraries in `uws-newer`, one for older C
+ * libraries in `uws-older`. `own` is a binary that this Node can load.
  */
 function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadable' | 'own'>>): string {
   const folder = temporaryFolder(t);
   const own = dirname(ENTRY);
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
-  // The older one has fewer Nodes, the newer one fewer C libraries.
+  // `uws-older` supports fewer versions of Node, `uws-newer` fewer C libraries, so either may lack this
+  // machine.
   const loadable = [join(own, 'uws-older', file), join(own, 'uws-newer', file)].find((path) =>
     existsSync(path),
   );
@@ -108,7 +110,7 @@ function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadab
   return join(folder, 'main.js');
 }
 
-/** It loads a binary, and then finds a configuration that is wrong. */
+/** Starts the program, which loads a binary and then ends because its configuration does not exist. */
 function startWith(entry: string) {
   return spawnSync(process.execPath, [entry, '--allow-root', '--config', '/nonexistent.yaml'], {
     encoding: 'utf8',
@@ -116,12 +118,12 @@ function startWith(entry: string) {
 }
 
 describe('a choice of several binaries', () => {
-  test('one that the C library cannot load is passed over for an older one', (t) => {
+  test('the program loads an older binary where the C library cannot load the newer one', (t) => {
     const { status, stderr } = startWith(withBinaries(t, { 'uws-newer': 'unloadable', 'uws-older': 'own' }));
     assert.equal(status, 78, stderr);
   });
 
-  test('where none is loaded, the line names those that are there', (t) => {
+  test('where no binary can be loaded, the line lists what the existing binaries need', (t) => {
     const { status, stderr } = startWith(withBinaries(t, { 'uws-newer': 'unloadable' }));
     assert.equal(status, CANNOT_RUN_HERE, stderr);
     assert.match(stderr, /needs Linux and Node \d+ with glibc from 2\.38 on; this is Node [^\n]+\n$/);

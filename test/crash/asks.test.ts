@@ -1,11 +1,11 @@
-// Messages to children: every question is answered once, in time and in order, whatever becomes of the child;
-// and the one that reads the meters knows whether anybody watches.
+// Commands to children: each is answered once, in time and in order, also when the child dies. The audio
+// backend, which reads the meters, is notified whether anybody listens to them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { childrenUp, makeSupervisor, startChildren } from './harness.js';
 
-test('a command that rejects is an internal fault, and the thread lives on', async (t) => {
+test('a command that fails with an exception is an internal fault, and its thread continues', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
   const first = await ask('audio', 'who');
   const answer = await ask('audio', 'fail');
@@ -16,7 +16,7 @@ test('a command that rejects is an internal fault, and the thread lives on', asy
   assert.deepEqual(await ask('audio', 'who'), first);
 });
 
-test('an answer after the deadline is a time-out, and its lateness harms nobody', async (t) => {
+test('a command without an answer at the deadline is a time-out, and its late answer is dropped', async (t) => {
   const { ask } = await childrenUp(t, { audio: 'obedient' }, { askWithinMs: 100 });
   assert.deepEqual(await ask('audio', 'keep'), {
     ok: false,
@@ -24,7 +24,7 @@ test('an answer after the deadline is a time-out, and its lateness harms nobody'
   });
   const kept = ask('audio', 'keep');
   assert.equal((await kept).ok, false);
-  // Loses a race only against a machine that stands still for a tenth of a second, so it may try again.
+  // On a busy machine `release` itself may take longer than the deadline of 0.1 s, so it is repeated.
   let released = await ask('audio', 'release');
   while (!released.ok) released = await ask('audio', 'release');
   assert.ok(released.value.text !== '"kept"');
@@ -51,7 +51,7 @@ test('no more than 256 commands wait for one child, and the bound is per child',
   t.after(() => Promise.all(waiting));
 });
 
-test('a command that cannot be sent leaves no place taken', async (t) => {
+test('a command that cannot be sent does not count as one of the 256 that may wait', async (t) => {
   const { ask } = await childrenUp(t, { audio: 'obedient' });
   const unsendable = (() => undefined) as unknown as string;
   for (let times = 0; times < 256; times += 1)
@@ -59,7 +59,7 @@ test('a command that cannot be sent leaves no place taken', async (t) => {
   assert.equal((await ask('audio', 'who')).ok, true);
 });
 
-test('a batch arrives whole and in order: changes before the state behind them, and before the answer', async (t) => {
+test('a batch arrives whole and in order: changes before the state that was published after them, and all before the answer', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
   recorder.sequence.length = 0;
   recorder.lines.length = 0;
@@ -85,7 +85,7 @@ test('a thread is notified that its meters are watched: at its start, for each n
   const { supervisor, recorder, ask } = makeSupervisor({ audio: 'obedient', power: 'obedient' });
   t.after(() => supervisor.stop());
   const levelLines = () => recorder.lines.filter(({ message }) => message.startsWith('levels'));
-  // Before there is a thread.
+  // This request comes before the thread exists.
   supervisor.watchLevels(true);
   supervisor.start(recorder);
   await recorder.until(() => levelLines().length === 1);

@@ -8,7 +8,7 @@ import { type Supervised, startChildren } from './harness.js';
 const FIRST = 'discovery pulls first';
 const NEXT = 'discovery pulls';
 
-/** Tells the bridge a word of the fixture's, or an operation to ask for. */
+/** Sends the bridge a word that the fixture knows, or the name of an operation to request. */
 function send({ recorder }: Supervised, ...words: readonly string[]): void {
   recorder.send({
     isWhole: false,
@@ -20,7 +20,7 @@ function count({ recorder }: Supervised, word: string): number {
   return recorder.sequence.filter((actual) => actual === word).length;
 }
 
-test('a bridge that dies is replaced and gets its records anew; a backend notices nothing', async (t) => {
+test('a bridge that dies is replaced and gets all records again, and a backend continues', async (t) => {
   const supervised = startChildren(t, { power: 'obedient', discovery: 'bridge' });
   const { recorder, ask } = supervised;
   await recorder.until(() => count(supervised, FIRST) === 1);
@@ -47,7 +47,7 @@ test('a reply to a thread that has died is dropped', async (t) => {
   await recorder.until(() => count(supervised, NEXT) === 1);
   send(supervised, 'exit');
   await recorder.until(() => count(supervised, FIRST) === 2);
-  // The new thread's first question has the number of the dead one's.
+  // The first request of the new thread has the same number as that of the dead thread.
   const answered = reply;
   recorder.bridgeRequest = async () => {
     answered();

@@ -1,5 +1,5 @@
-// Every way in which a thread can die: it is replaced, its health has the reason, pending requests are
-// answered, and its neighbour notices nothing.
+// Every way in which the thread of a child can die: the thread is replaced, the child's health has the
+// reason, pending commands are answered, and the other child continues.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,30 +23,30 @@ function textOf(answer: Answer): string {
 
 const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.error.fault);
 
-/** Asks the neighbour of the dying child; it must be the same thread from first to last. */
+/** Asks the other child for the number of its thread, which must never change. */
 async function neighbour({ ask, recorder }: Supervised): Promise<string> {
   await recorder.untilState('power', 'up');
   assert.equal(recorder.now('power')?.restarts, 0);
   return textOf(await ask('power', 'who'));
 }
 
-/** The word that it gets, or the name of its fixture; and the reason of its death. */
+/** The word in the actor's command, or the name of its fixture; and the reason of its death. */
 type DeathRow = readonly [what: string, detail: RegExp, options?: SupervisedOptions];
 
 const HUNG: SupervisedOptions = { heartbeat: QUICK_PULSE };
-const SMALL: SupervisedOptions = { heapLimits: { ...HEAP_LIMITS, maxOldGenerationSizeMb: 16 } };
+const SMALL_HEAP: SupervisedOptions = { heapLimits: { ...HEAP_LIMITS, maxOldGenerationSizeMb: 16 } };
 
 const DEATHS_ON_COMMAND: readonly DeathRow[] = [
   ['throw later', /^thread ended: thrown later$/],
   ['throw', /^thread ended: thrown in a command$/],
   ['reject later', /^thread ended: rejected later$/],
   ['exit', /^thread ended: exit code 7$/],
-  ['exhaust', /^thread ended: out of memory$/, SMALL],
+  ['exhaust', /^thread ended: out of memory$/, SMALL_HEAP],
   ['hang', /^thread ended: hung: busy and no answer to a ping for \d+ s$/, HUNG],
   ['flood', /^thread ended: flooded the main thread with messages$/],
 ];
 for (const [word, detail, options] of DEATHS_ON_COMMAND) {
-  test(`an actor that gets ${word} is replaced, and its neighbour continues`, async (t) => {
+  test(`an actor that dies of the command ${word} is replaced, and the other actor continues`, async (t) => {
     const supervised = await childrenUp(t, { audio: 'obedient', power: 'obedient' }, options);
     const { ask, recorder } = supervised;
     const before = await neighbour(supervised);
@@ -61,7 +61,7 @@ for (const [word, detail, options] of DEATHS_ON_COMMAND) {
     assert.equal(recorder.now('audio')?.restarts, 1);
     assert.equal(recorder.now('audio')?.detail, undefined);
     const afterDeath = recorder.sequence.slice(recorder.sequence.indexOf('restarting'));
-    assert.deepEqual(afterDeath, ['restarting', 'up'], 'the dead thread goes on speaking');
+    assert.deepEqual(afterDeath, ['restarting', 'up'], 'the dead thread still sends messages');
     assert.equal(await neighbour(supervised), before);
   });
 }
@@ -75,7 +75,7 @@ const DEATHS_AT_BIRTH: readonly DeathRow[] = [
   ['hangs-at-load', /^thread ended: hung: /, HUNG],
 ];
 for (const [fixture, detail, options] of DEATHS_AT_BIRTH) {
-  test(`an actor that is ${fixture} dies with a reason, and its neighbour continues`, async (t) => {
+  test(`an actor whose fixture is ${fixture} dies with a reason, and the other actor continues`, async (t) => {
     const restarts = { waitsMs: [0], windowMs: 60_000, restMs: 60_000 };
     const supervised = startChildren(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
     const { ask, recorder } = supervised;
@@ -90,24 +90,24 @@ for (const [fixture, detail, options] of DEATHS_AT_BIRTH) {
   });
 }
 
-test('an actor that idles and never reads its mailbox is killed at the second chance', async (t) => {
+test('an actor that is idle and never reads its messages is killed after several pings', async (t) => {
   const { recorder } = startChildren(t, { audio: 'deaf' }, { heartbeat: QUICK_PULSE });
   await recorder.untilState('audio', 'restarting', 1);
   assert.match(recorder.now('audio')?.detail ?? '', /^thread ended: not responding: idle and no answer/);
 });
 
-test('many messages before the death arrive to the last one', async (t) => {
+test('all messages that a thread sent before its death arrive', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
   const dying = ask('audio', 'speak and exit');
-  // The main thread is busy elsewhere: speech and death wait for it together.
+  // The main thread is blocked, so that the messages and the death wait for it together.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
   await dying;
-  const speech = recorder.sequence.slice(2, recorder.sequence.indexOf('restarting'));
-  assert.equal(speech.length, 20 * 1024);
-  assert.equal(speech.at(-1), `put ${20 * 1024 - 1}`);
+  const received = recorder.sequence.slice(2, recorder.sequence.indexOf('restarting'));
+  assert.equal(received.length, 20 * 1024);
+  assert.equal(received.at(-1), `put ${20 * 1024 - 1}`);
 });
 
-test('each state is logged once, with the stack of the error', async (t) => {
+test('each state of a child is logged once, with the stack of the error', async (t) => {
   const restarts = { ...RESTARTS, waitsMs: [0, 0, 0] };
   const { recorder } = startChildren(t, { audio: 'throws-at-load' }, { restarts });
   await recorder.untilState('audio', 'failed', 4);
@@ -138,7 +138,7 @@ test('after 5 deaths in 60 s a child is restarting, after the sixth it has faile
   const since = clock.date();
   for (const [died, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
     await recorder.untilState('audio', 'restarting', died + 1);
-    // A further death in the same state does not begin it anew.
+    // A further death does not change the time since which the child is restarting.
     assert.equal(recorder.now('audio')?.since, since);
     if (waitMs > 0) clock.advance(waitMs - 1);
     assert.equal(recorder.now('audio')?.restarts, died + 1);
@@ -152,6 +152,6 @@ test('after 5 deaths in 60 s a child is restarting, after the sixth it has faile
   assert.equal(recorder.now('audio')?.state, 'failed');
   clock.advance(1);
   assert.equal(recorder.now('audio')?.state, 'restarting');
-  // The six have been forgotten: this death is the first.
+  // The six deaths are no longer counted, so this one is the first again.
   await recorder.untilState('audio', 'restarting', 7);
 });

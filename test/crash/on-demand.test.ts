@@ -1,4 +1,5 @@
-// A child on demand has a thread only while commands come, and its clients notice nothing of that.
+// A child on demand has a thread only while commands come, and each command is answered as if it always had
+// one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -33,7 +34,7 @@ async function restsAgain(supervised: Supervised & { clock: ManualClock }): Prom
   await supervised.recorder.until(() => isResting(supervised));
 }
 
-test('a child on demand is up without a thread, and its first command starts one', async (t) => {
+test('a child on demand is up without a thread, and its first command starts a thread', async (t) => {
   const supervised = resting(t);
   assert.equal(isResting(supervised), true);
   assert.equal(supervised.recorder.now('power')?.state, 'up');
@@ -76,7 +77,7 @@ test('a thread with a command under way does not end', async (t) => {
   assert.deepEqual(await kept, { ok: true, value: { text: '"kept"' } });
 });
 
-test('a thread that dies on demand is replaced, and rests when it is idle', async (t) => {
+test('the thread of a child on demand is replaced when it dies, and ends when it is idle', async (t) => {
   const supervised = resting(t);
   const answer = await supervised.ask('power', 'throw');
   assert.equal(answer.ok ? '' : answer.error.fault, 'unavailable');
@@ -88,7 +89,7 @@ test('a thread that dies on demand is replaced, and rests when it is idle', asyn
   assert.equal((await supervised.ask('power', 'who')).ok, true);
 });
 
-test('a thread that dies at its start is a fault of the command that started it', async (t) => {
+test('the command that starts a thread gets a fault when that thread dies at its start', async (t) => {
   const supervised = startChildren(t, { power: 'throws-at-start' }, { onDemand: ['power'] });
   const answer = await supervised.ask('power', 'who');
   assert.equal(answer.ok ? '' : answer.error.fault, 'unavailable');

@@ -1,6 +1,6 @@
-// When the system refuses a thread, or does not let it end, this is a death like any other: the process
-// lives, the neighbour answers, and the backend is back as soon as there is enough again, not only when the
-// heartbeat finds it missing.
+// When the system refuses a thread, or does not let it end, the child dies as in any other way: the process
+// continues, the other child answers, and the backend is back as soon as the system gives it a thread, before
+// the heartbeat would notice that it is missing.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -30,7 +30,9 @@ class Refusal {
   }
 }
 
-test('without threads the child waits, and starts when there is one', { timeout: DEADLINE_MS }, async (t) => {
+test('a child that the system refuses a thread waits, and starts when it gets one', {
+  timeout: DEADLINE_MS,
+}, async (t) => {
   const heapLimits = new Refusal();
   const fixtures = { audio: 'obedient', power: 'obedient' };
   const { recorder, ask } = await childrenUp(t, fixtures, { restarts: RESTARTS, heapLimits });
@@ -44,7 +46,7 @@ test('without threads the child waits, and starts when there is one', { timeout:
   await recorder.untilState('audio', 'up');
 });
 
-test('threads that are stuck in the kernel do not pile up, and the child starts when they come loose', {
+test('the number of threads that are stuck in the kernel is bounded, and the child starts when they can continue', {
   skip: lacks({ programs: ['mkfifo'] }),
 }, async (t) => {
   const directory = temporaryFolder(t);
@@ -57,7 +59,8 @@ test('threads that are stuck in the kernel do not pile up, and the child starts 
   const stuck = 'thread ended: 3 earlier threads are still stuck';
   await recorder.until(() => recorder.now('audio')?.detail === stuck);
   assert.equal((await ask('power', 'who')).ok, true);
-  // Held open, so that nobody else has to wait; both ways, so that opening it does not wait either.
+  // The test keeps the FIFO open, so that no thread is stuck any more. It opens it for reading and writing,
+  // because opening it one way would wait for the other end.
   const end = openSync(fifo, 'r+');
   t.after(() => closeSync(end));
   await recorder.untilState('audio', 'up');

@@ -1,5 +1,5 @@
-// The start of the supervisor: one child after another, and none kept waiting by one that hangs or dies as it
-// loads.
+// The start of the supervisor: it starts one child after another, and a child that hangs or dies while it
+// loads does not delay the next one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,8 @@ import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 import { childrenUp, startChildren, THREW_AT_LOAD } from './harness.js';
 
 test('a child starts when the one before it has sent its first message', async (t) => {
-  // Its time stands still: on a busy machine the longest wait for a child may pass before it sends anything.
+  // The clock stands still, because on a busy machine the longest wait for a child could end before it sends
+  // anything.
   const clock = new ManualClock();
   const fixtures = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
   const { recorder } = await childrenUp(t, fixtures, { clock });
@@ -49,7 +50,7 @@ for (const [fixture, detail] of [
   });
 }
 
-test('a child gets the thread that was started for it, and another one when that has gone', async (t) => {
+test('a child gets the thread that was started for it before, or a new one when that thread has ended', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' }, { warmUp: 'obedient' });
   assert.deepEqual(await ask('audio', 'warm'), { ok: true, value: { text: 'true' } });
   await ask('audio', 'exit');

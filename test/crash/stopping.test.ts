@@ -1,11 +1,12 @@
-// The end of the supervisor: in reverse order, in time, from every state, and with nothing left behind.
+// The end of the supervisor: it stops its children in reverse order and in time, in whatever state they are,
+// and leaves nothing behind.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Supervisor } from '../../src/supervisor/supervisor.js';
 import { childrenUp, type Fixtures, type ReportRecorder, startChildren } from './harness.js';
 
-/** Stops everything; gives the children that were killed because they did not stop in time. */
+/** Stops all children, and resolves with those that were killed because they did not stop in time. */
 async function lateAtStop({ supervisor, recorder }: { supervisor: Supervisor; recorder: ReportRecorder }) {
   await supervisor.stop();
   const killed = recorder.lines.filter(({ fields }) => /^did not stop/.test(String(fields['detail'])));
@@ -31,7 +32,7 @@ test('a child that ignores the stop is killed and reported, and the others stop 
   assert.equal(recorder.lines.filter(({ message }) => message === 'stops as told').length, 2);
 });
 
-test('a stop that ends with an error is logged, and is not late; what it has lost meanwhile is not reported', async (t) => {
+test('a stop that fails is logged and is not late, and a peer that is lost during the stop is not reported', async (t) => {
   const { supervisor, recorder } = await childrenUp(t, { audio: 'rejects-stop' });
   assert.deepEqual(await lateAtStop({ supervisor, recorder }), []);
   assert.equal(recorder.lines.at(-1)?.fields['detail'], 'cannot let go');
@@ -67,7 +68,7 @@ test('a child that dies while another stops is not started again', async (t) => 
   assert.deepEqual(recorder.states('audio'), ['connecting', 'up']);
 });
 
-test('commands that wait at the stop are answered, and later ones at once', async (t) => {
+test('commands that wait when the supervisor stops are answered, and later commands are refused at once', async (t) => {
   const { supervisor, ask } = await childrenUp(t, { audio: 'obedient' });
   const waiting = ask('audio', 'wait');
   const stopping = supervisor.stop();

@@ -1,6 +1,6 @@
-// Bad input to one built daemon, while it serves: requests, and a sound server and a broker that lie. It
-// answers all the time, does nothing that was not asked for, and is as it was in the end. Bad MQTT commands
-// and progress lines: test/actors.
+// Bad input to one built daemon while it serves: malformed requests, and damaged bytes of a sound server and
+// of a broker. The daemon answers at any time, does nothing that nobody asked for, and recovers in the end.
+// Bad MQTT commands and progress lines are in test/actors.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -22,12 +22,14 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
   });
   after(() => node?.stop());
 
-  /** One connection, from its first byte until the other side has closed; what it received. */
+  /**
+   * Opens a connection, sends the pieces, and resolves with all that it received until the node closed it.
+   */
   async function attack(pieces: Pieces): Promise<string> {
     const connection = new RawConnection(node.survivor.daemon.port);
     for (const piece of pieces) {
       connection.write(Buffer.from(piece, 'latin1'));
-      // The next piece comes in a packet of its own.
+      // Waits, so that the next piece is sent in a packet of its own.
       await new Promise((resolve) => setImmediate(resolve));
     }
     return connection.end().closed();

@@ -1,5 +1,5 @@
-// Damaged captures through a session: whatever comes, no error escapes it, and nothing comes out that did not
-// go in. TONEARM_FUZZ_SEED=N repeats a run.
+// Feeds damaged captures to a session of the sound server's protocol: no error may escape it, and the number
+// of its events is bounded by the number of bytes. TONEARM_FUZZ_SEED=N repeats a run.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,9 +11,9 @@ import { PEAKS } from '../protocol/pulse/record-stream.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 import { damage } from './damaging-proxy.js';
 
-/** Large captures repeat what the small ones have. */
+/** Larger captures are left out, because they only repeat what the small ones have. */
 const SEED_MAX_BYTES = 50_000;
-/** The arguments of all of them. */
+/** The arguments of every request in `REQUESTS`; each reads those that it needs. */
 const ARGS = { ...PEAKS, mask: 0x85, index: 7 };
 const REQUESTS: readonly RequestName[] = [
   'GET_SINK_INPUT_INFO_LIST',
@@ -29,19 +29,19 @@ const handshake = GOLDEN.read({ file: 'pulse-handshake.bin' });
 
 const HEADER_BYTES = 20;
 
-const other = (random: SeededRandom): Buffer => random.pick(corpus);
+const anyCapture = (random: SeededRandom): Buffer => random.pick(corpus);
 
 /**
- * Some damages, and for half of the results a first header that is right again, so that what is inside gets
- * read.
+ * A capture with up to three damages. Half of the results get a correct first header again, so that the
+ * session also reads what follows it.
  */
 function damagedCapture(random: SeededRandom): Buffer {
-  let bytes = other(random);
+  let bytes = anyCapture(random);
   for (let left = random.below(4); left > 0 && bytes.length > 0; left -= 1) {
     const at = random.below(bytes.length + 1);
     const isSpliced = random.chance(0.2);
     bytes = isSpliced
-      ? Buffer.concat([bytes.subarray(0, at), other(random), bytes.subarray(at)])
+      ? Buffer.concat([bytes.subarray(0, at), anyCapture(random), bytes.subarray(at)])
       : damage(bytes, random);
   }
   if (random.chance(0.5) && bytes.length > HEADER_BYTES) {
@@ -52,7 +52,7 @@ function damagedCapture(random: SeededRandom): Buffer {
   return bytes;
 }
 
-/** How often each outcome was seen: a fuzzer whose inputs all end alike would prove little. */
+/** How often each outcome has come: a fuzzer whose inputs all have the same outcome would prove little. */
 type Tally = Map<string, number>;
 
 function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
@@ -88,7 +88,7 @@ function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void
       });
     }
   } else settled = 2;
-  // In chunks; the largest sometimes take all at once.
+  // The bytes come in chunks of a random size, sometimes all in one.
   const largest = random.pick([1, 7, 64, 4096, 1 << 20]);
   for (let at = 0; at < bytes.length; ) {
     const end = at + 1 + random.below(largest);
@@ -115,7 +115,7 @@ const OUTCOMES = [
   'data',
 ];
 
-test(`damaged captures end a session at worst (TONEARM_FUZZ_SEED=${SEED})`, () => {
+test(`a damaged capture ends its session at worst, and throws no error (TONEARM_FUZZ_SEED=${SEED})`, () => {
   const random = new SeededRandom(SEED);
   const tally: Tally = new Map();
   for (let round = 0; round < ROUNDS; round += 1) {

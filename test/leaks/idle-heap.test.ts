@@ -1,5 +1,5 @@
-// A storm's garbage does not stay: an actor that is pinged gives it back, and what Node thinks of the way is
-// not in its output.
+// An actor that has made much garbage gives its memory back when it is pinged, and a warning of Node about
+// the way it does this is not in its output.
 
 import assert from 'node:assert/strict';
 import { syncBuiltinESMExports } from 'node:module';
@@ -22,7 +22,7 @@ function grow(): number {
   return records.length;
 }
 
-test('an actor that is pinged gives back the memory that a storm has used', async (t) => {
+test('an actor that is pinged gives back the memory of many records that it no longer uses', async (t) => {
   // V8 collects by itself in a thread that rests as this one does, so it must also be asked.
   const { mock: measured } = t.mock.method(vm, 'measureMemory');
   syncBuiltinESMExports();

@@ -1,6 +1,6 @@
-// Nothing stays behind, however often it is done: requests, streams, connections to the sound server and to a
-// broker, threads. In this process with the real parts, so that its heap and its timers can be looked at; a
-// peer that has to go a thousand times is scripted.
+// Requests, streams, lost connections to sound server, broker and BlueZ, and dead threads leave nothing
+// behind, however often they come. The real parts run in the process of the test, so that their heap and
+// timers can be measured. A peer that must end a thousand times is scripted.
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -23,7 +23,7 @@ import { until } from '../until.js';
 import { again, staysFlat } from './flat.js';
 
 const HOST = 'Host: 127.0.0.1\r\n';
-/** Requests of every kind: records, computed answers, questions to a backend, refusals, and 304. */
+/** Requests whose answers are of each kind: records, computed documents, answers of a backend, refusals. */
 const REQUESTS = [
   'GET /audio',
   'GET /health',
@@ -44,8 +44,8 @@ describe('a gateway', () => {
   });
   after(() => under.close());
 
-  /** On one connection, one after the other. */
-  async function ask(times: number): Promise<void> {
+  /** Sends so many requests on one connection, each after the answer to the one before. */
+  async function sendRequests(times: number): Promise<void> {
     let answers = 0;
     await new Promise<void>((resolve, reject) => {
       const socket = connect(under.port, '127.0.0.1');
@@ -70,7 +70,7 @@ describe('a gateway', () => {
       full: 100_000,
       part: 12_000,
       round: async (times) => {
-        for (let left = times; left > 0; left -= 100) await ask(Math.min(100, left));
+        for (let left = times; left > 0; left -= 100) await sendRequests(Math.min(100, left));
       },
     }));
 
@@ -87,7 +87,7 @@ describe('a gateway', () => {
   }
 
   test('streams of a gateway leave nothing behind', (t) => {
-    // Now the buffer of events for clients that reconnect is full.
+    // These events fill the buffer for clients that reconnect, which would otherwise grow during the test.
     for (let events = 0; events < 2000; events += 1) change();
     return staysFlat(t, {
       full: 10_000,
@@ -104,8 +104,8 @@ describe('a gateway', () => {
   });
 });
 
-test('a sound server that is lost again and again leaves nothing', async (t) => {
-  // It has been up for long whenever it is lost, so that it is tried again at once.
+test('a sound server that is lost again and again leaves nothing behind', async (t) => {
+  // With `stableMs: 0` every connection counts as a stable one, so that the backend reconnects at once.
   const { server, recorder } = await connected(t, undefined, { stableMs: 0 });
   const lose = async (): Promise<void> => {
     const connections = server.connections();
@@ -119,9 +119,10 @@ test('a sound server that is lost again and again leaves nothing', async (t) => 
   });
 });
 
-test('a broker that is lost again and again leaves nothing', async (t) => {
+test('a broker that is lost again and again leaves nothing behind', async (t) => {
   const broker = await startFloodingBroker([['x', 'x']]);
-  // Every connection has been a good one, and what is rate-limited is due.
+  // On this clock, a million times faster, every connection has lasted long, and no rate limit delays
+  // anything.
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() * 1e6 };
   const node = simulatedNode(t, { url: broker.url, clock });
   t.after(() => broker.stop());
@@ -134,7 +135,7 @@ test('a broker that is lost again and again leaves nothing', async (t) => {
   await staysFlat(t, { full: 1000, part: 96, round: again(lose, node.requests, node.logged) });
 });
 
-test('a phone that pairs, connects and is forgotten again and again, and a BlueZ that dies, leave nothing', {
+test('a phone that pairs, connects and is forgotten again and again, and a BlueZ that dies, leave nothing behind', {
   skip: lacks({ programs: ['dbus-daemon'] }),
 }, async (t) => {
   const bus = await privateBus(t);
@@ -142,7 +143,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   await bluez.start();
   t.after(() => bluez.die());
   const recorder = new Recorder();
-  // Pauses between events pass at once; deadlines are as long as ever.
+  // Short pauses end at once, while deadlines keep their length.
   const after: Clock['after'] = (ms, callback) => systemClock.after(ms <= 250 ? 1 : ms, callback);
   const clock: Clock = { ...systemClock, after };
   const paths = () => ({ ok: true, value: [bus.path] }) as const;
@@ -153,7 +154,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
     const answer = await backend.handle(command);
     assert.ok(answer.ok, JSON.stringify([command, answer]));
   };
-  const visit = async (): Promise<void> => {
+  const pairAndForget = async (): Promise<void> => {
     await carryOut({ do: 'scan' });
     bluez.addDevice(PHONE);
     await turnsUntil(() => recorder.one('bluetooth.devices', PHONE) !== undefined);
@@ -172,12 +173,12 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   await staysFlat(t, {
     full: 1000,
     part: 96,
-    round: again(visit, recorder.published, recorder.logs, bluez.calls),
+    round: again(pairAndForget, recorder.published, recorder.logs, bluez.calls),
   });
 });
 
-test('a thread that dies again and again leaves nothing', async (t) => {
-  // The supervisor counts its deaths of the last minute.
+test('a thread that dies again and again leaves nothing behind', async (t) => {
+  // The supervisor counts the deaths of the last minute, so a restart must be allowed after each of them.
   const restarts = { waitsMs: Array.from({ length: 2000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
   const { recorder, ask } = startChildren(t, { audio: 'obedient', power: 'obedient' }, { restarts });
   await recorder.untilState('audio', 'up');

@@ -19,7 +19,7 @@ const becomes = (driver: Driver, values: Partial<BluetoothRecord>): Promise<bool
 export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   {
     drives: ['key bluetooth.enabled', 'key bluetooth.adapter', 'operation bluetooth'],
-    title: "bluetooth.adapter is the one that is shown, and by default BlueZ's first",
+    title: "bluetooth.adapter chooses the adapter that is shown, which is BlueZ's first one by default",
     run: async ({ house, plain, bare }) => {
       const addressOf = async (driver: Driver) => (await driver.read<BluetoothRecord>('/bluetooth')).address;
       assert.deepEqual(

@@ -1,5 +1,5 @@
-// A service on a real bus that answers from a table and writes down each call, such as those of the built
-// daemon to systemd, logind and Avahi.
+// A scripted service on a real bus, in the place of systemd, logind or Avahi. It answers the calls of the
+// built daemon from a table, and records each call.
 
 import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';
@@ -16,7 +16,7 @@ export type BusAnswer = readonly [signature: string, ...values: unknown[]] | { r
 export type BusAnswers = Readonly<Record<string, (call: BusCall) => BusAnswer>>;
 
 export class BusService {
-  /** `StartUnit a.service replace`: the member and its values. */
+  /** Each call as its member and values, such as `StartUnit a.service replace`. */
   readonly calls: string[] = [];
   readonly #bus: MessageBus;
 
@@ -26,7 +26,7 @@ export class BusService {
     bus.addMethodHandler((message: Message) => this.#answer(message, answers));
   }
 
-  /** Takes the name on the bus, until `t` ends. */
+  /** Connects to the bus, and has the name there until `t` ends. */
   static async start(t: Ending, address: string, name: string, answers: BusAnswers): Promise<BusService> {
     const bus = sessionBus({ busAddress: address });
     const service = new BusService(bus, answers);

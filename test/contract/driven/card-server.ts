@@ -1,6 +1,6 @@
-// A scripted sound server with one card of two profiles, and one output and one input of two ports, all of
-// which it switches: no sound server has a card on a machine without sound hardware. Real cards: the emulated
-// machine.
+// A scripted sound server with a card of two profiles, and an output and an input of two ports each. Its
+// profile and its ports can be switched. It is scripted because a real sound server has no card on a machine
+// without sound hardware; the emulated machine has real cards.
 
 import { but, bytesOf, COMMAND, event, scriptedServer } from '../../actors/audio/scripted-server.js';
 import { props, source, text, textProp, u32 } from '../../protocol/pulse/bytes.js';
@@ -62,7 +62,7 @@ export async function startCardServer(t: Ending) {
   return {
     socketPath: server.socketPath,
     now,
-    /** The card is unplugged. */
+    /** Removes the card, as if it were unplugged. */
     unplug: (): void => {
       now.hasCard = false;
       server.responder.send(event('cardRemove', CARD));

@@ -1,5 +1,5 @@
-// A built daemon as the rows of the table drive it: it remembers which operations were answered well, and
-// which events have come, since the current row began.
+// Drives a built daemon for the rows of the table. It records which requests succeeded and which events came
+// since the current row began, so that row.ts can check what the row has driven.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ export class Driver {
     return driver;
   }
 
-  /** One more stream, until the daemon ends. */
+  /** Opens one more stream, which stays open until the daemon ends. */
   async open(query: string): Promise<EventConsumer> {
     const stream = await this.daemon.events(query);
     this.#streams.push({ stream, from: 0 });
@@ -37,10 +37,10 @@ export class Driver {
     return readFileSync(join(this.daemon.directory, 'config.yaml'), 'utf8');
   }
 
-  /** A row begins. */
+  /** Forgets the requests and events of the row before; called when a row begins. */
   begin(): void {
     this.answered.length = 0;
-    for (const each of this.#streams) each.from = each.stream.events.length;
+    for (const entry of this.#streams) entry.from = entry.stream.events.length;
   }
 
   /** Types of the events since the row began. */
@@ -49,7 +49,7 @@ export class Driver {
     return new Set(events.map(({ type }) => type));
   }
 
-  /** Any request. */
+  /** Sends any request, and records it if it succeeds. */
   async send(method: string, path: string, body?: unknown, headers = {}): Promise<HttpAnswer> {
     const answer = await this.daemon.send(method, path, body, headers);
     if (answer.status < 300) this.answered.push(`${method} ${path}`);
@@ -73,7 +73,7 @@ export class Driver {
     assert.deepEqual([status, text], [202, ''], `POST ${path}`);
   }
 
-  /** Waits until the document fits. */
+  /** Waits until the document that a GET answers fits. */
   becomes<T>(path: string, fits: (document: T) => boolean): Promise<boolean> {
     return until(`GET ${path} is as expected`, async () => fits(await this.read<T>(path)));
   }

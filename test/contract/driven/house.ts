@@ -1,6 +1,6 @@
-// The node that most rows of the table share: four built daemons on one sound server and two buses, each
-// private. `house` has everything, `plain` what is left of it by default or by other values, `bare` nothing,
-// and `cards` a sound server with a card.
+// Starts the daemons that most rows of the table share: four built daemons on private buses and sound
+// servers. `house` has everything enabled, `plain` has the same backends with default or other values, `bare`
+// has no backend, and `cards` has a scripted sound server with a card.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -24,10 +24,11 @@ export const HOUSE_PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'dbus-daemon'];
 
 export const COOKIE = 'c'.repeat(256);
 /**
- * Durations of the configuration that are over at once: hasten.ts shortens timers of exactly these lengths.
+ * Durations of the configuration, in seconds, which are over at once: hasten.ts shortens timers of exactly
+ * these lengths.
  */
 const HASTENED = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
-/** Likewise the end of a sleep, in minutes that a double has exactly. */
+/** A sleep of this length is over at once, too. A double has this number of minutes exactly. */
 export const HASTENED_SLEEP_MINUTES = 1.25;
 const HASTEN = new URL('./hasten.js', import.meta.url).href;
 
@@ -52,7 +53,7 @@ export interface House extends DrivenNode {
   readonly logind: BusService;
   readonly bluez: ScriptedBluez;
   readonly userBus: { readonly address: string };
-  /** Files of the upgrade, and others. */
+  /** The path of a file in the folder that the daemons share, such as those of the upgrade. */
   readonly path: (name: string) => string;
   readonly tone: string;
   readonly ending: Ending;
@@ -92,7 +93,7 @@ bluetooth: {enabled: true, adapter: hci1, powerOnStart: true, idleTimeout: ${HAS
 `;
 }
 
-/** Its adapter is its own, so that its durations do not end what `house` does. */
+/** `cards` has an adapter of its own, so that its short durations do not end the scans of `house`. */
 const CARDS = `
 systemd: {enabled: false}
 bluetooth: {enabled: true, adapter: hci2, reconnect: true, pairingTimeout: ${HASTENED.pairingTimeout}s, scanTimeout: ${HASTENED.scanTimeout}s}
@@ -133,7 +134,7 @@ function fakeJournal(folder: string): string {
   return `${folder}:${process.env['PATH'] ?? ''}`;
 }
 
-async function areUp({ daemon }: Driver, ...backends: readonly string[]): Promise<void> {
+async function untilUp({ daemon }: Driver, ...backends: readonly string[]): Promise<void> {
   await Promise.all(backends.map((name) => daemon.backend(name, 'up')));
 }
 
@@ -169,9 +170,9 @@ export async function startHouse(t: Ending): Promise<House> {
     Driver.start(t, { env, config: NO_BACKENDS, api: BARE }),
     Driver.start(t, { ...hastened, env: cardEnv, config: CARDS }, ''),
   ]);
-  await areUp(house, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
-  await areUp(plain, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
-  await areUp(cards, 'audio', 'bluetooth');
+  await untilUp(house, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
+  await untilUp(plain, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
+  await untilUp(cards, 'audio', 'bluetooth');
   return {
     house,
     plain,
@@ -194,7 +195,7 @@ export async function startHouse(t: Ending): Promise<House> {
 export const text = (value: string): Variant => new Variant('s', value);
 export const flag = (value: boolean): Variant => new Variant('b', value);
 
-/** The call has arrived at a service on a bus. */
+/** Demands that the call has arrived at the scripted service. */
 export function wasCalled({ calls }: { readonly calls: readonly string[] }, call: string): void {
   assert.ok(calls.includes(call), `${call} is not among ${calls.slice(-12).join(' | ')}`);
 }

@@ -33,7 +33,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key logLevel'],
-    title: 'logLevel leaves out what is below it',
+    title: 'a log has no lines below logLevel',
     run: async ({ house, plain }) => {
       assert.match(house.daemon.log, /"level":"info"/);
       assert.doesNotMatch(plain.daemon.log, /"level":"info"/);
@@ -83,7 +83,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key api.sse.maxClients'],
-    title: 'api.sse.maxClients is the number of streams',
+    title: 'api.sse.maxClients is the largest number of open streams',
     run: async ({ plain }) => {
       const first = await plain.daemon.events();
       await until('the stream is open', () => first.events.length > 0);
@@ -129,7 +129,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation openapi'],
-    title: 'the document describes the routes that exist',
+    title: 'the OpenAPI document describes the routes that exist',
     run: async ({ house, bare }) => {
       const pathsOf = async (driver: typeof house) =>
         Object.keys((await driver.read<{ readonly paths: object }>('/openapi.json')).paths);

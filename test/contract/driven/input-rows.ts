@@ -69,7 +69,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation listenToInput', 'operation stopListening'],
-    title: 'an input is heard at an output, and no longer',
+    title: 'an input is played to an output, and its playing is stopped',
     run: (node) =>
       withInput(node, 'mike', async () => {
         await node.house.post('/audio/inputs/mike/listen', { output: 'kitchen' });
@@ -83,7 +83,8 @@ export const INPUT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key pulseaudio.listen', 'key pulseaudio.listenLatency'],
-    title: 'pulseaudio.listen lets an input be heard when it comes, late by pulseaudio.listenLatency',
+    title:
+      'pulseaudio.listen plays an input to an output when it appears, with the delay pulseaudio.listenLatency',
     run: (node) =>
       withInput(node, 'phono', async () => {
         await pactl(node, /source=phono sink=living latency_msec=250 /, 'list', 'modules');

@@ -1,6 +1,6 @@
 // Defines a row of the table: the keys of the configuration, the operations and the events that it drives in
-// the built daemon, and the test that shows their effect. `declareRows` runs rows, and looks whether a row
-// has done what it claims.
+// the built daemon, and the test that shows their effect. `declareRows` runs the rows, and checks that each
+// row has driven what it lists.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ export interface DrivenNode {
 const paths = pathsIn(KEYS);
 const isSection = (path: string): boolean => paths.some((other) => other.startsWith(`${path}.`));
 
-/** All that must have a row. */
+/** Every key, operation and event, each of which must have a row. */
 export const REQUIRED: readonly string[] = [
   ...paths.filter((path) => !isSection(path)).map((path) => `key ${path}`),
   ...OPERATION_NAMES.map((name) => `operation ${name}`),
@@ -56,8 +56,8 @@ export function declareRows<N extends DrivenNode>(rows: readonly Row<N>[], node:
       const { drivers } = node();
       for (const driver of drivers) driver.begin();
       await run(node());
-      const idle = drives.filter((driven) => !isDriven(driven, drivers));
-      assert.deepEqual(idle, [], 'the row claims to drive these, and has not');
+      const notDriven = drives.filter((driven) => !isDriven(driven, drivers));
+      assert.deepEqual(notDriven, [], 'the row lists these, but has not driven them');
     });
   }
 }

@@ -60,7 +60,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation sleep', 'operation startSleep', 'operation stopSleep', 'event audio.sleep'],
-    title: 'the music ends at a time, with all players, unless that is stopped',
+    title: 'a sleep ends the music and pauses all players at its time, unless the sleep is stopped before',
     run: async ({ house, userBus, ending, bare }) => {
       const isActive = (expected: boolean) =>
         house.becomes<SleepRecord>('/audio/sleep', ({ active }) => active === expected);
@@ -82,7 +82,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation network'],
-    title: 'the answer names how other machines play here, or that they cannot',
+    title: 'GET /audio/network says how other machines can play to this one, or that they cannot',
     run: async ({ house, bare, sound }) => {
       const closed = { enabled: false, addresses: [], commands: [] };
       assert.deepEqual(await house.read('/audio/network'), closed);
@@ -130,7 +130,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key pulseaudio.groups'],
-    title: 'pulseaudio.groups makes an output of outputs, which a node without it takes away',
+    title: 'pulseaudio.groups makes one output of several outputs, and a node without that group removes it',
     run: async (node) => {
       await node.sound.addSink('shed');
       const group = (data: string): boolean => /"label":"All".*"group":\["shed"\]/.test(data);

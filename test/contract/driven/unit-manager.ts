@@ -1,5 +1,5 @@
-// A manager of units on a real bus, which does with its units what systemd does: it starts and stops them,
-// enables them, and announces that. A unit of the kind `oneshot` is at work until the test ends its run.
+// A scripted systemd on a real bus: it starts, stops, enables and disables units, and announces that as
+// systemd does. A unit of the kind `oneshot` stays `activating` until the test ends its run.
 
 import { Variant } from 'dbus-next';
 import {
@@ -23,7 +23,7 @@ interface Unit {
   state: readonly [active: string, sub: string];
   file: string;
   result: string;
-  /** Runs so far: the invocation's id is made of it. */
+  /** The number of runs so far, of which the invocation's id is made. */
   runs: number;
   job: number;
 }
@@ -53,14 +53,14 @@ export class UnitManager {
     return this.#service?.calls ?? [];
   }
 
-  /** Something else than the daemon starts or stops a unit. */
+  /** Changes the state of a unit, as if something else than the daemon had started or stopped it. */
   set(name: string, active: string, sub: string): void {
     const unit = this.#unit(name);
     unit.state = [active, sub];
     this.#changed(unit);
   }
 
-  /** The run of a unit of the kind `oneshot` ends. */
+  /** Ends the run of a unit of the kind `oneshot`. */
   endRun(name: string): void {
     const unit = this.#unit(name);
     const { job } = unit;
@@ -113,7 +113,7 @@ export class UnitManager {
     unit.state = unit.isOneshot ? ['activating', 'start'] : ['active', 'running'];
   }
 
-  /** A job is announced after its call was answered. */
+  /** Begins a job. Its effect is announced after the call was answered, as systemd does it. */
   #begin(unit: Unit, act: (unit: Unit) => void): BusAnswer {
     this.#jobs += 1;
     const job = this.#jobs;

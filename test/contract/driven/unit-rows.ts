@@ -33,10 +33,9 @@ const sendLine = (socket: string, line: object): Promise<void> =>
   });
 
 /**
- * Commands of this node are carried out by a unit that is `active` or `inactive`, and `enabled` or
- * `disabled`.
+ * Waits for an event that shows player.service with these values.
  */
-const isIn = ({ house }: House, values: Partial<ServiceRecord>): Promise<void> =>
+const untilPlayerUnit = ({ house }: House, values: Partial<ServiceRecord>): Promise<void> =>
   house.event('service.updated', isUnit('player.service', values));
 
 export const UNIT_ROWS: readonly Row<House>[] = [
@@ -68,11 +67,11 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: 'a unit is started, restarted and stopped',
     run: async (node) => {
       await node.house.post(`${PLAYER}/start`);
-      await isIn(node, { running: true });
+      await untilPlayerUnit(node, { running: true });
       await node.house.post(`${PLAYER}/restart`);
       wasCalled(node.userUnits, 'RestartUnit player.service replace');
       await node.house.post(`${PLAYER}/stop`);
-      await isIn(node, { active_state: 'inactive' });
+      await untilPlayerUnit(node, { active_state: 'inactive' });
     },
   },
   {
@@ -80,9 +79,9 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: 'a unit is enabled and started, disabled and stopped',
     run: async (node) => {
       await node.house.post(`${PLAYER}/enable`);
-      await isIn(node, { enabled: true, running: true });
+      await untilPlayerUnit(node, { enabled: true, running: true });
       await node.house.post(`${PLAYER}/disable`);
-      await isIn(node, { enabled: false, running: false });
+      await untilPlayerUnit(node, { enabled: false, running: false });
     },
   },
   {
