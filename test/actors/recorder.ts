@@ -1,5 +1,5 @@
-// A publisher that keeps everything an actor publishes, in order, and its records as the gateway's journal
-// does. Each actor's tests extend it, or read it in their own words.
+// Records everything that an actor publishes: the calls in order, and the newest text of each record, as the
+// gateway's journal has it. The tests of most actors extend this class with getters for their own records.
 
 import type { BackendLink } from '../../src/actors/runtime.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
@@ -15,9 +15,9 @@ export class Recorder implements BackendLink {
    * `connecting: why`.
    */
   readonly published: string[] = [];
-  /** `info: what`. */
+  /** The lines of the log, in order: `info: TEXT`. */
   readonly logs: string[] = [];
-  /** `up`, or `connecting: why`; empty before the first. */
+  /** `up`, or `connecting: why`; empty until the actor has reported a status. */
   state = '';
   readonly #texts = new Map<string, string>();
 
@@ -57,19 +57,19 @@ export class Recorder implements BackendLink {
     return /^up\b/.test(this.state);
   }
 
-  /** The record as it was put last. */
+  /** The newest record with this key; undefined if there is none, or if it was dropped. */
   one<T>(collection: Collection, key = ''): T | undefined {
     const text = this.#texts.get(`${collection} ${key}`);
     return text === undefined ? undefined : JSON.parse(text);
   }
 
   keys(collection: Collection): readonly string[] {
-    const places = [...this.#texts.keys()].filter((place) => place.startsWith(`${collection} `));
-    return places.map((place) => place.slice(collection.length + 1));
+    const fullKeys = [...this.#texts.keys()].filter((fullKey) => fullKey.startsWith(`${collection} `));
+    return fullKeys.map((fullKey) => fullKey.slice(collection.length + 1));
   }
 
   all<T>(collection: Collection): readonly T[] {
-    const texts = [...this.#texts].filter(([place]) => place.startsWith(`${collection} `));
+    const texts = [...this.#texts].filter(([fullKey]) => fullKey.startsWith(`${collection} `));
     return texts.map(([, text]) => JSON.parse(text));
   }
 }

@@ -1,4 +1,4 @@
-// The audio backend on a sound server, and what it has published.
+// Starts the audio backend on the sound server of a test, and records what it publishes.
 
 import { dirname } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -17,12 +17,13 @@ import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
 import { type Handler, scriptedServer } from './scripted-server.js';
 
-/** A test that never ends must fail. */
+/** Options of a test that waits for a sound server: a test that never ends must fail. */
 export const DEADLINE = { timeout: 60_000 };
 
 class AudioRecorder extends Recorder {
-  /** The data of each `audio.level`, in order, and its time in ms. */
+  /** The data of each `audio.level` event, in order. */
   readonly levels: string[] = [];
+  /** The time of each of these events, in ms. */
   readonly levelsAt: number[] = [];
 
   override level(json: string): void {
@@ -65,8 +66,8 @@ class AudioRecorder extends Recorder {
   }
 }
 
-/** Starts the backend until the test ends; the path is that of the server's socket. */
-export function backed(
+/** Starts the backend, which runs until the test ends, on the sound server that listens at this socket. */
+export function startBackend(
   t: TestContext,
   socketPath: string,
   timing: Partial<Timing> = {},
@@ -77,7 +78,7 @@ export function backed(
   const flush = () => undefined;
   const env = { PULSE_SERVER: `unix:${socketPath}`, XDG_RUNTIME_DIR: dirname(socketPath) };
   const context = { env, uid: 0, home, machineId: undefined, flush };
-  const all: AudioSettings = {
+  const allSettings: AudioSettings = {
     enabled: true,
     serveCookie: true,
     apiPort: 8018,
@@ -87,12 +88,12 @@ export function backed(
     listenLatency: 100,
     ...settings,
   };
-  const backend = new AudioBackend(all, context, recorder, systemClock, { ...TIMING, ...timing });
+  const backend = new AudioBackend(allSettings, context, recorder, systemClock, { ...TIMING, ...timing });
   t.after(() => backend.stop());
   return { backend, recorder };
 }
 
-/** A backend that is up, on a scripted server. */
+/** Starts a backend on a scripted server, and waits until it is up. */
 export async function connected(
   t: TestContext,
   handler?: Handler,
@@ -101,7 +102,7 @@ export async function connected(
   settings?: Partial<AudioSettings>,
 ) {
   const server = await scriptedServer(t, handler);
-  const { backend, recorder } = backed(t, server.socketPath, timing, home, settings);
+  const { backend, recorder } = startBackend(t, server.socketPath, timing, home, settings);
   await until('the backend is up', () => recorder.up);
   return { backend, recorder, server };
 }

@@ -14,7 +14,7 @@ import { framed, source } from '../../protocol/pulse/bytes.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { faultOf, type Recorder } from '../recorder.js';
-import { backed, connected, DEADLINE } from './backed.js';
+import { connected, DEADLINE, startBackend } from './backed.js';
 import { but, bytesOf, COMMAND, event, type Handler, ordinary, scriptedServer } from './scripted-server.js';
 
 const VOLUME: AudioCommand = { do: 'volume', target: { kind: 'client', ref: '5' }, volume: 0.5 };
@@ -55,7 +55,7 @@ describe('connecting', DEADLINE, () => {
   for (const [what, handler] of failures) {
     test(`tries again when the server ${what}, and does not repeat the reason`, async (t) => {
       const server = await scriptedServer(t, handler);
-      const { recorder, backend } = backed(t, server.socketPath, { authMs: 30, requestMs: 30 });
+      const { recorder, backend } = startBackend(t, server.socketPath, { authMs: 30, requestMs: 30 });
       await until('a second attempt', () => server.connections() >= 2);
       const published = publishedOf(recorder);
       assert.ok(published.every((line, at) => line.startsWith('connecting: ') && line !== published[at - 1]));
@@ -68,13 +68,13 @@ describe('connecting', DEADLINE, () => {
 
   test('takes the first address that answers', async (t) => {
     const server = await scriptedServer(t);
-    const { recorder } = backed(t, `/nonexistent/native unix:${server.socketPath}`);
+    const { recorder } = startBackend(t, `/nonexistent/native unix:${server.socketPath}`);
     await until('the backend is up', () => recorder.up);
     assert.equal(server.connections(), 1);
   });
 
   test('waits when there is no server at all, and ends at once when it is stopped', async (t) => {
-    const { recorder, backend } = backed(t, '/nonexistent/native');
+    const { recorder, backend } = startBackend(t, '/nonexistent/native');
     const early = await backend.handle(VOLUME);
     assert.deepEqual(early, { ok: false, error: { fault: 'unavailable', detail: 'Not connected yet' } });
     await until('an attempt has failed', () => publishedOf(recorder).length > 0);
@@ -111,7 +111,7 @@ describe('a lost server', DEADLINE, () => {
     const steps = () =>
       timers.mock.calls.map((call) => call.arguments[1]).filter((ms) => ms === 250 || ms === 500);
     const socketPath = join(temporaryFolder(t), 'native');
-    backed(t, socketPath);
+    startBackend(t, socketPath);
     await until('the second wait has begun', () => steps().length === 2);
     const server = createServer((socket) => socket.destroy());
     t.after(() => server.close());
@@ -132,7 +132,7 @@ describe('a lost server', DEADLINE, () => {
     const nameless = but({ [COMMAND.getServerInfo]: NAMELESS });
     server.handler = (request, responder) =>
       (server.connections() === 1 ? nameless : ordinary)(request, responder);
-    const { recorder } = backed(t, server.socketPath, { reconcileMs: 20, stableMs: 0 });
+    const { recorder } = startBackend(t, server.socketPath, { reconcileMs: 20, stableMs: 0 });
     await until('the default is published', () => recorder.output('living')?.default === true);
     assert.equal(server.connections(), 2);
     const lost = 'connecting: the connection to the sound server failed: it names no default output';
@@ -244,7 +244,7 @@ test('the cookie is answered, and sent to the server, as the file has it', DEADL
 
 test('a socket that appears ends the wait for a server that hangs in the handshake', DEADLINE, async (t) => {
   const hanging = await scriptedServer(t, () => undefined);
-  const { recorder } = backed(t, hanging.socketPath, { authMs: 60_000 });
+  const { recorder } = startBackend(t, hanging.socketPath, { authMs: 60_000 });
   await until('the hanging server has got AUTH', () => hanging.received.includes(COMMAND.auth));
   const server = await scriptedServer(t);
   renameSync(server.socketPath, hanging.socketPath);

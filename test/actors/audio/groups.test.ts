@@ -8,7 +8,7 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { backed } from './backed.js';
+import { startBackend } from './backed.js';
 
 const OUTPUTS = ['living', 'kitchen'];
 const GROUPS: Groups = { all: { label: `Everywhere & "so" {1}`, outputs: OUTPUTS } };
@@ -21,7 +21,7 @@ const publishedClients = ({ published }: { readonly published: readonly string[]
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}`, { skip, concurrency: 2 }, () => {
     const begin = (t: TestContext, server: SoundServer, groups: Groups) =>
-      backed(t, server.socketPath, {}, server.directory, { groups });
+      startBackend(t, server.socketPath, {}, server.directory, { groups });
 
     async function started(t: TestContext, sinks: readonly string[], groups = GROUPS) {
       const server = await start({ sinks: sinks.map((name) => ({ name })) });

@@ -12,7 +12,7 @@ import { source, text, u32, volumes } from '../../protocol/pulse/bytes.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { faultOf, Recorder } from '../recorder.js';
-import { backed, connected } from './backed.js';
+import { connected, startBackend } from './backed.js';
 import { but, COMMAND, event } from './scripted-server.js';
 import { serverInfo, sourceInfo } from './sound-records.js';
 
@@ -23,7 +23,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     async function begun(t: TestContext) {
       const server = await start();
       t.after(() => server.stop());
-      const { backend, recorder } = backed(t, server.socketPath, {}, server.directory);
+      const { backend, recorder } = startBackend(t, server.socketPath, {}, server.directory);
       await until('the backend is up', () => recorder.up);
       await server.addInput('mike');
       await until('the input is there', () => recorder.input('mike'));

@@ -8,13 +8,13 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { backed, DEADLINE } from './backed.js';
+import { DEADLINE, startBackend } from './backed.js';
 
 const loopbacks = async (server: SoundServer): Promise<readonly string[]> =>
   (await server.pactl('list', 'short', 'modules')).split('\n').filter((line) => line.includes('loopback'));
 
 function daemonOn(t: TestContext, server: SoundServer, more: Partial<AudioSettings> = {}) {
-  const { backend, recorder } = backed(t, server.socketPath, {}, server.directory, more);
+  const { backend, recorder } = startBackend(t, server.socketPath, {}, server.directory, more);
   const run = async (command: Parameters<typeof backend.handle>[0]) => faultOf(await backend.handle(command));
   return {
     backend,

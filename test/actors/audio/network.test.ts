@@ -8,7 +8,7 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { inOwnNetwork, ip } from '../../tools/own-network.js';
 import { until } from '../../until.js';
-import { backed, DEADLINE } from './backed.js';
+import { DEADLINE, startBackend } from './backed.js';
 
 const HOUSE = '10.9.0.1';
 
@@ -22,7 +22,7 @@ inOwnNetwork(import.meta.url, () => {
       async function listening(t: TestContext, options: Parameters<typeof start>[0] = {}) {
         const sound = await start(options);
         t.after(() => sound.stop());
-        const { backend, recorder } = backed(t, sound.socketPath, {}, sound.directory);
+        const { backend, recorder } = startBackend(t, sound.socketPath, {}, sound.directory);
         await until('the backend is up', () => recorder.up);
         const network = async (): Promise<NetworkRecord> => {
           const answer = await backend.handle({ do: 'network' });

@@ -11,14 +11,14 @@ import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { backed } from './backed.js';
+import { startBackend } from './backed.js';
 
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
 const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
 const volume = (target: AudioTarget, to: number): AudioCommand => ({ do: 'volume', target, volume: to });
 
 async function listen(t: TestContext, server: SoundServer, volumeLimit?: AudioSettings['volumeLimit']) {
-  const { backend, recorder } = backed(t, server.socketPath, {}, server.directory, { volumeLimit });
+  const { backend, recorder } = startBackend(t, server.socketPath, {}, server.directory, { volumeLimit });
   t.after(() => server.stop());
   await until('the backend is up', () => recorder.up);
   const run = async (command: AudioCommand): Promise<string> => faultOf(await backend.handle(command));

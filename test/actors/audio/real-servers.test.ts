@@ -12,7 +12,7 @@ import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { backed } from './backed.js';
+import { startBackend } from './backed.js';
 
 const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
@@ -22,7 +22,7 @@ const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
 const KITCHEN_AT_40 = /kitchen.*0\.06[34]/;
 
 function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}) {
-  const { backend, recorder } = backed(t, server.socketPath, timing, server.directory);
+  const { backend, recorder } = startBackend(t, server.socketPath, timing, server.directory);
   return {
     server,
     recorder,

@@ -1,5 +1,5 @@
 // A scripted sound server for everything that a real one cannot be made to do: hang, send nonsense, answer
-// out of order, have ports, refuse. Its bytes are written by hand, without any code of src/protocol.
+// out of order, have ports, refuse. It writes each byte without the code of src/protocol, which it tests.
 
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -33,23 +33,23 @@ interface Request {
   readonly fields: Buffer;
 }
 
-/** `reply` takes the fields of the answer; undefined means no answer. */
+/** Returns the bytes of the answer, as `reply` and `error` make them; undefined means no answer. */
 export type Handler = (request: Request, responder: Responder) => Buffer | undefined;
 
 type Responder = ReturnType<typeof responderFor>;
 
-/** The sockets stand in the order of their arrival; one that has ended leaves an empty place. */
+/** `sockets` are in the order in which they connected; undefined stands for one that has ended. */
 const responderFor = (sockets: readonly (Socket | undefined)[]) => ({
   reply: (tag: number, ...fields: wire.Bytes[]) => packet(COMMAND.reply, tag, ...fields),
   error: (tag: number, code: number) => packet(COMMAND.error, tag, wire.u32(code)),
   /** Sends to the latest client, or to the one with this number, from 0. */
   send: (bytes: Buffer, client = -1) => void sockets.at(client)?.write(bytes),
-  /** Stops reading. */
+  /** Reads nothing more from the latest client. */
   pause: () => void sockets.at(-1)?.pause(),
   hangUp: (client = -1) => void sockets.at(client)?.end(),
 });
 
-/** The cookie identifies one life of the server. */
+/** The answer to GET_SERVER_INFO. A server that restarts has another cookie. */
 const SERVER = { packageName: 'pulseaudio', cookie: 1, defaultSink: 'living' };
 
 function serverFields(fields: Partial<typeof SERVER> = {}): wire.Bytes {
@@ -73,7 +73,7 @@ export interface SinkFields {
   /** 0 running, 1 idle, 2 suspended. */
   readonly state?: number;
   readonly ports?: readonly (readonly [name: string, available: number])[];
-  /** The first one unless given. */
+  /** By default the first of the ports. */
   readonly activePort?: string;
   /** The index of its card. */
   readonly card?: number;
@@ -112,7 +112,7 @@ const inputFields = (index: number, name: string, fields: InputFields = {}): wir
     ...fields,
   });
 
-/** The answer to a capture: stream 0 unless given. */
+/** The answer to the start of a capture. */
 const captureFields = (stream = 0): wire.Bytes =>
   [
     wire.u32(stream),
@@ -128,13 +128,13 @@ const captureFields = (stream = 0): wire.Bytes =>
     wire.format(1),
   ].flat();
 
-/** The fields of the answers. */
+/** The bytes of each answer, after command and tag. */
 export const bytesOf = { server: serverFields, sink: sinkFields, input: inputFields, capture: captureFields };
 
 /** A fragment of a peak stream. */
 export function peaks(stream: number, ...values: readonly number[]): Buffer {
   const samples = Buffer.alloc(4 * values.length);
-  for (const [at, value] of values.entries()) samples.writeFloatLE(value, 4 * at);
+  for (const [index, value] of values.entries()) samples.writeFloatLE(value, 4 * index);
   return Buffer.from(wire.framed([...samples], { channel: stream }));
 }
 
@@ -148,13 +148,13 @@ const ORDINARY: Readonly<Partial<Record<number, () => wire.Bytes>>> = {
   [COMMAND.getInput]: () => inputFields(5, 'News'),
 };
 
-/** A plain server: one sink `living` with index 0, one stream `News` with index 5. */
+/** Answers as a server with one sink, `living` with index 0, and one stream, `News` with index 5. */
 export const ordinary: Handler = ({ command, tag }, { reply }) => {
   const fields = ORDINARY[command];
   return fields === undefined ? reply(tag) : reply(tag, fields());
 };
 
-/** The ordinary server, except for some commands: these fields are their answer, or a handler has it. */
+/** Answers as the ordinary server, except for these commands: each has the bytes of its answer, or a handler. */
 export function but(answers: Readonly<Partial<Record<number, Handler | wire.Bytes>>>): Handler {
   return (request, responder) => {
     const answer = answers[request.command] ?? ordinary;
@@ -162,8 +162,8 @@ export function but(answers: Readonly<Partial<Record<number, Handler | wire.Byte
   };
 }
 
-export const event = (what: keyof typeof EVENT, index: number): Buffer =>
-  packet(COMMAND.event, NONE, wire.u32(EVENT[what]), wire.u32(index));
+export const event = (kind: keyof typeof EVENT, index: number): Buffer =>
+  packet(COMMAND.event, NONE, wire.u32(EVENT[kind]), wire.u32(index));
 
 export type ScriptedServer = Awaited<ReturnType<typeof scriptedServer>>;
 
@@ -184,7 +184,7 @@ export async function scriptedServer(t: { after(end: () => unknown): void }, han
     connections: () => sockets.length,
     /** Connections that have not ended. */
     open: () => sockets.filter((socket) => socket?.destroyed === false).length,
-    /** Answers all commands from now on. */
+    /** Answers every command; a test may replace it at any time. */
     handler,
   };
   const listener = createServer((socket) => {

@@ -7,7 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import type { SleepRecord } from '../../../src/protocol/actor/schemas.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
-import { backed } from './backed.js';
+import { startBackend } from './backed.js';
 
 /** Below what a client may ask for. */
 const SOON = 0.01;
@@ -18,7 +18,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     async function playing(t: TestContext) {
       const server = await start({ sinks: [{ name: 'living' }, { name: 'kitchen' }] });
       t.after(() => server.stop());
-      const { backend, recorder } = backed(t, server.socketPath, {}, server.directory);
+      const { backend, recorder } = startBackend(t, server.socketPath, {}, server.directory);
       await until('the default is known', () => recorder.up && recorder.server?.default_sink === 'living');
       const stream = await server.play({ sink: 'living' });
       await server.pactl('set-sink-volume', 'living', '32768', '16384');
@@ -76,14 +76,14 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await backend.handle({ do: 'sleep', minutes: 90, fade: 7 });
       const before = sleep();
       await backend.stop();
-      const next = backed(t, server.socketPath, {}, server.directory);
+      const next = startBackend(t, server.socketPath, {}, server.directory);
       await until('it is known', () => next.recorder.one('audio.sleep'));
       assert.deepEqual(next.recorder.one('audio.sleep'), before);
       await until('it is up', () => next.recorder.up);
       await next.backend.handle({ do: 'sleep', minutes: SOON, fade: 60 });
       await until('it fades', () => (next.recorder.output('living')?.volume ?? 1) < 0.5);
       await next.backend.stop();
-      const last = backed(t, server.socketPath, {}, server.directory);
+      const last = startBackend(t, server.socketPath, {}, server.directory);
       await until('it is up', () => last.recorder.up);
       assert.equal(last.recorder.output('living')?.volume, 0.5);
     });
@@ -94,7 +94,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const file = join(dirname(server.socketPath), 'tonearm/sleep.json');
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, `${JSON.stringify({ until: '2020-01-01T00:00:00.000Z', fade: 20 })}\n`);
-      const { recorder } = backed(t, server.socketPath, {}, server.directory);
+      const { recorder } = startBackend(t, server.socketPath, {}, server.directory);
       await until('it is over', () => recorder.one<SleepRecord>('audio.sleep')?.active === false);
       await until('the file is gone', () => !existsSync(file));
     });

@@ -1,5 +1,5 @@
-// Sound server records for tests of the pure parts: those of the scripted server as the daemon reads them,
-// and a test sets a few fields.
+// Records of a sound server, for tests that need no server: what the daemon reads from the scripted server,
+// with the fields that the test sets.
 
 import type { ServerInfo, SinkInfo, SinkInputInfo, SourceInfo } from '../../../src/protocol/pulse/records.js';
 import { type SourceBytes, source } from '../../protocol/pulse/bytes.js';

@@ -17,7 +17,7 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
-import { backed } from './backed.js';
+import { startBackend } from './backed.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
 
 const WISHES = { outputs: { kitchen: { startVolume: 0.3 } } };
@@ -146,7 +146,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
     function begin(t: TestContext, server: SoundServer) {
       const settings = { ...SETTINGS, outputs: { ...WISHES.outputs, attic: { startVolume: 0.3 } } };
-      return backed(t, server.socketPath, {}, server.directory, settings);
+      return startBackend(t, server.socketPath, {}, server.directory, settings);
     }
 
     async function loudness(server: SoundServer, name: string): Promise<number> {

@@ -5,7 +5,7 @@ import { hostname, userInfo } from 'node:os';
 import { describe, test } from 'node:test';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
-import { backed } from './backed.js';
+import { startBackend } from './backed.js';
 
 for (const receiving of SOUND_SERVERS)
   for (const sending of SOUND_SERVERS) {
@@ -17,7 +17,7 @@ for (const receiving of SOUND_SERVERS)
           sending.start({ sinks: [] }),
         ]);
         t.after(() => Promise.all([node.stop(), computer.stop()]));
-        const { recorder } = backed(t, node.socketPath, {}, node.directory);
+        const { recorder } = startBackend(t, node.socketPath, {}, node.directory);
         await until('the backend is up', () => recorder.up);
         const server = `server=unix:${node.socketPath}`;
         await computer.pactl('load-module', 'module-tunnel-sink', server, 'sink_name=node');

@@ -9,7 +9,7 @@ import { drop, put } from '../../gateway/scripted-backends.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { followed } from './followed.js';
+import { startBackend } from './followed.js';
 import {
   A2DP_SOURCE,
   ADAPTER,
@@ -31,7 +31,7 @@ function withPhone(bluez: ScriptedBluez): void {
 }
 
 test('the adapter, its known devices with kind and battery, and the devices that a scan finds are published', async (t) => {
-  const { bluez, recorder, sendCommand } = await followed(t, {}, withPhone);
+  const { bluez, recorder, sendCommand } = await startBackend(t, {}, withPhone);
   assert.equal(recorder.state, 'up');
   const phone = {
     address: PHONE,
@@ -72,10 +72,10 @@ test('the adapter, its known devices with kind and battery, and the devices that
 });
 
 test('a device has the name of its output, on PipeWire and on PulseAudio, while that exists', async (t) => {
-  const { backend, recorder } = await followed(t, {}, withPhone);
+  const { backend, recorder } = await startBackend(t, {}, withPhone);
   const other = put('audio.outputs', '3', { name: 'bluez_output.11_22_33_44_55_66.1' });
   const own = PHONE.replaceAll(':', '_');
-  const output = () => recorder.known?.output;
+  const output = () => recorder.firstKnown?.output;
   for (const name of [`bluez_output.${own}.1`, `bluez_sink.${own}.a2dp_sink`]) {
     backend.applyChanges({ isWhole: true, changes: [other, put('audio.outputs', '4', { name })] });
     await until('the device has that output', () => output() === name);
@@ -85,7 +85,7 @@ test('a device has the name of its output, on PipeWire and on PulseAudio, while 
 });
 
 test('a scan ends by itself, and a second request prolongs it', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await followed(t);
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'scan' });
   await until('the adapter scans', () => recorder.record?.scanning === true);
   clock.advance(59_000);
@@ -99,7 +99,7 @@ test('a scan ends by itself, and a second request prolongs it', async (t) => {
 });
 
 test('during a scan at most ten devices a second are sent, new ones first, and the last change is sent', async (t) => {
-  const { bluez, recorder, sendCommand } = await followed(t);
+  const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'scan' });
   const addresses = Array.from({ length: 12 }, (_, i) => `AA:BB:CC:DD:EE:${10 + i}`);
   for (const address of addresses) bluez.addDevice(address, { RSSI: -90 });
@@ -112,7 +112,7 @@ test('during a scan at most ten devices a second are sent, new ones first, and t
 });
 
 test('pairing mode switches the adapter on and visible, and sets the time in BlueZ before the node can be found', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await followed(t, { pairingTimeout: 90 }, (bluez) =>
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, { pairingTimeout: 90 }, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
   const until_ = new Date(clock.date() + 90_000).toISOString();
@@ -142,7 +142,7 @@ const REJECTED = 'org.bluez.Error.Rejected';
 const service = (code: string): string => `0000${code}-0000-1000-8000-00805F9B34FB`;
 const AUTHORIZED = ['110a', '110b', '110c', '110d', '110e', '110f', '1108', '1112', '1131', '111e', '111f'];
 const REFUSED = [HID, OBEX_PUSH, service('1115'), service('1200'), 'rubbish', `${A2DP_SOURCE}0`];
-const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedBluez['ask']>[0]])[] = [
+const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedBluez['callAgent']>[0]])[] = [
   ['done', 'RequestConfirmation', 'ou', pathOf(PHONE), 123_456],
   ['done', 'RequestAuthorization', 'o', pathOf(PHONE)],
   ...AUTHORIZED.map((code) => ['done', 'AuthorizeService', 'os', pathOf(PHONE), service(code)] as const),
@@ -156,29 +156,30 @@ const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedB
 ];
 
 test('the agent accepts devices only in pairing mode, and only their services for sound and its remote control', async (t) => {
-  const { bluez, sendCommand } = await followed(t);
+  const { bluez, sendCommand } = await startBackend(t);
   const request = ['RequestAuthorization', 'o', pathOf(PHONE)] as const;
   bluez.addDevice(PHONE);
-  assert.equal(await bluez.ask(request), 'no agent');
+  assert.equal(await bluez.callAgent(request), 'no agent');
   await sendCommand({ do: 'pairing_mode' });
-  for (const [answer, ...call] of AGENT_ANSWERS) assert.equal(await bluez.ask(call), answer, call.join(' '));
+  for (const [answer, ...call] of AGENT_ANSWERS)
+    assert.equal(await bluez.callAgent(call), answer, call.join(' '));
   const { agent } = bluez;
   assert.ok(agent);
   await sendCommand({ do: 'pairing_mode/stop' });
   await until('BlueZ has no agent', () => !bluez.agent);
   // A BlueZ that asks all the same is refused by the same object.
-  assert.equal(await bluez.ask(request, { agent }), REJECTED);
+  assert.equal(await bluez.callAgent(request, { agent }), REJECTED);
 });
 
 test('the agent answers nobody but BlueZ', async (t) => {
-  const { bluez, address, sendCommand } = await followed(t);
+  const { bluez, address, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   const bus = sessionBus({ busAddress: address, authMethods: ['EXTERNAL'] });
   t.after(() => bus.disconnect());
   await once(bus, 'connect');
-  const stranger = bluez.ask(['RequestAuthorization', 'o', pathOf(PHONE)], { bus });
+  const stranger = bluez.callAgent(['RequestAuthorization', 'o', pathOf(PHONE)], { bus });
   // The answer to BlueZ itself comes later than one to the stranger would have.
-  const answers = await Promise.race([stranger, bluez.ask(['Cancel']).then(() => 'nothing')]);
+  const answers = await Promise.race([stranger, bluez.callAgent(['Cancel']).then(() => 'nothing')]);
   assert.equal(answers, 'nothing');
 });
 
@@ -190,18 +191,18 @@ const PAIRS: readonly Row[] = [
 ];
 for (const [what, UUIDs, afterMs, isTrusted] of PAIRS) {
   test(`the first device that pairs in pairing mode ends the mode: ${what}`, async (t) => {
-    const { bluez, recorder, clock, sendCommand } = await followed(t);
+    const { bluez, recorder, clock, sendCommand } = await startBackend(t);
     await sendCommand({ do: 'pairing_mode' });
     bluez.addDevice(PHONE);
     bluez.changeDevice(PHONE, { Paired: true });
     // BlueZ learns a moment later what a device is.
     bluez.changeDevice(PHONE, { UUIDs });
-    await until('the device is known', () => recorder.known);
+    await until('the device is known', () => recorder.firstKnown);
     clock.advance(afterMs);
     await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
     const done = bluez.calls.filter((call) => /^Set (Trusted|Discoverable=false)/.test(call));
     assert.deepEqual(done, [...(isTrusted ? ['Set Trusted=true'] : []), 'Set Discoverable=false']);
-    assert.equal(recorder.known?.trusted, isTrusted);
+    assert.equal(recorder.firstKnown?.trusted, isTrusted);
   });
 }
 
@@ -220,12 +221,12 @@ const UNASKED: readonly (readonly [what: string, device: Found, adapter: Found, 
 ];
 for (const [what, facts, adapter, stays] of UNASKED) {
   test(`nothing that pairs outside pairing mode is trusted: ${what}`, async (t) => {
-    const { bluez, recorder, sendCommand } = await followed(t);
+    const { bluez, recorder, sendCommand } = await startBackend(t);
     bluez.changeAdapter(adapter ?? {});
     bluez.addDevice(PHONE, facts);
     await until('it is there', () => recorder.device(PHONE));
     bluez.changeDevice(PHONE, { Paired: true });
-    await until('it is known, or forgotten', () => (stays ? recorder.known : !recorder.device(PHONE)));
+    await until('it is known, or forgotten', () => (stays ? recorder.firstKnown : !recorder.device(PHONE)));
     // BlueZ has got what was sent before.
     await sendCommand({ do: 'scan' });
     const done = bluez.calls.filter((call) => ['RemoveDevice', 'Set Trusted=true'].includes(call));
@@ -235,7 +236,7 @@ for (const [what, facts, adapter, stays] of UNASKED) {
 }
 
 test('another device that pairs while one is being connected is forgotten, even if a scan has found it', async (t) => {
-  const { bluez, recorder, sendCommand } = await followed(t);
+  const { bluez, recorder, sendCommand } = await startBackend(t);
   for (const address of [SPEAKER, PHONE]) bluez.addDevice(address, { RSSI: -60 });
   await until('the speaker is found', () => recorder.device(SPEAKER));
   bluez.onCall.set('Pair', async () => {
@@ -243,21 +244,21 @@ test('another device that pairs while one is being connected is forgotten, even 
     await until('the other is forgotten', () => !bluez.objects.has(pathOf(PHONE)) && !recorder.device(PHONE));
   });
   await sendCommand({ do: 'connect', address: SPEAKER });
-  await until('the speaker is trusted', () => recorder.known?.trusted === true);
+  await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
 });
 
 test('a device accepted in pairing mode that finishes pairing later is trusted', async (t) => {
-  const { bluez, sendCommand } = await followed(t);
+  const { bluez, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   bluez.addDevice(PHONE);
-  assert.equal(await bluez.ask(['RequestConfirmation', 'ou', pathOf(PHONE), 1]), 'done');
+  assert.equal(await bluez.callAgent(['RequestConfirmation', 'ou', pathOf(PHONE), 1]), 'done');
   await sendCommand({ do: 'pairing_mode/stop' });
   bluez.changeDevice(PHONE, { Paired: true, UUIDs: [A2DP_SOURCE] });
   await until('the phone is trusted', () => bluez.device(PHONE)['Trusted'] === true);
 });
 
 test('a daemon that ends while pairing mode begins leaves the adapter closed', async (t) => {
-  const { bluez, backend } = await followed(t);
+  const { bluez, backend } = await startBackend(t);
   void backend.handle({ do: 'pairing_mode' });
   await backend.stop();
   const { Discoverable, Pairable } = bluez.adapter();
@@ -266,7 +267,7 @@ test('a daemon that ends while pairing mode begins leaves the adapter closed', a
 });
 
 test('an adapter that is switched off while pairing mode begins is not left open', async (t) => {
-  const { bluez, sendCommand } = await followed(t);
+  const { bluez, sendCommand } = await startBackend(t);
   bluez.onCall.set('Set', () => {
     if (bluez.calls.at(-1) === 'Set Pairable=true') bluez.changeAdapter({ Powered: false });
   });
@@ -276,7 +277,7 @@ test('an adapter that is switched off while pairing mode begins is not left open
 });
 
 test('an end of pairing mode that failed can be requested again', async (t) => {
-  const { bluez, recorder, sendCommand } = await followed(t);
+  const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   bluez.misbehaves.set('Set Discoverable=false', { error: 'org.bluez.Error.Failed' });
   await sendCommand({ do: 'pairing_mode/stop' }, 'refused');
@@ -288,7 +289,7 @@ test('an end of pairing mode that failed can be requested again', async (t) => {
 });
 
 test('a change for which BlueZ is too busy is requested again', async (t) => {
-  const { bluez, sendCommand } = await followed(t);
+  const { bluez, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   bluez.misbehaves.set('Set Pairable=false', { error: 'org.bluez.Error.Busy' });
   const ended = sendCommand({ do: 'pairing_mode/stop' });
@@ -300,7 +301,7 @@ test('a change for which BlueZ is too busy is requested again', async (t) => {
 });
 
 test('a command is answered when its effect is visible', async (t) => {
-  const { bluez, recorder, clock, backend, sendCommand } = await followed(t, {}, withPhone);
+  const { bluez, recorder, clock, backend, sendCommand } = await startBackend(t, {}, withPhone);
   const expectEffect = async (
     command: BluetoothCommand,
     isDone: () => boolean | undefined,
@@ -309,8 +310,8 @@ test('a command is answered when its effect is visible', async (t) => {
     assert.ok(isDone(), command.do);
   };
   const off = (key: 'powered' | 'pairable' | 'scanning') => () => recorder.record?.[key] === false;
-  await expectEffect({ do: 'connect', address: PHONE }, () => recorder.known?.connected);
-  await expectEffect({ do: 'disconnect', address: PHONE }, () => !recorder.known?.connected);
+  await expectEffect({ do: 'connect', address: PHONE }, () => recorder.firstKnown?.connected);
+  await expectEffect({ do: 'disconnect', address: PHONE }, () => !recorder.firstKnown?.connected);
   await expectEffect({ do: 'forget', address: PHONE }, () => !recorder.device(PHONE));
   await expectEffect({ do: 'pairing_mode' }, () => recorder.record?.discoverable);
   await expectEffect({ do: 'pairing_mode/stop' }, off('pairable'));
@@ -329,20 +330,20 @@ test('a command is answered when its effect is visible', async (t) => {
 });
 
 test('a new device is paired, trusted and connected; no other device is accepted meanwhile', async (t) => {
-  const { bluez, recorder, sendCommand } = await followed(t);
+  const { bluez, recorder, sendCommand } = await startBackend(t);
   const answers: string[] = [];
   bluez.onCall.set('Pair', async (path) => {
-    answers.push(await bluez.ask(['RequestConfirmation', 'ou', path, 1]));
-    answers.push(await bluez.ask(['AuthorizeService', 'os', path, A2DP_SOURCE]));
-    answers.push(await bluez.ask(['AuthorizeService', 'os', path, HID]));
-    answers.push(await bluez.ask(['RequestConfirmation', 'ou', pathOf(PHONE), 1]));
+    answers.push(await bluez.callAgent(['RequestConfirmation', 'ou', path, 1]));
+    answers.push(await bluez.callAgent(['AuthorizeService', 'os', path, A2DP_SOURCE]));
+    answers.push(await bluez.callAgent(['AuthorizeService', 'os', path, HID]));
+    answers.push(await bluez.callAgent(['RequestConfirmation', 'ou', pathOf(PHONE), 1]));
   });
   bluez.addDevice(SPEAKER);
   await until('the speaker is found', () => recorder.device(SPEAKER));
   await sendCommand({ do: 'connect', address: SPEAKER.toLowerCase() });
   assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
-  await until('the speaker is connected', () => recorder.known?.connected === true);
-  await until('the speaker is trusted', () => recorder.known?.trusted === true);
+  await until('the speaker is connected', () => recorder.firstKnown?.connected === true);
+  await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
   await until('the agent is gone', () => !bluez.agent);
 });
 
@@ -357,7 +358,7 @@ const BLUEZ_REFUSES: readonly (readonly [error: string, fault: string])[] = [
 ];
 
 test('a connection that BlueZ refuses is refused with its error', async (t) => {
-  const { bluez, sendCommand } = await followed(t, {}, withPhone);
+  const { bluez, sendCommand } = await startBackend(t, {}, withPhone);
   for (const [error, fault] of BLUEZ_REFUSES) {
     bluez.misbehaves.set('Connect', { error });
     bluez.changeDevice(PHONE, { Connected: error === 'org.bluez.Error.AlreadyConnected' });
@@ -387,7 +388,7 @@ const HELPFUL: readonly Help[] = [
 ];
 
 test('a refused connection has a text that helps where the text of BlueZ does not', async (t) => {
-  const { bluez, backend } = await followed(t, {}, withPhone);
+  const { bluez, backend } = await startBackend(t, {}, withPhone);
   for (const [error, text, help] of HELPFUL) {
     bluez.misbehaves.set('Connect', { error, text });
     const answer = await backend.handle({ do: 'connect', address: PHONE });
@@ -402,35 +403,41 @@ test('a refused connection has a text that helps where the text of BlueZ does no
 const RUBBISH = ['', 'AA:BB', `${PHONE}:01`, PHONE.replaceAll(':', '-'), 'AA:BB:CC:DD:EE:'.repeat(65_536)];
 
 test('a device with an invalid address is not listed, and long texts are cut', async (t) => {
-  const { bluez, recorder } = await followed(t);
+  const { bluez, recorder } = await startBackend(t);
   for (const [index, Address] of RUBBISH.entries())
     bluez.add(`${ADAPTER}/dev_${index}`, {
       'org.bluez.Device1': { ...device(PHONE), Address, Paired: true },
     });
   const long = 'x'.repeat(100_000);
   bluez.addDevice(SPEAKER, { Paired: true, Alias: long, Icon: long });
-  await until('the speaker is listed', () => recorder.known);
+  await until('the speaker is listed', () => recorder.firstKnown);
   assert.deepEqual(
     recorder.record?.known_devices?.map(({ address }) => address),
     [SPEAKER],
   );
-  assert.deepEqual([recorder.known?.name, recorder.known?.kind], ['x'.repeat(248), 'x'.repeat(248)]);
+  assert.deepEqual(
+    [recorder.firstKnown?.name, recorder.firstKnown?.kind],
+    ['x'.repeat(248), 'x'.repeat(248)],
+  );
   bluez.changeDevice(SPEAKER, { Address: long, Trusted: true });
-  await until('the speaker is trusted', () => recorder.known?.trusted === true);
-  assert.equal(recorder.known?.address, SPEAKER);
+  await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
+  assert.equal(recorder.firstKnown?.address, SPEAKER);
 });
 
 test('a battery that does not know its charge is left out of the record', async (t) => {
-  const { bluez, recorder } = await followed(t, {}, withPhone);
-  assert.equal(recorder.known?.battery, 80);
+  const { bluez, recorder } = await startBackend(t, {}, withPhone);
+  assert.equal(recorder.firstKnown?.battery, 80);
   bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: 255 });
-  await until('the battery is left out', () => recorder.known && recorder.known.battery === undefined);
+  await until(
+    'the battery is left out',
+    () => recorder.firstKnown && recorder.firstKnown.battery === undefined,
+  );
   bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: 100 });
-  await until('the battery is published', () => recorder.known?.battery === 100);
+  await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
 test('a connection that takes long is answered 202, is made once, and its failure is an event even without a change', async (t) => {
-  const { bluez, recorder, backend, clock, sendCommand } = await followed(t, {}, withPhone);
+  const { bluez, recorder, backend, clock, sendCommand } = await startBackend(t, {}, withPhone);
   let fail = (): void => undefined;
   bluez.onCall.set('Connect', async () => {
     await new Promise<void>((resolve) => {
@@ -449,7 +456,7 @@ test('a connection that takes long is answered 202, is made once, and its failur
 });
 
 test('a blocked adapter is a conflict that names what blocks it', async (t) => {
-  const { bluez, recorder, backend, sendCommand } = await followed(t, {}, (bluez) =>
+  const { bluez, recorder, backend, sendCommand } = await startBackend(t, {}, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
   bluez.misbehaves.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
@@ -464,7 +471,7 @@ test('a blocked adapter is a conflict that names what blocks it', async (t) => {
 });
 
 test('a BlueZ that hangs costs each command its deadline, and no more', async (t) => {
-  const { bluez, backend, sendCommand } = await followed(t, {}, withPhone, { callDeadlineMs: 1_000 });
+  const { bluez, backend, sendCommand } = await startBackend(t, {}, withPhone, { callDeadlineMs: 1_000 });
   for (const member of ['Set', 'RegisterAgent', 'StartDiscovery', 'Disconnect', 'RemoveDevice'])
     bluez.misbehaves.set(member, 'hang');
   for (const verb of ['power_down', 'pairing_mode', 'scan'] as const)
@@ -477,7 +484,7 @@ test('a BlueZ that hangs costs each command its deadline, and no more', async (t
 });
 
 test('the backend follows BlueZ and the adapter as they appear, die and return', async (t) => {
-  const { bluez, recorder, sendCommand } = await followed(t, {}, withPhone, { isThere: false });
+  const { bluez, recorder, sendCommand } = await startBackend(t, {}, withPhone, { isBluezRunning: false });
   assert.match(recorder.state, /^connecting: BlueZ/);
   await sendCommand({ do: 'scan' }, 'unavailable');
   await bluez.start();
@@ -501,7 +508,7 @@ test('the first of two adapters is taken, or the named one, and one in use is ke
     const facts = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
     bluez.objects.set('/org/bluez/hci1', { 'org.bluez.Adapter1': facts });
   };
-  const first = await followed(t, {}, two);
+  const first = await startBackend(t, {}, two);
   assert.equal(first.recorder.record?.name, 'kitchen');
   first.bluez.remove(ADAPTER);
   await until('the other adapter is taken', () => first.recorder.record?.name === 'other');
@@ -514,26 +521,30 @@ test('the first of two adapters is taken, or the named one, and one in use is ke
   first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Discovering: false });
   await until('the first is taken again', () => first.recorder.record?.name === 'kitchen');
   assert.equal(first.recorder.state, 'up');
-  const named = await followed(t, { adapter: 'hci1' }, two);
+  const named = await startBackend(t, { adapter: 'hci1' }, two);
   assert.equal(named.recorder.record?.name, 'other');
-  const missing = await followed(t, { adapter: 'hci7' }, two);
+  const missing = await startBackend(t, { adapter: 'hci7' }, two);
   assert.equal(missing.recorder.state, 'connecting: BlueZ has no adapter hci7');
 });
 
 test('the adapter is closed at the start, switched on if configured, and switched off after the idle time', async (t) => {
-  const { bluez, recorder, clock } = await followed(t, { powerOnStart: true, idleTimeout: 600 }, (bluez) => {
-    withPhone(bluez);
-    // An earlier run has left the door open.
-    Object.assign(bluez.adapter(), { Powered: false, Discoverable: true, Pairable: true });
-  });
+  const { bluez, recorder, clock } = await startBackend(
+    t,
+    { powerOnStart: true, idleTimeout: 600 },
+    (bluez) => {
+      withPhone(bluez);
+      // An earlier run has left the door open.
+      Object.assign(bluez.adapter(), { Powered: false, Discoverable: true, Pairable: true });
+    },
+  );
   await until('the adapter is on', () => recorder.record?.powered === true);
   assert.deepEqual([bluez.adapter()['Discoverable'], bluez.adapter()['Pairable']], [false, false]);
   clock.advance(599_000);
   bluez.changeDevice(PHONE, { Connected: true });
-  await until('the phone is connected', () => recorder.known?.connected === true);
+  await until('the phone is connected', () => recorder.firstKnown?.connected === true);
   clock.advance(3_600_000);
   bluez.changeDevice(PHONE, { Connected: false });
-  await until('the phone is disconnected', () => recorder.known?.connected === false);
+  await until('the phone is disconnected', () => recorder.firstKnown?.connected === false);
   clock.advance(599_000);
   assert.ok(!bluez.calls.includes('Set Powered=false'));
   clock.advance(1_000);

@@ -1,4 +1,4 @@
-// The Bluetooth backend on a private real bus, with a scripted BlueZ and a clock that the test advances.
+// Starts the Bluetooth backend on a private real bus, with a scripted BlueZ and a clock that the test advances.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -23,7 +23,7 @@ export const BLUETOOTH_SETTINGS: BluetoothSettings = {
   idleTimeout: 0,
 };
 
-/** Timers up to this time run on the system's clock; longer ones run when the test advances its clock. */
+/** Timers of at most this time use the system's clock; longer ones end when the test advances its clock. */
 const SHORT_MS = 250;
 
 class BluetoothRecorder extends Recorder {
@@ -38,8 +38,7 @@ class BluetoothRecorder extends Recorder {
     if (collection === 'bluetooth.discovered') this.discovered.push(key);
   }
 
-  /** The first of the known devices. */
-  get known(): DeviceRecord | undefined {
+  get firstKnown(): DeviceRecord | undefined {
     return this.record?.known_devices?.[0];
   }
 
@@ -48,24 +47,27 @@ class BluetoothRecorder extends Recorder {
   }
 }
 
-/** `before`: prepares BlueZ, and starts it unless it returns false. */
-export async function followed(
+/**
+ * `prepare` gives BlueZ its adapter and devices before it starts. Resolves when the backend has published a
+ * state.
+ */
+export async function startBackend(
   t: TestContext,
   settings: Partial<BluetoothSettings> = {},
-  before: (bluez: ScriptedBluez) => void = () => undefined,
-  { isThere = true, callDeadlineMs = 8_000 } = {},
+  prepare: (bluez: ScriptedBluez) => void = () => undefined,
+  { isBluezRunning = true, callDeadlineMs = 8_000 } = {},
 ) {
   const bus = await privateBus(t);
   const bluez = new ScriptedBluez(bus.address);
-  before(bluez);
-  if (isThere) await bluez.start();
+  prepare(bluez);
+  if (isBluezRunning) await bluez.start();
   t.after(() => bluez.die());
   const recorder = new BluetoothRecorder();
   const clock = new ManualClock();
   const options = { paths: bus.paths, backoffMs: () => 20, callDeadlineMs };
   const after: Clock['after'] = (ms, act) => (ms <= SHORT_MS ? systemClock : clock).after(ms, act);
-  const all = { ...BLUETOOTH_SETTINGS, ...settings };
-  const backend = new BluetoothBackend(all, recorder, { ...clock, after }, options);
+  const allSettings = { ...BLUETOOTH_SETTINGS, ...settings };
+  const backend = new BluetoothBackend(allSettings, recorder, { ...clock, after }, options);
   t.after(() => backend.stop());
   await until('the backend has a state', () => recorder.state !== '');
   /** Sends a command, and expects this fault, or none. */

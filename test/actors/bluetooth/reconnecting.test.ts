@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
-import { followed } from './followed.js';
+import { startBackend } from './followed.js';
 import { A2DP_SINK, ADAPTER, PHONE, pathOf, type ScriptedBluez, SPEAKER } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
@@ -41,14 +41,14 @@ async function isLeftAlone(
 }
 
 test('a known loudspeaker is connected at the start, without an agent, and after a loss', async (t) => {
-  const { bluez, recorder, clock } = await followed(t, WISH, (bluez) => {
+  const { bluez, recorder, clock } = await startBackend(t, WISH, (bluez) => {
     withSpeaker(bluez);
     bluez.addDevice(PHONE, { ...KNOWN, Icon: 'phone' });
   });
   await until('it is connected', isConnected(bluez));
   assert.ok(!bluez.calls.includes('RegisterAgent'), bluez.calls.join());
   await until('it is published', () => recorder.device(SPEAKER)?.connected);
-  bluez.disconnects(SPEAKER, 'Timeout');
+  bluez.endConnection(SPEAKER, 'Timeout');
   await until('the loss is published', () => recorder.device(SPEAKER)?.connected === false);
   assert.equal(attempts(bluez), 1);
   clock.advance(5_000);
@@ -57,7 +57,7 @@ test('a known loudspeaker is connected at the start, without an agent, and after
 });
 
 test('a loudspeaker that is away is tried again, and the log has one line about it', async (t) => {
-  const { bluez, recorder, clock } = await followed(t, WISH, withSpeakerAway);
+  const { bluez, recorder, clock } = await startBackend(t, WISH, withSpeakerAway);
   await isAttempted(bluez, 1);
   for (const [index, pauseMs] of [5_000, 10_000, 20_000].entries()) {
     await until('the failure is known', () => clock.timers > 0);
@@ -72,10 +72,10 @@ test('a loudspeaker that is away is tried again, and the log has one line about 
 });
 
 test('a loudspeaker that is lost and does not come back has one line in the log', async (t) => {
-  const { bluez, recorder, clock } = await followed(t, WISH, withSpeaker);
+  const { bluez, recorder, clock } = await startBackend(t, WISH, withSpeaker);
   await until('it is published', () => recorder.device(SPEAKER)?.connected);
   bluez.misbehaves.set('Connect', AWAY);
-  bluez.disconnects(SPEAKER, 'Timeout');
+  bluez.endConnection(SPEAKER, 'Timeout');
   await until('the loss is published', () => recorder.device(SPEAKER)?.connected === false);
   for (const [index, pauseMs] of [5_000, 10_000].entries()) {
     await until('the next attempt is set', () => clock.timers > 0);
@@ -88,21 +88,21 @@ test('a loudspeaker that is lost and does not come back has one line in the log'
 
 for (const reason of ['Local', 'Remote']) {
   test(`a loudspeaker whose connection ended by ${reason} is left alone`, async (t) => {
-    const { bluez, recorder, clock, sendCommand } = await followed(t, WISH, withSpeaker);
+    const { bluez, recorder, clock, sendCommand } = await startBackend(t, WISH, withSpeaker);
     await until('it is published', () => recorder.device(SPEAKER)?.connected);
-    bluez.disconnects(SPEAKER, reason);
+    bluez.endConnection(SPEAKER, reason);
     await until('the end is published', () => recorder.device(SPEAKER)?.connected === false);
     await isLeftAlone(bluez, clock, () => sendCommand({ do: 'scan' }));
   });
 }
 
 test('a loudspeaker that a client disconnects or forgets is left alone', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await followed(t, WISH, withSpeaker);
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, WISH, withSpeaker);
   await until('it is published', () => recorder.device(SPEAKER)?.connected);
   await sendCommand({ do: 'disconnect', address: SPEAKER });
   await isLeftAlone(bluez, clock, () => sendCommand({ do: 'power_up' }));
   await sendCommand({ do: 'connect', address: SPEAKER });
-  bluez.disconnects(SPEAKER);
+  bluez.endConnection(SPEAKER);
   await until('the loss is published', () => recorder.device(SPEAKER)?.connected === false);
   await sendCommand({ do: 'forget', address: SPEAKER });
   await isLeftAlone(bluez, clock, () => sendCommand({ do: 'power_up' }));
@@ -113,7 +113,7 @@ for (const [begin, end] of [
   ['pairing_mode', 'pairing_mode/stop'],
 ] as const) {
   test(`no attempt begins during a ${begin}, and one that is under way ends`, async (t) => {
-    const { bluez, clock, sendCommand } = await followed(t, WISH, (bluez) => {
+    const { bluez, clock, sendCommand } = await startBackend(t, WISH, (bluez) => {
       withSpeaker(bluez);
       bluez.misbehaves.set('Connect', 'hang');
     });
@@ -132,7 +132,7 @@ for (const [begin, end] of [
 }
 
 test('an attempt also waits for the scan of another program', async (t) => {
-  const { bluez, recorder } = await followed(t, WISH, (bluez) => {
+  const { bluez, recorder } = await startBackend(t, WISH, (bluez) => {
     withSpeaker(bluez);
     Object.assign(bluez.adapter(), { Discovering: true });
   });
@@ -143,7 +143,7 @@ test('an attempt also waits for the scan of another program', async (t) => {
 });
 
 test('a loudspeaker is connected when the adapter is switched on, or comes', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await followed(t, WISH, (bluez) => {
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, WISH, (bluez) => {
     withSpeaker(bluez);
     Object.assign(bluez.adapter(), { Powered: false });
   });
@@ -159,7 +159,7 @@ test('a loudspeaker is connected when the adapter is switched on, or comes', asy
 });
 
 test('a client that connects a device during an attempt gets the outcome of the attempt', async (t) => {
-  const { bluez, sendCommand } = await followed(t, WISH, (bluez) => {
+  const { bluez, sendCommand } = await startBackend(t, WISH, (bluez) => {
     withSpeaker(bluez);
     bluez.misbehaves.set('Connect', 'hang');
   });
@@ -172,7 +172,7 @@ test('a client that connects a device during an attempt gets the outcome of the 
 });
 
 test('an adapter whose loudspeaker is away is switched off after its idle time', async (t) => {
-  const { bluez, clock } = await followed(t, { ...WISH, idleTimeout: 60 }, withSpeakerAway);
+  const { bluez, clock } = await startBackend(t, { ...WISH, idleTimeout: 60 }, withSpeakerAway);
   for (const times of [1, 2, 3, 4]) {
     await isAttempted(bluez, times);
     await until('the failure is known', () => clock.timers > 1);

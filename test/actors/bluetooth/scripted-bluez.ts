@@ -1,5 +1,5 @@
-// A scripted BlueZ on a real bus: it does what BlueZ does with an adapter and its devices, and also what no
-// BlueZ can be made to do.
+// A scripted BlueZ on a real bus: it answers and announces as BlueZ does for an adapter and its devices; a test
+// can also let it fail, hang and die at will.
 
 import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
@@ -24,10 +24,10 @@ export const pathOf = (address: string): string => `${ADAPTER}/dev_${address.rep
 type Plain = string | boolean | number | readonly string[];
 type Facts = Record<string, Plain>;
 
-/** A call fails with an error of that name, gets no answer, or waits until the test answers it. */
+/** A call fails with this error, or hangs: it has no answer until the test calls `answerHung`. */
 type Misbehaviour = { readonly error: string; readonly text?: string } | 'hang';
 
-/** The signatures of properties that are no text and no boolean. */
+/** The signature of each property that is neither a text nor a boolean. */
 const SIGNATURES: Readonly<Record<string, string>> = {
   DiscoverableTimeout: 'u',
   PairableTimeout: 'u',
@@ -37,7 +37,7 @@ const SIGNATURES: Readonly<Record<string, string>> = {
   UUIDs: 'as',
 };
 
-/** Its methods as BlueZ's manuals have them: interface, and signature of the arguments. */
+/** The methods that BlueZ's manuals have: the interface, and the signature of the arguments. */
 const METHODS: Readonly<Record<string, string>> = {
   GetManagedObjects: OBJECT_MANAGER,
   RegisterAgent: 'org.bluez.AgentManager1 os',
@@ -53,17 +53,18 @@ const METHODS: Readonly<Record<string, string>> = {
   Set: `${PROPERTIES} ssv`,
 };
 
+/** Methods that BlueZ answers before it announces what they have changed. */
 const REPLIES_FIRST: readonly string[] = ['Set', 'Disconnect', 'RemoveDevice'];
 
 const signatureOf = (name: string, value: unknown): string =>
   SIGNATURES[name] ?? (typeof value === 'boolean' ? 'b' : 's');
 
-function mapped<In, Out>(record: Readonly<Record<string, In>>, made: (value: In, key: string) => Out) {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, made(value, key)]));
+function mapValues<In, Out>(record: Readonly<Record<string, In>>, convert: (value: In, key: string) => Out) {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, convert(value, key)]));
 }
 
 const variants = (facts: Facts) =>
-  mapped(facts, (value, name) => new Variant(signatureOf(name, value), value));
+  mapValues(facts, (value, name) => new Variant(signatureOf(name, value), value));
 
 export function device(address: string, facts: Facts = {}): Facts {
   return {
@@ -78,16 +79,17 @@ export function device(address: string, facts: Facts = {}): Facts {
 }
 
 export class ScriptedBluez {
-  /** By path, then by interface. */
+  /** The properties of all objects, by path, then by interface. */
   readonly objects = new Map<string, Record<string, Facts>>();
-  /** Every call: the member, and what it sets. */
+  /** All calls, in order: the name of the method; for `Set` also the property and its value. */
   readonly calls: string[] = [];
+  /** Which calls fail or hang, by the name that `calls` has for them, or by the method. */
   readonly misbehaves = new Map<string, Misbehaviour>();
-  /** The effects of Pair and Connect besides the answer. */
+  /** What happens, besides the usual effect, before a call is answered, by the name of the method. */
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
   /** The registered agent, with its sender and path. */
   agent: { readonly owner: string; readonly path: string } | undefined;
-  /** Calls that wait for an answer. */
+  /** Calls that hang, in order. */
   readonly #hung: Message[] = [];
   #bus: MessageBus | undefined;
   readonly #address: string;
@@ -115,7 +117,7 @@ export class ScriptedBluez {
     this.#bus = bus;
   }
 
-  /** Its death, as the bus sees it. */
+  /** Leaves the bus, as a bluetoothd does that dies. */
   die(): void {
     this.#bus?.disconnect();
     this.#bus = undefined;
@@ -124,7 +126,7 @@ export class ScriptedBluez {
 
   add(path: string, interfaces: Record<string, Facts>): void {
     this.objects.set(path, { ...this.objects.get(path), ...interfaces });
-    this.#emit('/', OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}', [path, mapped(interfaces, variants)]);
+    this.#emit('/', OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}', [path, mapValues(interfaces, variants)]);
   }
 
   addDevice(address: string, facts: Facts = {}): void {
@@ -153,7 +155,7 @@ export class ScriptedBluez {
   }
 
   /** The end of a connection, as BlueZ from 5.82 on announces it; older ones give no reason. */
-  disconnects(address: string, reason?: string): void {
+  endConnection(address: string, reason?: string): void {
     if (reason !== undefined)
       this.#emit(pathOf(address), DEVICE_INTERFACE, 'Disconnected', 'ss', [
         `org.bluez.Reason.${reason}`,
@@ -166,7 +168,7 @@ export class ScriptedBluez {
     this.change(ADAPTER, ADAPTER_INTERFACE, facts);
   }
 
-  /** Answers all calls that hang: with this error, or as done. */
+  /** Answers all calls that hang: with this error, or with success. */
   answerHung(error?: string): void {
     for (const message of this.#hung.splice(0)) {
       if (this.#bus === undefined) continue;
@@ -176,10 +178,10 @@ export class ScriptedBluez {
   }
 
   /**
-   * Asks the agent as bluetoothd does, or one that was there once, or from another connection; the name of
-   * its error, or `done`.
+   * Calls a method of the agent, as bluetoothd does; a test may name an agent that has gone, or call it from
+   * another connection. Resolves with `done`, `no agent`, or the name of the error.
    */
-  async ask(
+  async callAgent(
     [member, signature = '', ...body]: readonly [member: string, signature?: string, ...body: unknown[]],
     { agent = this.agent, bus = this.#bus } = {},
   ): Promise<string> {
@@ -194,8 +196,8 @@ export class ScriptedBluez {
   }
 
   #newAdapter(): Facts {
-    const is = { Powered: true, Discoverable: false, Pairable: false, Discovering: false };
-    return { Address: '00:AA:01:00:00:00', Alias: 'kitchen', ...is };
+    const state = { Powered: true, Discoverable: false, Pairable: false, Discovering: false };
+    return { Address: '00:AA:01:00:00:00', Alias: 'kitchen', ...state };
   }
 
   #emit(path: string, iface: string, member: string, signature: string, body: unknown[]): void {
@@ -208,14 +210,14 @@ export class ScriptedBluez {
     const [, property, value] = message.body as [string, string, Variant | undefined];
     const name = member === 'Set' ? `Set ${property}=${String(value?.value)}` : member;
     this.calls.push(name);
-    const wrong = this.misbehaves.get(name) ?? this.misbehaves.get(member);
+    const misbehaviour = this.misbehaves.get(name) ?? this.misbehaves.get(member);
     const isTyped = value === undefined || value.signature === signatureOf(property, value.value);
     const isMethod = METHODS[member] === `${message.interface} ${message.signature}`.trim();
-    if (wrong === 'hang') {
+    if (misbehaviour === 'hang') {
       this.#hung.push(message);
       return true;
     }
-    if (wrong !== undefined) this.#refuse(bus, message, wrong.error, wrong.text);
+    if (misbehaviour !== undefined) this.#refuse(bus, message, misbehaviour.error, misbehaviour.text);
     else if (isMethod && isTyped) void this.#carryOut(bus, message, path).catch(() => undefined);
     else this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownMethod');
     return true;
@@ -225,7 +227,9 @@ export class ScriptedBluez {
     const { member } = message;
     await this.onCall.get(member)?.(path);
     if (member === 'GetManagedObjects') {
-      const all = mapped(Object.fromEntries(this.objects), (interfaces) => mapped(interfaces, variants));
+      const all = mapValues(Object.fromEntries(this.objects), (interfaces) =>
+        mapValues(interfaces, variants),
+      );
       bus.send(Message.newMethodReturn(message, 'a{oa{sa{sv}}}', [all]));
       return;
     }
@@ -233,13 +237,12 @@ export class ScriptedBluez {
       this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownObject');
       return;
     }
-    // BlueZ announces some changes only after it has replied.
     if (REPLIES_FIRST.includes(member)) bus.send(Message.newMethodReturn(message));
-    this.#effects(message, path);
+    this.#applyEffect(message, path);
     if (!REPLIES_FIRST.includes(member)) bus.send(Message.newMethodReturn(message));
   }
 
-  #effects({ member, body, sender }: Message, path: string): void {
+  #applyEffect({ member, body, sender }: Message, path: string): void {
     const effects: Readonly<Record<string, () => void>> = {
       RegisterAgent: () => {
         this.agent = { owner: sender ?? '', path: String(body[0]) };
@@ -249,7 +252,7 @@ export class ScriptedBluez {
       },
       Set: () => {
         const [iface, name, { value }] = body as [string, string, Variant];
-        // BlueZ does not announce a value that stays.
+        // BlueZ announces nothing if the property has this value already.
         if (this.objects.get(path)?.[iface]?.[name] !== value) this.change(path, iface, { [name]: value });
       },
       StartDiscovery: () => this.changeAdapter({ Discovering: true }),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { followed } from './followed.js';
+import { startBackend } from './followed.js';
 import { PHONE, pathOf, type ScriptedBluez } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
@@ -28,7 +28,7 @@ function keepOpen(bluez: ScriptedBluez): void {
 }
 
 test('pairing mode that is begun again shows its new end', async (t) => {
-  const { recorder, clock, sendCommand } = await followed(t);
+  const { recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   clock.advance(10_000);
   const end = new Date(clock.date() + 60_000).toISOString();
@@ -37,7 +37,7 @@ test('pairing mode that is begun again shows its new end', async (t) => {
 });
 
 test('pairing mode that cannot be begun again, nor be closed, is published as over', async (t) => {
-  const { bluez, recorder, sendCommand } = await followed(t);
+  const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   keepOpen(bluez);
   bluez.misbehaves.set('Set DiscoverableTimeout=60', FAILED);
@@ -47,7 +47,7 @@ test('pairing mode that cannot be begun again, nor be closed, is published as ov
 });
 
 test('pairing mode whose time is over is published as over, even if BlueZ does not close the door', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await followed(t);
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   keepOpen(bluez);
   clock.advance(60_000);
@@ -56,7 +56,7 @@ test('pairing mode whose time is over is published as over, even if BlueZ does n
 });
 
 test('a connection that fails begins the idle time anew', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await followed(t, SETTINGS, withPhone);
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, SETTINGS, withPhone);
   clock.advance(IDLE_MS - 1_000);
   bluez.misbehaves.set('Connect', FAILED);
   await sendCommand({ do: 'connect', address: PHONE }, 'refused');
@@ -68,7 +68,7 @@ test('a connection that fails begins the idle time anew', async (t) => {
 });
 
 test('a connection that fails after its client was answered begins the idle time', async (t) => {
-  const { bluez, recorder, backend, clock } = await followed(t, SETTINGS, withPhone);
+  const { bluez, recorder, backend, clock } = await startBackend(t, SETTINGS, withPhone);
   let fail = (): void => undefined;
   const failed = new Promise<void>((resolve) => {
     fail = resolve;
@@ -88,7 +88,7 @@ test('a connection that fails after its client was answered begins the idle time
 });
 
 test('a scan that ended early begins the idle time at its own end', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await followed(t, SETTINGS, withPhone);
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, SETTINGS, withPhone);
   await sendCommand({ do: 'scan' });
   bluez.changeAdapter({ Discovering: false });
   await until('the scan has ended', () => recorder.record?.scanning === false);
@@ -101,7 +101,7 @@ test('a scan that ended early begins the idle time at its own end', async (t) =>
 });
 
 test('an adapter that could not be switched off is switched off after another idle time', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await followed(t, SETTINGS, withPhone);
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, SETTINGS, withPhone);
   bluez.misbehaves.set('Set Powered=false', FAILED);
   clock.advance(IDLE_MS);
   await until('BlueZ has refused it', () => bluez.calls.includes('Set Powered=false'));

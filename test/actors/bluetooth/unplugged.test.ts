@@ -8,13 +8,13 @@ import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf, Recorder } from '../recorder.js';
-import { followed } from './followed.js';
+import { startBackend } from './followed.js';
 import { ADAPTER, pathOf, SPEAKER } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 test('the agent goes when the adapter is unplugged in pairing mode, and is there again for the next one', async (t) => {
-  const { bluez, recorder, sendCommand } = await followed(t);
+  const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   assert.ok(bluez.agent);
   bluez.remove(ADAPTER);
@@ -27,7 +27,7 @@ test('the agent goes when the adapter is unplugged in pairing mode, and is there
 });
 
 test('the agent goes when the adapter is unplugged while a connection is under way, though BlueZ never answers it', async (t) => {
-  const { bluez, backend, recorder, sendCommand } = await followed(t, {}, (bluez) =>
+  const { bluez, backend, recorder, sendCommand } = await startBackend(t, {}, (bluez) =>
     bluez.addDevice(SPEAKER),
   );
   bluez.misbehaves.set('Pair', 'hang');
@@ -45,7 +45,7 @@ test('the agent goes when the adapter is unplugged while a connection is under w
 });
 
 test('the agent stays for a connection that outlives pairing mode', async (t) => {
-  const { bluez, backend, sendCommand } = await followed(t, {}, (bluez) => bluez.addDevice(SPEAKER));
+  const { bluez, backend, sendCommand } = await startBackend(t, {}, (bluez) => bluez.addDevice(SPEAKER));
   let isPaired = (): void => undefined;
   bluez.onCall.set('Pair', () => new Promise<void>((resolve) => (isPaired = resolve)));
   const connecting = backend.handle({ do: 'connect', address: SPEAKER });
@@ -60,7 +60,7 @@ test('the agent stays for a connection that outlives pairing mode', async (t) =>
 });
 
 test('an agent that BlueZ registers too late is taken back', async (t) => {
-  const { bluez, sendCommand } = await followed(t, {}, () => undefined, { callDeadlineMs: 1_000 });
+  const { bluez, sendCommand } = await startBackend(t, {}, () => undefined, { callDeadlineMs: 1_000 });
   let register = (): void => undefined;
   bluez.onCall.set('RegisterAgent', () => new Promise<void>((resolve) => (register = resolve)));
   await sendCommand({ do: 'pairing_mode' }, 'timeout');
@@ -84,7 +84,7 @@ test('an answer that comes with the end of its BlueZ registers nothing at the ne
 });
 
 test('a new BlueZ gets the agent, also if the old one died while it was asked', async (t) => {
-  const { bluez, recorder, backend, sendCommand } = await followed(t);
+  const { bluez, recorder, backend, sendCommand } = await startBackend(t);
   bluez.onCall.set('RequestDefaultAgent', () => bluez.die());
   const begun = backend.handle({ do: 'pairing_mode' });
   await until('BlueZ is gone', () => /not running/.test(recorder.state));

@@ -24,7 +24,7 @@ async function connected(t: TestContext) {
   const owner = new NotingOwner();
   const link = new Bus('units', { paths: bus.paths, backoffMs: () => 20, callDeadlineMs: 5_000 }, owner);
   t.after(() => link.stop());
-  await owner.noted(/^up/);
+  await owner.waitForNote(/^up/);
   const busctl = (...args: readonly string[]) => run('busctl', [`--address=${bus.address}`, ...args]);
   return { bus, busctl, owner, link, ask: () => link.call(BUS_METHODS.getNameOwner, [BUS_NAME]) };
 }
@@ -58,7 +58,7 @@ test('watched signals arrive, others do not', async (t) => {
   const watched = await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
   assert.deepEqual(watched, { ok: true, value: undefined });
   await busctl('status');
-  await owner.noted(/^signal: NameOwnerChanged/);
+  await owner.waitForNote(/^signal: NameOwnerChanged/);
   const [first] = owner.signals;
   assert.ok(first !== undefined);
   const [name = '', before, after] = signalValues(NAME_OWNER_CHANGED, first) ?? [];
@@ -75,14 +75,14 @@ for (const how of ['SIGKILL', 'SIGTERM'] as const) {
     bus.signal('SIGCONT');
     const outcome = await pending;
     await dead;
-    const down = await owner.noted(/^down/);
+    const down = await owner.waitForNote(/^down/);
     // With SIGTERM the bus may still answer the call.
     assert.ok(outcome.ok || outcome.error.kind === 'closed');
     if (how === 'SIGKILL') assert.equal(outcome.ok, false);
     assert.deepEqual(await ask(), { ok: false, error: { kind: 'closed' } });
     rmSync(bus.path, { force: true });
     await bus.start();
-    await owner.noted(/^up/, down);
+    await owner.waitForNote(/^up/, down);
     assert.equal((await ask()).ok, true);
   });
 }
@@ -104,7 +104,7 @@ for (const [what, signature, body] of TOO_MUCH) {
     const reached = await connectBus(bus.path, bounds, { signal, called: () => undefined, lost });
     assert.ok(reached.ok);
     t.after(() => reached.value.lose('the test is over'));
-    await owner.noted(/^signal: NameAcquired/);
+    await owner.waitForNote(/^signal: NameAcquired/);
     const ours = String(owner.signals[0]?.values[0]);
     const to = (path: string, member: string, name: string) =>
       [
@@ -121,7 +121,7 @@ for (const [what, signature, body] of TOO_MUCH) {
     stranger.write(
       Buffer.concat([hello, forged('Bad', signature, body), forged('Fine', 'u', Buffer.alloc(4))]),
     );
-    await owner.noted(/^signal: Fine/);
+    await owner.waitForNote(/^signal: Fine/);
     assert.deepEqual(owner.notes, ['signal: NameAcquired', 'signal: Fine']);
   });
 }

@@ -39,7 +39,7 @@ function dialling(t: TestContext, options: Options) {
 async function up(t: TestContext, scriptOf: (connection: number) => Script, more: Partial<Options> = {}) {
   const bus = await scriptedBus(scriptOf, t);
   const { owner, link } = dialling(t, { ...options(bus.path), ...more });
-  await owner.noted(/^up/);
+  await owner.waitForNote(/^up/);
   return { bus, owner, link };
 }
 
@@ -69,9 +69,9 @@ for (const [what, script, reason] of ENDS_CONNECTION) {
   test(`a bus that ${what} is left, and tried again`, async (t) => {
     const bus = await scriptedBus((connection) => (connection === 1 ? script : HONEST), t);
     const { owner, link } = dialling(t, options(bus.path));
-    const down = await owner.noted(/^down/);
+    const down = await owner.waitForNote(/^down/);
     assert.match(owner.notes[down] ?? '', reason);
-    await owner.noted(/^up/, down);
+    await owner.waitForNote(/^up/, down);
     assert.deepEqual(await ask(link), ANSWER);
   });
 }
@@ -84,7 +84,7 @@ test('a missing socket is reported once as the reason, and is no end', async (t)
   };
   const fifth = once(attempts, 'attempt 5');
   const { owner, link } = dialling(t, { ...options(join(temporaryFolder(t), 'bus')), backoffMs });
-  await owner.noted(/^down: .*ENOENT/);
+  await owner.waitForNote(/^down: .*ENOENT/);
   await fifth;
   assert.equal(owner.notes.length, 1);
   assert.deepEqual(await ask(link), CLOSED);
@@ -126,8 +126,8 @@ for (const [what, from] of Object.entries({ 'its header': 7, 'its body': 30 })) 
     const patience = { callDeadlineMs: NEVER_MS, messageDeadlineMs: DEADLINE_MS };
     const { owner, link } = await up(t, (connection) => (connection === 1 ? half : HONEST), patience);
     assert.deepEqual(await ask(link), CLOSED);
-    const down = await owner.noted(/^down: a message did not end within 1000 ms/);
-    await owner.noted(/^up/, down);
+    const down = await owner.waitForNote(/^down: a message did not end within 1000 ms/);
+    await owner.waitForNote(/^up/, down);
     assert.deepEqual(await ask(link), ANSWER);
   });
 }
@@ -165,7 +165,7 @@ test('a method that mutates is refused on the system bus, by type and at run tim
   const owner = new NotingOwner();
   const link = new Bus('none', options(bus.path), owner);
   t.after(() => link.stop());
-  await owner.noted(/^up/);
+  await owner.waitForNote(/^up/);
   // @ts-expect-error The compiler must refuse this line.
   const outcome = await link.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
   assert.deepEqual(outcome, { ok: false, error: { kind: 'local', detail: 'StartUnit is not for this bus' } });
@@ -179,7 +179,7 @@ test('an owner whose start fails closes the connection, and gets another', async
     owner.onUp = () => Promise.resolve();
     return Promise.reject(new Error('the first read failed'));
   };
-  await owner.noted(/^up/, await owner.noted(/^down: the first read failed/));
+  await owner.waitForNote(/^up/, await owner.waitForNote(/^down: the first read failed/));
   assert.equal(bus.connections(), 2);
 });
 
@@ -194,7 +194,7 @@ test('a signal that cannot be handled costs the connection, not the thread', asy
     throw new Error('a bug');
   };
   await link.watch({ sender: SYSTEMD_NAME, member: 'Bad' });
-  await owner.noted(/^up/, await owner.noted(/^down: a signal could not be handled: a bug/));
+  await owner.waitForNote(/^up/, await owner.waitForNote(/^down: a signal could not be handled: a bug/));
 });
 
 test('only signals of the owner of a watched name arrive, also when the owner changes', async (t) => {
@@ -211,7 +211,7 @@ test('only signals of the owner of a watched name arrive, also when the owner ch
     },
   }));
   await link.watch({ sender: SYSTEMD_NAME, member: 'Genuine' });
-  await owner.noted(/New/);
+  await owner.waitForNote(/New/);
   assert.deepEqual(owner.notes.slice(1), [
     'signal: Genuine',
     `owner of ${SYSTEMD_NAME}: true`,
@@ -240,6 +240,6 @@ test('calls without an answer are bounded', async (t) => {
 test('the second of two addresses is tried when the first does not answer', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const { owner } = dialling(t, options(`${bus.path}-absent`, bus.path));
-  await owner.noted(/^up/);
+  await owner.waitForNote(/^up/);
   assert.deepEqual(owner.notes, ['up']);
 });

@@ -29,7 +29,7 @@ async function flooded(t: TestContext, count: number) {
   const limits = { backoffMs: () => 0, callDeadlineMs: CALL_DEADLINE_MS };
   const link = new Bus('units', { paths: bus.paths, ...limits }, owner);
   t.after(() => link.stop());
-  await owner.noted(/^up/);
+  await owner.waitForNote(/^up/);
   await link.watch({ sender: SENDER, member: 'Flood' });
   const numbers = (): readonly unknown[] => owner.signals.map(({ values: [number] }) => number);
   return { link, numbers, all: signals.map((_, number) => number) };

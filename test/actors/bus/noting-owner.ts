@@ -1,4 +1,4 @@
-// An actor's side of a bus, for tests: it notes all notifications, and lets a test wait for one.
+// Stands in for an actor that owns a bus: it notes what the bus reports, and lets a test wait for a note.
 
 import type { BusOwner } from '../../../src/actors/bus/bus.js';
 import type { Signal } from '../../../src/protocol/dbus/method.js';
@@ -7,9 +7,9 @@ import { until } from '../../until.js';
 export class NotingOwner implements BusOwner {
   readonly notes: string[] = [];
   readonly signals: Signal[] = [];
-  /** Called by `up` before the note. */
+  /** Runs before `up` is noted. */
   onUp: () => Promise<void> = () => Promise.resolve();
-  /** Called by `signal` before the note. */
+  /** Runs before a signal is noted. */
   onSignal: (signal: Signal) => void = () => undefined;
 
   async up(): Promise<void> {
@@ -32,8 +32,8 @@ export class NotingOwner implements BusOwner {
   }
 
   /** Resolves with the index of the first matching note at or after `from`. */
-  noted(pattern: RegExp, from = 0): Promise<number> {
-    return until(`${pattern} is noted behind ${from} of the notes`, () => {
+  waitForNote(pattern: RegExp, from = 0): Promise<number> {
+    return until(`${pattern} is among the notes from index ${from} on`, () => {
       const found = this.notes.findIndex((note, index) => index >= from && pattern.test(note));
       if (found < 0) throw new Error(JSON.stringify(this.notes));
       return found;

@@ -1,4 +1,4 @@
-// A real message bus for one test, which can stop, kill and restart it.
+// A real message bus for one test, which can kill, pause and restart this bus.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,8 +7,8 @@ import { temporaryFolder } from '../../temporary-folder.js';
 export type PrivateBus = Awaited<ReturnType<typeof privateBus>>;
 
 /**
- * A dbus-daemon in its own folder; it ends with the test. `data`: its XDG_DATA_HOME, with the services that
- * it may start.
+ * Starts a dbus-daemon with a folder of its own; it ends with the test. `data` is its XDG_DATA_HOME, the folder
+ * with the services that it may start.
  */
 export async function privateBus(t: { after(end: () => unknown): void }, data?: string) {
   const path = `${temporaryFolder(t)}/bus`;
@@ -22,9 +22,9 @@ export async function privateBus(t: { after(end: () => unknown): void }, data?: 
   };
   const kill = async (signal: NodeJS.Signals): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'close');
+    const closed = once(child, 'close');
     child.kill(signal);
-    await gone;
+    await closed;
   };
   t.after(() => kill('SIGKILL'));
   await start();

@@ -1,5 +1,5 @@
-// A scripted bus on a real socket, for everything that no real bus can be made to do. It writes its own
-// bytes, well-formed or not.
+// A scripted bus on a real socket, for everything that a real bus cannot be made to do, such as malformed
+// messages.
 
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -9,16 +9,16 @@ import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 /**
- * A basic value; of an array or a struct its items, of a dictionary's entry or a variant two: key or
- * signature, and value.
+ * A basic value as it is. An array and a struct are their items; an entry of a dictionary is a key and a value; a
+ * variant is a signature and a value.
  */
 export type Value = string | number | boolean | readonly Value[];
 
 /**
- * That the package packs rightly is shown by the tests with a real bus; here it is given wrong things to
- * pack.
+ * Writes values in D-Bus's format, with the code of the package that the daemon uses. The tests with a real bus
+ * prove that it writes correctly.
  */
-const packed: (signature: string, values: readonly Value[]) => Buffer = createRequire(import.meta.url)(
+const marshal: (signature: string, values: readonly Value[]) => Buffer = createRequire(import.meta.url)(
   'dbus-next/lib/marshall',
 );
 
@@ -31,16 +31,16 @@ type Field = readonly [code: number, type: 's' | 'o' | 'g' | 'u', value: string 
 
 const SENDER: Field = [7, 's', 'org.freedesktop.DBus'];
 
-/** A whole message. */
+/** The bytes of a message: header, padding and body. */
 export function messageBytes(type: number, fields: readonly Field[], body: Buffer = Buffer.alloc(0)): Buffer {
-  const variants = fields.map(([code, of, value]) => [code, [of, value]]);
-  const head = packed('yyyyuua(yv)', [0x6c, type, 1, 1, body.length, 1, variants]);
+  const variants = fields.map(([code, valueType, value]) => [code, [valueType, value]]);
+  const head = marshal('yyyyuua(yv)', [0x6c, type, 1, 1, body.length, 1, variants]);
   return Buffer.concat([head, Buffer.alloc(-head.length & 7), body]);
 }
 
 function message(type: number, fields: readonly Field[], signature: string, values: readonly Value[]) {
   const all: readonly Field[] = signature === '' ? fields : [...fields, [8, 'g', signature]];
-  return messageBytes(type, all, packed(signature, values));
+  return messageBytes(type, all, marshal(signature, values));
 }
 
 export function reply(serial: number, signature = '', ...values: readonly Value[]): Buffer {
@@ -53,23 +53,20 @@ export function errorReply(serial: number, name: string, text?: string): Buffer 
 }
 
 export function signal(sender: string, iface: string, member: string, signature = '', ...values: Value[]) {
-  const at: Field = [1, 'o', '/some/where'];
-  return message(SIGNAL, [at, [2, 's', iface], [3, 's', member], [7, 's', sender]], signature, values);
+  const path: Field = [1, 'o', '/some/where'];
+  return message(SIGNAL, [path, [2, 's', iface], [3, 's', member], [7, 's', sender]], signature, values);
 }
 
-/**
- * A call that the bus has received. `text` holds its bytes, so that a script can search for the member's
- * name.
- */
+/** A call that the bus has received. `text` is its bytes, in which a script can search for a method's name. */
 export interface ReceivedCall {
   readonly serial: number;
   readonly text: string;
 }
 
 export interface Script {
-  /** Replaces the handshake. */
+  /** Runs in the place of the handshake, on a connection that does nothing else. */
   readonly greet?: (socket: Socket) => void;
-  /** Answers Hello; by default with the name :1.1. */
+  /** Answers Hello; by default the answer is the name :1.1. */
   readonly hello?: (socket: Socket, serial: number) => void;
   /** Handles every other call. */
   readonly call?: (socket: Socket, received: ReceivedCall) => void;
@@ -78,8 +75,8 @@ export interface Script {
 export type ScriptedBus = Awaited<ReturnType<typeof scriptedBus>>;
 
 /**
- * Listens in its own folder, until `close` or the end of the test. The script may differ from connection to
- * connection.
+ * Listens in a folder of its own, until `close` or the end of the test. `scriptOf` returns the script of each
+ * connection, which are counted from 1.
  */
 export async function scriptedBus(scriptOf: (connection: number) => Script, t?: Pick<TestContext, 'after'>) {
   const path = join(temporaryFolder(t), 'bus');
@@ -91,7 +88,7 @@ export async function scriptedBus(scriptOf: (connection: number) => Script, t?: 
     connections += 1;
     sockets.add(socket);
     socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
-    follow(socket, scriptOf(connections), received);
+    serve(socket, scriptOf(connections), received);
   });
   server.listen(path);
   await once(server, 'listening');
@@ -105,41 +102,41 @@ export async function scriptedBus(scriptOf: (connection: number) => Script, t?: 
   return { path, paths, connections: () => connections, received, close };
 }
 
-function follow(socket: Socket, script: Script, received: ReceivedCall[]): void {
+function serve(socket: Socket, script: Script, received: ReceivedCall[]): void {
   if (script.greet !== undefined) {
     script.greet(socket);
     return;
   }
-  let waiting: Buffer = Buffer.alloc(0);
-  let greeted = false;
+  let unread: Buffer = Buffer.alloc(0);
+  let isGreeted = false;
   socket.on('data', (chunk) => {
-    waiting = Buffer.concat([waiting, chunk]);
-    if (!greeted) {
-      if (waiting.includes('AUTH') && !waiting.includes('BEGIN')) socket.write('OK 0123456789abcdef\r\n');
-      const begin = waiting.indexOf('BEGIN\r\n');
+    unread = Buffer.concat([unread, chunk]);
+    if (!isGreeted) {
+      if (unread.includes('AUTH') && !unread.includes('BEGIN')) socket.write('OK 0123456789abcdef\r\n');
+      const begin = unread.indexOf('BEGIN\r\n');
       if (begin < 0) return;
-      greeted = true;
-      waiting = waiting.subarray(begin + 7);
+      isGreeted = true;
+      unread = unread.subarray(begin + 7);
     }
-    for (let whole = wholeMessage(waiting); whole > 0; whole = wholeMessage(waiting)) {
-      const one = { serial: waiting.readUInt32LE(8), text: waiting.toString('latin1', 0, whole) };
-      waiting = waiting.subarray(whole);
-      if (one.text.includes('Hello')) {
-        (script.hello ?? welcome)(socket, one.serial);
+    for (let length = messageLength(unread); length > 0; length = messageLength(unread)) {
+      const call = { serial: unread.readUInt32LE(8), text: unread.toString('latin1', 0, length) };
+      unread = unread.subarray(length);
+      if (call.text.includes('Hello')) {
+        (script.hello ?? answerHello)(socket, call.serial);
       } else {
-        received.push(one);
-        script.call?.(socket, one);
+        received.push(call);
+        script.call?.(socket, call);
       }
     }
   });
 }
 
-function welcome(socket: Socket, serial: number): void {
+function answerHello(socket: Socket, serial: number): void {
   socket.write(reply(serial, 's', ':1.1'));
 }
 
 /** The length of the message at the beginning of these bytes; 0 while it is incomplete. */
-function wholeMessage(bytes: Buffer): number {
+function messageLength(bytes: Buffer): number {
   if (bytes.length < 16) return 0;
   const length = 16 + Math.ceil(bytes.readUInt32LE(12) / 8) * 8 + bytes.readUInt32LE(4);
   return bytes.length < length ? 0 : length;

@@ -22,7 +22,7 @@ import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
 import { reply, type Script, scriptedBus } from '../bus/scripted-bus.js';
 import { faultOf } from '../recorder.js';
-import { followed, hungPlayer, named, PlayersRecorder } from './followed.js';
+import { busNameOf, hungPlayer, PlayersRecorder, startBackend } from './followed.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const run = promisify(execFile);
@@ -31,10 +31,10 @@ const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 test('an activatable name is no player, and is not started', async (t) => {
   const data = temporaryFolder(t);
   mkdirSync(join(data, 'dbus-1/services'), { recursive: true });
-  const name = named('playerctld');
+  const name = busNameOf('playerctld');
   const service = `[D-BUS Service]\nName=${name}\nExec=/usr/bin/touch ${join(data, 'started')}\n`;
   writeFileSync(join(data, 'dbus-1/services/playerctld.service'), service);
-  const { backend, recorder, start } = await followed(t, undefined, { data });
+  const { backend, recorder, start } = await startBackend(t, undefined, { data });
   assert.equal(faultOf(await backend.handle({ do: 'play', player: name })), 'no-such-player');
   await start('other');
   assert.deepEqual(recorder.names, ['other']);
@@ -42,7 +42,7 @@ test('an activatable name is no player, and is not started', async (t) => {
 });
 
 test('a name passes to the player that waits in its queue', async (t) => {
-  const { bus, recorder, start } = await followed(t);
+  const { bus, recorder, start } = await startBackend(t);
   const first = await start('shared', { Volume: new Variant('d', 0.1) });
   const next = await ScriptedPlayer.connect(t, bus);
   next.properties[PLAYER_INTERFACE] = { Volume: new Variant('d', 0.9) };
@@ -59,13 +59,13 @@ const MATCH_RULES =
   'call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
 
 test('a connection is one player under its shortest name, and is watched until it has no name', async (t) => {
-  const { backend, bus, recorder, start } = await followed(t);
+  const { backend, bus, recorder, start } = await startBackend(t);
   const player = await start('vlc.instance7');
   await player.own('vlc');
   await until('the short name is published', () => recorder.names.join() === 'vlc');
   await player.own('vlc.instance9');
   for (const name of ['vlc', 'vlc.instance7', 'vlc.instance9'])
-    assert.equal(faultOf(await backend.handle({ do: 'play', player: named(name) })), 'none', name);
+    assert.equal(faultOf(await backend.handle({ do: 'play', player: busNameOf(name) })), 'none', name);
   player.change({ Volume: new Variant('d', 0.75) });
   await recorder.until('the volume is published', 'vlc', ({ volume }) => volume === 0.75);
   assert.deepEqual(recorder.names, ['vlc']);
@@ -90,7 +90,7 @@ test('two connections of a process are one player only if the name of the second
   const before = async (bus: PrivateBus): Promise<void> => {
     for (const name of [second, 'vlc', ...others]) first.push(await ScriptedPlayer.start(t, bus, name));
   };
-  const { bus, recorder } = await followed(t, before);
+  const { bus, recorder } = await startBackend(t, before);
   await until('all players are published', () => recorder.names.length === 4);
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
   // The player starts again while everything is up, and is the only one once the other has gone.
@@ -108,7 +108,7 @@ test('two connections of a process are one player only if the name of the second
 });
 
 test('changes are taken from signals, and invalidated properties are read again', async (t) => {
-  const { recorder, start } = await followed(t);
+  const { recorder, start } = await startBackend(t);
   const player = await start('scripted', { LoopStatus: new Variant('s', 'None') });
   const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
   player.announce({ LoopStatus: new Variant('s', 'Track'), Shuffle: new Variant('b', true) });
@@ -135,7 +135,7 @@ test('changes are taken from signals, and invalidated properties are read again'
 });
 
 test('a player that answers with errors is published when it answers well', async (t) => {
-  const { bus, recorder } = await followed(t);
+  const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.UnknownObject' });
   await player.own('early');
@@ -147,14 +147,14 @@ test('a player that answers with errors is published when it answers well', asyn
 
 test('a player that hangs delays neither the start nor other players, and keeps its last state', async (t) => {
   const before = (bus: PrivateBus) => hungPlayer(t, bus);
-  const { backend, recorder, start } = await followed(t, before, { callDeadlineMs: 2_000 });
+  const { backend, recorder, start } = await startBackend(t, before, { callDeadlineMs: 2_000 });
   assert.deepEqual(recorder.published, ['up']);
   const player = await start('mute');
   for (const member of ['GetAll', 'Play']) player.misbehaves.set(member, 'hang');
   player.change({ Volume: new Variant('d', 0.7), PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the signal is published', 'mute', ({ volume }) => volume === 0.7);
   const other = await start('other');
-  const play = (name: string): Promise<Answer> => backend.handle({ do: 'play', player: named(name) });
+  const play = (name: string): Promise<Answer> => backend.handle({ do: 'play', player: busNameOf(name) });
   const waiting = Array.from({ length: 10 }, () => play('mute'));
   assert.equal(faultOf(await play('other')), 'none');
   assert.ok(other.calls.includes('Play'));
@@ -164,7 +164,7 @@ test('a player that hangs delays neither the start nor other players, and keeps 
 });
 
 test('a player whose tracklist hangs is published without it, and malformed signals and answers cost nothing', async (t) => {
-  const { bus, recorder } = await followed(t);
+  const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.hangsFor = TRACKLIST_INTERFACE;
   await player.own('slow');
@@ -183,7 +183,7 @@ test('a player whose tracklist hangs is published without it, and malformed sign
 });
 
 test('the first 500 tracks of a longer tracklist are known, and a track is added behind the last of all', async (t) => {
-  const { backend, bus, recorder } = await followed(t);
+  const { backend, bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
   const tracks = Array.from({ length: 501 }, (_, n) => `/t/${n + 1}`);
@@ -191,7 +191,7 @@ test('the first 500 tracks of a longer tracklist are known, and a track is added
   player.properties[TRACKLIST_INTERFACE] = list;
   await player.own('long');
   await recorder.until('the tracklist is read', 'long', ({ tracklist_supported: isNow }) => isNow);
-  const on = { player: named('long') };
+  const on = { player: busNameOf('long') };
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...on, track: '/t/500' })), 'none');
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...on, track: '/t/501' })), 'no-such-track');
   const uri = 'http://radio/';
@@ -200,7 +200,7 @@ test('the first 500 tracks of a longer tracklist are known, and a track is added
 });
 
 test('32 players are published, another one follows when one goes, and the surplus is logged once', async (t) => {
-  const { bus, recorder } = await followed(t);
+  const { bus, recorder } = await startBackend(t);
   const names = Array.from({ length: 35 }, (_, n) => `p${n}`);
   const players = new Map<string, ScriptedPlayer>();
   for (const name of names) players.set(name, await ScriptedPlayer.start(t, bus, name));
@@ -214,7 +214,7 @@ test('32 players are published, another one follows when one goes, and the surpl
 });
 
 test('a name that comes and goes all the time, even with a hung player, does not delay commands to others', async (t) => {
-  const { backend, bus, recorder, start } = await followed(t);
+  const { backend, bus, recorder, start } = await startBackend(t);
   const others = ['a', 'b', 'c', 'd'];
   for (const name of others) await start(name);
   const flapper = await ScriptedPlayer.connect(t, bus);
@@ -225,7 +225,7 @@ test('a name that comes and goes all the time, even with a hung player, does not
     const turns = names.flatMap((name) => [flapper.own(name), flapper.disown(name)]);
     // Each player may have exactly this many commands under way.
     const commanded = Array.from({ length: 8 }, () => others).flat();
-    const answers = commanded.map((name) => backend.handle({ do: 'next', player: named(name) }));
+    const answers = commanded.map((name) => backend.handle({ do: 'next', player: busNameOf(name) }));
     const refused = (await Promise.all(answers)).filter(({ ok }) => !ok);
     assert.deepEqual(refused, [], `round ${round}`);
     await Promise.all(turns);
@@ -246,24 +246,24 @@ const ERRORS: readonly (readonly [name: string, fault: string])[] = [
   ['org.freedesktop.DBus.Error.Spawn.Failed', 'no-such-player'],
 ];
 test('each D-Bus error of a player has its problem', async (t) => {
-  const { backend, start } = await followed(t);
+  const { backend, start } = await startBackend(t);
   const player = await start();
   for (const [error, fault] of ERRORS) {
     player.misbehaves.set('Next', { error });
     player.misbehaves.set('Set', { error });
-    const next = await backend.handle({ do: 'next', player: named('scripted') });
+    const next = await backend.handle({ do: 'next', player: busNameOf('scripted') });
     assert.equal(faultOf(next), fault, error);
     assert.ok(!next.ok && next.error.detail.includes('not today'), error);
-    const shuffle = await backend.handle({ do: 'shuffle', player: named('scripted'), shuffle: true });
+    const shuffle = await backend.handle({ do: 'shuffle', player: busNameOf('scripted'), shuffle: true });
     assert.equal(faultOf(shuffle), fault, error);
   }
 });
 
 test('each command is one call, and a player is never sent what it cannot do', async (t) => {
-  const { backend, recorder, start } = await followed(t);
+  const { backend, recorder, start } = await startBackend(t);
   const track = metadata({ 'mpris:trackid': new Variant('o', '/t/1') });
   const player = await start('scripted', { Metadata: track });
-  const on = { player: named('scripted') };
+  const on = { player: busNameOf('scripted') };
   const rows = [
     [{ do: 'play', ...on }, 'Play'],
     [{ do: 'pause', ...on }, 'Pause'],
@@ -291,9 +291,9 @@ test('each command is one call, and a player is never sent what it cannot do', a
 });
 
 test('a player that cannot pause is not paused', async (t) => {
-  const { backend, recorder, start } = await followed(t);
+  const { backend, recorder, start } = await startBackend(t);
   const player = await start('scripted', { CanPause: new Variant('b', false) });
-  const on = { player: named('scripted') };
+  const on = { player: busNameOf('scripted') };
   assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...on })), 'none');
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
@@ -303,9 +303,9 @@ test('a player that cannot pause is not paused', async (t) => {
 });
 
 test('a command that throws gives its place back', async (t) => {
-  const { backend, start } = await followed(t);
+  const { backend, start } = await startBackend(t);
   await start('scripted');
-  const on = { player: named('scripted') };
+  const on = { player: busNameOf('scripted') };
   // No client can send this: the gateway refuses it. It stands for a defect.
   const broken = { do: 'nonsense', ...on } as unknown as PlayersCommand;
   for (let times = 0; times < 9; times += 1) await assert.rejects(backend.handle(broken));
@@ -313,7 +313,7 @@ test('a command that throws gives its place back', async (t) => {
 });
 
 test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
-  const { backend, recorder, start } = await followed(t);
+  const { backend, recorder, start } = await startBackend(t);
   const title = `T${'\u{1f3b5}'.repeat(250_000)}`;
   const cover = `data:image/png;base64,${'A'.repeat(10_000_000)}`;
   const large = metadata({ 'xesam:title': title, 'mpris:artUrl': cover });
@@ -323,13 +323,13 @@ test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
   assert.equal(texts['xesam:title']?.length, 4095, 'not half a character');
   player.change({ Volume: new Variant('d', 0.6) });
   await recorder.until('the change is published', 'large', ({ volume }) => volume === 0.6);
-  assert.equal(faultOf(await backend.handle({ do: 'cover', player: named('large') })), 'no-cover');
+  assert.equal(faultOf(await backend.handle({ do: 'cover', player: busNameOf('large') })), 'no-cover');
 });
 
 const DYING: Script = {
   call: (socket, { serial, text: request }) => {
     if (request.includes('GetAll')) socket.destroy();
-    else if (request.includes('ListNames')) socket.write(reply(serial, 'as', [named('one')]));
+    else if (request.includes('ListNames')) socket.write(reply(serial, 'as', [busNameOf('one')]));
     else if (request.includes('GetNameOwner')) socket.write(reply(serial, 's', ':1.2'));
     else socket.write(reply(serial));
   },
@@ -342,5 +342,5 @@ test('the backend is not up on a bus that ends while players are read', async (t
   t.after(() => backend.stop());
   await until('the backend connects again', () => bus.connections() === 2);
   assert.deepEqual(recorder.published, ['connecting: the bus closed the connection']);
-  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('one') })), 'unavailable');
+  assert.equal(faultOf(await backend.handle({ do: 'play', player: busNameOf('one') })), 'unavailable');
 });

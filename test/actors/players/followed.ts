@@ -1,4 +1,4 @@
-// The players backend on a private real bus, with scripted players, and the records that it has published.
+// Starts the players backend on a private real bus, with scripted players, and records what it publishes.
 
 import type { TestContext } from 'node:test';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
@@ -12,7 +12,7 @@ import { type PrivateBus, privateBus } from '../bus/private-bus.js';
 import { Recorder } from '../recorder.js';
 import { type Properties, ScriptedPlayer } from './scripted-player.js';
 
-/** A recorder that leaves out the beginning of the names, which is the same for all players. */
+/** Records players by a short name: `vlc` for `org.mpris.MediaPlayer2.vlc`. */
 export class PlayersRecorder extends Recorder {
   readonly positions: PlayerPosition[] = [];
 
@@ -43,14 +43,14 @@ export class PlayersRecorder extends Recorder {
   }
 }
 
-/** `before`: starts players before the backend. */
-export async function followed(
+/** `prepare` starts players that are there before the backend. Resolves when the backend is up. */
+export async function startBackend(
   t: TestContext,
-  before: (bus: PrivateBus) => Promise<void> = async () => undefined,
+  prepare: (bus: PrivateBus) => Promise<void> = async () => undefined,
   {
     data,
     clock = systemClock,
-    // The time is long enough for a busy machine; tests with a hung player set a shorter one.
+    // Long enough for a busy machine; a test in which a player hangs sets a shorter time.
     callDeadlineMs = 8_000,
     settings = {},
     isUp = (recorder) => until('the backend is up', () => recorder.published.includes('up')),
@@ -63,13 +63,13 @@ export async function followed(
   } = {},
 ) {
   const bus = await privateBus(t, data);
-  await before(bus);
+  await prepare(bus);
   const recorder = new PlayersRecorder();
   const options = { paths: bus.paths, backoffMs: () => 20, callDeadlineMs };
   const backend = new PlayersBackend(recorder, clock, options, settings);
   t.after(() => backend.stop());
   await isUp(recorder);
-  /** A player that is published; without a name of its own it is `scripted`. */
+  /** Starts a player, and waits until the backend has published it. */
   const start = async (name = 'scripted', properties?: Properties) => {
     const player = await ScriptedPlayer.start(t, bus, name, properties);
     await until(`${name} is published`, () => recorder.record(name) !== undefined);
@@ -78,11 +78,11 @@ export async function followed(
   return { bus, recorder, backend, start };
 }
 
-/** For `before`: a hung player that exists before the backend. */
+/** For `prepare`: starts a player called `hung`, which answers no GetAll. */
 export async function hungPlayer(t: TestContext, bus: PrivateBus): Promise<void> {
   const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaves.set('GetAll', 'hang');
   await player.own('hung');
 }
 
-export const named = (name: string): string => PLAYER_NAMES + name;
+export const busNameOf = (name: string): string => PLAYER_NAMES + name;

@@ -11,12 +11,12 @@ import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { followed, named } from './followed.js';
+import { busNameOf, startBackend } from './followed.js';
 import { ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-const on = { player: named('scripted') };
+const on = { player: busNameOf('scripted') };
 const no = new Variant('b', false);
 const yes = new Variant('b', true);
 
@@ -38,7 +38,7 @@ const ROWS: readonly Row[] = [
 
 for (const [command, property, member] of ROWS) {
   test(`${command.do} is refused only if the player still says that ${property} is false`, async (t) => {
-    const { backend, recorder, start } = await followed(t);
+    const { backend, recorder, start } = await startBackend(t);
     const player = await start('scripted', { [property]: no });
     const isAble = () => recorder.record('scripted')?.capabilities[member];
     const readings = (): number =>
@@ -53,7 +53,7 @@ for (const [command, property, member] of ROWS) {
 }
 
 test('a refusal is not decided by a player that does not answer', async (t) => {
-  const { backend, start } = await followed(t, undefined, { callDeadlineMs: 2_000 });
+  const { backend, start } = await startBackend(t, undefined, { callDeadlineMs: 2_000 });
   const player = await start('scripted', { CanPlay: no });
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.TimedOut' });
   player.misbehaves.set('Get', { error: 'org.freedesktop.DBus.Error.TimedOut' });
@@ -64,7 +64,7 @@ test('a player that changes and leaves before its refusal was decided is gone', 
   const manual = new ManualClock();
   // The timer that gathers changes is the test's.
   const after: Clock['after'] = (ms, callback) => (ms === 50 ? manual : systemClock).after(ms, callback);
-  const { bus, backend, recorder } = await followed(t, undefined, { clock: { ...systemClock, after } });
+  const { bus, backend, recorder } = await startBackend(t, undefined, { clock: { ...systemClock, after } });
   const player = await ScriptedPlayer.start(t, bus, 'scripted', { CanPlay: no });
   await until('the player is published', () => {
     manual.advance(50);
@@ -80,7 +80,7 @@ test('a player that changes and leaves before its refusal was decided is gone', 
 });
 
 test('eight refusals at a time share the readings', async (t) => {
-  const { backend, start } = await followed(t);
+  const { backend, start } = await startBackend(t);
   const player = await start('scripted', { CanPlay: no });
   const answers = await Promise.all(Array.from({ length: 8 }, () => backend.handle({ do: 'play', ...on })));
   assert.ok(answers.every((answer) => faultOf(answer) === 'not-able'));
@@ -88,7 +88,7 @@ test('eight refusals at a time share the readings', async (t) => {
 });
 
 test('a tracklist, its tracks, whether it can be edited and the URI schemes are read before a refusal', async (t) => {
-  const { bus, backend, recorder } = await followed(t);
+  const { bus, backend, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.start(t, bus);
   await recorder.until('the player is published', 'scripted', () => true);
   const goTo: PlayerCommand = { do: 'goto', ...on, track: '/t/1' };

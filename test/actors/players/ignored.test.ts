@@ -7,7 +7,7 @@ import { ignoredBy } from '../../../src/actors/players/ignored.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { followed, named } from './followed.js';
+import { busNameOf, startBackend } from './followed.js';
 import { ScriptedPlayer } from './scripted-player.js';
 
 const ROWS: readonly (readonly [pattern: string, name: string, isIgnored: boolean])[] = [
@@ -26,14 +26,14 @@ const ROWS: readonly (readonly [pattern: string, name: string, isIgnored: boolea
 
 for (const [pattern, name, isIgnored] of ROWS) {
   test(`${pattern} ${isIgnored ? 'means' : 'does not mean'} the player ${name}`, () => {
-    assert.equal(ignoredBy([pattern])(named(name)), isIgnored);
+    assert.equal(ignoredBy([pattern])(busNameOf(name)), isIgnored);
   });
 }
 
 const onBus = testsNeeding({ programs: ['dbus-daemon'] });
 
 onBus('an ignored player exists under none of its names', async (t) => {
-  const { bus, backend, recorder, start } = await followed(t, undefined, {
+  const { bus, backend, recorder, start } = await startBackend(t, undefined, {
     settings: { ignore: ['vlc'] },
   });
   const ignored = await ScriptedPlayer.connect(t, bus);
@@ -44,5 +44,5 @@ onBus('an ignored player exists under none of its names', async (t) => {
   await start('other');
   assert.deepEqual(recorder.names, ['other']);
   for (const name of ['vlc', 'vlc.instance7'])
-    assert.equal(faultOf(await backend.handle({ do: 'play', player: named(name) })), 'no-such-player');
+    assert.equal(faultOf(await backend.handle({ do: 'play', player: busNameOf(name) })), 'no-such-player');
 });

@@ -11,13 +11,13 @@ import {
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { followed, named } from './followed.js';
+import { busNameOf, startBackend } from './followed.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 test('a player that fails at GetAll is read by Get, with its tracklist', async (t) => {
-  const { bus, recorder } = await followed(t);
+  const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.Failed' });
   player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', []) };
@@ -29,7 +29,7 @@ test('a player that fails at GetAll is read by Get, with its tracklist', async (
 });
 
 test('the log says once why a player is not listed', async (t) => {
-  const { bus, recorder } = await followed(t);
+  const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   for (const member of ['GetAll', 'Get'])
     player.misbehaves.set(member, { error: 'org.freedesktop.DBus.Error.Failed' });
@@ -42,7 +42,7 @@ test('the log says once why a player is not listed', async (t) => {
 });
 
 test('a player may write the words of the specification in lower case', async (t) => {
-  const { recorder, start } = await followed(t);
+  const { recorder, start } = await startBackend(t);
   await start('lower', {
     PlaybackStatus: new Variant('s', 'playing'),
     LoopStatus: new Variant('s', 'track'),
@@ -52,7 +52,7 @@ test('a player may write the words of the specification in lower case', async (t
 });
 
 test('a stand-in for other players is not a player', async (t) => {
-  const { bus, backend, recorder, start } = await followed(t);
+  const { bus, backend, recorder, start } = await startBackend(t);
   const standIn = await ScriptedPlayer.connect(t, bus);
   standIn.properties[STAND_IN_INTERFACE] = { PlayerNames: new Variant('as', []) };
   await standIn.own('repeater');
@@ -62,12 +62,15 @@ test('a stand-in for other players is not a player', async (t) => {
   other.change({ Volume: new Variant('d', 0.7) });
   await recorder.until('a later change is published', 'other', ({ volume }) => volume === 0.7);
   assert.deepEqual(recorder.names, ['other']);
-  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('repeater') })), 'no-such-player');
+  assert.equal(
+    faultOf(await backend.handle({ do: 'play', player: busNameOf('repeater') })),
+    'no-such-player',
+  );
   assert.ok(!recorder.published.join().includes('repeater'), recorder.published.join());
 });
 
 test('a key of metadata called __proto__ is a key like any other', async (t) => {
-  const { recorder, start } = await followed(t);
+  const { recorder, start } = await startBackend(t);
   const values = { 'xesam:title': 'One', ['__proto__']: 'own', toString: 'too' };
   await start('odd', { Metadata: metadata(values) });
   const { metadata: texts = {} } = recorder.record('odd') ?? {};

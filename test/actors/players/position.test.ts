@@ -10,13 +10,13 @@ import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { followed, named } from './followed.js';
+import { busNameOf, startBackend } from './followed.js';
 import { metadata, type Properties } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const SECOND_US = 1_000_000;
-const on = { player: named('scripted') };
+const on = { player: busNameOf('scripted') };
 const us = (seconds: number) => new Variant('x', BigInt(seconds * SECOND_US));
 const playing = new Variant('s', 'Playing');
 const track = (title: string, seconds: number, more = {}): Variant =>
@@ -27,7 +27,7 @@ async function playerOnTime(t: TestContext, properties: Properties) {
   const manual = new ManualClock();
   const after: Clock['after'] = (ms, callback) => (ms <= 500 ? systemClock : manual).after(ms, callback);
   const monotonic = () => systemClock.monotonic() + manual.monotonic();
-  const { backend, recorder, start } = await followed(t, undefined, {
+  const { backend, recorder, start } = await startBackend(t, undefined, {
     clock: { ...systemClock, monotonic, after },
   });
   const player = await start('scripted', { PlaybackStatus: playing, Position: us(0), ...properties });

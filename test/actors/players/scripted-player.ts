@@ -13,11 +13,11 @@ import type { PrivateBus } from '../bus/private-bus.js';
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 
 export type Properties = Readonly<Record<string, Variant>>;
-/** A test, or anything else that has an end. */
+/** A test, or anything else that runs a function at its end. */
 type Ending = { after(end: () => unknown): void };
 type Reachable = Pick<PrivateBus, 'address'>;
 
-/** A call fails with an error of that name, or gets no answer. */
+/** A call fails with an error of that name, or hangs: it has no answer until the test calls `answerHung`. */
 type Misbehaviour = { readonly error: string } | 'hang';
 
 const ROOT: Properties = {
@@ -45,18 +45,18 @@ export function metadata(values: Readonly<Record<string, string | string[] | Var
 }
 
 export class ScriptedPlayer {
-  /** The answer to Properties.GetAll, by interface. */
+  /** The properties that GetAll and Get return, by interface. */
   readonly properties: Record<string, Record<string, Variant>> = {
     [ROOT_INTERFACE]: { ...ROOT },
     [PLAYER_INTERFACE]: { ...PLAYER },
   };
-  /** Calls so far: `Play`, `Seek 5`, `Set Volume 0.5`, `GetAll org.mpris.MediaPlayer2`. */
+  /** All calls, in order: `Play`, `Seek 5`, `Set Volume 0.5`, `GetAll org.mpris.MediaPlayer2`. */
   readonly calls: string[] = [];
-  /** Members whose calls fail or hang. */
+  /** The calls that fail or hang, by the name of the method. */
   readonly misbehaves = new Map<string, Misbehaviour>();
-  /** The interface whose properties the player never sends. */
+  /** Each GetAll of this interface hangs. */
   hangsFor = '';
-  /** Calls that wait for an answer. */
+  /** Calls that hang, in order. */
   readonly #hung: Message[] = [];
   readonly #bus: MessageBus;
   #hasLeft = false;
@@ -78,8 +78,8 @@ export class ScriptedPlayer {
   }
 
   /**
-   * A player with a name; these properties of the interface Player are added to the usual ones, or replace
-   * them.
+   * Connects a player that has this name on the bus. The properties of the interface Player are added to the
+   * usual ones, or replace them.
    */
   static async start(t: Ending, bus: Reachable, name = 'scripted', properties: Properties = {}) {
     const player = await ScriptedPlayer.connect(t, bus);
@@ -88,7 +88,7 @@ export class ScriptedPlayer {
     return player;
   }
 
-  /** Resolves with the bus's answer: 1 for the owner, 2 for a place in the queue. */
+  /** Requests the name from the bus. Resolves with 1 if the player owns it now, with 2 if it is queued. */
   own(name: string): Promise<number> {
     return this.#bus.requestName(PLAYER_NAMES + name, 0);
   }
@@ -116,7 +116,7 @@ export class ScriptedPlayer {
     this.#bus.send(Message.newSignal(PLAYER_PATH, iface, member, signature, [...body]));
   }
 
-  /** Answers each waiting GetAll with these properties. */
+  /** Answers each GetAll that hangs with these properties. */
   answerHung(properties: Properties): void {
     for (const message of this.#hung.splice(0)) this.#sendProperties(message, properties);
   }
@@ -127,16 +127,16 @@ export class ScriptedPlayer {
   }
 
   #answer(message: Message): boolean {
-    // dbus-next would throw at an answer, in a place where it cannot be caught.
+    // After the player has left, dbus-next would throw at an answer, where nothing can catch it.
     if (this.#hasLeft) return true;
     if (message.path !== PLAYER_PATH) return false;
     const { member, body } = message;
     const texts = body.map((each: unknown) => String(each instanceof Variant ? each.value : each));
     this.calls.push([member, ...(member === 'Set' ? texts.slice(1) : texts)].join(' '));
-    const wrong = this.misbehaves.get(member);
+    const misbehaviour = this.misbehaves.get(member);
     const isGetAll = member === 'GetAll';
-    if (wrong === 'hang' || (isGetAll && this.hangsFor === body[0])) this.#hung.push(message);
-    else if (wrong !== undefined) this.#refuse(message, wrong.error);
+    if (misbehaviour === 'hang' || (isGetAll && this.hangsFor === body[0])) this.#hung.push(message);
+    else if (misbehaviour !== undefined) this.#refuse(message, misbehaviour.error);
     else if (isGetAll) this.#sendProperties(message, this.properties[String(body[0])]);
     else if (member === 'Get')
       this.#sendProperty(message, this.properties[String(body[0])]?.[String(body[1])]);
@@ -160,7 +160,8 @@ export class ScriptedPlayer {
   }
 
   /**
-   * An exception would reach dbus-next, which then sends it to the bus and throws where it cannot be caught.
+   * Sends the answer, if the bus is still connected. Otherwise dbus-next would answer the exception on the same
+   * closed bus, and throw where nothing can catch it.
    */
   #reply(message: Message): void {
     try {

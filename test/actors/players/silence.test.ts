@@ -9,7 +9,7 @@ import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
 import { faultOf } from '../recorder.js';
-import { followed } from './followed.js';
+import { startBackend } from './followed.js';
 import { type Properties, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
@@ -23,7 +23,7 @@ const changes = ({ calls }: ScriptedPlayer): string =>
   calls.filter((call) => /^(?:Play|Pause|PlayPause|Stop)$/.test(call)).join();
 
 test('every player that plays is paused, or stopped where it cannot pause; the others are left alone', async (t) => {
-  const { backend, start } = await followed(t);
+  const { backend, start } = await startBackend(t);
   const playing = await start('playing', PLAYING);
   const radio = await start('radio', { ...PLAYING, ...CANNOT_PAUSE });
   const paused = await start('paused');
@@ -35,14 +35,14 @@ test('every player that plays is paused, or stopped where it cannot pause; the o
 });
 
 test('the command succeeds where no player plays', async (t) => {
-  const { backend, start } = await followed(t);
+  const { backend, start } = await startBackend(t);
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
   await start('paused');
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
 });
 
 test('players that hang or refuse are named, and delay no other', async (t) => {
-  const { backend, start } = await followed(t, undefined, { callDeadlineMs: 1_000 });
+  const { backend, start } = await startBackend(t, undefined, { callDeadlineMs: 1_000 });
   const hung = await start('hung', PLAYING);
   const refusing = await start('refusing', PLAYING);
   const good = await start('good', PLAYING);
@@ -60,7 +60,7 @@ test('players that hang or refuse are named, and delay no other', async (t) => {
 /** An exclusive backend with players that were there before it. */
 async function exclusive(t: TestContext, ...before: readonly string[]) {
   const players: ScriptedPlayer[] = [];
-  const { start, recorder } = await followed(
+  const { start, recorder } = await startBackend(
     t,
     async (bus: PrivateBus) => {
       for (const name of before) players.push(await ScriptedPlayer.start(t, bus, name, PLAYING));

@@ -9,17 +9,17 @@ import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { followed, hungPlayer, named, type PlayersRecorder } from './followed.js';
+import { busNameOf, hungPlayer, type PlayersRecorder, startBackend } from './followed.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 test('positions are sent only when they cannot be extrapolated', async (t) => {
-  const { backend, recorder, start } = await followed(t);
+  const { backend, recorder, start } = await startBackend(t);
   const player = await start();
   // A second reading with the same position must not be published.
   Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, { Volume: new Variant('d', 0.8) });
-  assert.equal(faultOf(await backend.handle({ do: 'next', player: named('scripted') })), 'none');
+  assert.equal(faultOf(await backend.handle({ do: 'next', player: busNameOf('scripted') })), 'none');
   await recorder.until('the change is read', 'scripted', ({ volume }) => volume === 0.8);
   assert.deepEqual(recorder.positions, []);
   player.seeked(30_000_000);
@@ -43,7 +43,9 @@ test('the position is read again 3 s after playing began, because a filling outp
   const after: Clock['after'] = (ms, callback) =>
     (ms > 2_000 && ms <= 3_000 ? manual : systemClock).after(ms, callback);
   const monotonic = () => systemClock.monotonic() + manual.monotonic();
-  const { recorder, start } = await followed(t, undefined, { clock: { ...systemClock, monotonic, after } });
+  const { recorder, start } = await startBackend(t, undefined, {
+    clock: { ...systemClock, monotonic, after },
+  });
   const player = await start('scripted', { Position: new Variant('x', 9_000_000n) });
   assert.equal(manual.timers, 0, 'it does not play');
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
@@ -65,7 +67,7 @@ test('the start waits a second for a player that hangs, and no longer', async (t
     assert.equal(clock.timers, 0);
     await until('the backend is up', () => recorder.published.includes('up'));
   };
-  await followed(t, (bus) => hungPlayer(t, bus), { clock, isUp });
+  await startBackend(t, (bus) => hungPlayer(t, bus), { clock, isUp });
 });
 
 test('a clock that is set is noticed within 30 s while a player plays, and unchanged positions are not sent', async (t) => {
@@ -74,7 +76,7 @@ test('a clock that is set is noticed within 30 s while a player plays, and uncha
   // Only the timer of 30 s is manual; changes are gathered and published as usual.
   const after: Clock['after'] = (ms, callback) => (ms < 30_000 ? systemClock : manual).after(ms, callback);
   const clock: Clock = { ...manual, date: () => manual.date() + setByMs, after };
-  const { recorder, start } = await followed(t, undefined, { clock });
+  const { recorder, start } = await startBackend(t, undefined, { clock });
   const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
   const dated = (): string | undefined => recorder.record('scripted')?.position_updated_at;
   const at = dated();
@@ -98,14 +100,14 @@ test('a change of track is one event', async (t) => {
   // Also when the player is read again, after a command and after a change: its position is another event.
   const after: Clock['after'] = (ms, callback) => (ms <= 100 ? manual : systemClock).after(ms, callback);
   const clock = { ...systemClock, monotonic: manual.monotonic, after };
-  const { bus, backend, recorder } = await followed(t, undefined, { clock });
+  const { bus, backend, recorder } = await startBackend(t, undefined, { clock });
   const player = await ScriptedPlayer.start(t, bus);
   await until('the player is published', () => {
     manual.advance(50);
     return recorder.record('scripted') !== undefined;
   });
   // Any reading has ended when a command is answered; a change during a reading would cause a second one.
-  const next = () => backend.handle({ do: 'next', player: named('scripted') });
+  const next = () => backend.handle({ do: 'next', player: busNameOf('scripted') });
   assert.equal(faultOf(await next()), 'none');
   manual.advance(100);
   assert.equal(faultOf(await next()), 'none');
@@ -115,7 +117,7 @@ test('a change of track is one event', async (t) => {
   player.change({ CanGoNext: new Variant('b', false), Volume: new Variant('d', 0.4) });
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   // The answer comes after all signals of the player.
-  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('scripted') })), 'none');
+  assert.equal(faultOf(await backend.handle({ do: 'play', player: busNameOf('scripted') })), 'none');
   assert.equal(recorder.published.length, before);
   manual.advance(50);
   const puts = recorder.published.slice(before).filter((line) => line.startsWith('put'));
@@ -125,7 +127,7 @@ test('a change of track is one event', async (t) => {
 test('an extrapolated position continues without a jump when the rate changes and at a pause', async (t) => {
   const manual = new ManualClock();
   const clock = { ...systemClock, monotonic: manual.monotonic };
-  const { recorder, start } = await followed(t, undefined, { clock });
+  const { recorder, start } = await startBackend(t, undefined, { clock });
   const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
   // The position can then come only from extrapolation.
   player.misbehaves.set('GetAll', 'hang');
@@ -140,7 +142,7 @@ test('an extrapolated position continues without a jump when the rate changes an
 });
 
 test('a player that changes while it is read is read once more, because either could be newer', async (t) => {
-  const { recorder, start } = await followed(t);
+  const { recorder, start } = await startBackend(t);
   const player = await start();
   const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
   player.misbehaves.set('GetAll', 'hang');
@@ -155,7 +157,7 @@ test('a player that changes while it is read is read once more, because either c
 });
 
 test('20 000 changes in a burst cost some events; other players are followed, and the last state is published', async (t) => {
-  const { recorder, start } = await followed(t);
+  const { recorder, start } = await startBackend(t);
   const flooder = await start('flooder');
   const other = await start('other');
   const before = recorder.published.length;

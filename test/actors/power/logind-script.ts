@@ -1,5 +1,5 @@
-// A logind on a scripted bus, with answers that a real one cannot be made to give at will. Texts only; the
-// scenarios of the real node use the real logind.
+// A scripted logind, with answers that a real one cannot be made to give at will. The real logind is tested by
+// the scenarios of test/node.
 
 import type { TestContext } from 'node:test';
 import {
@@ -11,7 +11,7 @@ import {
   signal,
 } from '../bus/scripted-bus.js';
 
-/** An error's name and text; no answer at all; or the end of the bus. */
+/** Instead of an answer: an error with its name and text, nothing at all, or the end of the connection. */
 export type Failure =
   | { readonly error: string; readonly text?: string }
   | { readonly silent: true }
@@ -22,7 +22,7 @@ export type LockRow = readonly [what: string, who: string, why: string, mode: st
 export interface LogindScript {
   readonly can?: string | Failure;
   readonly locks?: readonly LockRow[] | Failure;
-  /** The unit that systemd begins to start before any answer to the order. */
+  /** The unit that systemd begins to start before the order to reboot or power off has an answer. */
   readonly begins?: string;
   readonly order?: 'accepted' | Failure;
 }
@@ -50,8 +50,8 @@ function answerBytes({ serial, text: call }: ReceivedCall, script: LogindScript)
   return isFailure(order) ? order : reply(serial);
 }
 
-/** logind sends the first signal to everybody, whoever has ordered the shutdown, and systemd the second. */
-function goesDown(unit: string): Buffer {
+/** The signals of a shutdown that begins: the first is from logind, the second from systemd. */
+function shutdownSignals(unit: string): Buffer {
   return Buffer.concat([
     signal(OWNER, 'org.freedesktop.login1.Manager', 'PrepareForShutdown', 'b', true),
     signal(OWNER, 'org.freedesktop.systemd1.Manager', 'JobNew', 'uos', 121, '/job/121', unit),
@@ -62,10 +62,10 @@ export function scriptedLogind(t: TestContext, script: () => LogindScript) {
   const call: Script['call'] = (socket, received) => {
     const answer = answerBytes(received, script());
     const { begins } = script();
-    if (begins !== undefined && ORDER.test(received.text)) socket.write(goesDown(begins));
+    if (begins !== undefined && ORDER.test(received.text)) socket.write(shutdownSignals(begins));
     if (Buffer.isBuffer(answer)) socket.write(answer);
     else if ('error' in answer) socket.write(errorReply(received.serial, answer.error, answer.text));
-    // destroy() would lose the bytes before it; after end() they are still read.
+    // The bytes that were written before must still arrive: end() sends them, destroy() would drop them.
     else if ('gone' in answer) socket.end();
   };
   return scriptedBus(() => ({ call }), t);

@@ -21,7 +21,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   // The scripted manager replaces the bus of the system.
   const buses = { system: manager.busOf, user: manager.busOf };
   const backend = new SystemdBackend(settings, recorder, clock, buses as never);
-  for (const name of names) manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
+  for (const name of names) manager.setUnit(name, { ActiveState: 'inactive', SubState: 'dead' });
   t.after(() => backend.stop());
   return {
     manager,
@@ -45,8 +45,8 @@ test('a unit that is internal by another name is not published, and is dropped w
   const { manager, recorder, missed, answer, pass } = setUp(t);
   await manager.up();
   assert.equal(missed('inactive'), 0);
-  manager.unitIs('x.service', { Names: ['x.service', 'secret.service'] });
-  manager.reloading(false);
+  manager.setUnit('x.service', { Names: ['x.service', 'secret.service'] });
+  manager.sendReloading(false);
   await pass(50);
   await pass(50);
   const actual = [recorder.all('systemd.services'), await answer()];
@@ -61,7 +61,7 @@ test('without signals the backend is not up, and all of 300 units are read once 
   await manager.up();
   assert.equal(recorder.state, 'connecting: system scope: refused');
   assert.equal(await answer(), "Not connected to the system's systemd: refused");
-  for (const name of CROWD) manager.unitIs(name, { ActiveState: 'active' });
+  for (const name of CROWD) manager.setUnit(name, { ActiveState: 'active' });
   manager.refusals.clear();
   await pass(250);
   assert.deepEqual([recorder.state, missed('active')], ['up', 0]);

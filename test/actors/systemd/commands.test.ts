@@ -20,14 +20,14 @@ async function started(t: TestContext, name: string, now: Readonly<Record<string
   // The scripted manager replaces the user's bus.
   const follower = new UnitFollower<Bus<'units'>>(plan, owner, manager.busOf as never);
   t.after(() => follower.stop());
-  manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });
+  manager.setUnit(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });
   await follower.up();
   const answers: string[] = [];
   const answered = commandUnit(follower, clock, 'start', name);
   void answered.then((answer) => answers.push(answer.ok ? 'ok' : answer.error.detail));
   await settle();
-  manager.changed(name, now);
-  manager.jobRemoved(JOB_PATH, name, 'done');
+  manager.sendChange(name, now);
+  manager.sendJobRemoved(JOB_PATH, name, 'done');
   await settle();
   return { clock, manager, answers };
 }
@@ -46,7 +46,7 @@ test('a service that has just begun to run has 100 ms to fail, and no more', asy
 
 test('a service that fails within these 100 ms is refused at once', async (t) => {
   const { clock, manager, answers } = await started(t, 'x.service', RUNS);
-  manager.changed('x.service', { ActiveState: 'failed', SubState: 'failed' });
+  manager.sendChange('x.service', { ActiveState: 'failed', SubState: 'failed' });
   await settle();
   assert.match(answers.join(), /^The unit has failed: /);
   assert.equal(clock.timers, 0);
@@ -74,11 +74,11 @@ test('disable stops the unit of an alias that was made a moment ago, before anyb
   t.after(() => follower.stop());
   await follower.up();
   const behind = { Id: 'real.service', Names: ['real.service', 'alias.service'], ActiveState: 'active' };
-  manager.unitIs('alias.service', behind);
+  manager.setUnit('alias.service', behind);
   manager.effects.set('DisableUnitFiles', () => manager.units.delete('alias.service'));
   const answer = commandUnit(follower, clock, 'disable', 'alias.service');
   await settle();
-  manager.jobRemoved(JOB_PATH, 'real.service', 'done');
+  manager.sendJobRemoved(JOB_PATH, 'real.service', 'done');
   assert.deepEqual([await answer, manager.stopCalls], [{ ok: true, value: {} }, ['real.service']]);
 });
 

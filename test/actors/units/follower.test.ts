@@ -22,7 +22,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service'], interes
   const manager = new ScriptedManager();
   const follower = new UnitFollower({ names, interest, clock }, owner, manager.busOf);
   for (const name of names) {
-    manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
+    manager.setUnit(name, { ActiveState: 'inactive', SubState: 'dead' });
     manager.files.set(name, 'disabled');
   }
   t.after(() => follower.stop());
@@ -44,25 +44,25 @@ async function up(t: TestContext) {
   const all = setUp(t);
   await all.follower.up();
   assert.deepEqual([all.taken(), all.clock.timers], [['up'], 0], 'at rest it waits for nothing');
-  all.manager.counted('');
+  all.manager.takeCallCount('');
   return all;
 }
 
 test('nothing is published during a reload; everything is read once after it, also after a storm of reloads', async (t) => {
   const { manager, state, taken, pass } = await up(t);
-  manager.changed('x.service', { ActiveState: 'active' });
+  manager.sendChange('x.service', { ActiveState: 'active' });
   taken();
   for (let each = 0; each < 5; each += 1) {
-    manager.reloading(true);
-    manager.unitRemoved('x.service');
-    manager.reloading(false);
+    manager.sendReloading(true);
+    manager.sendUnitRemoved('x.service');
+    manager.sendReloading(false);
     await pass(20);
   }
   assert.deepEqual(taken(), []);
   assert.equal(state(), 'active', 'what seems to go in a reload stays');
-  manager.unitIs('x.service', { ActiveState: 'failed' });
+  manager.setUnit('x.service', { ActiveState: 'failed' });
   await pass(50);
-  assert.equal(manager.counted('GetAll'), 1);
+  assert.equal(manager.takeCallCount('GetAll'), 1);
   assert.deepEqual([taken(), state()], [['x.service'], 'failed']);
 });
 
@@ -70,17 +70,17 @@ test('a follower of verdicts passes every change on, also during a reload, and t
   const { follower, manager, taken } = setUp(t, [NAME], 'verdicts');
   await follower.up();
   taken();
-  manager.reloading(true);
-  manager.changed(NAME, { ActiveState: 'failed' });
-  manager.jobRemoved('/job/1', NAME, 'failed');
+  manager.sendReloading(true);
+  manager.sendChange(NAME, { ActiveState: 'failed' });
+  manager.sendJobRemoved('/job/1', NAME, 'failed');
   assert.deepEqual(taken(), [NAME, `/job/1 of ${NAME}: failed`]);
 });
 
 test('a reload without an end ends after 30 s', async (t) => {
   const { clock, manager, state, taken, pass } = await up(t);
-  manager.reloading(true);
-  manager.changed('x.service', { ActiveState: 'active' });
-  manager.unitIs('x.service', { ActiveState: 'active' });
+  manager.sendReloading(true);
+  manager.sendChange('x.service', { ActiveState: 'active' });
+  manager.setUnit('x.service', { ActiveState: 'active' });
   await pass(29_000);
   assert.deepEqual(taken(), []);
   await pass(1_000);
@@ -89,14 +89,14 @@ test('a reload without an end ends after 30 s', async (t) => {
 
 test('a reading from before the next reload is not published', async (t) => {
   const { manager, taken, pass } = await up(t);
-  for (const begins of [true, false]) manager.reloading(begins);
-  const open = manager.hold();
+  for (const begins of [true, false]) manager.sendReloading(begins);
+  const open = manager.pauseReadings();
   await pass(50);
-  manager.reloading(true);
+  manager.sendReloading(true);
   open();
   await settle();
   assert.deepEqual(taken(), []);
-  manager.reloading(false);
+  manager.sendReloading(false);
   await pass(50);
   assert.deepEqual(taken(), ['x.service']);
 });
@@ -105,7 +105,7 @@ test('a connection that is back is subscribed to again, and everything is read',
   const { follower, manager, state, taken } = await up(t);
   const first = manager.matches.splice(0);
   follower.down('gone');
-  manager.unitIs(NAME, { ActiveState: 'active' });
+  manager.setUnit(NAME, { ActiveState: 'active' });
   await follower.up();
   assert.deepEqual([taken(), manager.matches, state()], [['down: gone', 'up'], first, 'active']);
   assert.ok(first.length > 0);
@@ -113,7 +113,7 @@ test('a connection that is back is subscribed to again, and everything is read',
 
 test('late replies of an old connection are ignored', async (t) => {
   const { follower, manager, taken } = setUp(t);
-  const open = manager.hold();
+  const open = manager.pauseReadings();
   const begun = follower.up();
   await settle();
   follower.down('gone');
@@ -128,23 +128,23 @@ test('the unit behind an alias is watched', async (t) => {
   manager.units.set('x.service', { Id: 'real.service', Names: ['real.service', 'x.service'] });
   await follower.up();
   assert.ok(manager.matches.some(({ arg0 }) => arg0 === 'real.service'));
-  manager.changed('real.service', { ActiveState: 'active' });
+  manager.sendChange('real.service', { ActiveState: 'active' });
   assert.equal(state(), 'active');
 });
 
 test('a wait for a state ends when it is reached, also while a reload keeps it from being published', async (t) => {
   const { follower, manager, taken } = await up(t);
   const reached = follower.wait(NAME, ({ facts }) => facts.activeState === 'failed', 1_000);
-  manager.reloading(true);
-  manager.changed('x.service', { ActiveState: 'active' });
-  manager.changed('x.service', { ActiveState: 'failed' });
+  manager.sendReloading(true);
+  manager.sendChange('x.service', { ActiveState: 'active' });
+  manager.sendChange('x.service', { ActiveState: 'failed' });
   await reached;
   assert.deepEqual(taken(), []);
 });
 
 test('a follower that is stopped leaves nothing behind', async (t) => {
   const { follower, manager, clock } = await up(t);
-  manager.reloading(true);
+  manager.sendReloading(true);
   const end = follower.waits.forJob('/job/1', NAME, 1_000);
   follower.stop();
   assert.deepEqual([await end, clock.timers, manager.stopped], [{ kind: 'away' }, 0, true]);

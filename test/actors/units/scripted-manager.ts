@@ -1,5 +1,5 @@
-// A scripted manager for moments that no real one can be made to hit: it sends no end of a reload, answers
-// late, refuses. It answers the few calls that a scope makes, and sends the signals that the test wants.
+// A scripted systemd manager, for moments that a real one cannot be made to reach: a reload that never ends,
+// a late answer, a refusal. It answers the few calls that a scope makes, and sends a signal when a test says so.
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { BusOwner, CallOptions } from '../../../src/actors/bus/bus.js';
@@ -23,36 +23,37 @@ export const JOB_PATH = '/org/freedesktop/systemd1/job/1';
 
 const ANSWERED: BusResult<undefined> = { ok: true, value: undefined };
 
-/** Lets promises settle that wait for nothing outside. */
+/** Gives time to promises that wait neither for a timer nor for another process, so that they settle. */
 export async function settle(): Promise<void> {
-  for (let each = 0; each < 20; each += 1) await turn();
+  for (let count = 0; count < 20; count += 1) await turn();
 }
 
 export class ScriptedManager {
   readonly kind = 'system';
   #owner: BusOwner | undefined;
-  /** Keys are units. */
+  /** The properties of each unit, by the name of the unit. */
   readonly units = new Map<string, Properties>();
+  /** The state of each unit's file, such as `enabled`, by the name of the unit. */
   readonly files = new Map<string, string>();
   readonly calls: string[] = [];
   readonly matches: Match[] = [];
-  /** The error for each call of a member. */
+  /** The error that answers each call of a method, by the name of the method. */
   readonly refusals = new Map<string, BusResult<never>>();
-  /** The changes that calls of a member cause. */
+  /** What a call of a method does before it is answered, by the name of the method. */
   readonly effects = new Map<string, () => void>();
-  /** The units of all calls of `StopUnit`. */
+  /** The unit of each call of `StopUnit`, in order. */
   readonly stopCalls: string[] = [];
   #gate: Promise<void> | undefined;
   stopped = false;
-  #underWay = 0;
+  #callsUnderWay = 0;
 
-  /** For code that makes its own bus. */
+  /** Stands in for the constructor of the bus, in code that makes its own bus. */
   readonly busOf = (owner: BusOwner): this => {
     this.#owner = owner;
     return this;
   };
 
-  /** The bus is there. */
+  /** Reports to the owner that the bus is connected. */
   async up(): Promise<void> {
     await this.#owner?.up();
   }
@@ -62,16 +63,16 @@ export class ScriptedManager {
     args: Args,
     { path }: CallOptions = {},
   ): Promise<BusResult<Result>> {
-    if (this.#underWay >= CALLS_MAX_AT_ONCE) {
+    if (this.#callsUnderWay >= CALLS_MAX_AT_ONCE) {
       return { ok: false, error: { kind: 'local', detail: 'too many calls without an answer' } };
     }
-    this.#underWay += 1;
+    this.#callsUnderWay += 1;
     await Promise.resolve();
     this.calls.push(member);
     this.effects.get(member)?.();
     const answer = this.refusals.get(member) ?? this.#answer(member, args, path);
     if (member === 'GetAll') await this.#gate;
-    this.#underWay -= 1;
+    this.#callsUnderWay -= 1;
     return answer as BusResult<Result>;
   }
 
@@ -84,13 +85,13 @@ export class ScriptedManager {
     this.stopped = true;
   }
 
-  /** Readings wait from now on, until the returned function is called. */
-  hold(): () => void {
-    let open = (): void => undefined;
+  /** From now on no `GetAll` is answered, until the returned function is called. */
+  pauseReadings(): () => void {
+    let answerReadings = (): void => undefined;
     this.#gate = new Promise((resolve) => {
-      open = resolve;
+      answerReadings = resolve;
     });
-    return open;
+    return answerReadings;
   }
 
   #answer(member: string, args: readonly unknown[], path: string | undefined): BusResult<unknown> {
@@ -106,30 +107,30 @@ export class ScriptedManager {
     return value === undefined ? { ok: false, error: { kind: 'dbus', name, text: '' } } : { ok: true, value };
   }
 
-  /** The number of calls of a member since the last time this was asked. */
-  counted(member: string): number {
+  /** The number of calls of a method since the last `takeCallCount`, of whatever method. */
+  takeCallCount(member: string): number {
     const count = this.calls.filter((each) => each === member).length;
     this.calls.length = 0;
     return count;
   }
 
-  unitIs(name: string, properties: Properties): void {
+  setUnit(name: string, properties: Properties): void {
     this.units.set(name, { Id: name, Names: [name], LoadState: 'loaded', ...properties });
   }
 
-  changed(name: string, properties: Properties): void {
+  sendChange(name: string, properties: Properties): void {
     this.#send(PROPERTIES_CHANGED, unitPath(name), [UNIT_INTERFACE, properties, []]);
   }
 
-  unitRemoved(name: string): void {
+  sendUnitRemoved(name: string): void {
     this.#send(SYSTEMD_SIGNALS.unitRemoved, SYSTEMD_PATH, [name, unitPath(name)]);
   }
 
-  jobRemoved(job: string, name: string, result: string): void {
+  sendJobRemoved(job: string, name: string, result: string): void {
     this.#send(SYSTEMD_SIGNALS.jobRemoved, SYSTEMD_PATH, [1, job, name, result]);
   }
 
-  reloading(active: boolean): void {
+  sendReloading(active: boolean): void {
     this.#send(SYSTEMD_SIGNALS.reloading, SYSTEMD_PATH, [active]);
   }
 

@@ -38,7 +38,7 @@ async function unitsOn(t: TestContext) {
   // The scripted manager replaces the user's bus.
   const units = new UpgradeUnits(parts, manager.busOf as never);
   t.after(() => units.stop());
-  manager.unitIs(UNIT, AT_REST);
+  manager.setUnit(UNIT, AT_REST);
   await manager.up();
   await settle();
   states.length = 0;
@@ -49,10 +49,10 @@ test('a run is not forgotten where systemd unloads the unit before the start is 
   const { manager, units, states } = await unitsOn(t);
   manager.effects.set('StartUnit', () => {
     const working = { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION };
-    manager.changed(UNIT, { ...working, Job: [1, JOB_PATH] });
-    manager.jobRemoved(JOB_PATH, UNIT, 'done');
-    manager.changed(UNIT, { ...AT_REST, InvocationID: INVOCATION, Job: [0, '/'] });
-    manager.unitRemoved(UNIT);
+    manager.sendChange(UNIT, { ...working, Job: [1, JOB_PATH] });
+    manager.sendJobRemoved(JOB_PATH, UNIT, 'done');
+    manager.sendChange(UNIT, { ...AT_REST, InvocationID: INVOCATION, Job: [0, '/'] });
+    manager.sendUnitRemoved(UNIT);
   });
   assert.deepEqual(await units.startUpgrade(), { ok: true, value: { job: JOB_PATH, jobResult: 'done' } });
   assert.deepEqual([...new Set(states)], ['running', 'idle']);
@@ -60,11 +60,11 @@ test('a run is not forgotten where systemd unloads the unit before the start is 
 
 test('a unit whose condition is not met has not run, also after one that has', async (t) => {
   const { manager, units } = await unitsOn(t);
-  manager.changed(UNIT, { ...AT_REST, InvocationID: INVOCATION });
-  manager.unitRemoved(UNIT);
+  manager.sendChange(UNIT, { ...AT_REST, InvocationID: INVOCATION });
+  manager.sendUnitRemoved(UNIT);
   manager.effects.set('StartUnit', () => {
-    manager.changed(UNIT, { ...AT_REST, ConditionResult: false });
-    manager.jobRemoved(JOB_PATH, UNIT, 'done');
+    manager.sendChange(UNIT, { ...AT_REST, ConditionResult: false });
+    manager.sendJobRemoved(JOB_PATH, UNIT, 'done');
   });
   const started = await units.startUpgrade();
   assert.ok(!started.ok);
