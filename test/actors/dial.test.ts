@@ -10,22 +10,26 @@ import { COMMAND, ordinary, scriptedServer } from './audio/scripted-server.js';
 /** A test that never ends must fail. */
 const DEADLINE = { timeout: 60_000 };
 
-test('a connection ends when the server reads nothing and more waits than the bound', DEADLINE, async (t) => {
-  const server = await scriptedServer(t, (request, connection) => {
-    if (request.command === COMMAND.setClientName) connection.pause();
-    return ordinary(request, connection);
-  });
-  const deadlines = { authDeadlineMs: 10_000, requestDeadlineMs: 10_000 };
-  const session = { clientProps: {}, pendingMax: 100_000, ...deadlines };
-  const closed = new Promise<ClosedReason>((onClosed) => {
-    const onReady = (): void => {
-      const name = 'x'.repeat(UNSENT_MAX_BYTES / 4);
-      for (let sent = 0; sent < 64; sent += 1) link.request('SET_DEFAULT_SINK', { name }, () => undefined);
-    };
-    const options = { path: server.socketPath, connectDeadlineMs: 10_000, session };
-    const link = new Link(options, { onReady, onEvent: () => undefined, onClosed });
-    t.after(() => link.close({ kind: 'stopped' }));
-  });
-  const detail = 'the sound server does not read what it is sent';
-  assert.deepEqual(await closed, { kind: 'transport-failed', detail });
-});
+test(
+  'a connection ends when the server reads nothing and more bytes wait to be sent than are allowed',
+  DEADLINE,
+  async (t) => {
+    const server = await scriptedServer(t, (request, connection) => {
+      if (request.command === COMMAND.setClientName) connection.pause();
+      return ordinary(request, connection);
+    });
+    const deadlines = { authDeadlineMs: 10_000, requestDeadlineMs: 10_000 };
+    const session = { clientProps: {}, pendingMax: 100_000, ...deadlines };
+    const closed = new Promise<ClosedReason>((onClosed) => {
+      const onReady = (): void => {
+        const name = 'x'.repeat(UNSENT_MAX_BYTES / 4);
+        for (let sent = 0; sent < 64; sent += 1) link.request('SET_DEFAULT_SINK', { name }, () => undefined);
+      };
+      const options = { path: server.socketPath, connectDeadlineMs: 10_000, session };
+      const link = new Link(options, { onReady, onEvent: () => undefined, onClosed });
+      t.after(() => link.close({ kind: 'stopped' }));
+    });
+    const detail = 'the sound server does not read what it is sent';
+    assert.deepEqual(await closed, { kind: 'transport-failed', detail });
+  },
+);

@@ -26,7 +26,7 @@ const publishedOf = ({ published }: Recorder): readonly string[] =>
   published.filter((line) => line !== 'put audio.sleep');
 
 describe('connecting', DEADLINE, () => {
-  test('subscribes before it reads, and is up behind the records', async (t) => {
+  test('subscribes to events before it reads, and is up after it has published the records', async (t) => {
     const { server, recorder } = await connected(t);
     const subscribed = server.received.indexOf(COMMAND.subscribe);
     for (const read of [COMMAND.getServerInfo, COMMAND.getSinks, COMMAND.getInputs]) {
@@ -105,7 +105,7 @@ describe('a lost server', DEADLINE, () => {
       assert.equal(nextAttempt(attempt, upMs, TIMING.stableMs), expected));
   }
 
-  test('is waited for in short steps again when its socket has appeared', async (t) => {
+  test('is tried at short intervals again when its socket has appeared', async (t) => {
     t.mock.method(Math, 'random', () => 0);
     const timers = t.mock.method(globalThis, 'setTimeout');
     const steps = () =>
@@ -119,7 +119,7 @@ describe('a lost server', DEADLINE, () => {
     await until('the first wait has begun again', () => steps()[2] === 250);
   });
 
-  test('is noticed by the reading once a minute when the server sends nothing', async (t) => {
+  test('that sends nothing is noticed by the regular reading, which happens once a minute', async (t) => {
     const { server, recorder } = await connected(t, ordinary, { reconcileMs: 20, requestMs: 50 });
     server.handler = () => undefined;
     await until('the dead server is noticed', () => !recorder.up);
@@ -127,7 +127,7 @@ describe('a lost server', DEADLINE, () => {
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
-  test('is replaced when it names no default output for a round, and a new connection finds the default', async (t) => {
+  test('the connection is replaced when no reading of a round names a default output, and the new one finds it', async (t) => {
     const server = await scriptedServer(t);
     const nameless = but({ [COMMAND.getServerInfo]: NAMELESS });
     server.handler = (request, responder) =>
@@ -139,11 +139,11 @@ describe('a lost server', DEADLINE, () => {
     assert.ok(recorder.published.includes(lost), recorder.published.join());
   });
 
-  test('a server that names no default output to anybody is replaced ever more seldom', async (t) => {
+  test('where no connection finds a default output, the connection is replaced less and less often', async (t) => {
     const nameless = but({ [COMMAND.getServerInfo]: NAMELESS });
     const { server } = await connected(t, nameless, { reconcileMs: 20, stableMs: 0 });
     await until('four connections', () => server.count(COMMAND.auth) >= 4);
-    // Without patience each connection would be read once, at its begin; these were read 1, 2 and 4 times.
+    // If each connection ended after its first reading, there would be one for each: these had 1, 2 and 4.
     const reads = server.count(COMMAND.getSinks);
     const connections = server.count(COMMAND.auth);
     assert.ok(reads >= connections + 2, `${reads} readings of ${connections} connections`);
@@ -151,7 +151,7 @@ describe('a lost server', DEADLINE, () => {
 });
 
 describe('events', DEADLINE, () => {
-  test('about a record that the server no longer knows remove it', async (t) => {
+  test('about a record that the server no longer has remove the record', async (t) => {
     const forgetful = but({ [COMMAND.getInput]: ({ tag }, responder) => responder.error(tag, 5) });
     const { server, recorder } = await connected(t, forgetful);
     server.responder.send(event('inputChange', 5));
@@ -159,7 +159,7 @@ describe('events', DEADLINE, () => {
     assert.equal(recorder.up, true);
   });
 
-  test('events that were lost are made up for by reading everything again', async (t) => {
+  test('after events were lost everything is read again', async (t) => {
     const { server, recorder } = await connected(t, undefined, { reconcileMs: 20 });
     recorder.published.length = 0;
     await until('some readings', () => server.count(COMMAND.getSinks) > 3);
@@ -174,7 +174,7 @@ describe('commands', DEADLINE, () => {
   /** The request whose answer the event precedes. */
   const events = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
   for (const [kind, command] of Object.entries(events)) {
-    test(`read the record that they change once, with an event as from ${kind}`, async (t) => {
+    test(`read the record that they change only once, though the server sends an event about it, as ${kind} does`, async (t) => {
       const telling: Handler = (request, responder) => {
         if (request.command === command) responder.send(event('inputChange', 5));
         return ordinary(request, responder);
@@ -188,7 +188,7 @@ describe('commands', DEADLINE, () => {
   }
 
   for (const what of ['the stream that they changed goes', 'the connection ends']) {
-    test(`commands that were accepted are answered with success when ${what} before it is read again`, async (t) => {
+    test(`commands that the server accepted are answered with success, though ${what} before the stream is read again`, async (t) => {
       const silent = but({ [COMMAND.getInput]: () => undefined });
       const { backend, server } = await connected(t, silent, { requestMs: 60_000 });
       server.responder.send(event('inputChange', 5));
@@ -205,7 +205,7 @@ describe('commands', DEADLINE, () => {
   }
 });
 
-test('a port is switched, and the answer comes when the record shows it', DEADLINE, async (t) => {
+test('a command that switches a port is answered when the record has the new port', DEADLINE, async (t) => {
   const ports = ['speaker', 'headphones'].map((name) => [name, 2] as const);
   let activePort = 'speaker';
   const sink: Handler = ({ tag }, responder) =>
@@ -225,22 +225,26 @@ test('a port is switched, and the answer comes when the record shows it', DEADLI
   }
 });
 
-test('the cookie is answered, and sent to the server, as the file has it', DEADLINE, async (t) => {
-  const home = temporaryFolder(t);
-  const cookie = Buffer.alloc(256, 0xab);
-  mkdirSync(join(home, '.config/pulse'), { recursive: true });
-  writeFileSync(join(home, '.config/pulse/cookie'), cookie);
-  let sent: Buffer = Buffer.alloc(0);
-  const noting = but({
-    [COMMAND.auth]: (request, responder) => {
-      sent = request.fields.subarray(-256);
-      return ordinary(request, responder);
-    },
-  });
-  const { backend } = await connected(t, noting, {}, home);
-  const answer = await backend.handle({ do: 'cookie' });
-  assert.deepEqual([answer.ok && Buffer.from(answer.value.bytes ?? []), sent], [cookie, cookie]);
-});
+test(
+  'the cookie of the file is sent to the sound server, and to a client that requests it',
+  DEADLINE,
+  async (t) => {
+    const home = temporaryFolder(t);
+    const cookie = Buffer.alloc(256, 0xab);
+    mkdirSync(join(home, '.config/pulse'), { recursive: true });
+    writeFileSync(join(home, '.config/pulse/cookie'), cookie);
+    let sent: Buffer = Buffer.alloc(0);
+    const noting = but({
+      [COMMAND.auth]: (request, responder) => {
+        sent = request.fields.subarray(-256);
+        return ordinary(request, responder);
+      },
+    });
+    const { backend } = await connected(t, noting, {}, home);
+    const answer = await backend.handle({ do: 'cookie' });
+    assert.deepEqual([answer.ok && Buffer.from(answer.value.bytes ?? []), sent], [cookie, cookie]);
+  },
+);
 
 test('a socket that appears ends the wait for a server that hangs in the handshake', DEADLINE, async (t) => {
   const hanging = await scriptedServer(t, () => undefined);
@@ -252,7 +256,7 @@ test('a socket that appears ends the wait for a server that hangs in the handsha
 });
 
 describe('many requests at once', DEADLINE, () => {
-  test('two hundred commands for the network are answered, and a change is read beside them', async (t) => {
+  test('two hundred requests for the network ports are answered, and a change is read meanwhile', async (t) => {
     const { server, recorder, backend } = await connected(t);
     const commands = Array.from({ length: 200 }, () => backend.handle({ do: 'network' }));
     server.responder.send(event('inputChange', 5));
@@ -262,7 +266,7 @@ describe('many requests at once', DEADLINE, () => {
     assert.deepEqual([recorder.up, server.connections()], [true, 1]);
   });
 
-  test('a connection survives as many changes of every kind as are read one by one', async (t) => {
+  test('a connection survives the largest number of changes of every kind that are read one by one', async (t) => {
     const indices = Array.from({ length: BURST_MAX_RECORDS }, (_, index) => index);
     const sources = indices.flatMap((index) => source({ index, name: `input ${index}` }));
     const { server } = await connected(t, but({ [COMMAND.getSources]: sources }));

@@ -53,7 +53,7 @@ const cardFields = (active: string, unplugged: readonly string[]): Bytes =>
     ]),
   ].flat();
 
-/** A server with things in it: a sink of a card, one of none, and a stream that plays to the first. */
+/** A sound server with a sink that belongs to a card, a sink without one, and a stream to the first sink. */
 class World {
   readonly sinks = new Map<number, readonly [name: string, fields: SinkFields]>()
     .set(0, ['stereo', { card: CARD }])
@@ -111,7 +111,7 @@ const serverChanged = event('serverChange', NOWHERE);
 const PATIENT = { switchMs: 3_600_000, commandMs: 3_600_000 };
 
 describe('a card', DEADLINE, () => {
-  test('is shown with what can be known of each profile, and its output names it', async (t) => {
+  test('is published with what the server reports of each profile, and its output has the id of the card', async (t) => {
     const { recorder } = await node(t);
     const profileRecord = (name: string, outputs: number, available: string) => {
       return { name, description: `Profile ${name}`, available, outputs, inputs: 0 };
@@ -136,7 +136,7 @@ describe('a card', DEADLINE, () => {
     assert.deepEqual(cards, ['dac', undefined]);
   });
 
-  test('refuses a profile that it has not, or that is of no use now', async (t) => {
+  test('refuses a profile that it does not have, or that is not available now', async (t) => {
     const { backend, server } = await node(t);
     const faults = [];
     for (const command of [profile('off', 'amp'), profile('off', '4'), profile('mono'), profile('hdmi', '3')])
@@ -146,7 +146,7 @@ describe('a card', DEADLINE, () => {
     assert.equal(faultOf(await backend.handle(profile('off'))), 'no-such-card', 'the server has lost it');
   });
 
-  test('is read again before a profile is refused, and the record follows', async (t) => {
+  test('is read again before a profile is refused, and its record is published again', async (t) => {
     const { backend, recorder, server, world } = await node(t);
     const available = () => recorder.cards()[0]?.profiles.find(({ name }) => name === 'hdmi')?.available;
     assert.equal(faultOf(await backend.handle(profile('hdmi'))), 'profile-unavailable');
@@ -162,7 +162,7 @@ describe('a card', DEADLINE, () => {
     assert.deepEqual([available(), recorder.cards()[0]?.active_profile], ['unknown', 'hdmi']);
   });
 
-  test('is switched without an event of the card, and without waiting for a stream that had no output before', async (t) => {
+  test('is switched although the server sends no event, and does not wait for a stream that had no output before', async (t) => {
     const { backend, recorder, server, world } = await node(t, { streamOn: NOWHERE }, PATIENT);
     world.onProfile = () => {
       setImmediate(() => {
@@ -183,7 +183,7 @@ describe('a card', DEADLINE, () => {
     assert.equal(recorder.cards()[0]?.active_profile, 'surround');
   });
 
-  test('is not switched before its new output exists, though the profile is active and no stream waits', async (t) => {
+  test('does not count as switched before its new output exists, though the profile is active and no stream waits', async (t) => {
     const { backend, recorder, world } = await node(t, { streamOn: 1 }, PATIENT);
     let readings = 0;
     world.onProfile = () => {
@@ -201,7 +201,7 @@ describe('a card', DEADLINE, () => {
     assert.notEqual(recorder.output('surround'), undefined);
   });
 
-  test('a card that never reaches the profile is answered in the end, published as it is, and followed again', async (t) => {
+  test('a switch whose new output never appears is answered in the end; the card and later changes are published', async (t) => {
     const { backend, recorder, server, world } = await node(t, {}, { switchMs: 30 });
     world.onProfile = () => {
       world.sinks.delete(0);
@@ -250,7 +250,7 @@ describe('a card', DEADLINE, () => {
     },
   };
   for (const [kind, prepare] of Object.entries(switches)) {
-    test(`is switched in one change for clients (${kind})`, async (t) => {
+    test(`is switched, and clients get all of it as one change (${kind})`, async (t) => {
       const { backend, recorder, world } = await node(t);
       prepare(world);
       recorder.published.length = 0;
@@ -270,7 +270,7 @@ describe('a card', DEADLINE, () => {
 });
 
 describe('an output', DEADLINE, () => {
-  test('an output that is unplugged goes in one change with what played to it; commands do not find it', async (t) => {
+  test('an unplugged output and the streams that played to it change together; commands no longer find the output', async (t) => {
     const { backend, recorder, server, world } = await node(t);
     world.sinks.delete(0);
     // Its index is given away at once.
@@ -293,7 +293,7 @@ describe('an output', DEADLINE, () => {
     assert.equal(server.count(COMMAND.setSinkMute), 0);
   });
 
-  test('is another one when its index gets another name, even without an event of removal', async (t) => {
+  test('counts as another output when its index gets another name, even without an event of removal', async (t) => {
     const { recorder, server, world } = await node(t);
     world.sinks.set(0, ['hdmi', {}]);
     recorder.published.length = 0;
@@ -325,7 +325,7 @@ describe('an output', DEADLINE, () => {
 });
 
 describe('the lack of any card', DEADLINE, () => {
-  test('is the detail of the backend, until a card appears', async (t) => {
+  test('is the reason that the backend reports, until a card appears', async (t) => {
     const sinks: World['sinks'] = new Map([[0, ['auto_null', {}]]]);
     const bare = { sinks, cards: [], default: 'auto_null' };
     const { recorder, server, world } = await node(t, bare, { noCardMs: 1 });
@@ -338,7 +338,7 @@ describe('the lack of any card', DEADLINE, () => {
     assert.equal(recorder.published.at(-1), 'up');
   });
 
-  test('may be because there is none, it may not be opened, or it is not used', async (t) => {
+  test('has one of three reasons: there is no card, it may not be opened, or it is not used', async (t) => {
     const folder = temporaryFolder(t);
     assert.match(await whyNoCard(join(folder, 'nowhere')), /^the kernel has none/);
     writeFileSync(join(folder, 'timer'), '');

@@ -49,17 +49,17 @@ const set = (command: Volume, index: number, volume: number[], balance?: number[
 });
 type Volume = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
 
-test('a step of a client keeps its balance', () => {
+test('a volume step of a client keeps the balance', () => {
   const plan = planCommand(filled(), { do: 'delta', target: client('News'), delta: -0.5 });
   assert.deepEqual(plan, set('SET_SINK_INPUT_VOLUME', 5, [HALF, HALF / 2]));
 });
 
-test('a balance of silence is remembered', () => {
+test('a balance that is set at volume 0 is remembered', () => {
   const plan = planCommand(filled(), { do: 'balance', output: '2', balance: -1 });
   assert.deepEqual(plan, set('SET_SINK_VOLUME', 2, [0, 0], [1, 0]));
 });
 
-test('a balance wakes its output first, as a volume does', () => {
+test('a command that sets a balance wakes its output first, as one that sets a volume does', () => {
   const kitchen = { of: 'sink', index: 1 };
   assert.deepEqual(deviceOf(filled(), { do: 'balance', output: 'kitchen', balance: 0 }), kitchen);
   assert.equal(deviceOf(filled(), { do: 'port', output: 'kitchen', port: 'speaker' }), undefined);
@@ -93,7 +93,7 @@ describe('a command is refused', () => {
   }
 });
 
-test('a mute works under AC-3, and on one of two outputs of a name', () => {
+test('a mute is accepted while an output plays AC-3, and for one of two outputs with the same name', () => {
   for (const [ref, index] of [
     ['cinema', 4],
     ['11', 11],
@@ -105,7 +105,7 @@ test('a mute works under AC-3, and on one of two outputs of a name', () => {
   }
 });
 
-test('a refusal by a reading names the record that is to be read again', () => {
+test('a refusal that rests on what was read names the record that must be read again', () => {
   const reasonOf = (command: SoundCommand) => {
     const plan = planCommand(filled(), command);
     return plan.kind === 'fault' ? plan.reason : assert.fail('it is not refused');
@@ -142,7 +142,7 @@ describe('where the volume of kitchen is limited to 0.5', () => {
   }
 });
 
-test('a step that changes nothing sends no request', () => {
+test('a volume step that changes nothing sends no request', () => {
   const command: SoundCommand = { do: 'delta', target: output('kitchen'), delta: 0.2 };
   assert.deepEqual(planCommand(filled(), command), { kind: 'nothing' });
 });
@@ -164,7 +164,7 @@ describe('setting a volume', () => {
   }
 });
 
-test('the balance survives silence and the quietest volumes', () => {
+test('the balance is kept through volume 0 and the lowest volumes', () => {
   let channels = [FULL, rawOf(0.37)];
   let memory = rememberBalance(undefined, channels);
   for (const volume of [0.01, 0.00002, 0, 0.003, 0, 1]) {

@@ -1,4 +1,4 @@
-// Tests the lines that people type on a computer: the guide has the same, and each names what it needs.
+// Tests the command lines that people type on a computer to play to a node: the guide has the same lines.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const DOOR = { port: 4713, addresses: ['0.0.0.0'] };
 const linesOf = (...args: Parameters<typeof computerCommands>) =>
   computerCommands(...args).flatMap(({ lines }) => lines);
 
-test('the guide has the lines of each computer, and no others', () => {
+test('the guide has the command lines for each kind of computer, and no others', () => {
   const cookies = ['required', 'unused'] as const;
   const lines = new Set(cookies.flatMap((cookie) => linesOf({ ...DOOR, cookie }, NODE)));
   const listed = GUIDE.split('\n').flatMap(
@@ -21,7 +21,7 @@ test('the guide has the lines of each computer, and no others', () => {
   assert.deepEqual(listed.toSorted(), [...lines].toSorted());
 });
 
-test('without a cookie over HTTP the lines copy it from the node, and IPv6 is written in brackets', () => {
+test('if HTTP serves no cookie, the lines copy it from the node; IPv6 addresses are in brackets', () => {
   const node = { ...NODE, address: 'fd00::5', cookiePort: undefined };
   const [first, second] = linesOf({ ...DOOR, cookie: 'required' }, node);
   const file = '~/.config/pulse/NODE.cookie';

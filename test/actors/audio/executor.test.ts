@@ -43,7 +43,7 @@ function performing(parts: Partial<Performer> = {}): Performer {
 }
 
 describe('the time limit of a command starts when it arrives', DEADLINE, () => {
-  test('the commands before it use it up', async () => {
+  test('the time that earlier commands take counts, too', async () => {
     const clock = new ManualClock();
     const deadlines: number[] = [];
     const send: Performer['send'] = async (_, _changes, deadlineMs) => {
@@ -74,7 +74,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   });
 });
 
-test('a command for an output that sleeps is overtaken by those for others, and keeps its output and its place', async () => {
+test('a command for a sleeping output lets commands for others pass, but keeps its output and its place', async () => {
   const state = filled();
   state.putSink(sinkInfo(1, 'kitchen'));
   state.putServer(serverInfo({ defaultSink: 'living' }));
@@ -105,7 +105,7 @@ test('a command for an output that sleeps is overtaken by those for others, and 
   assert.deepEqual(sent, expected);
 });
 
-describe('a default that takes the streams along', () => {
+describe('a change of the default output that also moves the streams', () => {
   const COMMAND: SoundCommand = { do: 'default', output: 'living', move: true };
   const INVALID: RequestError = { kind: 'server', code: 3, name: 'INVALID', meaning: 'invalid argument' };
 
@@ -125,7 +125,7 @@ describe('a default that takes the streams along', () => {
     return { moved, executor: new Executor(performing({ state, send }), TIMING, systemClock) };
   }
 
-  test('moves all but those of groups, and a refusal by the server is no failure', async () => {
+  test('moves all streams but those of groups, and does not fail if the server refuses to move one', async () => {
     const { moved, executor } = moving(INVALID);
     assert.deepEqual(await executor.run(COMMAND), OK);
     assert.deepEqual(moved, [6, 8, 9]);
@@ -137,7 +137,7 @@ describe('a default that takes the streams along', () => {
     assert.deepEqual(moved, [6]);
   });
 
-  test('moves no passthrough above a limit', async () => {
+  test('moves no passthrough stream to an output with a limit', async () => {
     const state = new SoundState({ outputs: {}, volumeLimit: { living: 0.5 } });
     state.putSink(sinkInfo(0, 'living'));
     state.putSinkInput(inputInfo(5, 'Film', { sink: 9, hasVolume: false }));
@@ -147,7 +147,7 @@ describe('a default that takes the streams along', () => {
   });
 });
 
-test('a command that an earlier reading refuses is planned anew from a new reading', async () => {
+test('a command that would be refused is decided again after the record has been read again', async () => {
   const state = filled();
   const command: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 0.5 };
   const reads: ReadRequest[] = [];
@@ -162,20 +162,28 @@ test('a command that an earlier reading refuses is planned anew from a new readi
   assert.deepEqual(reads, [basis, basis, basis]);
 });
 
-test('an input that becomes the default at the last of the readings is answered so', DEADLINE, async () => {
-  const state = filled();
-  state.sources.put(sourceInfo(3, 'line'));
-  const reads: ReadRequest[] = [];
-  const readAgain: Performer['readAgain'] = async (read) => {
-    reads.push(read);
-    // The first reading follows the command at once; ten more wait for the server.
-    if (reads.length === 11) state.putServer(serverInfo({ defaultSource: 'line' }));
-  };
-  const executor = new Executor(performing({ state, readAgain, isWaking: () => false }), TIMING, systemClock);
-  assert.deepEqual(await executor.run({ do: 'default', input: 'line' }), OK);
-});
+test(
+  'a new default input is answered with success even if only the last reading shows it',
+  DEADLINE,
+  async () => {
+    const state = filled();
+    state.sources.put(sourceInfo(3, 'line'));
+    const reads: ReadRequest[] = [];
+    const readAgain: Performer['readAgain'] = async (read) => {
+      reads.push(read);
+      // The first reading follows the command at once; ten more wait for the server.
+      if (reads.length === 11) state.putServer(serverInfo({ defaultSource: 'line' }));
+    };
+    const executor = new Executor(
+      performing({ state, readAgain, isWaking: () => false }),
+      TIMING,
+      systemClock,
+    );
+    assert.deepEqual(await executor.run({ do: 'default', input: 'line' }), OK);
+  },
+);
 
-describe('every failure has a sentence', () => {
+describe('every failure is explained by a sentence', () => {
   const NOBODY: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };
   const GARDEN: SoundCommand = { do: 'mute', target: { kind: 'output', ref: 'garden' } };
   const PASS: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 1 };

@@ -1,5 +1,5 @@
-// Tests when the groups are made, and the requests to the sound server: calm, tries, and the reading of a
-// module before it is unloaded. The sound server is scripted, as a real one refuses nothing here.
+// Tests when groups are made: after a pause without changes, and how often the keeper tries. A module is read
+// before it is unloaded. The sound server is scripted, because a real one refuses nothing here.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -71,7 +71,7 @@ function keeper({ modules = [], present = modules[0], refuses = false, unlisted 
 
 const MADE = ['LOAD_MODULE module-null-sink', 'LOAD_MODULE module-combine-sink'];
 
-test('a group is made after a second of calm, and after five without', async () => {
+test('a group is made when nothing has changed for a second, and after five seconds in any case', async () => {
   const { kept, pass } = keeper();
   kept.onChange();
   assert.deepEqual(await pass(900), []);

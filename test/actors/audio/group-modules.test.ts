@@ -87,7 +87,7 @@ describe('steps', () => {
     ],
     ['a sink of others has the name', DESIRED, observed([...BOTH, 'tonearm.all'])],
     [
-      'a group called like a method of objects is none',
+      'a group that is not configured is unloaded, even if its name is that of a JavaScript method',
       {},
       observed(BOTH, [combine(3, COMBINED.replaceAll('all', 'constructor'))]),
       'unload 3',
@@ -96,7 +96,7 @@ describe('steps', () => {
   for (const [what, desired, sound, ...steps] of rows)
     test(what, () => assert.deepEqual(groupSteps(desired, sound).map(described), steps));
 
-  test('modules of others are never touched', () => {
+  test('modules that other programs have loaded are never touched', () => {
     const others = [
       combine(1, 'sink_name=tonearm.all slaves=living,kitchen'),
       combine(2, 'sink_name=both slaves=living,kitchen'),
@@ -115,7 +115,7 @@ describe('the argument', () => {
     return step?.do === 'make' ? step.module.argument : assert.fail('no group is made');
   };
 
-  test('has no correction of clocks only where PulseAudio aborts over it', () => {
+  test('switches the correction of clocks off only where it could make PulseAudio abort', () => {
     assert.equal(argumentOf(DESIRED), COMBINED);
     const others = ['17', 'unknown', 'pipewire'] as const;
     const isOff = others.map((version) =>
@@ -124,13 +124,13 @@ describe('the argument', () => {
     assert.deepEqual(isOff, [false, true, false]);
   });
 
-  test('has the label, without characters that end a quotation, or else the name', () => {
+  test('has the label without characters that would end the quotation, or the name if there is no label', () => {
     const all = { label: `a"b'c\\d`, outputs: BOTH };
     assert.ok(argumentOf({ all }).includes(`device.description='a”b’c/d' `));
     assert.ok(argumentOf({ all: { outputs: BOTH } }).includes(`device.description='all' `));
   });
 
-  test('is found again as ours, whatever the label', () => {
+  test('shows that the module is ours, whatever the label is', () => {
     for (const label of ['x', '" tonearm.group=other"', "it's\n\\", 'Küche 🎵']) {
       const groups: Groups = { all: { label, outputs: BOTH } };
       const own = combine(3, argumentOf(groups));
@@ -139,7 +139,7 @@ describe('the argument', () => {
   });
 });
 
-test('a group that plays nowhere, or is not made, has a remark for /health', () => {
+test('/health reports a group that plays to no output, or is not made', () => {
   const remarks = (sound: ObservedSound) => groupRemarks(DESIRED, sound).join();
   assert.equal(remarks(observed(['living'])), '');
   assert.equal(remarks(observed([])), 'The group "all" plays nowhere: none of its outputs is there');

@@ -49,7 +49,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         return (await playedAt(server)).join() === [...outputs].sort().join();
       });
 
-    test('a group is an output like others, and the streams by which it plays are no clients', async (t) => {
+    test('a group is listed as an output, and its own streams are not listed as clients', async (t) => {
       const { server, recorder, backend } = await started(t, OUTPUTS);
       const group = await until('the group is published', () => recorder.output('tonearm.all'));
       assert.deepEqual([group.group, group.label], [OUTPUTS, GROUPS['all']?.label]);
@@ -70,7 +70,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       );
     });
 
-    test('it stays when the daemon ends, is found again, and goes with its configuration', async (t) => {
+    test('a group stays when the daemon ends, is found again, and is removed when it is no longer configured', async (t) => {
       const { server, recorder, backend } = await started(t, OUTPUTS);
       await server.pactl('load-module', 'module-combine-sink', 'sink_name=both', 'slaves=living,kitchen');
       await until('the group is published', () => recorder.output('tonearm.all'));
@@ -96,7 +96,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(publishedClients(without.recorder).length, 1 + others, 'the stream, and those of `both`');
     });
 
-    test('its streams play to it again when the configuration names another output', async (t) => {
+    test('after the outputs of a group are changed, its clients play to it again', async (t) => {
       const { server, recorder, backend } = await started(t, [...OUTPUTS, 'attic']);
       await until('the group is published', () => recorder.output('tonearm.all'));
       const playing = await server.play({ sink: 'tonearm.all' });
@@ -112,7 +112,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       });
     });
 
-    test('it is made with one of its outputs, and others join while it plays', async (t) => {
+    test('a group is made with one of its outputs, and other outputs join while it plays', async (t) => {
       const { server, recorder } = await started(t, ['living']);
       await until('the group is published', () => recorder.output('tonearm.all'));
       assert.equal(recorder.output('kitchen'), undefined);
@@ -128,7 +128,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await groupModules(server)).length, 1);
     });
 
-    test('/health says that it plays nowhere', async (t) => {
+    test('/health reports a group that plays to no output', async (t) => {
       const { server, recorder } = await started(t, ['attic']);
       await until('the remark is published', () => recorder.state === `up: ${NOWHERE}`);
       await server.addSink('kitchen');
@@ -139,7 +139,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.ok(recorder.output('tonearm.all'));
     });
 
-    test('it is made again while a stream moves to it, as it is the default', async (t) => {
+    test('a default group is made again even while a stream moves to it', async (t) => {
       const { server, recorder, backend } = await started(t, OUTPUTS);
       await until('the group is published', () => recorder.output('tonearm.all'));
       assert.equal(faultOf(await backend.handle({ do: 'default', output: 'tonearm.all' })), 'none');
@@ -157,7 +157,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.ok(!recorder.published.some((what) => what.startsWith('connecting')), 'the server has died');
     });
 
-    test('it is made again when the sound server has died while it played', async (t) => {
+    test('a group is made again when the sound server has died while it played', async (t) => {
       const { server, recorder, backend } = await started(t, OUTPUTS);
       await until('the group is published', () => recorder.output('tonearm.all'));
       await server.play({ sink: 'tonearm.all' });

@@ -34,7 +34,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return { server, recorder, mike, run, refused };
     }
 
-    test('has a record, which no monitor has, and which goes with it', async (t) => {
+    test('has a record until it goes; a monitor has none', async (t) => {
       const { server, recorder, mike, run } = await begun(t);
       assert.deepEqual(
         recorder.inputs().map(({ name }) => name),
@@ -51,7 +51,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('its record is gone', () => recorder.inputs().length === 0);
     });
 
-    test('has the volume, mute and balance of commands when they are answered', async (t) => {
+    test('has the volume, mute or balance of a command as soon as the command is answered', async (t) => {
       const { mike, run } = await begun(t);
       await run({ do: 'balance', input: 'mike', balance: -0.5 });
       await run({ do: 'volume', target: MIKE, volume: 0.4 });
@@ -64,7 +64,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual([mike().volume, mike().balance], [0.6, -0.5]);
     });
 
-    test('becomes the default in the place of the former one', async (t) => {
+    test('becomes the default, and the former default is none any more', async (t) => {
       const { server, recorder, mike, run } = await begun(t);
       await server.addInput('line');
       await until('both are there', () => recorder.inputs().length === 2);
@@ -75,7 +75,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       }
     });
 
-    test('an input that is not there, or has no ports, is refused', async (t) => {
+    test('a command for an input that does not exist, or for a port of one without ports, is refused', async (t) => {
       const { refused } = await begun(t);
       assert.equal(await refused({ do: 'mute', target: { kind: 'input', ref: 'none' } }), 'no-such-input');
       assert.equal(await refused({ do: 'default', input: 'living.monitor' }), 'no-such-input');
@@ -104,7 +104,7 @@ test('inputs beyond the limit have no record, and the log reports that once', ()
   );
 });
 
-test('the port of an input is switched, and another name is refused', () => {
+test('the port of an input is switched, and a name that is none of its ports is refused', () => {
   const state = new SoundState();
   const ports = ['line', 'front'].map((name) =>
     [text(name), text(null), u32(0), u32(2), text(null), u32(0)].flat(),
@@ -119,7 +119,7 @@ test('the port of an input is switched, and another name is refused', () => {
   assert.equal(refused.kind === 'fault' && refused.fault.fault, 'no-such-port');
 });
 
-test('a default input that the server accepts and does not set is refused', async (t) => {
+test('a default input that the server accepts, but does not set, is answered with a refusal', async (t) => {
   const { backend, server } = await connected(t, but({ [COMMAND.getSources]: source({ name: 'line' }) }));
   assert.equal(server.count(COMMAND.getSource), 0);
   assert.deepEqual(faultOf(await backend.handle({ do: 'default', input: 'line' })), 'refused');

@@ -1,5 +1,5 @@
-// An output that the sound server takes above its limit after a command, by the volume that it has stored for
-// a port or a profile.
+// An output whose volume the sound server sets above the limit after a command, because it has stored this
+// volume for a port or a profile.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -94,7 +94,7 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
     }
   }
 
-  test('is left as it is when others have set it', async (t) => {
+  test('is not set back when others have set its volume', async (t) => {
     const { amplifier, backend, recorder, server } = await node(t);
     server.responder.send(amplifier.restore());
     await until('the volume of others is published', () => recorder.output('living')?.volume === 1);

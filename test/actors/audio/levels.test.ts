@@ -1,4 +1,4 @@
-// Tests the level that a meter shows: a row per question.
+// Tests which outputs and inputs have a level, and what the level is.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -84,7 +84,7 @@ describe('a fragment', () => {
     });
   }
 
-  test('a fragment and the one behind it become the louder channels of both, or silence', () => {
+  test('of two fragments in a row each channel has the louder level, but silence if the second is silent', () => {
     assert.deepEqual(louderPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
     assert.deepEqual(louderPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
     assert.deepEqual(louderPeaks([0.5, 0.1], [0, 0]), [0, 0]);

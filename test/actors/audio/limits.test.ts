@@ -1,5 +1,5 @@
-// Volume limits that are passed around: filters above an output, streams under flat volumes, and what the
-// server restores by itself.
+// Volume limits that sound could bypass: by a filter above an output, by a stream under flat volumes, and by
+// a volume that the server restores by itself.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -51,7 +51,7 @@ test('a limit is rounded down to whole hundredths', () => {
 });
 
 describe('a filter', () => {
-  test('has the limit of its master and of all below, or its own if that is lower', () => {
+  test('has the lowest of its own limit and the limits of all masters below it', () => {
     const state = filled();
     assert.deepEqual(
       [0, 1, 2, 3, 4].map((sink) => limitOf(state, sink)),
@@ -59,7 +59,7 @@ describe('a filter', () => {
     );
   });
 
-  test('a filter that names itself or a ring as its master is followed to an end', () => {
+  test('the search for the master of a filter ends, even if a filter is its own master or two are masters of each other', () => {
     const state = filled();
     state.putSink(filter(6, 'a', 'b'));
     state.putSink(filter(7, 'b', 'a'));
@@ -71,7 +71,7 @@ describe('a filter', () => {
     );
   });
 
-  test('a filter whose own stream was moved has the limit of its new output, and its record changes', () => {
+  test('a filter whose own stream was moved to another output has the limit of that output in its record', () => {
     const state = filled();
     const own = { ownerModule: 101, client: undefined };
     state.putSinkInput(inputInfo(30, 'Echo stream', { ...own, sink: 0 }));
@@ -97,7 +97,7 @@ describe('a command for a stream', () => {
     assert.equal(volumeOf({ do: 'delta', target: stream('News'), delta: 0.1 }), 'nothing');
   });
 
-  test('has no limit where its volume raises nothing', () => {
+  test('has no limit where it cannot raise the volume of the output', () => {
     assert.deepEqual(volumeOf({ do: 'volume', target: stream('Talk'), volume: 1 }), FULL);
   });
 
@@ -110,7 +110,7 @@ describe('a command for a stream', () => {
   });
 });
 
-describe('an output that stands above its limit after a command', () => {
+describe('an output whose volume is above its limit after a command', () => {
   const PORT: Setting = { command: 'SET_SINK_PORT', args: { index: 0, port: 'line' } };
   const PROFILE: Setting = { command: 'SET_CARD_PROFILE', args: { index: 9, profile: 'stereo' } };
   const MOVE: Setting = { command: 'MOVE_SINK_INPUT', args: { index: 22, sink: 1 } };
@@ -119,7 +119,7 @@ describe('an output that stands above its limit after a command', () => {
     state.putSink(sinkInfo(0, 'card', { volume: FULL, flags: FLAT, card: 9 }));
 
   for (const setting of [PORT, PROFILE, MOVE]) {
-    test(`is set back after ${setting.command}, once at a time, until a second later`, () => {
+    test(`is set back after ${setting.command}, with one request at a time, until one second after the command`, () => {
       const state = filled();
       let now = 0;
       const guard = new LimitGuard(state, () => now);
@@ -139,7 +139,7 @@ describe('an output that stands above its limit after a command', () => {
     });
   }
 
-  test('is left alone after other commands, and after one that failed', () => {
+  test('is not set back after other commands, nor after a command that failed', () => {
     const state = filled();
     const guard = new LimitGuard(state, () => 1);
     guard.watch(MUTE)(true);
@@ -148,7 +148,7 @@ describe('an output that stands above its limit after a command', () => {
     assert.deepEqual(guard.takeSinks(), []);
   });
 
-  test('is left alone if others had set it so before a stream went there, while a new port has its own volume', () => {
+  test('is not set back after a stream was moved to it if it was too loud before, but is after a change of its port', () => {
     const state = filled();
     louder(state);
     const guard = new LimitGuard(state, () => 1);
@@ -158,7 +158,7 @@ describe('an output that stands above its limit after a command', () => {
     assert.equal(guard.takeSinks().length, 1);
   });
 
-  test('is not set back for ever where the server never reaches the limit', () => {
+  test('is set back a limited number of times where the server never reaches the limit', () => {
     const state = filled();
     const guard = new LimitGuard(state, () => 1);
     guard.watch(PORT)(true);
@@ -172,7 +172,7 @@ describe('an output that stands above its limit after a command', () => {
     assert.ok(times > 1);
   });
 
-  test('gets its limit with its balance, and nothing if it has been lowered meanwhile', () => {
+  test('is set to its limit and keeps its balance; no request is sent if it is lower already', () => {
     const state = filled();
     const command: SoundCommand = { do: 'keep-limit', output: '0' };
     assert.equal(planCommand(state, command).kind, 'nothing');
@@ -192,7 +192,7 @@ const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
   'by its name': { name: 'bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink' },
 };
 
-describe('an output that appears above its limit', () => {
+describe('an output that appears with a volume above its limit', () => {
   /** The names of outputs to set back after the output has appeared beside those of a first look. */
   function takenOf(fields: Partial<SinkInfo>, takeAtMs: number): readonly string[] {
     let now = 0;
@@ -213,8 +213,8 @@ describe('an output that appears above its limit', () => {
       assert.deepEqual(takenOf(fields, 500), ['1']));
   }
 
-  test('is left as it is after a while, as others have set it then', () =>
+  test('is not set back a second after it appeared, because others have set it then', () =>
     assert.deepEqual(takenOf({ props: { 'device.bus': 'bluetooth' } }, 1_001), []));
 
-  test('is left as it is if it is no Bluetooth device', () => assert.deepEqual(takenOf({}, 500), []));
+  test('is not set back if it is not a Bluetooth device', () => assert.deepEqual(takenOf({}, 500), []));
 });

@@ -128,7 +128,7 @@ test('a restart keeps the pairs of commands, and ends those of an earlier config
   assert.deepEqual(pairs.ended, [pair('mike', 'kitchen', 'configuration')]);
 });
 
-test('a pair of a command ends with its output, and survives a restart of the sound server', () => {
+test('a pair of a command ends when its output goes, but not when the sound server restarts', () => {
   const pairs = new ListenPairs({ line: 'living' });
   pairs.add(MIKE);
   const without = { ...observed(), sinks: [] };
@@ -144,7 +144,7 @@ test('a pair of a command ends with its output, and survives a restart of the so
   );
 });
 
-test('an output with a new index has been away, and its pair ends', () => {
+test('an output with a new index was removed in between, so its pair ends', () => {
   const pairs = new ListenPairs({});
   pairs.add(MIKE);
   pairs.observe(observed());

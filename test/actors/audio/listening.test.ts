@@ -37,7 +37,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return { server, ...daemon };
     }
 
-    test('is heard at each output once, through a stream called after it, until that is stopped', async (t) => {
+    test('is heard once at each output, through a stream with the name of the input, until a client stops it', async (t) => {
       const { server, recorder, listen, stop, outputsOf } = await begun(t);
       assert.equal(await listen('living'), 'none');
       assert.equal(await listen('living'), 'none');
@@ -56,7 +56,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('it is heard nowhere', () => outputsOf().length === 0);
     });
 
-    test('is refused where it is not there, or its output is not', async (t) => {
+    test('is refused if the input or the output does not exist', async (t) => {
       const { listen, stop } = await begun(t);
       assert.equal(await listen('living', 'none'), 'no-such-input');
       assert.equal(await listen('none'), 'no-such-output');
@@ -109,7 +109,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('its loopback is gone', async () => (await loopbacks(server)).length === 0);
     });
 
-    test('ends when its output goes, and does not begin again with it', async (t) => {
+    test('is no longer heard when its output goes, nor when this output comes back', async (t) => {
       const { server, listen, outputsOf } = await begun(t);
       await server.addSink('attic');
       await until('the output is known', async () => (await listen('attic')) === 'none');

@@ -48,7 +48,7 @@ async function readAgain(server: ScriptedServer): Promise<void> {
 }
 
 describe('a meter', DEADLINE, () => {
-  test('publishes only levels that changed, and all of them when a listener comes', async (t) => {
+  test('publishes only levels that changed, but all levels when a client begins to listen', async (t) => {
     const { server, backend, recorder, lastLevel } = await metered(t, withCaptures(GRANTED));
     backend.watchLevels(true);
     await until('the meter is opened', () => server.connections() === 2);
@@ -79,7 +79,7 @@ describe('a meter', DEADLINE, () => {
     assert.ok(Math.min(...seconds) >= 1000, `${seconds}`);
   });
 
-  test('a meter that others end has no level, and is opened again', async (t) => {
+  test('a meter that another program ends has no level, and is opened again', async (t) => {
     const { server, requested, lastLevel } = await publishing(t);
     server.responder.send(packet(COMMAND.recordStreamKilled, NONE, u32(4)), METERS);
     await until('the level is unknown', () => lastLevel() === UNKNOWN);
@@ -115,7 +115,7 @@ describe('a meter', DEADLINE, () => {
     assert.ok(recorder.up && recorder.logs.length === 1, 'the records do not notice');
   });
 
-  test('without an answer ends with its connection', async (t) => {
+  test('that gets no answer ends when its connection is closed', async (t) => {
     const silent = withCaptures(() => undefined);
     const { server, backend, requested, recorder } = await metered(t, silent, { requestMs: 1_000 });
     backend.watchLevels(true);
@@ -151,7 +151,7 @@ describe('a meter', DEADLINE, () => {
     assert.equal(server.open(), 2);
   });
 
-  test('exists for the first 32 outputs that play; the others have no level', async (t) => {
+  test('is opened for the first 32 outputs that play; the others have no level', async (t) => {
     const ids = Array.from({ length: 35 }, (_, id) => id);
     let streams = 0;
     let corked = true;
@@ -176,7 +176,7 @@ describe('a meter', DEADLINE, () => {
     assert.equal(requested(), 32);
   });
 
-  test('does not hold up the end of the daemon', async (t) => {
+  test('does not delay the end of the daemon', async (t) => {
     const { server, backend } = await publishing(t);
     await backend.stop();
     await until('all connections have ended', () => server.open() === 0);

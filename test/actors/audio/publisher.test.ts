@@ -39,7 +39,7 @@ test('reading the same again publishes nothing, also with properties in another 
   assert.deepEqual(update(), []);
 });
 
-test('clients that swap names are both removed under the old names before either gets a new one', () => {
+test('two clients that swap names are both removed before either is published with its new name', () => {
   const { state, update } = setUp();
   state.putSinkInput(inputInfo(6, 'Weather'));
   update();
@@ -53,7 +53,7 @@ test('clients that swap names are both removed under the old names before either
   assert.deepEqual(update(), expected);
 });
 
-test('outputs with one label both carry their name, until only one has it', () => {
+test('two outputs with the same label are shown by their names, until only one has this label', () => {
   const { state, publisher, records } = setUp();
   const hall = (id: number, name: string) => sinkInfo(id, name, { description: 'Hall' });
   const labels = () => {
@@ -71,7 +71,7 @@ test('outputs with one label both carry their name, until only one has it', () =
   assert.deepEqual(labels(), ['kitchen: Hall']);
 });
 
-test('the bound of known records is logged once, until half of them have gone', () => {
+test('that there are too many records is logged once, and again only after half of them have gone', () => {
   const { state, update } = setUp();
   const warningsAt = (count: number) => {
     const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));
@@ -93,7 +93,7 @@ test('the bound of known records is logged once, until half of them have gone', 
   ]);
 });
 
-test('properties that become six times as long in JSON are left out', () => {
+test('properties whose characters would each become six in JSON are left out', () => {
   const published: string[] = [];
   const state = new SoundState();
   const publisher = new SoundPublisher({

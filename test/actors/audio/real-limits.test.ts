@@ -66,7 +66,7 @@ describe('with PulseAudio', {
     });
   }
 
-  test('a filter whose stream is moved has the limit of where it plays then', async (t) => {
+  test('a filter whose stream is moved has the limit of the new output', async (t) => {
     const { server, recorder, run } = await listen(t, await startPulseAudio({ sinks: SINKS }), {
       kitchen: 0.3,
     });
@@ -129,11 +129,11 @@ describe('with PulseAudio', {
     assert.equal(await run({ do: 'mute', target: output('living'), muted: true }), 'none');
     assert.equal((await server.sinks())[0]?.mute, true);
     await film?.remove();
-    // The refusal is read again, so it does not matter whether the event has come.
+    // The record is read again before a refusal, so the test need not wait for the event.
     for (const command of commands) assert.equal(await run(command), 'none', JSON.stringify(command));
   });
 
-  test('an output under AC-3 says so, and has a volume again when the film is over', async (t) => {
+  test('the record of an output that plays AC-3 shows this, and has a volume again when the film is over', async (t) => {
     const { server, recorder, run, refusal } = await listen(t, await startPulseAudio({ sinks: SINKS }));
     const formats = `formats='ac3-iec61937, format.rate = "[ 44100, 48000 ]"; pcm'`;
     await server.pactl('load-module', 'module-null-sink', 'sink_name=cinema', 'rate=48000', formats);

@@ -68,7 +68,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     describe('an output that has never been awake', () => {
       const captures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
-      test('has the requested volume when the answer comes, and is captured no more', async (t) => {
+      test('has the requested volume when the command is answered, and is no longer captured', async (t) => {
         const { server, recorder, run } = await node(t);
         await run({ do: 'volume', target: output('kitchen'), volume: 0.4 });
         assert.equal(recorder.output('kitchen')?.volume, 0.4);
@@ -99,7 +99,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       });
 
       // PulseAudio restores a volume before any client sees the output.
-      if (kind === 'pipewire') test('gets its restored volume before a step is added', restoredStep);
+      if (kind === 'pipewire')
+        test('has the volume that the server restores before a step is added to it', restoredStep);
     });
 
     test('a new default takes the streams along, except those that the server does not move', async (t) => {
@@ -125,7 +126,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await server.pactl('get-default-sink')).trim(), 'attic');
     });
 
-    test('names and balance outlive a server that hangs and goes on', async (t) => {
+    test('names and balance are kept while a server hangs and after it continues', async (t) => {
       const { server, recorder, run } = await node(t, { requestMs: 1_000, authMs: 1_000, reconcileMs: 100 });
       await server.play({ sink: 'kitchen' });
       await server.pactl('set-sink-volume', 'kitchen', '65536', '32768');

@@ -52,7 +52,7 @@ for (const [what, steps] of ROWS) {
   });
 }
 
-test('more removals than are remembered make the list be read again', () => {
+test('the list is read again if more records were removed than can be remembered', () => {
   const refetch = new Refetch('sink-input');
   refetch.markAll();
   refetch.takeDue();
@@ -61,7 +61,7 @@ test('more removals than are remembered make the list be read again', () => {
   assert.deepEqual(taken(refetch), ['list']);
 });
 
-test('a list is read instead of too many records', () => {
+test('the whole list is read where too many single records would be read', () => {
   const records = Array.from({ length: BURST_MAX_RECORDS + 1 }, (_, index) => index);
   for (const marked of [records.slice(1), records]) {
     const refetch = new Refetch('sink-input');
@@ -72,7 +72,7 @@ test('a list is read instead of too many records', () => {
   }
 });
 
-test('records that are being read count towards a burst', () => {
+test('records that are being read count when it is decided whether the whole list is read', () => {
   const refetch = new Refetch('sink-input');
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) {
     refetch.mark(index);

@@ -58,7 +58,7 @@ describe('the wait for a socket', DEADLINE, () => {
     });
   }
 
-  test('ends when it is cancelled, even before it began', async (t) => {
+  test('ends when it is cancelled, even if it was cancelled before it began', async (t) => {
     const socket = { path: join(temporaryFolder(t), 'native'), before: undefined };
     const stop = new AbortController();
     const waited = socketOrDelay([socket], NEVER_MS, stop.signal);

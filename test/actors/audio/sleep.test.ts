@@ -48,7 +48,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await volumeIs(0.5)).balance, -0.5);
     });
 
-    test('a hand on the volume ends the fade, and not the sleep', async (t) => {
+    test('a volume that somebody sets ends the fade, but the players are still paused at the end', async (t) => {
       const { server, backend, stream, recorder, volume, volumeIs, isPaused } = await playing(t);
       await backend.handle({ do: 'sleep', minutes: SOON, fade: 3 });
       await until('it fades', () => (volume() ?? 1) < 0.45);
@@ -71,7 +71,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual([sleep(), isPaused()], [INACTIVE, false]);
     });
 
-    test('a restart keeps the sleep, and a service that ends while it fades leaves the volume as it was', async (t) => {
+    test('a restart keeps the sleep timer; a service that ends during the fade puts the volume back', async (t) => {
       const { server, backend, sleep } = await playing(t);
       await backend.handle({ do: 'sleep', minutes: 90, fade: 7 });
       const before = sleep();
@@ -88,7 +88,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(last.recorder.output('living')?.volume, 0.5);
     });
 
-    test('a sleep that an earlier process left long ago is over', async (t) => {
+    test('a sleep timer that an earlier process left long ago is over', async (t) => {
       const server = await start({ sinks: [{ name: 'living' }] });
       t.after(() => server.stop());
       const file = join(dirname(server.socketPath), 'tonearm/sleep.json');

@@ -99,7 +99,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await again.sent(), [set(3)]);
   });
 
-  test('an output gets no start volume where it has gone before, or another output has its index', async (t) => {
+  test('an output gets no start volume if it has gone before this is sent, or if another output has its index', async (t) => {
     const { state, sent } = service(temporaryFolder(t)).connect(1);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await sent(0), []);
@@ -107,7 +107,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await sent(), []);
   });
 
-  test('an output gets it where the file holds something else', async (t) => {
+  test('an output gets its start volume if the file is not valid', async (t) => {
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'tonearm'));
     for (const text of ['', '{"cookie":1', '{"cookie":1,"names":5}', '{"cookie":1,"names":[null]}']) {
@@ -118,7 +118,7 @@ describe('an output gets its start volume', () => {
     }
   });
 
-  test('at its limit where that is lower', () => {
+  test('only up to its limit, if the limit is lower', () => {
     const state = new SoundState({ outputs: {}, volumeLimit: { kitchen: 0.25 } });
     state.putSink(sinkInfo(3, 'kitchen', { volume: [0, 0] }));
     const plan = planCommand(state, { do: 'start-volume', output: '3', volume: 0.3 });

@@ -14,14 +14,14 @@ function filled(): SoundState {
   return state;
 }
 
-test('another sink with the index of a removed one inherits no balance', () => {
+test('a new sink with the index of a removed one does not get its balance', () => {
   const state = filled();
   state.putSink(sinkInfo(1, 'kitchen', { volume: [0x10000, 0x8000] }));
   state.putSink(sinkInfo(1, 'hdmi', { volume: [0, 0] }));
   assert.equal(state.sinks.get(1)?.balance, undefined);
 });
 
-test('a stream keeps its balance through silence', () => {
+test('a stream keeps its balance through volume 0', () => {
   const state = filled();
   for (const left of [0x10000, 0]) state.putSinkInput(inputInfo(5, 'News', { volume: [left, left / 2] }));
   assert.deepEqual(state.sinkInputs.get(5)?.balance, [1, 0.5]);
@@ -50,7 +50,7 @@ describe('a list', () => {
   });
 });
 
-describe('a name that its owner leaves goes to another stream', () => {
+describe('a name that its stream gives up is given to another stream', () => {
   /** The names of clients 1, 2, ... before and after a change, and their published names then. */
   const rows: readonly (readonly [what: string, before: string, after: string, expected: string])[] = [
     ['both streams get their names when they swap them', 'one,two', 'two,one', 'two,one'],
@@ -102,7 +102,7 @@ test('a new connection to another server forgets names and balances', () => {
   assert.equal(state.sinks.get(0)?.balance, undefined);
 });
 
-test('the first of very many streams are known, and a stream that ends makes room', () => {
+test('only the first 512 streams are known, and when one ends another one can be known', () => {
   const state = new SoundState();
   for (let index = 0; index < 600; index += 1) state.putSinkInput(inputInfo(index, 'one of many'));
   assert.deepEqual(

@@ -26,7 +26,7 @@ const VAIN: readonly (readonly [what: string, captured: Handler])[] = [
   ['that sleeps on while it is captured', ({ tag }, { reply }) => reply(tag, bytesOf.capture())],
 ];
 
-describe('a volume waits for its output to wake', () => {
+describe('a volume is set only when its output is awake', () => {
   type Readings = readonly Partial<SinkInfo>[];
   const rows: readonly (readonly [what: string, readings: Readings, isKeptBack: boolean, server?: string])[] =
     [
@@ -146,7 +146,7 @@ describe('a sleeping output', DEADLINE, () => {
     );
   });
 
-  test('does not hold up the end of the daemon', async (t) => {
+  test('does not delay the end of the daemon', async (t) => {
     const { backend, server, captures } = await sleeping(t, () => undefined);
     const answer = backend.handle(MUTE);
     await until('the output is captured', () => captures() === 1);

@@ -84,7 +84,7 @@ test('a device has the name of its output, on PipeWire and on PulseAudio, while 
   }
 });
 
-test('a scan ends by itself, and a second request prolongs it', async (t) => {
+test('a scan ends after its time, and a second request during the scan prolongs it', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'scan' });
   await until('the adapter scans', () => recorder.record?.scanning === true);
@@ -98,7 +98,7 @@ test('a scan ends by itself, and a second request prolongs it', async (t) => {
   assert.equal(bluez.calls.filter((call) => call === 'StopDiscovery').length, 1);
 });
 
-test('during a scan at most ten devices a second are sent, new ones first, and the last change is sent', async (t) => {
+test('during a scan at most ten devices a second are published, new ones first; the last change is never lost', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'scan' });
   const addresses = Array.from({ length: 12 }, (_, i) => `AA:BB:CC:DD:EE:${10 + i}`);
@@ -111,7 +111,7 @@ test('during a scan at most ten devices a second are sent, new ones first, and t
   assert.equal(recorder.device('AA:BB:CC:DD:EE:10')?.rssi, -50);
 });
 
-test('pairing mode switches the adapter on and visible, and sets the time in BlueZ before the node can be found', async (t) => {
+test('pairing mode switches the adapter on and makes it visible; before this it sets the time limit in BlueZ', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, { pairingTimeout: 90 }, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
@@ -257,7 +257,7 @@ test('a device accepted in pairing mode that finishes pairing later is trusted',
   await until('the phone is trusted', () => bluez.device(PHONE)['Trusted'] === true);
 });
 
-test('a daemon that ends while pairing mode begins leaves the adapter closed', async (t) => {
+test('a daemon that ends while pairing mode begins leaves the adapter neither visible nor pairable', async (t) => {
   const { bluez, backend } = await startBackend(t);
   void backend.handle({ do: 'pairing_mode' });
   await backend.stop();
@@ -266,7 +266,7 @@ test('a daemon that ends while pairing mode begins leaves the adapter closed', a
   assert.ok(bluez.calls.includes('Set Discoverable=true'), 'it had begun');
 });
 
-test('an adapter that is switched off while pairing mode begins is not left open', async (t) => {
+test('an adapter that is switched off while pairing mode begins does not stay visible or pairable', async (t) => {
   const { bluez, sendCommand } = await startBackend(t);
   bluez.onCall.set('Set', () => {
     if (bluez.calls.at(-1) === 'Set Pairable=true') bluez.changeAdapter({ Powered: false });
@@ -300,7 +300,7 @@ test('a change for which BlueZ is too busy is requested again', async (t) => {
   assert.equal(bluez.adapter()['Pairable'], false);
 });
 
-test('a command is answered when its effect is visible', async (t) => {
+test('a command is answered when the records show its effect', async (t) => {
   const { bluez, recorder, clock, backend, sendCommand } = await startBackend(t, {}, withPhone);
   const expectEffect = async (
     command: BluetoothCommand,
@@ -387,7 +387,7 @@ const HELPFUL: readonly Help[] = [
   ['org.bluez.Error.Failed', 'br-connection-busy', undefined],
 ];
 
-test('a refused connection has a text that helps where the text of BlueZ does not', async (t) => {
+test('a refused connection is explained by our own text where the text of BlueZ does not help', async (t) => {
   const { bluez, backend } = await startBackend(t, {}, withPhone);
   for (const [error, text, help] of HELPFUL) {
     bluez.misbehaves.set('Connect', { error, text });
@@ -424,7 +424,7 @@ test('a device with an invalid address is not listed, and long texts are cut', a
   assert.equal(recorder.firstKnown?.address, SPEAKER);
 });
 
-test('a battery that does not know its charge is left out of the record', async (t) => {
+test('a battery whose charge is unknown is left out of the record', async (t) => {
   const { bluez, recorder } = await startBackend(t, {}, withPhone);
   assert.equal(recorder.firstKnown?.battery, 80);
   bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: 255 });
@@ -436,7 +436,7 @@ test('a battery that does not know its charge is left out of the record', async 
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
-test('a connection that takes long is answered 202, is made once, and its failure is an event even without a change', async (t) => {
+test('a connection that takes long is answered with 202 and tried once; its failure is an event even without a change', async (t) => {
   const { bluez, recorder, backend, clock, sendCommand } = await startBackend(t, {}, withPhone);
   let fail = (): void => undefined;
   bluez.onCall.set('Connect', async () => {
@@ -455,7 +455,7 @@ test('a connection that takes long is answered 202, is made once, and its failur
   assert.ok(recorder.logs.includes('warn: a device could not be connected'));
 });
 
-test('a blocked adapter is a conflict that names what blocks it', async (t) => {
+test('a command for a blocked adapter is refused, and the answer names what blocks it', async (t) => {
   const { bluez, recorder, backend, sendCommand } = await startBackend(t, {}, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
@@ -470,7 +470,7 @@ test('a blocked adapter is a conflict that names what blocks it', async (t) => {
   await until('the detail is removed', () => recorder.state === 'up');
 });
 
-test('a BlueZ that hangs costs each command its deadline, and no more', async (t) => {
+test('if BlueZ hangs, each command waits until its deadline, and no longer', async (t) => {
   const { bluez, backend, sendCommand } = await startBackend(t, {}, withPhone, { callDeadlineMs: 1_000 });
   for (const member of ['Set', 'RegisterAgent', 'StartDiscovery', 'Disconnect', 'RemoveDevice'])
     bluez.misbehaves.set(member, 'hang');
@@ -503,7 +503,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await sendCommand({ do: 'pairing_mode' });
 });
 
-test('the first of two adapters is taken, or the named one, and one in use is kept', async (t) => {
+test('of two adapters the configured or the first one is used; one in use stays in use', async (t) => {
   const two = (bluez: ScriptedBluez): void => {
     const facts = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
     bluez.objects.set('/org/bluez/hci1', { 'org.bluez.Adapter1': facts });
@@ -527,7 +527,7 @@ test('the first of two adapters is taken, or the named one, and one in use is ke
   assert.equal(missing.recorder.state, 'connecting: BlueZ has no adapter hci7');
 });
 
-test('the adapter is closed at the start, switched on if configured, and switched off after the idle time', async (t) => {
+test('at the start the adapter is made invisible, and switched on if configured; after the idle time it is off', async (t) => {
   const { bluez, recorder, clock } = await startBackend(
     t,
     { powerOnStart: true, idleTimeout: 600 },

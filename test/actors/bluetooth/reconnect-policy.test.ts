@@ -90,7 +90,7 @@ for (const [what, isTried, end] of ENDS) {
   });
 }
 
-test('a device that somebody disconnected and connected again comes back after a loss', () => {
+test('a device that somebody disconnected and connected again is due after its connection is lost', () => {
   const { policy, dueIn } = policyFor(true, THERE);
   policy.leaveDisconnected(path);
   policy.deviceChanged(path, THERE, AWAY);
@@ -99,7 +99,7 @@ test('a device that somebody disconnected and connected again comes back after a
   assert.equal(dueIn(), 5);
 });
 
-test('the failures of each absence are counted anew, whether or not the connection before it lasted', () => {
+test('failures are counted from 1 after each connection, even after a short one', () => {
   const { policy } = policyFor(true, AWAY);
   assert.deepEqual([policy.failed(path), policy.failed(path)], [1, 2]);
   policy.deviceChanged(path, AWAY, THERE);
@@ -107,7 +107,7 @@ test('the failures of each absence are counted anew, whether or not the connecti
   assert.deepEqual([policy.failed(path), policy.failed(path)], [1, 2]);
 });
 
-test('only a connection that lasts begins the pauses anew', () => {
+test('the pauses begin with the shortest one only after a connection that lasted', () => {
   const { clock, policy, dueIn } = policyFor(true, THERE);
   const comesAndGoes = (afterMs: number): number | undefined => {
     policy.deviceChanged(path, AWAY, THERE);

@@ -56,7 +56,7 @@ test('a known loudspeaker is connected at the start, without an agent, and after
   assert.equal(attempts(bluez), 2);
 });
 
-test('a loudspeaker that is away is tried again, and the log has one line about it', async (t) => {
+test('a loudspeaker that does not answer is tried again, and the log has one line about it', async (t) => {
   const { bluez, recorder, clock } = await startBackend(t, WISH, withSpeakerAway);
   await isAttempted(bluez, 1);
   for (const [index, pauseMs] of [5_000, 10_000, 20_000].entries()) {

@@ -22,7 +22,7 @@ for (const [what, is, isKnown] of ROWS) {
   });
 }
 
-test('known devices that are too many for a line are the first ones and those that are connected', () => {
+test('if a line cannot have all known devices, it has the first ones and those that are connected', () => {
   const all = Array.from({ length: 512 }, (_, at): Device => {
     const Address = `00:00:00:00:0${Math.floor(at / 256)}:${(at % 256).toString(16).padStart(2, '0')}`;
     const flags = { Paired: true, Connected: at >= 510, wasFound: false, battery: undefined };

@@ -1,4 +1,4 @@
-// Changes without a signal from BlueZ: they must be published, and count for `bluetooth.idleTimeout`.
+// Changes that BlueZ does not announce: the backend must publish them, and they begin `bluetooth.idleTimeout`.
 
 import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';
@@ -22,12 +22,12 @@ function withPhone(bluez: ScriptedBluez): void {
   bluez.misbehaves.set('Disconnect', { error: 'org.bluez.Error.NotConnected' });
 }
 
-/** From now on BlueZ refuses to close the door. */
+/** From now on BlueZ refuses to make the adapter invisible and unpairable. */
 function keepOpen(bluez: ScriptedBluez): void {
   for (const property of ['Discoverable', 'Pairable']) bluez.misbehaves.set(`Set ${property}=false`, FAILED);
 }
 
-test('pairing mode that is begun again shows its new end', async (t) => {
+test('the record has the new end of a pairing mode that is begun again', async (t) => {
   const { recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   clock.advance(10_000);
@@ -36,7 +36,7 @@ test('pairing mode that is begun again shows its new end', async (t) => {
   assert.equal(recorder.record?.pairing_until, end);
 });
 
-test('pairing mode that cannot be begun again, nor be closed, is published as over', async (t) => {
+test('pairing mode that can be neither begun again nor ended in BlueZ is published as over', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   keepOpen(bluez);
@@ -46,7 +46,7 @@ test('pairing mode that cannot be begun again, nor be closed, is published as ov
   assert.equal(recorder.record?.discoverable, true);
 });
 
-test('pairing mode whose time is over is published as over, even if BlueZ does not close the door', async (t) => {
+test('pairing mode whose time is over is published as over, even if BlueZ leaves the adapter visible', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   keepOpen(bluez);
@@ -87,7 +87,7 @@ test('a connection that fails after its client was answered begins the idle time
   await until('the adapter is off', () => recorder.record?.powered === false);
 });
 
-test('a scan that ended early begins the idle time at its own end', async (t) => {
+test('the idle time begins when a scan ends, even if it ends early', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, SETTINGS, withPhone);
   await sendCommand({ do: 'scan' });
   bluez.changeAdapter({ Discovering: false });

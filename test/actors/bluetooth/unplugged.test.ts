@@ -13,7 +13,7 @@ import { ADAPTER, pathOf, SPEAKER } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-test('the agent goes when the adapter is unplugged in pairing mode, and is there again for the next one', async (t) => {
+test('the agent is unregistered when the adapter is unplugged in pairing mode, and registered again for the next one', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   assert.ok(bluez.agent);
@@ -26,7 +26,7 @@ test('the agent goes when the adapter is unplugged in pairing mode, and is there
   assert.ok(bluez.agent);
 });
 
-test('the agent goes when the adapter is unplugged while a connection is under way, though BlueZ never answers it', async (t) => {
+test('the agent is unregistered when the adapter is unplugged during a connection that BlueZ never answers', async (t) => {
   const { bluez, backend, recorder, sendCommand } = await startBackend(t, {}, (bluez) =>
     bluez.addDevice(SPEAKER),
   );
@@ -44,7 +44,7 @@ test('the agent goes when the adapter is unplugged while a connection is under w
   await sendCommand({ do: 'connect', address: SPEAKER });
 });
 
-test('the agent stays for a connection that outlives pairing mode', async (t) => {
+test('the agent stays registered for a connection that takes longer than pairing mode', async (t) => {
   const { bluez, backend, sendCommand } = await startBackend(t, {}, (bluez) => bluez.addDevice(SPEAKER));
   let isPaired = (): void => undefined;
   bluez.onCall.set('Pair', () => new Promise<void>((resolve) => (isPaired = resolve)));
@@ -59,7 +59,7 @@ test('the agent stays for a connection that outlives pairing mode', async (t) =>
   await until('BlueZ has no agent', () => bluez.agent === undefined);
 });
 
-test('an agent that BlueZ registers too late is taken back', async (t) => {
+test('an agent that BlueZ registers only after the deadline is unregistered', async (t) => {
   const { bluez, sendCommand } = await startBackend(t, {}, () => undefined, { callDeadlineMs: 1_000 });
   let register = (): void => undefined;
   bluez.onCall.set('RegisterAgent', () => new Promise<void>((resolve) => (register = resolve)));
@@ -68,7 +68,7 @@ test('an agent that BlueZ registers too late is taken back', async (t) => {
   register();
 });
 
-test('an answer that comes with the end of its BlueZ registers nothing at the next one', async () => {
+test('an agent that was being registered when BlueZ ended is registered anew at the next BlueZ', async () => {
   const calls: string[] = [];
   const bluez = async ({ member }: { readonly member: string }) => {
     calls.push(member);
@@ -83,7 +83,7 @@ test('an answer that comes with the end of its BlueZ registers nothing at the ne
   assert.deepEqual(calls, [...registered, ...registered]);
 });
 
-test('a new BlueZ gets the agent, also if the old one died while it was asked', async (t) => {
+test('the agent is registered at a new BlueZ, even if the old one died during the registration', async (t) => {
   const { bluez, recorder, backend, sendCommand } = await startBackend(t);
   bluez.onCall.set('RequestDefaultAgent', () => bluez.die());
   const begun = backend.handle({ do: 'pairing_mode' });

@@ -39,7 +39,7 @@ test('a call answers with plain values', async (t) => {
   assert.ok(Array.isArray(interfaces) && interfaces.length > 0);
 });
 
-test('an error of the peer is a value', async (t) => {
+test('an error of the peer is returned, not thrown', async (t) => {
   const { link } = await connected(t);
   const outcome = await link.call(BUS_METHODS.getNameOwner, ['no.such.name']);
   assert.ok(!outcome.ok && outcome.error.kind === 'dbus');
@@ -126,7 +126,7 @@ for (const [what, signature, body] of TOO_MUCH) {
   });
 }
 
-test('nobody who calls the daemon gets an answer', async (t) => {
+test('another program that calls the daemon over the bus gets no answer', async (t) => {
   const { busctl, ask } = await connected(t);
   const { stdout: names } = await busctl('list', '--unique', '--no-legend');
   const [ours = ''] = names.split('\n').filter((line) => line.includes(String(process.pid)));

@@ -66,7 +66,7 @@ const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason:
 ];
 
 for (const [what, script, reason] of ENDS_CONNECTION) {
-  test(`a bus that ${what} is left, and tried again`, async (t) => {
+  test(`the connection to a bus that ${what} is closed, and tried again`, async (t) => {
     const bus = await scriptedBus((connection) => (connection === 1 ? script : HONEST), t);
     const { owner, link } = dialling(t, options(bus.path));
     const down = await owner.waitForNote(/^down/);
@@ -76,7 +76,7 @@ for (const [what, script, reason] of ENDS_CONNECTION) {
   });
 }
 
-test('a missing socket is reported once as the reason, and is no end', async (t) => {
+test('a missing socket is reported once as the reason, and the bus is tried again', async (t) => {
   const attempts = new EventEmitter();
   const backoffMs = (attempt: number): number => {
     attempts.emit(`attempt ${attempt}`);
@@ -121,7 +121,7 @@ for (const [what, answer, expected] of ONE_CALL) {
 }
 
 for (const [what, from] of Object.entries({ 'its header': 7, 'its body': 30 })) {
-  test(`a bus that hangs within ${what} is left, the waiting calls fail, and the next bus serves`, async (t) => {
+  test(`a connection on which a message stops within ${what} is closed; its calls fail, and the next one works`, async (t) => {
     const half: Script = { call: (socket, { serial }) => socket.write(owned(serial).subarray(0, from)) };
     const patience = { callDeadlineMs: NEVER_MS, messageDeadlineMs: DEADLINE_MS };
     const { owner, link } = await up(t, (connection) => (connection === 1 ? half : HONEST), patience);
@@ -132,7 +132,7 @@ for (const [what, from] of Object.entries({ 'its header': 7, 'its body': 30 })) 
   });
 }
 
-test('a bus that pauses within a message and ends it is kept', async (t) => {
+test('a connection on which a message pauses, but is completed, stays open', async (t) => {
   let rest: () => void = () => assert.fail('nothing was begun');
   const pausing: Script = {
     call: (socket, { serial }) => {
@@ -150,7 +150,7 @@ test('a bus that pauses within a message and ends it is kept', async (t) => {
   assert.deepEqual(owner.notes, ['up']);
 });
 
-test('an answer behind a message that makes dbus-next throw is read, though nothing more arrives', async (t) => {
+test('an answer that follows a message which makes dbus-next throw is read, though nothing arrives after it', async (t) => {
   const { owner, link } = await up(t, () => ({
     call: (socket, { serial }) => {
       socket.write(Buffer.concat([signal(':1.66', 'a.b', 'C', 'h', 0), owned(serial)]));
@@ -160,7 +160,7 @@ test('an answer behind a message that makes dbus-next throw is read, though noth
   assert.deepEqual(owner.notes, ['up']);
 });
 
-test('a method that mutates is refused on the system bus, by type and at run time, and nothing is sent', async (t) => {
+test('the compiler and the bus refuse a method that changes something on the system bus, and nothing is sent', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const owner = new NotingOwner();
   const link = new Bus('none', options(bus.path), owner);
@@ -172,7 +172,7 @@ test('a method that mutates is refused on the system bus, by type and at run tim
   assert.equal(bus.received.length, 0);
 });
 
-test('an owner whose start fails closes the connection, and gets another', async (t) => {
+test('if an owner fails when the bus is up, the connection is closed, and another one is made', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const { owner } = dialling(t, options(bus.path));
   owner.onUp = () => {
@@ -183,7 +183,7 @@ test('an owner whose start fails closes the connection, and gets another', async
   assert.equal(bus.connections(), 2);
 });
 
-test('a signal that cannot be handled costs the connection, not the thread', async (t) => {
+test('a signal whose handler throws ends the connection, but not the thread', async (t) => {
   const { owner, link } = await up(t, () => ({
     call: (socket, received) => {
       HONEST.call?.(socket, received);
@@ -229,7 +229,7 @@ test('a bus that is stopped before it is connected reports nothing more', async 
   assert.deepEqual(owner.notes, []);
 });
 
-test('calls without an answer are bounded', async (t) => {
+test('at most 256 calls wait for an answer, and further calls are refused', async (t) => {
   const { link } = await up(t, () => ({ call: () => undefined }));
   const calls = Array.from({ length: 300 }, () => ask(link));
   const kinds = (await Promise.all(calls)).map((outcome) => (outcome.ok ? 'ok' : outcome.error.kind));

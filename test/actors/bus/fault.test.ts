@@ -47,7 +47,7 @@ for (const [error, absence] of ABSENCES) {
     assert.equal(isAbsence(error), absence));
 }
 
-test('an actor may give names its own meaning, unknown names too', () => {
+test('an actor may choose the fault for the name of an error, also for an unknown name', () => {
   const overrides = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable' } as const;
   const errors = [dbus('a.Mine'), dbus('a.Other'), standard('TimedOut'), { kind: 'timeout' } as const];
   const codes = errors.map((error) => faultOf(error, 'It failed', overrides).error.fault);

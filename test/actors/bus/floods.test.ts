@@ -1,4 +1,4 @@
-// More signals than an actor can take: replies go first, nothing is lost, and what waits is bounded.
+// More signals than an actor can handle at once: replies go first, no signal is lost, and few of them wait.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -17,8 +17,8 @@ const SIGNAL_BYTES = signal(SENDER, 'a.b', 'Flood', 'u', 0).length - 16;
 const CALL_DEADLINE_MS = 60_000;
 const WAITING_MAX_SIGNALS = Math.ceil(WAITING_MAX_BYTES / SIGNAL_BYTES);
 
-/** A bus that answers GetNameOwner behind so many numbered signals, all at once. */
-async function flooded(t: TestContext, count: number) {
+/** Starts a bus that answers GetNameOwner with `count` numbered signals and then the reply, all at once. */
+async function startFlood(t: TestContext, count: number) {
   const signals = Array.from({ length: count }, (_, number) => signal(SENDER, 'a.b', 'Flood', 'u', number));
   const call = (socket: NodeJS.WritableStream, { serial, text }: { serial: number; text: string }): void => {
     const isQuestion = text.includes('GetNameOwner');
@@ -35,16 +35,16 @@ async function flooded(t: TestContext, count: number) {
   return { link, numbers, all: signals.map((_, number) => number) };
 }
 
-test('a reply does not wait until the actor has taken the signals before it, and these keep their order', async (t) => {
-  const { link, numbers, all } = await flooded(t, 1_000);
+test('a reply does not wait until the actor has handled the signals before it, and these stay in order', async (t) => {
+  const { link, numbers, all } = await startFlood(t, 1_000);
   assert.ok((await link.call(BUS_METHODS.getNameOwner, ['a.b'])).ok);
   assert.ok(numbers().length < all.length / 2, `${numbers().length} signals were before the reply`);
   await until('all signals have arrived', () => numbers().length === all.length);
   assert.deepEqual(numbers(), all);
 });
 
-test('while too many signals wait nothing is read, and nothing is lost', async (t) => {
-  const { link, numbers, all } = await flooded(t, 3 * WAITING_MAX_SIGNALS);
+test('while too many signals wait to be handled the socket is not read, and no signal is lost', async (t) => {
+  const { link, numbers, all } = await startFlood(t, 3 * WAITING_MAX_SIGNALS);
   assert.ok((await link.call(BUS_METHODS.getNameOwner, ['a.b'])).ok);
   assert.ok(
     all.length - numbers().length <= WAITING_MAX_SIGNALS,
@@ -54,12 +54,12 @@ test('while too many signals wait nothing is read, and nothing is lost', async (
   assert.deepEqual(numbers(), all);
 });
 
-test('signals that wait when the connection is lost are dropped', async (t) => {
-  const { link, numbers, all } = await flooded(t, 1_000);
+test('signals that wait to be handled when the connection ends are dropped', async (t) => {
+  const { link, numbers, all } = await startFlood(t, 1_000);
   await link.call(BUS_METHODS.getNameOwner, ['a.b']);
   link.stop();
   const before = numbers().length;
-  // They would come in the next turns of the event loop.
+  // Without the end of the connection the other signals would arrive in the next turns of the event loop.
   for (let turn = 0; turn < 32; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   assert.equal(numbers().length, before);
   assert.ok(before < all.length);

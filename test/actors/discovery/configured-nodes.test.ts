@@ -39,7 +39,7 @@ function configuredNodes(t: TestContext, ...urls: readonly string[]) {
 
 const SERVER = { api_sw: 'tonearm', api_version: '1.2.3', hostname: 'attic' };
 
-test('a node that stops answering is away and keeps its last answer, until it is back', async (t) => {
+test('a node that stops answering is not reachable until it answers again, and keeps its last answer', async (t) => {
   let isThere = true;
   const paths: string[] = [];
   const url = await served(t, (request, response) => {
@@ -98,7 +98,7 @@ test('a node of the other service is recognized by its answer', async (t) => {
   assert.equal(first().answer?.api, 'odio-api');
 });
 
-test('a node that hangs delays no other, and is away after the deadline', async (t) => {
+test('a node that hangs delays no other node, and is not reachable after the deadline', async (t) => {
   let hanging = 0;
   const silent = await served(t, () => {
     hanging += 1;

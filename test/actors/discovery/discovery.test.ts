@@ -57,7 +57,7 @@ function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces 
   return { node, serve };
 }
 
-test('a service whose names avahi-daemon all refuses is tried 32 times, then given up for a while', async (t) => {
+test('if avahi-daemon refuses each name of a service, 32 names are tried, and then none for a while', async (t) => {
   const bus = await avahi(t, (socket, { serial, text }) => {
     const isAdded = text.includes('AddService');
     if (isAdded) socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
@@ -135,7 +135,7 @@ function foundAs(name: string, ...txt: readonly string[]): Buffer {
   return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...service);
 }
 
-test('a service that is no node makes room, one too many is left out, and a lost bus empties the list', async (t) => {
+test('a service that is no node takes no place in the list; a node too many is left out; a lost bus empties the list', async (t) => {
   let peer: Socket | undefined;
   const bus = await avahi(t, (socket, { serial, text }) => {
     peer = socket;

@@ -49,7 +49,7 @@ test('a node that only the configuration names has its address as its name and a
   assert.deepEqual(origins(), ['http://10.8.0.3:8018', 'http://10.8.0.3:81']);
 });
 
-test('a node is one node where it was found and is configured, too, by a name or an address', () => {
+test('a node that was found and is also configured, by a name or an address, is listed once', () => {
   const { nodes, list } = known();
   nodes.setSightings([sighted('attic', '192.168.1.7'), sighted('cellar', '192.168.1.8')]);
   const urls = ['http://192.168.1.7:8018', 'http://attic.vpn:8018', 'http://cellar.local:8018'];
@@ -81,7 +81,7 @@ test('another port, or another machine, is another node', () => {
   assert.deepEqual(names, ['attic', '192.168.1.7:9000', '192.168.1.9']);
 });
 
-test('a name leads to the address that has answered; https has a name and no address', () => {
+test('a node that is configured by a name has the address that has answered; with https it has no address', () => {
   const { nodes, list, origins } = known();
   nodes.setConfigured([
     configured('http://attic.vpn', '10.8.0.4'),
