@@ -47,7 +47,7 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   return { port, batches, publish, ended, items };
 }
 
-test('all that is published in one go is one batch, in order', DEADLINE, async (t) => {
+test('everything that is published in one turn is one batch, in order', DEADLINE, async (t) => {
   const { batches, publish, items } = bench(t, {});
   publish.put('audio.outputs', '1', '{}');
   publish.drop('audio.clients', '2');
@@ -110,24 +110,28 @@ test('a huge turn is sent in bounded batches, complete and in order', DEADLINE, 
   assert.deepEqual(keys, all);
 });
 
-test('stop runs once, its last items are sent, and later ones are not', DEADLINE, async (t) => {
-  let stops = 0;
-  const { port, publish, ended, items, batches } = bench(t, {
-    stop: async () => {
-      stops += 1;
-      publish.log('info', 'closing');
-    },
-  });
-  port.send({ kind: 'stop' });
-  port.send({ kind: 'stop' });
-  await ended;
-  publish.log('info', 'too late');
-  await items('log');
-  assert.equal(stops, 1);
-  assert.equal(batches.flat().length, 1);
-});
+test(
+  'an actor is stopped once; what it publishes while it stops is sent, and nothing later',
+  DEADLINE,
+  async (t) => {
+    let stops = 0;
+    const { port, publish, ended, items, batches } = bench(t, {
+      stop: async () => {
+        stops += 1;
+        publish.log('info', 'closing');
+      },
+    });
+    port.send({ kind: 'stop' });
+    port.send({ kind: 'stop' });
+    await ended;
+    publish.log('info', 'too late');
+    await items('log');
+    assert.equal(stops, 1);
+    assert.equal(batches.flat().length, 1);
+  },
+);
 
-test('an actor whose supervisor is gone stops', DEADLINE, async (t) => {
+test('an actor stops when its supervisor has ended', DEADLINE, async (t) => {
   const stop = t.mock.fn(async () => undefined);
   const { port, ended } = bench(t, { stop });
   port.close();

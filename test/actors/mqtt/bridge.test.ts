@@ -48,7 +48,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     return { node, spy };
   }
 
-  test('publishes the whole node, and that it is online', async (t) => {
+  test('publishes everything that the node has, and the status online', async (t) => {
     const { node } = await whole(t);
     const below = `${node.topic}/`;
     const tree = await retained(broker.url, `${below}#`);
@@ -82,7 +82,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.equal((await retained(broker.url, `${below}status`)).get(`${below}status`), 'offline');
   });
 
-  test('has a topic for every name, and a command finds it', async (t) => {
+  test('has a topic for every name of an output, and a command at this topic reaches the output', async (t) => {
     const { node, spy } = await whole(t);
     const strange = STRANGE.map((name, at) => put('audio.outputs', `${10 + at}`, output(10 + at, name)));
     node.publishRecords(...strange);
@@ -102,7 +102,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(escaped.sort(), ['a%23b', 'a%25b', 'a%2Bb', 'a%2Fb']);
   });
 
-  test('has a topic for each of several outputs of one name, and a command goes to what its topic shows', async (t) => {
+  test('has a topic for each of several outputs with one name, and a command reaches the output of its topic', async (t) => {
     const { node, spy } = await whole(t);
     const twin = (id: number, name = 'twin') => put('audio.outputs', `${id}`, output(id, name));
     node.publishRecords(twin(57), twin(58), twin(9, '57'));
@@ -132,7 +132,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await spy.holds(`${outputs}/twin %2358`);
   });
 
-  test('publishes events, and why a command was refused', async (t) => {
+  test('publishes events, and the reason why a command was refused', async (t) => {
     const answer: NodeOptions['answer'] = (request) =>
       request.params?.['output'] === 'nosuch'
         ? { status: 404, body: document(404, 'no-such-output') }
@@ -149,7 +149,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.ok(!kept.has(`${node.topic}/event`) && !kept.has(`${node.topic}/error`), 'neither is retained');
   });
 
-  test('lists the words of a topic where a command has another word', async (t) => {
+  test('refuses a word that a topic does not know, with the list of the words that it knows', async (t) => {
     const { node, spy } = await whole(t);
     const rows = [
       ['power', 'REBOOT', /^The words are poweroff, reboot; got "REBOOT"$/],
@@ -165,7 +165,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(node.commands, []);
   });
 
-  test('answers a refused command where its sender waits', async (t) => {
+  test('answers a refused command at the response topic of its sender, too', async (t) => {
     const { node, spy } = await whole(t);
     const sender = mqtt.connect(broker.url, { protocolVersion: 5 });
     t.after(() => sender.endAsync(true));
@@ -192,7 +192,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.equal(answers.filter(([at]) => at.startsWith('answers/')).length, 1);
   });
 
-  test('polls what no event announces', async (t) => {
+  test('reads again and again what no event announces', async (t) => {
     let granted = false;
     const { node, spy } = await whole(t, {
       clock: hurrying(600_000),
@@ -206,7 +206,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await spy.holds(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
   });
 
-  test('publishes an error where too many commands wait', async (t) => {
+  test('publishes an error if too many commands wait', async (t) => {
     let carryOut = (): void => undefined;
     const pendingReply = new Promise<BridgeReply>((resolve) => {
       carryOut = () => resolve(ACCEPTED);
@@ -224,7 +224,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await until('the waiting commands are carried out', () => node.commands.length === 257);
   });
 
-  test('does not carry out a retained command, and names it', async (t) => {
+  test('does not carry out a retained command, and publishes an error that names it', async (t) => {
     const spy = await startSpy(broker.url, 'house/retained/#');
     t.after(() => spy.end());
     const topic = 'house/retained/audio/server/set';

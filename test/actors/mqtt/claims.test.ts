@@ -1,5 +1,5 @@
-// The ownership of a branch, against a real broker: two nodes that want the same one, and the remains of an
-// earlier life.
+// Which node owns a branch of topics, on a real broker: two nodes with the same branch, and retained topics of
+// an earlier run.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -37,7 +37,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     ['a node that takes no commands', 'house/b', ['first', 'second'], { control: false }, /another node/],
     ['another process', 'house/c', ['same', 'same'], {}, /another tonearm on this machine/],
   ] as const) {
-    test(`belongs to ${who}: the second only asks, and takes it when the first is gone`, async (t) => {
+    test(`belongs to ${who}: a second node only asks for it, and takes it when the first has ended`, async (t) => {
       const first = nodeOn(t, topic, identifiers[0], { settings });
       await first.up();
       const spy = await spyOn(t, topic);
@@ -77,7 +77,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   });
 
   for (const [what, identifier] of Object.entries({ 'another node': 'other', 'an older tonearm': 'me' })) {
-    test(`is taken from ${what} that gives no answer`, async (t) => {
+    test(`is taken over from ${what} that gives no answer`, async (t) => {
       const topic = `house/${identifier}`;
       const spy = await spyOn(t, topic);
       await spy.publish(`${topic}/node`, identifier, { retain: true });
@@ -121,7 +121,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await until('the second has nothing to say any more', () => second.reason === '');
   });
 
-  test('has a device or names the reason, when a clone starts at the same time', async (t) => {
+  test('has a device, or reports why not, if a clone starts at the same time', async (t) => {
     const nodes = ['clones/left', 'clones/right'].map((branch) => cloneOn(t, branch, 'card2'));
     await until('one of both has no device', () => nodes.filter(({ reason }) => reason !== '').length === 1);
     const branch = await deviceBranch('card2');

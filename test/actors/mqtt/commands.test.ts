@@ -113,7 +113,7 @@ for (const [topic, payload, ...expected] of ROWS) {
   });
 }
 
-test('the filters fit commands only', () => {
+test('the topic filters of the subscription match topics of commands only', () => {
   assert.deepEqual([...COMMAND_FILTERS].sort(), [
     'audio/cards/+/set',
     'audio/clients/+/mute/set',
@@ -160,7 +160,7 @@ test('commands to the sound server share a queue, the others have one for each t
   assert.notEqual(queue('players/a/set', 'play'), queue('players/b/set', 'play'));
 });
 
-test('the default output is one target under every topic; deltas and toggles have no target', () => {
+test('settings of one thing replace each other, whatever their topic; deltas and toggles replace nothing', () => {
   const superseding = (topic: string, payload: string) =>
     requestsOf(topic, payload).map(({ supersedes }) => supersedes);
   const chosen = superseding('audio/server/set', '{"output":"a"}');
@@ -199,7 +199,7 @@ function recordedQueues() {
   return { add, begun, finish };
 }
 
-test('a waiting setting gives way to a newer one, which goes to the end; deltas and toggles all count', async () => {
+test('a newer setting replaces a waiting one and goes to the end of the queue; every delta and toggle stays', async () => {
   const { add, begun, finish } = recordedQueues();
   const settings = [waitingRequest('under way', 'v'), waitingRequest('v1', 'v')];
   const requests = [
@@ -214,7 +214,7 @@ test('a waiting setting gives way to a newer one, which goes to the end; deltas 
   assert.deepEqual(begun, ['under way', 'delta', 'd', 'v2', 'delta']);
 });
 
-test('a bounded number of queues runs, the others wait, and a waiting setting gives way to a newer one', async () => {
+test('only 16 queues run at a time, the others wait, and a newer setting replaces a waiting one', async () => {
   const { add, begun, finish } = recordedQueues();
   const requests = Array.from({ length: 40 }, (_, i) => waitingRequest(`unit ${i}`, `run ${i}`, `unit ${i}`));
   for (const each of requests) assert.ok(add(each));
@@ -226,7 +226,7 @@ test('a bounded number of queues runs, the others wait, and a waiting setting gi
   assert.equal(begun.at(-1), 'once more');
 });
 
-test('a flood with a queue for each command is refused beyond the bound', () => {
+test('of a flood of commands, each with its own queue, those beyond the bound are refused', () => {
   const { add, begun } = recordedQueues();
   const accepted = Array.from({ length: 10_000 }, (_, i) =>
     add(waitingRequest('x', `run ${i}`, `queue ${i}`)),
@@ -235,7 +235,7 @@ test('a flood with a queue for each command is refused beyond the bound', () => 
   assert.equal(begun.length, 16);
 });
 
-test('the bound of waiting commands is the same after a flood', async () => {
+test('after a flood as many commands may wait as before', async () => {
   const { add, finish } = recordedQueues();
   for (let round = 0; round < 3; round += 1) {
     const settings = Array.from({ length: 100 }, () => add(waitingRequest('v', 'v')));

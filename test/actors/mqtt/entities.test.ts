@@ -40,7 +40,7 @@ test('an output is called by its label, and its slider ends at its limit', () =>
   assert.deepEqual(sliderOf({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
 });
 
-test('an output that may only be silent has a sensor instead of a slider', () => {
+test('an output whose limit is 0 has a sensor instead of a slider', () => {
   const record = put('audio.outputs', '9', output(9, 'dac', { volume_limit: 0 }));
   const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record]).message();
   const { platform, max, command_topic: command } = components['output_dac_volume'] ?? {};
@@ -48,7 +48,7 @@ test('an output that may only be silent has a sensor instead of a slider', () =>
   assert.equal(components['output_dac_mute']?.['platform'], 'switch');
 });
 
-test('the later of two things with one name has its id in keys, names and options', () => {
+test('of two things with one name the later one has its id in its key, name and option', () => {
   const twins = [7, 8].map((id) =>
     put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall' })),
   );

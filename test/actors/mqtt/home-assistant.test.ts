@@ -51,7 +51,7 @@ for (const control of [true, false]) {
     assert.deepEqual(faultsOf(new AnnouncedNode({ control }, EVERYTHING).text()), []));
 }
 
-test('a node that takes no commands offers none', () => {
+test('a node that takes no commands announces no command topic', () => {
   const { components } = new AnnouncedNode({ control: false }, EVERYTHING).message();
   for (const [key, component] of Object.entries(components))
     assert.equal(component['command_topic'], undefined, key);
@@ -66,7 +66,7 @@ test('keys and unique ids do not depend on the name or the topic of the node', (
   assert.equal(moved.message().device['configuration_url'], 'http://renamed.example.org:8018/ui');
 });
 
-test('a removed entity leaves by its platform alone, once; then it is omitted', () => {
+test('a removed entity is published once with its platform alone, and is then left out', () => {
   const node = new AnnouncedNode();
   const retained = node.text();
   node.publishRecords(drop('audio.outputs', '2'));
@@ -81,7 +81,7 @@ test('a removed entity leaves by its platform alone, once; then it is omitted', 
   assert.ok(components['output_alsa_volume']);
 });
 
-test('an entity that came and went while the daemon was away leaves in the same way', () => {
+test('an entity that was removed while the daemon was away is removed in the same way', () => {
   const retained = new AnnouncedNode().text();
   const others = WHOLE_NODE.filter(({ key }) => key !== 'user/mpd.service');
   const later = new AnnouncedNode({}, others);
@@ -108,7 +108,7 @@ test('the entities of a backend that is not up are kept', () => {
 test('without mqtt.homeAssistant nothing is published', () =>
   assert.equal(new AnnouncedNode({ homeAssistant: false }).text('whatever is there'), ''));
 
-test('garbage that is retained in the device topic is overwritten', () => {
+test('a retained device message that is not valid is overwritten', () => {
   for (const retained of ['x', '[]', '{"components": 1}', '{"components": {"a": null}}', 'null']) {
     assert.deepEqual(faultsOf(new AnnouncedNode().text(retained)), [], retained);
   }
@@ -141,7 +141,7 @@ function textsIn(value: unknown): readonly string[] {
   return value instanceof Object ? Object.values(value).flatMap(textsIn) : [];
 }
 
-test('the example dashboard names entities that exist, and one of every kind at least', () => {
+test('the example dashboard names only entities that exist, and at least one of every kind', () => {
   const node = new AnnouncedNode().publishRecords(
     health('players', 'up'),
     put('players', PLAYER.bus_name, PLAYER),

@@ -91,7 +91,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.ok(!lines[0]?.includes('wrong'), 'the log does not have the password');
   });
 
-  test('is connecting, with a reason, while its broker lets it write nothing', async (t) => {
+  test('is connecting, with a reason, while its broker allows it to publish nothing', async (t) => {
     const files = { acl: 'topic read #\ntopic write nothing\n' };
     const there = await broker(t, { files, lines: ['acl_file DIR/acl'] });
     const node = simulatedNode(t, { url: there.url });
@@ -107,7 +107,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     return broker(t, { files: { acl: lines.join('\n') }, lines: ['acl_file DIR/acl'] });
   };
 
-  test('leaves out and names the topics that its broker denies, on a connection that lasts', async (t) => {
+  test('leaves out and names the topics that its broker denies, and stays connected', async (t) => {
     const denied = ['power', 'audio/outputs/alsa', 'event'];
     const there = await denying(t, ...denied);
     const node = simulatedNode(t, { url: there.url });

@@ -50,7 +50,7 @@ async function read(
   return found.ok ? [...found.value.retained.keys()] : assert.fail(JSON.stringify(found));
 }
 
-test('a message that the broker delivers late is read if it comes before the question comes back', async () => {
+test('a retained message that comes late is read, if it comes before the question that the probe has published', async () => {
   const topics = await read((deliver) => ({
     publish: async (topic, text) => {
       setImmediate(() => {
@@ -63,7 +63,7 @@ test('a message that the broker delivers late is read if it comes before the que
   assert.deepEqual(topics, [KITCHEN.topic]);
 });
 
-test('the end of the subscription ends the probe if the access list refuses or hides the question', async () => {
+test('the probe ends with its subscription if the access list refuses or hides its question', async () => {
   const refuses = await read((deliver) => ({
     publish: async (topic) => failed({ kind: 'refused', topics: [topic], reason: 'Not authorized' }),
     unsubscribe: () => deliver(KITCHEN),

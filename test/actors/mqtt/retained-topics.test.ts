@@ -1,5 +1,5 @@
-// Which differences between the broker and the node may be published now, and in which order: a broker, and
-// so Home Assistant, must get the device message before anything that would be an error without it.
+// Which topics of the broker are out of date and may be published now, and in which order: Home Assistant must
+// get the device message before everything that would be an error without it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,49 +7,49 @@ import type { Change } from '../../../src/protocol/actor/messages.js';
 import { AnnouncedNode } from '../../broker/announced-node.js';
 import { drop, health, output, put } from '../../broker/simulated-node.js';
 
-const T = 'tonearm/living';
-const KITCHEN = `${T}/audio/outputs/kitchen`;
+const BRANCH = 'tonearm/living';
+const KITCHEN = `${BRANCH}/audio/outputs/kitchen`;
 
-/** A node whose broker holds all of it. */
-function published(homeAssistant = false): AnnouncedNode {
+/** A node all of whose topics the broker has retained. */
+function fullyPublished(homeAssistant = false): AnnouncedNode {
   const node = new AnnouncedNode({ homeAssistant });
-  rounds(node);
+  publishInRounds(node);
   return node;
 }
 
-const differing = ({ topics }: AnnouncedNode) => {
+const nextPublications = ({ topics }: AnnouncedNode) => {
   const { publications } = topics.differences(() => true);
-  return publications.map(({ topic, text }) => `${topic.slice(T.length + 1)}=${text.slice(0, 10)}`);
+  return publications.map(({ topic, text }) => `${topic.slice(BRANCH.length + 1)}=${text.slice(0, 10)}`);
 };
 
-test('topics in flight at the end of a connection are published on the next one, and leftovers are emptied', () => {
-  const node = published();
+test('topics that are out of date at the start of a connection are published, and those of removed things emptied', () => {
+  const node = fullyPublished();
   const retained = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
-  node.topics.begin(new Map(retained.map((below) => [`${T}/${below}`, 'online'])));
-  const found = differing(node);
+  node.topics.begin(new Map(retained.map((below) => [`${BRANCH}/${below}`, 'online'])));
+  const found = nextPublications(node);
   assert.ok(found.includes('audio/outputs/kitchen={"id":2,"n'));
   assert.ok(!found.some((each) => each.startsWith('status')));
   assert.deepEqual(
     found.filter((each) => each.endsWith('=')),
     ['audio/outputs/gone=', 'players/gone='],
-    'others may have a command or something else there',
+    'a topic that is none of the node may be a command, or belong to another program',
   );
 });
 
-test('the topics of a backend that is not up stay', () => {
-  const node = published().publishRecords(health('audio', 'connecting'), drop('audio.outputs', '1'));
-  const topics = differing(node).map((each) => each.split('=')[0]);
+test('the topics of a backend that is not up stay retained', () => {
+  const node = fullyPublished().publishRecords(health('audio', 'connecting'), drop('audio.outputs', '1'));
+  const topics = nextPublications(node).map((each) => each.split('=')[0]);
   assert.deepEqual(topics, ['backends']);
 });
 
-test('a topic to be repeated is published though it is held, once', () => {
-  const node = published();
+test('a topic that must be published again is published once, although the broker has retained this text', () => {
+  const node = fullyPublished();
   node.topics.republish(node.topics.status);
-  assert.deepEqual(differing(node), ['status=online']);
-  assert.deepEqual(differing(node), []);
+  assert.deepEqual(nextPublications(node), ['status=online']);
+  assert.deepEqual(nextPublications(node), []);
 });
 
-test('a long text of the upgrade lacks its extra members, and a short one has them', () => {
+test('the topic of the upgrade has its extra members only if the text is short enough', () => {
   for (const [length, isKept] of [
     [60_000, true],
     [70_000, false],
@@ -61,19 +61,19 @@ test('a long text of the upgrade lacks its extra members, and a short one has th
       put('upgrade', '', { ...rest, extra }),
     );
     const { publications } = node.topics.differences(() => true);
-    const text = publications.find(({ topic }) => topic === `${T}/upgrade`)?.text ?? '';
+    const text = publications.find(({ topic }) => topic === `${BRANCH}/upgrade`)?.text ?? '';
     assert.deepEqual(JSON.parse(text), isKept ? { ...rest, extra } : rest);
   }
 });
 
-test('a topic that does not fit is emptied and named; the device message stays, and nothing waits for it', () => {
+test('a topic whose text is too large is emptied and named; only the device message stays, and delays nothing', () => {
   const node = new AnnouncedNode();
   const { device } = node.topics;
   node.topics.begin(new Map([KITCHEN, device].map((topic) => [topic, node.text()])));
   node.publishRecords(drop('audio.outputs', '2'));
-  const accepts = (topic: string): boolean => topic !== `${T}/audio/server` && topic !== device;
+  const accepts = (topic: string): boolean => topic !== `${BRANCH}/audio/server` && topic !== device;
   const { publications, tooLarge } = node.topics.differences(accepts);
-  assert.deepEqual(tooLarge, [device, `${T}/audio/server`]);
+  assert.deepEqual(tooLarge, [device, `${BRANCH}/audio/server`]);
   const topics = publications.map(({ topic, text }) => (text === '' ? topic : ''));
   assert.deepEqual(topics.filter(Boolean), [KITCHEN]);
 });
@@ -81,8 +81,11 @@ test('a topic that does not fit is emptied and named; the device message stays, 
 const defaultIs = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
-/** The publications of each round: the device with its outputs, topics, and `no` topics that are emptied. */
-function rounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly string[] {
+/**
+ * Publishes until nothing is out of date. Returns a line for each round: its topics, `no TOPIC` for one that is
+ * emptied, and for the device message its outputs.
+ */
+function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly string[] {
   node.publishRecords(...changes);
   const all: string[] = [];
   for (;;) {
@@ -98,28 +101,28 @@ function rounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly st
 }
 
 test('the device message comes first, when an output goes and when it returns as the default', () => {
-  const node = published(true);
+  const node = fullyPublished(true);
   const gone = ['device: Living room', 'no audio/outputs/kitchen; device: Living room'];
-  assert.deepEqual(rounds(node, drop('audio.outputs', '2')), gone);
+  assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), gone);
   const back = put('audio.outputs', '3', output(3, 'kitchen', { description: 'Kitchen' }));
   const returned = ['audio/outputs/kitchen; device: Living room,Kitchen', 'audio/server'];
-  assert.deepEqual(rounds(node, back, defaultIs('kitchen')), returned);
+  assert.deepEqual(publishInRounds(node, back, defaultIs('kitchen')), returned);
 });
 
-test('a default output that is not listed is not waited for, with Home Assistant or without', () => {
+test('no topic waits for a default output that is not listed, with Home Assistant or without', () => {
   const roundsOf = (homeAssistant: boolean) =>
-    rounds(published(homeAssistant), defaultIs('nosuch'), drop('audio.outputs', '2'));
+    publishInRounds(fullyPublished(homeAssistant), defaultIs('nosuch'), drop('audio.outputs', '2'));
   const expected = ['audio/server; device: Living room', 'no audio/outputs/kitchen; device: Living room'];
   assert.deepEqual(roundsOf(true), expected);
   assert.deepEqual(roundsOf(false), ['audio/server; no audio/outputs/kitchen']);
 });
 
-test('the default output is repeated behind the device message when it is renamed, and when others are it is not', () => {
-  const node = published(true);
+test('the default output is published again after the device message if it was renamed, but not if another was', () => {
+  const node = fullyPublished(true);
   const named = (id: number, name: string, description: string) =>
     put('audio.outputs', `${id}`, output(id, name, { description }));
   const repeated = ['audio/outputs/alsa; device: Parlour,Kitchen', 'audio/server'];
-  assert.deepEqual(rounds(node, named(1, 'alsa', 'Parlour')), repeated);
+  assert.deepEqual(publishInRounds(node, named(1, 'alsa', 'Parlour')), repeated);
   const once = ['audio/outputs/kitchen; device: Parlour,Larder'];
-  assert.deepEqual(rounds(node, named(2, 'kitchen', 'Larder')), once);
+  assert.deepEqual(publishInRounds(node, named(2, 'kitchen', 'Larder')), once);
 });

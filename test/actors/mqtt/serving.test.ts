@@ -1,6 +1,5 @@
-// A connection that serves a branch, on a scripted broker: when it publishes, and what it does with messages
-// that it has not asked for. Only a command to this very node is carried out, and retained messages of others
-// stay.
+// A connection that serves the branch of a node, on a scripted broker: when it publishes, and what it does with
+// unexpected messages. It carries out only commands for its own node, and never empties the topics of others.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -14,13 +13,13 @@ import { until } from '../../until.js';
 
 const T = 'house/living';
 
-/** Acknowledges everything, and sends the test's messages. */
+/** A broker that acknowledges everything, and delivers messages when the test says so. */
 class ScriptedBroker {
   readonly published: string[] = [];
   /** The topics and filters that the bridge has subscribed to. */
   readonly filters: string[] = [];
   /** Retained messages, sent when the bridge subscribes. */
-  kept: readonly BrokerMessage[] = [];
+  retainedMessages: readonly BrokerMessage[] = [];
   /** A subscription to this topic is refused. */
   refusedFilter = '';
   /** Called before a message is acknowledged. */
@@ -39,7 +38,7 @@ class ScriptedBroker {
       window: 16,
       subscribe: async (filters) => {
         this.filters.push(...filters);
-        for (const message of this.kept) onMessage(message);
+        for (const message of this.retainedMessages) onMessage(message);
         if (!filters.includes(this.refusedFilter)) return ACKNOWLEDGED;
         return failed({ kind: 'refused', topics: [this.refusedFilter], reason: 'Not authorized' });
       },
@@ -66,20 +65,20 @@ class ScriptedBroker {
 const nodeOn = (t: TestContext, { dial }: ScriptedBroker, more: Partial<NodeOptions> = {}) =>
   simulatedNode(t, { url: 'mqtt://127.0.0.1', dial, settings: { topic: T }, ...more });
 
-async function serving(t: TestContext, broker: ScriptedBroker, more: Partial<NodeOptions> = {}) {
+async function startServing(t: TestContext, broker: ScriptedBroker, more: Partial<NodeOptions> = {}) {
   const node = nodeOn(t, broker, more);
   await node.up();
   return node;
 }
 
-test('a topic that changes all the time is published once in each gap, and the last value at the end', async (t) => {
+test('a topic that changes all the time is published at most once per interval, and its last value at the end', async (t) => {
   const clock = new ManualClock();
   const broker = new ScriptedBroker();
   const published: [at: number, volume: number][] = [];
   broker.onPublished = (topic, text) => {
     if (topic.endsWith('/kitchen')) published.push([clock.monotonic(), JSON.parse(text).volume]);
   };
-  const node = await serving(t, broker, { clock });
+  const node = await startServing(t, broker, { clock });
   for (let now = 0; now <= 2000; now += 10) {
     if (now <= 1000)
       node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: now / 1000 })));
@@ -108,7 +107,7 @@ const NOT_OURS = ['', T, `x${T}/power/set`, ...OTHERS.split(' '), ...OWN];
 
 test('a message on a topic that is no command of this node does nothing', async (t) => {
   const broker = new ScriptedBroker();
-  const node = await serving(t, broker);
+  const node = await startServing(t, broker);
   for (const topic of NOT_OURS)
     for (const payload of ['reboot', 'start', '{"volume":1}']) broker.deliver(topic, payload);
   broker.deliver(...FENCE);
@@ -118,12 +117,14 @@ test('a message on a topic that is no command of this node does nothing', async 
   assert.equal(node.state, 'up');
 });
 
-const kept = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true });
+const retainedMessage = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true });
 
 test('retained topics of others are not emptied, however the broker delivers them', async (t) => {
   const broker = new ScriptedBroker();
-  broker.kept = ['house/attic_/audio/outputs/gone', `${T}/audio/outputs/gone`].map(kept);
-  await serving(t, broker);
+  broker.retainedMessages = ['house/attic_/audio/outputs/gone', `${T}/audio/outputs/gone`].map(
+    retainedMessage,
+  );
+  await startServing(t, broker);
   await until('the topic of this node is emptied', () =>
     broker.published.includes(`${T}/audio/outputs/gone`),
   );
@@ -131,9 +132,9 @@ test('retained topics of others are not emptied, however the broker delivers the
   assert.deepEqual(strays, []);
 });
 
-test('a branch with more topics than a node has is not taken, also if all arrive at one time', async (t) => {
+test('a branch with more topics than a node can have is not taken over, even if all of them arrive at once', async (t) => {
   const broker = new ScriptedBroker();
-  broker.kept = Array.from({ length: 10_001 }, (_, i) => kept(`${T}/x/${i}`));
+  broker.retainedMessages = Array.from({ length: 10_001 }, (_, i) => retainedMessage(`${T}/x/${i}`));
   const node = nodeOn(t, broker);
   await node.connecting(/the branch holds more than a node publishes/);
   assert.deepEqual(broker.published, []);
@@ -141,12 +142,12 @@ test('a branch with more topics than a node has is not taken, also if all arrive
 
 const DEEP = '['.repeat(16_000);
 
-test('endlessly nested JSON, retained or as a command, ends nothing', async (t) => {
+test('deeply nested JSON, retained or as a command, ends neither the connection nor the bridge', async (t) => {
   const broker = new ScriptedBroker();
   const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
   const text = `{"components":{"a":{"platform":"x","y":${DEEP}${']'.repeat(16_000)}}}}`;
-  broker.kept = [{ topic: device, text, retained: true }];
-  const node = await serving(t, broker);
+  broker.retainedMessages = [{ topic: device, text, retained: true }];
+  const node = await startServing(t, broker);
   assert.ok(broker.published.includes(device), 'it is overwritten');
   const payload = `{"volume":${DEEP}${']'.repeat(16_000)}}`;
   for (const [topic] of [FENCE, [`${T}/players/mpv/set`]]) broker.deliver(topic, payload);
@@ -158,7 +159,7 @@ test('endlessly nested JSON, retained or as a command, ends nothing', async (t) 
 
 test('a refusal goes to no response topic that has wildcards or control characters', async (t) => {
   const broker = new ScriptedBroker();
-  await serving(t, broker);
+  await startServing(t, broker);
   const wrong = ['', 'a/+', '#', 'a\0', 'a\nb'];
   for (const topic of [...wrong, 'answers'])
     broker.deliver(`${T}/power/set`, 'REBOOT', false, { topic, correlation: Buffer.from('1') });
@@ -171,7 +172,7 @@ test('a refusal goes to no response topic that has wildcards or control characte
 
 test('a status that others overwrite, as the will of a lost connection does, is published again', async (t) => {
   const broker = new ScriptedBroker();
-  await serving(t, broker);
+  await startServing(t, broker);
   assert.ok(broker.filters.includes(`${T}/status`));
   const times = () => broker.published.filter((topic) => topic === `${T}/status`).length;
   for (const retained of [false, true]) {
@@ -188,10 +189,10 @@ test('a bridge that is stopped while it reads the files of its first attempt dia
   assert.deepEqual(broker.filters, []);
 });
 
-test('a refused subscription to the status of the owner of the device is named only while it is the owner', async (t) => {
+test('a refused subscription to the status of another branch is reported only while this branch owns the device', async (t) => {
   const broker = new ScriptedBroker();
   broker.refusedFilter = 'house/clone/status';
-  const node = await serving(t, broker);
+  const node = await startServing(t, broker);
   const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
   const publishedBy = (branch: string): string =>
     JSON.stringify({ components: { x: { availability: [{ topic: `${branch}/status` }] } } });

@@ -28,7 +28,7 @@ import { metadata, ScriptedPlayer } from './scripted-player.js';
 const run = promisify(execFile);
 const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
-test('an activatable name is no player, and is not started', async (t) => {
+test('a name that the bus could start is no player, and is not started', async (t) => {
   const data = temporaryFolder(t);
   mkdirSync(join(data, 'dbus-1/services'), { recursive: true });
   const name = busNameOf('playerctld');
@@ -41,7 +41,7 @@ test('an activatable name is no player, and is not started', async (t) => {
   assert.ok(!existsSync(join(data, 'started')));
 });
 
-test('a name passes to the player that waits in its queue', async (t) => {
+test('when a player leaves, its name passes to the next player in the queue of the bus', async (t) => {
   const { bus, recorder, start } = await startBackend(t);
   const first = await start('shared', { Volume: new Variant('d', 0.1) });
   const next = await ScriptedPlayer.connect(t, bus);
@@ -107,7 +107,7 @@ test('two connections of a process are one player only if the name of the second
   assert.ok(!recorder.published.includes('drop players vlc.instance1'), recorder.published.join());
 });
 
-test('changes are taken from signals, and invalidated properties are read again', async (t) => {
+test('changes are read from signals, and properties that a signal invalidates are read again', async (t) => {
   const { recorder, start } = await startBackend(t);
   const player = await start('scripted', { LoopStatus: new Variant('s', 'None') });
   const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
@@ -134,7 +134,7 @@ test('changes are taken from signals, and invalidated properties are read again'
   await recorder.until('the new identity is published', 'scripted', ({ identity }) => identity === 'Renamed');
 });
 
-test('a player that answers with errors is published when it answers well', async (t) => {
+test('a player that answers with errors is published as soon as it answers without one', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.UnknownObject' });
@@ -163,7 +163,7 @@ test('a player that hangs delays neither the start nor other players, and keeps 
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
 
-test('a player whose tracklist hangs is published without it, and malformed signals and answers cost nothing', async (t) => {
+test('a player whose tracklist hangs is published without it; malformed signals and answers change nothing', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.hangsFor = TRACKLIST_INTERFACE;
@@ -182,7 +182,7 @@ test('a player whose tracklist hangs is published without it, and malformed sign
   await recorder.until('the tracklist is published', 'slow', ({ tracklist_supported: isNow }) => isNow);
 });
 
-test('the first 500 tracks of a longer tracklist are known, and a track is added behind the last of all', async (t) => {
+test('only the first 500 tracks of a tracklist are known, but a new track is added after the very last one', async (t) => {
   const { backend, bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
@@ -213,7 +213,7 @@ test('32 players are published, another one follows when one goes, and the surpl
   assert.equal(recorder.logs.filter((line) => line.includes('too many')).length, 1);
 });
 
-test('a name that comes and goes all the time, even with a hung player, does not delay commands to others', async (t) => {
+test('a name that appears and disappears all the time, even if its player hangs, delays no command to others', async (t) => {
   const { backend, bus, recorder, start } = await startBackend(t);
   const others = ['a', 'b', 'c', 'd'];
   for (const name of others) await start(name);
@@ -302,7 +302,7 @@ test('a player that cannot pause is not paused', async (t) => {
   await until('the player is not paused', async () => (await answered()) === 'not-able');
 });
 
-test('a command that throws gives its place back', async (t) => {
+test('a command that throws no longer counts among the commands under way', async (t) => {
   const { backend, start } = await startBackend(t);
   await start('scripted');
   const on = { player: busNameOf('scripted') };

@@ -212,7 +212,7 @@ test('a cover that hangs is answered after 4 s, one is read at a time, and at mo
   assert.deepEqual(new Set((await Promise.all(answers)).map(faultOf)), new Set(['timeout']));
 });
 
-test('a reading that throws gives its place back', async () => {
+test('a reading that throws no longer counts among those that wait', async () => {
   let mustThrow = true;
   const call = async (): Promise<never> => {
     if (mustThrow) throw new Error('a defect');

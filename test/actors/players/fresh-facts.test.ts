@@ -60,7 +60,7 @@ test('a refusal is not decided by a player that does not answer', async (t) => {
   assert.equal(faultOf(await backend.handle({ do: 'play', ...on })), 'timeout');
 });
 
-test('a player that changes and leaves before its refusal was decided is gone', async (t) => {
+test('a command is answered with no such player if the player leaves before the refusal is decided', async (t) => {
   const manual = new ManualClock();
   // The timer that gathers changes is the test's.
   const after: Clock['after'] = (ms, callback) => (ms === 50 ? manual : systemClock).after(ms, callback);
@@ -79,7 +79,7 @@ test('a player that changes and leaves before its refusal was decided is gone', 
   assert.deepEqual([recorder.names, recorder.published.at(-1)], [[], 'drop players.tracklist scripted']);
 });
 
-test('eight refusals at a time share the readings', async (t) => {
+test('eight commands that would be refused at the same time share the readings', async (t) => {
   const { backend, start } = await startBackend(t);
   const player = await start('scripted', { CanPlay: no });
   const answers = await Promise.all(Array.from({ length: 8 }, () => backend.handle({ do: 'play', ...on })));

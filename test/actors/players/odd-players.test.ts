@@ -16,7 +16,7 @@ import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-test('a player that fails at GetAll is read by Get, with its tracklist', async (t) => {
+test('a player that answers GetAll with an error is read with Get, also its tracklist', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.Failed' });

@@ -59,7 +59,7 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
   });
 }
 
-test('the position is read once at the reckoned end of a track, and again at the next end', async (t) => {
+test('the position is read once when a track should have ended, and again when the next one should have', async (t) => {
   const { manual, readings, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 15) });
   moveTo(1);
   for (const round of [1, 2]) {
@@ -73,7 +73,7 @@ test('the position is read once at the reckoned end of a track, and again at the
   }
 });
 
-test('a player that stands still near its end is read once', async (t) => {
+test('the position of a player that stops moving near the end of a track is read only once', async (t) => {
   const { manual, readings, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 15) });
   moveTo(14);
   const before = readings();
@@ -118,7 +118,7 @@ const UNUSABLE: readonly (readonly [what: string, id: Variant | undefined, meant
     ['the id for no track', new Variant('o', NO_TRACK), { track_id: NO_TRACK }],
   ];
 for (const [what, id, meant] of UNUSABLE) {
-  test(`the position of a track with ${what} is set by the difference`, async (t) => {
+  test(`the position of a track with ${what} is set by seeking the difference`, async (t) => {
     const { backend, player, moveTo } = await playerOnTime(t, {
       Metadata: track('One', 60, id === undefined ? {} : { 'mpris:trackid': id }),
     });
@@ -131,7 +131,7 @@ for (const [what, id, meant] of UNUSABLE) {
   });
 }
 
-test('a position beyond the end of a track is refused with the length, as it is when asked', async (t) => {
+test('a position beyond the end of a track is refused, and the answer names the length that was read just now', async (t) => {
   const id = { 'mpris:trackid': new Variant('o', '/track/1') };
   const { backend, player } = await playerOnTime(t, { Metadata: track('One', 60, id) });
   const set = (seconds: number, more = {}) =>
@@ -180,7 +180,7 @@ test('no position is set where the player does not name its track', async (t) =>
   assert.ok(!player.calls.some((call) => call.startsWith('SetPosition')));
 });
 
-test('a player with neither track nor position has none to be set', async (t) => {
+test('a command to set the position of a player without track and position is refused', async (t) => {
   const { backend, player } = await playerOnTime(t, {});
   player.properties[PLAYER_INTERFACE] = { CanSeek: new Variant('b', true) };
   player.announce({}, ['Position']);

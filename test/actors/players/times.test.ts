@@ -37,7 +37,7 @@ test('positions are sent only when they cannot be extrapolated', async (t) => {
   assert.equal(recorder.record('scripted')?.position, 50_000_000);
 });
 
-test('the position is read again 3 s after playing began, because a filling output makes players stand still', async (t) => {
+test('the position is read again 3 s after playing began, because a player stands still while it fills the output', async (t) => {
   const manual = new ManualClock();
   // Only this timer is manual.
   const after: Clock['after'] = (ms, callback) =>
@@ -141,7 +141,7 @@ test('an extrapolated position continues without a jump when the rate changes an
   assert.equal(paused.position, 11_000_000 + 2 * 5_000_000);
 });
 
-test('a player that changes while it is read is read once more, because either could be newer', async (t) => {
+test('a player that changes while it is read is read again, as the answer or the signal could be newer', async (t) => {
   const { recorder, start } = await startBackend(t);
   const player = await start();
   const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
@@ -156,7 +156,7 @@ test('a player that changes while it is read is read once more, because either c
   await recorder.until('the last state is published', 'scripted', isLast);
 });
 
-test('20 000 changes in a burst cost some events; other players are followed, and the last state is published', async (t) => {
+test('of 20 000 changes in a burst few are published, but the last one is, and so are those of other players', async (t) => {
   const { recorder, start } = await startBackend(t);
   const flooder = await start('flooder');
   const other = await start('other');

@@ -83,7 +83,7 @@ test('one redirect is followed, and a second one is not', async (t) => {
   assert.equal(await fetch('/2'), undefined);
 });
 
-test('nothing is fetched unless every address of the name is public, also behind a redirect', async (t) => {
+test('nothing is fetched unless every address of the name is public, also after a redirect', async (t) => {
   const requests: (string | undefined)[] = [];
   const names: Readonly<Record<string, readonly string[]>> = {
     'public.example': ['127.0.0.1'],
@@ -109,7 +109,7 @@ test('nothing is fetched unless every address of the name is public, also behind
   assert.ok(await fetch('/public.example', 'public.example'));
 });
 
-test('a name whose address changes after the check is not resolved again', async (t) => {
+test('a name is looked up once: its address cannot change between the check and the fetch', async (t) => {
   let lookups = 0;
   const { fetch } = await web(t, (_, response) => response.end(PNG), {
     addressesOf: async () => {
@@ -117,7 +117,7 @@ test('a name whose address changes after the check is not resolved again', async
       return lookups === 1 ? ['127.0.0.1'] : ['192.168.1.1'];
     },
   });
-  // No name server knows it, so that only the addresses that were looked at can lead to the server.
+  // No name server has this name, so only the addresses that were checked can lead to the server.
   assert.equal((await fetch('/', 'rebound.invalid'))?.type, 'image/png');
   assert.equal(lookups, 1);
 });
@@ -229,7 +229,7 @@ test('four covers are fetched at a time; further clients are redirected to the w
   assert.deepEqual(await again, { ok: true, value: { cover: image(URL) } });
 });
 
-test('a fetch that throws gives its place back', async () => {
+test('a fetch that throws no longer counts among those under way', async () => {
   let mustThrow = true;
   const { read } = covers(async () => {
     if (mustThrow) throw new Error('the part that fetches cannot be loaded');

@@ -41,7 +41,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   };
 }
 
-test('a unit that is internal by another name is not published, and is dropped where that turns out later', async (t) => {
+test("a unit that has an internal unit's name as an alias is not published; if this is found later, it is dropped", async (t) => {
   const { manager, recorder, missed, answer, pass } = setUp(t);
   await manager.up();
   assert.equal(missed('inactive'), 0);
@@ -55,7 +55,7 @@ test('a unit that is internal by another name is not published, and is dropped w
 
 const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
 
-test('without signals the backend is not up, and all of 300 units are read once they come', async (t) => {
+test('the backend is up only when it gets signals, and then reads all of 300 units', async (t) => {
   const { manager, recorder, missed, answer, pass } = setUp(t, CROWD);
   manager.refusals.set('Subscribe', REFUSED);
   await manager.up();

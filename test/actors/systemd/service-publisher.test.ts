@@ -62,7 +62,7 @@ function up() {
 
 test('the backend without any unit is up at once', () => assert.deepEqual(setUp([]).taken(), ['up']));
 
-test('changes of a unit are gathered, and the newest is published, encoded once; no other unit waits for it', () => {
+test('of the changes within 50 ms only the newest state of a unit is encoded and published; other units do not wait', () => {
   const { clock, taken, change, encoded } = up();
   change(U, 'U2');
   clock.advance(49);
@@ -85,7 +85,7 @@ test('an urgent change is published at once, and once', () => {
   assert.deepEqual([taken(), encoded.count], [[], 1]);
 });
 
-test('a scope that is down takes the backend down, with its reason, once', () => {
+test('if a scope is down, the backend reports once that it is down, with the reason of the scope', () => {
   const { services, taken } = up();
   services.setAbsence('user', 'gone');
   services.setAbsence('user', 'gone');

@@ -68,7 +68,7 @@ function table() {
   return { units, x: () => units.unit(NAME) };
 }
 
-test('a signal that came since a reading began wins over it, in the properties that signals carry', () => {
+test('what a signal reports during a reading counts more than the answer to this reading', () => {
   const { units, x } = table();
   const countBefore = units.signalCount(NAME);
   units.applyProperties(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });
@@ -77,7 +77,7 @@ test('a signal that came since a reading began wins over it, in the properties t
   assert.deepEqual(actual, ['failed', 'exit-code', 'X']);
 });
 
-test('a property that a reading lacks is reset, except how the last run ended', () => {
+test('a property that is missing in a reading is reset, except the result of the last run', () => {
   const { units, x } = table();
   units.applyReading(NAME, units.signalCount(NAME), reading('active', { Description: 'X' }), FILE);
   units.applyProperties(PATH, { Result: 'signal' });
@@ -86,7 +86,7 @@ test('a property that a reading lacks is reset, except how the last run ended', 
   assert.deepEqual(actual, ['inactive', '', 'signal', undefined]);
 });
 
-test('a unit that systemd unloads is at rest, and how it ended stays known', () => {
+test('a unit that systemd unloads is at rest, and the result of its last run is kept', () => {
   const { units, x } = table();
   units.applyProperties(PATH, {
     ActiveState: 'failed',

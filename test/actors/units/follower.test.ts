@@ -66,7 +66,7 @@ test('nothing is published during a reload; everything is read once after it, al
   assert.deepEqual([taken(), state()], [['x.service'], 'failed']);
 });
 
-test('a follower of verdicts passes every change on, also during a reload, and the results of jobs', async (t) => {
+test('a follower that needs verdicts gets every change, also during a reload, and the results of jobs', async (t) => {
   const { follower, manager, taken } = setUp(t, [NAME], 'verdicts');
   await follower.up();
   taken();
@@ -76,7 +76,7 @@ test('a follower of verdicts passes every change on, also during a reload, and t
   assert.deepEqual(taken(), [NAME, `/job/1 of ${NAME}: failed`]);
 });
 
-test('a reload without an end ends after 30 s', async (t) => {
+test('a reload whose end is never announced counts as ended after 30 s', async (t) => {
   const { clock, manager, state, taken, pass } = await up(t);
   manager.sendReloading(true);
   manager.sendChange('x.service', { ActiveState: 'active' });
@@ -87,7 +87,7 @@ test('a reload without an end ends after 30 s', async (t) => {
   assert.deepEqual([taken(), state(), clock.timers], [['x.service'], 'active', 0]);
 });
 
-test('a reading from before the next reload is not published', async (t) => {
+test('a reading that began before the next reload is not published', async (t) => {
   const { manager, taken, pass } = await up(t);
   for (const begins of [true, false]) manager.sendReloading(begins);
   const open = manager.pauseReadings();
@@ -101,7 +101,7 @@ test('a reading from before the next reload is not published', async (t) => {
   assert.deepEqual(taken(), ['x.service']);
 });
 
-test('a connection that is back is subscribed to again, and everything is read', async (t) => {
+test('after a new connection the follower subscribes again, and reads everything', async (t) => {
   const { follower, manager, state, taken } = await up(t);
   const first = manager.matches.splice(0);
   follower.down('gone');

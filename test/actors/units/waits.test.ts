@@ -31,7 +31,7 @@ test('a job that does not end is waited for until the deadline', async () => {
   assert.deepEqual([await end, waits.awaitedJobs()], [undefined, []]);
 });
 
-test('a wait that begins too late gets the result of one of the latest 256 jobs', async () => {
+test('a wait that begins after its job has ended gets the result, if the job is among the latest 256', async () => {
   const { waits, wait } = stage();
   for (let id = 0; id < 257; id += 1) waits.jobEnded(`/job/${id}`, 'canceled');
   assert.deepEqual(await wait('/job/1'), { kind: 'ended', result: 'canceled' });
@@ -39,7 +39,7 @@ test('a wait that begins too late gets the result of one of the latest 256 jobs'
   assert.equal(waits.awaitedJobs().length, 1);
 });
 
-test('a job that its unit no longer has is over; one that was queued later, or of a unit that is not listed, is not', async () => {
+test('a wait ends if its unit no longer has the job, unless the job is newer than the list or its unit is not in it', async () => {
   const { waits, wait } = stage();
   const gone = wait('/job/1', 'a');
   void wait('/job/2', 'b');
@@ -52,7 +52,7 @@ test('a job that its unit no longer has is over; one that was queued later, or o
   assert.deepEqual(left, ['/job/2', '/job/3', '/job/4']);
 });
 
-test('a manager that goes takes its waits and their numbers along', async () => {
+test('when the manager ends, all waits end, and the results of its jobs are forgotten', async () => {
   const { waits, wait } = stage();
   waits.jobEnded('/job/1', 'done');
   const end = wait('/job/2');
@@ -62,7 +62,7 @@ test('a manager that goes takes its waits and their numbers along', async () => 
   assert.equal(waits.awaitedJobs().length, 1);
 });
 
-test('a wait whose check throws is forgotten', async () => {
+test('a wait whose check throws is removed', async () => {
   const { clock, waits } = stage();
   const found = (): undefined => {
     throw new Error('a defect');

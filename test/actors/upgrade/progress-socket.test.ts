@@ -76,7 +76,7 @@ test('a flood arrives whole and in order, and another connection is read meanwhi
   assert.deepEqual(received.lines, expected);
 });
 
-test('10 000 lines come in a second, and the others in the next one', async (t) => {
+test('at most 10 000 lines are read in a second, and the others in the next one', async (t) => {
   const clock = new ManualClock();
   const received = await listen(t, undefined, clock);
   const flood = await dial(t, received.path);
@@ -119,7 +119,7 @@ test('the socket is closed to other users, and leaves no file', async (t) => {
   assert.deepEqual(readdirSync(directory), []);
 });
 
-test('an own directory is made private; one of another name is left alone', async (t) => {
+test('the daemon makes its own directory private, and does not change one with another name', async (t) => {
   const root = temporaryFolder(t);
   for (const [name, mode] of Object.entries({ tonearm: 0o700, shared: 0o755 })) {
     mkdirSync(join(root, name));
@@ -140,7 +140,7 @@ async function staleSocket(t: TestContext): Promise<string> {
   return path;
 }
 
-test('a living socket is not stolen, and its path is taken once it is free', async (t) => {
+test('the path of a socket that is in use is not taken over before it is free', async (t) => {
   const path = join(temporaryFolder(t), 's');
   const first = await listen(t, path);
   const second = await listen(t, path);

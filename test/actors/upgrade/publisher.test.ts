@@ -36,7 +36,7 @@ function publisher(more: Partial<UpgradeSettings> = {}) {
 
 const RUNNING: Run = { ...initialRun(), state: 'running', origin: 'socket', startedMs: 1_000 };
 
-test('a thousand steps of a run are published at once, then ten times a second, the last in the end', () => {
+test('of a thousand steps of a run the first is published at once, then ten a second, and always the last one', () => {
   const { made, clock, taken } = publisher();
   made.up(RUNNING);
   taken();
@@ -53,7 +53,7 @@ test('a thousand steps of a run are published at once, then ten times a second, 
   assert.equal(clock.timers, 0);
 });
 
-test('only what has changed is published, and all of it again after the bus was away', () => {
+test('only what has changed is published, but everything again after the bus was lost', () => {
   const { made, taken } = publisher();
   made.setResult({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
   assert.deepEqual(taken(), []);

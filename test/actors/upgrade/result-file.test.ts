@@ -57,7 +57,7 @@ test('a result file that takes too long to read is reported, waited for, and pub
   made.stop();
 });
 
-test('the last of many quick changes of the result file is known in the end', async (t) => {
+test('the last of many quick changes of the result file is the one that is published in the end', async (t) => {
   const { path, start, becomes } = reader(t);
   mkdirSync(dirname(path), { recursive: true });
   await start();

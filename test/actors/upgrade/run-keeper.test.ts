@@ -1,4 +1,4 @@
-// The keeper around the state machine: lines that begin runs, silence that ends one, and the saved state.
+// When a run begins with a line of progress, when silence ends it, and what is saved of it.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -54,10 +54,7 @@ const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
 };
 const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END };
 
-/**
- * A line, a signal or an answer of systemd, a reading at a new connection, time that passes, and the expected
- * run.
- */
+/** What a word of a story does: the first ones act on the keeper, the last three check it. */
 const STEPS: Readonly<Record<string, (on: Stage, argument: string) => unknown>> = {
   line: (on, argument) => {
     void on.keeper.applyLine(LINES[argument] ?? progress(Number(argument)), on.clock.monotonic());
@@ -86,7 +83,7 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
     'line begin; line 1; line 2; line end; answer never ran; is idle socket -; saved running,idle',
   ],
   [
-    'without the bus lines begin a run, and what systemd tells then decides',
+    'without the bus a line begins a run, and the answer of systemd decides later what it is',
     'line 5; answer unknown; is running socket 5; read works; is running systemd -',
   ],
   [
@@ -99,7 +96,7 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
       'is running socket 2; pass 1; is failed socket -; timers 0',
   ],
   [
-    'while somebody is connected, silence is no end',
+    'while a script is connected, silence does not end its run',
     `${SOCKET_RUN_BEGINS}; pass ${10 * QUIET_MS}; is running socket -; connected 0; pass ${QUIET_MS}; is failed socket -`,
   ],
 ];
@@ -114,7 +111,7 @@ for (const [what, story] of STORIES) {
   });
 }
 
-test('a connection of a finished systemd run begins nothing, nor does a line right behind it', async (t) => {
+test('a line of a connection of a finished systemd run begins no run, nor does one right after this run', async (t) => {
   const { keeper, clock, ...on } = stage(t);
   const now = () => clock.monotonic();
   const sinceMs = now();

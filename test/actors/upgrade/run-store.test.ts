@@ -63,7 +63,7 @@ test('a run that is only queued is read back as queued', () => {
   }
 });
 
-test('anything in the place of the temporary file is no obstacle', async (t) => {
+test('a run is saved whatever stands at the path of the temporary file', async (t) => {
   const { directory, path, made, problems } = store(t);
   mkdirSync(join(path, '..'));
   const fresh = `${path}.new`;

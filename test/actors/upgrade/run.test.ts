@@ -234,7 +234,7 @@ check('a unit that systemd starts again by itself', [
   ['is another run when other hands start it', running, `${TRIED}; activating B job1`, GOES],
 ]);
 
-test('a run with several tries is one run, and fails only when that is confirmed', () => {
+test('a run that systemd tries several times is one run, and has failed only when this is confirmed', () => {
   const doubted = follow(running, FAILS);
   assert.deepEqual([doubted.state, doubted.isDoubtful], ['running', true]);
   const confirmed = nextRun(doubted, { kind: 'confirmed', facts: facts('activating A bad') }, NOW);
@@ -264,7 +264,7 @@ test('a run is shown with its times in UTC, in whole seconds, and with its start
   assert.deepEqual(published(over), ended);
 });
 
-test('a trigger that is answered after its run has ended begins no other', () => {
+test('the answer to a trigger that comes after its run has ended begins no second run', () => {
   const over = follow(idle, 'activating A job1; inactive A job1; job1 done');
   assert.equal(`${over.state} ${over.count}`, 'idle 1');
   assert.deepEqual(nextRun(over, accepted, NOW), over);

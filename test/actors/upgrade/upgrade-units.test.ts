@@ -58,7 +58,7 @@ test('a run is not forgotten where systemd unloads the unit before the start is 
   assert.deepEqual([...new Set(states)], ['running', 'idle']);
 });
 
-test('a unit whose condition is not met has not run, also after one that has', async (t) => {
+test('a unit whose condition is not met has not run, even if it has run before', async (t) => {
   const { manager, units } = await unitsOn(t);
   manager.sendChange(UNIT, { ...AT_REST, InvocationID: INVOCATION });
   manager.sendUnitRemoved(UNIT);
