@@ -154,7 +154,7 @@ export const ordinary: Handler = ({ command, tag }, { reply }) => {
   return fields === undefined ? reply(tag) : reply(tag, fields());
 };
 
-/** Answers as the ordinary server, except for these commands: each has the bytes of its answer, or a handler. */
+/** Answers as the ordinary server, except these commands: each has the bytes of its answer, or a handler. */
 export function but(answers: Readonly<Partial<Record<number, Handler | wire.Bytes>>>): Handler {
   return (request, responder) => {
     const answer = answers[request.command] ?? ordinary;

@@ -1,4 +1,4 @@
-// Starts the Bluetooth backend on a private real bus, with a scripted BlueZ and a clock that the test advances.
+// Starts the Bluetooth backend on a private real bus, with a scripted BlueZ and a clock that tests advance.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';

@@ -1,5 +1,5 @@
-// A scripted BlueZ on a real bus: it answers and announces as BlueZ does for an adapter and its devices; a test
-// can also let it fail, hang and die at will.
+// A scripted BlueZ on a real bus: it answers and announces as BlueZ does for an adapter and its devices; a
+// test can also let it fail, hang and die at will.
 
 import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';

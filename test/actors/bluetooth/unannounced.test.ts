@@ -1,4 +1,4 @@
-// Changes that BlueZ does not announce: the backend must publish them, and they begin `bluetooth.idleTimeout`.
+// Changes that BlueZ does not announce: the backend must publish them, and begin `bluetooth.idleTimeout`.
 
 import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';

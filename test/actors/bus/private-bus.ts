@@ -7,8 +7,8 @@ import { temporaryFolder } from '../../temporary-folder.js';
 export type PrivateBus = Awaited<ReturnType<typeof privateBus>>;
 
 /**
- * Starts a dbus-daemon with a folder of its own; it ends with the test. `data` is its XDG_DATA_HOME, the folder
- * with the services that it may start.
+ * Starts a dbus-daemon with a folder of its own; it ends with the test. `data` is its XDG_DATA_HOME: the
+ * folder with the services that it may start.
  */
 export async function privateBus(t: { after(end: () => unknown): void }, data?: string) {
   const path = `${temporaryFolder(t)}/bus`;

@@ -9,14 +9,14 @@ import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 /**
- * A basic value as it is. An array and a struct are their items; an entry of a dictionary is a key and a value; a
- * variant is a signature and a value.
+ * A basic value as it is. An array and a struct are their items; an entry of a dictionary is a key and a
+ * value; a variant is a signature and a value.
  */
 export type Value = string | number | boolean | readonly Value[];
 
 /**
- * Writes values in D-Bus's format, with the code of the package that the daemon uses. The tests with a real bus
- * prove that it writes correctly.
+ * Writes values in D-Bus's format, with the code of the package that the daemon uses. The tests with a real
+ * bus prove that it writes correctly.
  */
 const marshal: (signature: string, values: readonly Value[]) => Buffer = createRequire(import.meta.url)(
   'dbus-next/lib/marshall',
@@ -57,7 +57,7 @@ export function signal(sender: string, iface: string, member: string, signature 
   return message(SIGNAL, [path, [2, 's', iface], [3, 's', member], [7, 's', sender]], signature, values);
 }
 
-/** A call that the bus has received. `text` is its bytes, in which a script can search for a method's name. */
+/** A call that the bus has received. `text` is its bytes: a script can search them for a method's name. */
 export interface ReceivedCall {
   readonly serial: number;
   readonly text: string;

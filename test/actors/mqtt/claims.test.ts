@@ -1,5 +1,5 @@
-// Which node owns a branch of topics, on a real broker: two nodes with the same branch, and retained topics of
-// an earlier run.
+// Which node owns a branch of topics, on a real broker: two nodes with the same branch, and retained topics
+// of an earlier run.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Which topics of the broker are out of date and may be published now, and in which order: Home Assistant must
-// get the device message before everything that would be an error without it.
+// Which topics of the broker are out of date and may be published now, and in which order: Home Assistant
+// must get the device message before everything that would be an error without it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -82,8 +82,8 @@ const defaultIs = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
 /**
- * Publishes until nothing is out of date. Returns a line for each round: its topics, `no TOPIC` for one that is
- * emptied, and for the device message its outputs.
+ * Publishes until nothing is out of date. Returns a line for each round: its topics, `no TOPIC` for one that
+ * is emptied, and for the device message its outputs.
  */
 function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly string[] {
   node.publishRecords(...changes);

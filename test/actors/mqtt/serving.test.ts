@@ -1,5 +1,5 @@
-// A connection that serves the branch of a node, on a scripted broker: when it publishes, and what it does with
-// unexpected messages. It carries out only commands for its own node, and never empties the topics of others.
+// A connection that serves the branch of a node, on a scripted broker: when it publishes, and what it does
+// with unexpected messages. It carries out only commands for its own node, and empties no topics of others.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

@@ -160,8 +160,8 @@ export class ScriptedPlayer {
   }
 
   /**
-   * Sends the answer, if the bus is still connected. Otherwise dbus-next would answer the exception on the same
-   * closed bus, and throw where nothing can catch it.
+   * Sends the answer, if the bus is still connected. Otherwise dbus-next would answer the exception on the
+   * same closed bus, and throw where nothing can catch it.
    */
   #reply(message: Message): void {
     try {

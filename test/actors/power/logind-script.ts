@@ -1,5 +1,5 @@
-// A scripted logind, with answers that a real one cannot be made to give at will. The real logind is tested by
-// the scenarios of test/node.
+// A scripted logind, with answers that a real one cannot be made to give at will. The real logind is tested
+// by the scenarios of test/node.
 
 import type { TestContext } from 'node:test';
 import {

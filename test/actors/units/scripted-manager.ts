@@ -1,5 +1,5 @@
 // A scripted systemd manager, for moments that a real one cannot be made to reach: a reload that never ends,
-// a late answer, a refusal. It answers the few calls that a scope makes, and sends a signal when a test says so.
+// a late answer, a refusal. It answers the few calls that a scope makes, and sends a signal when a test asks.
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { BusOwner, CallOptions } from '../../../src/actors/bus/bus.js';
