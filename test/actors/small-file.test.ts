@@ -15,20 +15,20 @@ const MAX_BYTES = 100_000;
 const LARGE = Buffer.alloc(MAX_BYTES + 1);
 
 const place = (t: TestContext) => join(temporaryFolder(t), 'file');
-const refused = (problem: string, isMissing = false): FileResult => ({
+const refusal = (problem: string, isMissing = false): FileResult => ({
   ok: false,
   error: { problem, isMissing },
 });
 
 describe('a path that is no small file is refused', DEADLINE, () => {
   const rows: readonly (readonly [string, (path: string) => void, FileResult])[] = [
-    ['nothing', () => undefined, refused('it does not exist', true)],
-    ['a dangling link', (path) => symlinkSync('nowhere', path), refused('it does not exist', true)],
-    ['a directory', (path) => mkdirSync(path), refused('it is a directory')],
-    ['a FIFO', (path) => execFileSync('mkfifo', [path]), refused('it is not a regular file')],
-    ['a device', (path) => symlinkSync('/dev/zero', path), refused('it is not a regular file')],
-    ['a larger file', (path) => writeFileSync(path, LARGE), refused('it is larger than 100000 bytes')],
-    ['a link to itself', (path) => symlinkSync(path, path), refused('it cannot be read (ELOOP)')],
+    ['nothing', () => undefined, refusal('it does not exist', true)],
+    ['a dangling link', (path) => symlinkSync('nowhere', path), refusal('it does not exist', true)],
+    ['a directory', (path) => mkdirSync(path), refusal('it is a directory')],
+    ['a FIFO', (path) => execFileSync('mkfifo', [path]), refusal('it is not a regular file')],
+    ['a device', (path) => symlinkSync('/dev/zero', path), refusal('it is not a regular file')],
+    ['a larger file', (path) => writeFileSync(path, LARGE), refusal('it is larger than 100000 bytes')],
+    ['a link to itself', (path) => symlinkSync(path, path), refusal('it cannot be read (ELOOP)')],
   ];
   for (const [what, make, expected] of rows) {
     test(what, async (t) => {
@@ -41,7 +41,7 @@ describe('a path that is no small file is refused', DEADLINE, () => {
   test('a path below a file counts as missing', async (t) => {
     const path = place(t);
     writeFileSync(path, '');
-    assert.deepEqual(await readSmallFile(join(path, 'x'), MAX_BYTES), refused('it does not exist', true));
+    assert.deepEqual(await readSmallFile(join(path, 'x'), MAX_BYTES), refusal('it does not exist', true));
   });
 });
 

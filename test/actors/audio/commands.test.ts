@@ -20,7 +20,7 @@ const HALF = RAW_NORM / 2;
 
 const PORT = { description: '', priority: 0, available: 0, availabilityGroup: undefined, type: 0 };
 
-function filled(): SoundState {
+function stateWithSound(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo({ defaultSink: 'kitchen' }));
   state.putSink(sinkInfo(0, 'living', { muted: true }));
@@ -50,19 +50,19 @@ const set = (command: Volume, index: number, volume: number[], balance?: number[
 type Volume = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
 
 test('a volume step of a client keeps the balance', () => {
-  const plan = planCommand(filled(), { do: 'delta', target: client('News'), delta: -0.5 });
+  const plan = planCommand(stateWithSound(), { do: 'delta', target: client('News'), delta: -0.5 });
   assert.deepEqual(plan, set('SET_SINK_INPUT_VOLUME', 5, [HALF, HALF / 2]));
 });
 
 test('a balance that is set at volume 0 is remembered', () => {
-  const plan = planCommand(filled(), { do: 'balance', output: '2', balance: -1 });
+  const plan = planCommand(stateWithSound(), { do: 'balance', output: '2', balance: -1 });
   assert.deepEqual(plan, set('SET_SINK_VOLUME', 2, [0, 0], [1, 0]));
 });
 
 test('a command that sets a balance wakes its output first, as one that sets a volume does', () => {
   const kitchen = { of: 'sink', index: 1 };
-  assert.deepEqual(deviceOf(filled(), { do: 'balance', output: 'kitchen', balance: 0 }), kitchen);
-  assert.equal(deviceOf(filled(), { do: 'port', output: 'kitchen', port: 'speaker' }), undefined);
+  assert.deepEqual(deviceOf(stateWithSound(), { do: 'balance', output: 'kitchen', balance: 0 }), kitchen);
+  assert.equal(deviceOf(stateWithSound(), { do: 'port', output: 'kitchen', port: 'speaker' }), undefined);
 });
 
 describe('a command is refused', () => {
@@ -89,7 +89,7 @@ describe('a command is refused', () => {
   ];
   const faultOf = (plan: SettingPlan) => (plan.kind === 'fault' ? plan.fault.fault : plan.kind);
   for (const [what, command, fault] of rows) {
-    test(what, () => assert.equal(faultOf(planCommand(filled(), command)), fault));
+    test(what, () => assert.equal(faultOf(planCommand(stateWithSound(), command)), fault));
   }
 });
 
@@ -99,7 +99,7 @@ test('a mute is accepted while an output plays AC-3, and for one of two outputs 
     ['11', 11],
     ['twin', 10],
   ] as const) {
-    const plan = planCommand(filled(), { do: 'mute', target: output(ref), muted: true });
+    const plan = planCommand(stateWithSound(), { do: 'mute', target: output(ref), muted: true });
     const setting = { command: 'SET_SINK_MUTE', args: { index, muted: true } };
     assert.deepEqual(plan, { kind: 'set', setting, changed: { of: 'sink', index } });
   }
@@ -107,7 +107,7 @@ test('a mute is accepted while an output plays AC-3, and for one of two outputs 
 
 test('a refusal that rests on what was read names the record that must be read again', () => {
   const reasonOf = (command: SoundCommand) => {
-    const plan = planCommand(filled(), command);
+    const plan = planCommand(stateWithSound(), command);
     return plan.kind === 'fault' ? plan.reason : assert.fail('it is not refused');
   };
   const under: SoundCommand = { do: 'volume', target: output('cinema'), volume: 1 };
@@ -144,7 +144,7 @@ describe('where the volume of kitchen is limited to 0.5', () => {
 
 test('a volume step that changes nothing sends no request', () => {
   const command: SoundCommand = { do: 'delta', target: output('kitchen'), delta: 0.2 };
-  assert.deepEqual(planCommand(filled(), command), { kind: 'nothing' });
+  assert.deepEqual(planCommand(stateWithSound(), command), { kind: 'nothing' });
 });
 
 describe('setting a volume', () => {

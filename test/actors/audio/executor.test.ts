@@ -21,7 +21,7 @@ const TIMING: CommandTiming = { commandMs: 9_000, commandLeastMs: 1_000, wakeMs:
 const MUTE: SoundCommand = { do: 'mute', target: { kind: 'client', ref: '5' } };
 const OK = { ok: true, value: {} } as const;
 
-function filled(): SoundState {
+function stateWithSound(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo());
   state.putSink(sinkInfo(0, 'living'));
@@ -31,9 +31,9 @@ function filled(): SoundState {
 }
 
 /** A performer that accepts everything at once; a test replaces `parts` of it. */
-function performing(parts: Partial<Performer> = {}): Performer {
+function performerWith(parts: Partial<Performer> = {}): Performer {
   return {
-    state: filled(),
+    state: stateWithSound(),
     send: async () => ({ ok: true, value: undefined }),
     readAgain: async () => undefined,
     isWaking: () => assert.fail('nobody sleeps'),
@@ -53,7 +53,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
       clock.advance(3_000);
       return { ok: true, value: undefined };
     };
-    const executor = new Executor(performing({ send }), TIMING, clock);
+    const executor = new Executor(performerWith({ send }), TIMING, clock);
     const answers = await Promise.all([MUTE, MUTE, MUTE, MUTE].map((command) => executor.run(command)));
     assert.deepEqual(deadlines, [9_000, 6_000, 3_000]);
     assert.deepEqual(answers.slice(0, 3), [OK, OK, OK]);
@@ -67,7 +67,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
     const readAgain = () => new Promise<never>(() => undefined);
     const timing = { commandMs: 20, commandLeastMs: 0, wakeMs: 10 };
     const clock = new ManualClock();
-    const answer = new Executor(performing({ readAgain }), timing, clock).run(MUTE);
+    const answer = new Executor(performerWith({ readAgain }), timing, clock).run(MUTE);
     await until('the reading is waited for', () => Promise.resolve(clock.timers > 0));
     clock.advance(timing.commandMs);
     assert.deepEqual(await answer, OK);
@@ -75,7 +75,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
 });
 
 test('a command for a sleeping output lets commands for others pass, but keeps its output and its place', async () => {
-  const state = filled();
+  const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen'));
   state.putServer(serverInfo({ defaultSink: 'living' }));
   const sent: string[] = [];
@@ -86,7 +86,7 @@ test('a command for a sleeping output lets commands for others pass, but keeps i
     return { ok: true, value: undefined };
   };
   const executor = new Executor(
-    performing({ state, send, isWaking: (_of, sink) => asleep.has(sink) }),
+    performerWith({ state, send, isWaking: (_of, sink) => asleep.has(sink) }),
     TIMING,
     systemClock,
   );
@@ -111,7 +111,7 @@ describe('a change of the default output that also moves the streams', () => {
 
   /** Four streams play elsewhere: one that the server refuses to move, one of a group, two others. */
   function moving(refusal: RequestError) {
-    const state = filled();
+    const state = stateWithSound();
     state.putSink(sinkInfo(1, 'group', { ownerModule: 7 }));
     state.putSinkInput(inputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: 7 }));
     state.putSinkInput(inputInfo(8, 'Show', { sink: 1 }));
@@ -122,7 +122,7 @@ describe('a change of the default output that also moves the streams', () => {
       moved.push(args.index);
       return args.index === 6 ? { ok: false, error: refusal } : { ok: true, value: undefined };
     };
-    return { moved, executor: new Executor(performing({ state, send }), TIMING, systemClock) };
+    return { moved, executor: new Executor(performerWith({ state, send }), TIMING, systemClock) };
   }
 
   test('moves all streams but those of groups, and does not fail if the server refuses to move one', async () => {
@@ -148,14 +148,14 @@ describe('a change of the default output that also moves the streams', () => {
 });
 
 test('a command that would be refused is decided again after the record has been read again', async () => {
-  const state = filled();
+  const state = stateWithSound();
   const command: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 0.5 };
   const reads: ReadRequest[] = [];
   const readAgain: Performer['readAgain'] = async (read) => {
     reads.push(read);
     if (reads.length > 1) state.putSinkInput(inputInfo(6, 'Pass'));
   };
-  const executor = new Executor(performing({ state, readAgain }), TIMING, systemClock);
+  const executor = new Executor(performerWith({ state, readAgain }), TIMING, systemClock);
   assert.equal(faultOf(await executor.run(command)), 'no-volume');
   assert.deepEqual(await executor.run(command), OK);
   const basis: ReadRequest = { of: 'sink-input', index: 6 };
@@ -166,7 +166,7 @@ test(
   'a new default input is answered with success even if only the last reading shows it',
   DEADLINE,
   async () => {
-    const state = filled();
+    const state = stateWithSound();
     state.sources.put(sourceInfo(3, 'line'));
     const reads: ReadRequest[] = [];
     const readAgain: Performer['readAgain'] = async (read) => {
@@ -175,7 +175,7 @@ test(
       if (reads.length === 11) state.putServer(serverInfo({ defaultSource: 'line' }));
     };
     const executor = new Executor(
-      performing({ state, readAgain, isWaking: () => false }),
+      performerWith({ state, readAgain, isWaking: () => false }),
       TIMING,
       systemClock,
     );
@@ -220,13 +220,13 @@ describe('every failure is explained by a sentence', () => {
     test(`${detail}: ${fault} for ${JSON.stringify(error)}`, async () => {
       const send: Performer['send'] = async () =>
         error === undefined ? { ok: true, value: undefined } : { ok: false, error };
-      const answer = await new Executor(performing({ send }), TIMING, systemClock).run(command);
+      const answer = await new Executor(performerWith({ send }), TIMING, systemClock).run(command);
       assert.deepEqual(answer, { ok: false, error: { fault, detail } });
     });
   }
 
   test('a command to the default output fails where there is none', async () => {
-    const performer = performing({ state: new SoundState() });
+    const performer = performerWith({ state: new SoundState() });
     const answer = await new Executor(performer, TIMING, systemClock).run({
       do: 'mute',
       target: { kind: 'server' },
@@ -241,7 +241,7 @@ describe('every failure is explained by a sentence', () => {
     const abandoned: string[] = [];
     const giveUp: Performer['giveUp'] = (command, error) => abandoned.push(`${command} ${error.kind}`);
     const send: Performer['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });
-    await new Executor(performing({ send, giveUp }), TIMING, systemClock).run(MUTE);
+    await new Executor(performerWith({ send, giveUp }), TIMING, systemClock).run(MUTE);
     assert.deepEqual(abandoned, ['SET_SINK_INPUT_MUTE timeout']);
   });
 });

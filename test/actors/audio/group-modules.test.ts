@@ -41,7 +41,7 @@ function observed(
 }
 
 /** `unload 3`, or `make all` with the outputs that others stand in for. */
-const described = (step: GroupStep): string =>
+const stepText = (step: GroupStep): string =>
   step.do === 'unload'
     ? `unload ${step.module.index}`
     : ['make', step.group, ...step.standIns.map(({ argument }) => argument)].join(' ');
@@ -94,7 +94,7 @@ describe('steps', () => {
     ],
   ];
   for (const [what, desired, sound, ...steps] of rows)
-    test(what, () => assert.deepEqual(groupSteps(desired, sound).map(described), steps));
+    test(what, () => assert.deepEqual(groupSteps(desired, sound).map(stepText), steps));
 
   test('modules that other programs have loaded are never touched', () => {
     const others = [

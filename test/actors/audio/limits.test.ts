@@ -18,8 +18,8 @@ const FLAT = 0x40;
 const filter = (index: number, name: string, master: string, fields: Partial<SinkInfo> = {}): SinkInfo =>
   sinkInfo(index, name, { props: { 'device.master_device': master }, ownerModule: 100 + index, ...fields });
 
-/** `card` may have 0.5; `quiet` 0.2; `loud` and `free` have no limit. */
-function filled(): SoundState {
+/** Outputs, filters and streams. `card` has the limit 0.5, `quiet` 0.2; `loud` and `free` have none. */
+function stateWithFilters(): SoundState {
   const state = new SoundState({ volumeLimit: { card: 0.5, quiet: 0.2 }, outputs: {} });
   state.putServer(serverInfo({ defaultSink: 'card' }));
   state.putSink(sinkInfo(0, 'card', { volume: HALF, flags: FLAT, card: 9 }));
@@ -52,7 +52,7 @@ test('a limit is rounded down to whole hundredths', () => {
 
 describe('a filter', () => {
   test('has the lowest of its own limit and the limits of all masters below it', () => {
-    const state = filled();
+    const state = stateWithFilters();
     assert.deepEqual(
       [0, 1, 2, 3, 4].map((sink) => limitOf(state, sink)),
       [0.5, 0.5, 0.5, 0.2, undefined],
@@ -60,7 +60,7 @@ describe('a filter', () => {
   });
 
   test('the search for the master of a filter ends, even if a filter is its own master or two are masters of each other', () => {
-    const state = filled();
+    const state = stateWithFilters();
     state.putSink(filter(6, 'a', 'b'));
     state.putSink(filter(7, 'b', 'a'));
     state.putSink(filter(8, 'itself', 'itself'));
@@ -72,7 +72,7 @@ describe('a filter', () => {
   });
 
   test('a filter whose own stream was moved to another output has the limit of that output in its record', () => {
-    const state = filled();
+    const state = stateWithFilters();
     const own = { ownerModule: 101, client: undefined };
     state.putSinkInput(inputInfo(30, 'Echo stream', { ...own, sink: 0 }));
     assert.equal(limitOf(state, 2), 0.5);
@@ -86,7 +86,7 @@ describe('a filter', () => {
 
 describe('a command for a stream', () => {
   const volumeOf = (command: SoundCommand) => {
-    const plan = planCommand(filled(), command);
+    const plan = planCommand(stateWithFilters(), command);
     return plan.kind === 'set' && 'volume' in plan.setting.args ? plan.setting.args.volume : plan.kind;
   };
   const stream = (ref: string) => ({ kind: 'client', ref }) as const;
@@ -102,7 +102,7 @@ describe('a command for a stream', () => {
   });
 
   test('a command that moves passthrough to an output with a limit is refused', () => {
-    const state = filled();
+    const state = stateWithFilters();
     state.putSinkInput(inputInfo(23, 'Film', { sink: 4, hasVolume: false }));
     const to = (output: string) => planCommand(state, { do: 'move', client: 'Film', output });
     assert.equal(to('card').kind, 'fault');
@@ -115,18 +115,18 @@ describe('an output whose volume is above its limit after a command', () => {
   const PROFILE: Setting = { command: 'SET_CARD_PROFILE', args: { index: 9, profile: 'stereo' } };
   const MOVE: Setting = { command: 'MOVE_SINK_INPUT', args: { index: 22, sink: 1 } };
   const MUTE: Setting = { command: 'SET_SINK_MUTE', args: { index: 0, muted: false } };
-  const louder = (state: SoundState): void =>
+  const raiseToFull = (state: SoundState): void =>
     state.putSink(sinkInfo(0, 'card', { volume: FULL, flags: FLAT, card: 9 }));
 
   for (const setting of [PORT, PROFILE, MOVE]) {
     test(`is set back after ${setting.command}, with one request at a time, until one second after the command`, () => {
-      const state = filled();
+      const state = stateWithFilters();
       let now = 0;
       const guard = new LimitGuard(state, () => now);
       const ended = guard.watch(setting);
       const takenIds = (): number[] => guard.takeSinks().map(({ index }) => index);
       assert.deepEqual(takenIds(), []);
-      louder(state);
+      raiseToFull(state);
       assert.deepEqual(takenIds(), [0]);
       assert.deepEqual(takenIds(), [], 'it is being set back');
       guard.settle(0);
@@ -140,17 +140,17 @@ describe('an output whose volume is above its limit after a command', () => {
   }
 
   test('is not set back after other commands, nor after a command that failed', () => {
-    const state = filled();
+    const state = stateWithFilters();
     const guard = new LimitGuard(state, () => 1);
     guard.watch(MUTE)(true);
     guard.watch(PORT)(false);
-    louder(state);
+    raiseToFull(state);
     assert.deepEqual(guard.takeSinks(), []);
   });
 
   test('is not set back after a stream was moved to it if it was too loud before, but is after a change of its port', () => {
-    const state = filled();
-    louder(state);
+    const state = stateWithFilters();
+    raiseToFull(state);
     const guard = new LimitGuard(state, () => 1);
     guard.watch(MOVE)(true);
     assert.deepEqual(guard.takeSinks(), []);
@@ -159,10 +159,10 @@ describe('an output whose volume is above its limit after a command', () => {
   });
 
   test('is set back a limited number of times where the server never reaches the limit', () => {
-    const state = filled();
+    const state = stateWithFilters();
     const guard = new LimitGuard(state, () => 1);
     guard.watch(PORT)(true);
-    louder(state);
+    raiseToFull(state);
     let times = 0;
     while (guard.takeSinks().length > 0) {
       guard.settle(0);
@@ -173,7 +173,7 @@ describe('an output whose volume is above its limit after a command', () => {
   });
 
   test('is set to its limit and keeps its balance; no request is sent if it is lower already', () => {
-    const state = filled();
+    const state = stateWithFilters();
     const command: SoundCommand = { do: 'keep-limit', output: '0' };
     assert.equal(planCommand(state, command).kind, 'nothing');
     state.putSink(sinkInfo(0, 'card', { volume: [RAW_NORM, RAW_NORM / 2] }));
@@ -193,8 +193,8 @@ const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
 };
 
 describe('an output that appears with a volume above its limit', () => {
-  /** The names of outputs to set back after the output has appeared beside those of a first look. */
-  function takenOf(fields: Partial<SinkInfo>, takeAtMs: number): readonly string[] {
+  /** The ids of the outputs that are set back when a second output has appeared after the first reading. */
+  function idsToSetBack(fields: Partial<SinkInfo>, takeAtMs: number): readonly string[] {
     let now = 0;
     const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
     state.putServer(serverInfo({ defaultSink: 'card' }));
@@ -210,11 +210,11 @@ describe('an output that appears with a volume above its limit', () => {
 
   for (const [how, fields] of Object.entries(BLUETOOTH)) {
     test(`is set back if it is known ${how} as a Bluetooth device`, () =>
-      assert.deepEqual(takenOf(fields, 500), ['1']));
+      assert.deepEqual(idsToSetBack(fields, 500), ['1']));
   }
 
   test('is not set back a second after it appeared, because others have set it then', () =>
-    assert.deepEqual(takenOf({ props: { 'device.bus': 'bluetooth' } }, 1_001), []));
+    assert.deepEqual(idsToSetBack({ props: { 'device.bus': 'bluetooth' } }, 1_001), []));
 
-  test('is not set back if it is not a Bluetooth device', () => assert.deepEqual(takenOf({}, 500), []));
+  test('is not set back if it is not a Bluetooth device', () => assert.deepEqual(idsToSetBack({}, 500), []));
 });

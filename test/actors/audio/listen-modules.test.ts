@@ -28,7 +28,7 @@ interface Made {
   readonly argument?: string;
 }
 
-function observed(...made: readonly Made[]): ObservedLoopbacks {
+function observedLoopbacks(...made: readonly Made[]): ObservedLoopbacks {
   const end = (other: Made['sink'], own: number | undefined) =>
     other === 'nowhere' ? undefined : (other ?? own);
   const indexOf = (all: typeof SINKS, name: string) => all.find((each) => each.name === name)?.index;
@@ -55,44 +55,44 @@ const ROWS: readonly (readonly [
   ObservedLoopbacks,
   ...steps: string[],
 ])[] = [
-  ['a missing loopback is made', [MIKE], observed(), 'make mike living'],
-  ['a right loopback stays', [MIKE], observed({ pair: MIKE })],
-  ['the second of two is unloaded', [MIKE], observed({ pair: MIKE }, { pair: MIKE }), 'unload 1'],
-  ['a loopback of another service stays', [], observed({ pair: MIKE })],
+  ['a missing loopback is made', [MIKE], observedLoopbacks(), 'make mike living'],
+  ['a right loopback stays', [MIKE], observedLoopbacks({ pair: MIKE })],
+  ['the second of two is unloaded', [MIKE], observedLoopbacks({ pair: MIKE }, { pair: MIKE }), 'unload 1'],
+  ['a loopback of another service stays', [], observedLoopbacks({ pair: MIKE })],
   [
     'a loopback that plays elsewhere is made anew',
     [MIKE],
-    observed({ pair: MIKE, sink: 1 }),
+    observedLoopbacks({ pair: MIKE, sink: 1 }),
     'unload 0',
     'make mike living',
   ],
   [
     'a loopback that reads another input is made anew',
     [MIKE],
-    observed({ pair: MIKE, source: 11 }),
+    observedLoopbacks({ pair: MIKE, source: 11 }),
     'unload 0',
     'make mike living',
   ],
   [
     'a loopback that has lost its output is made anew',
     [MIKE],
-    observed({ pair: MIKE, sink: 'nowhere' }),
+    observedLoopbacks({ pair: MIKE, sink: 'nowhere' }),
     'unload 0',
     'make mike living',
   ],
-  ['a pair without its input waits', [pair('phono', 'living')], observed()],
-  ['a pair without its output waits', [pair('mike', 'attic')], observed()],
+  ['a pair without its input waits', [pair('phono', 'living')], observedLoopbacks()],
+  ['a pair without its output waits', [pair('mike', 'attic')], observedLoopbacks()],
   [
     'a loopback that has lost both ends is unloaded, and its pair waits',
     [pair('mike', 'attic')],
-    observed({ pair: pair('mike', 'attic') }),
+    observedLoopbacks({ pair: pair('mike', 'attic') }),
     'unload 0',
   ],
-  ['a loopback of another program stays', [], observed({ pair: MIKE, argument: FOREIGN })],
+  ['a loopback of another program stays', [], observedLoopbacks({ pair: MIKE, argument: FOREIGN })],
   [
     'a loopback of another program does not count as ours',
     [MIKE],
-    observed({ pair: MIKE, argument: FOREIGN }),
+    observedLoopbacks({ pair: MIKE, argument: FOREIGN }),
     'make mike living',
   ],
 ];
@@ -105,7 +105,7 @@ for (const [what, desired, sound, ...steps] of ROWS)
   });
 
 test('the loopback of a pair that has ended is unloaded, and that of another service stays', () => {
-  const sound = observed({ pair: MIKE }, { pair: pair('line', 'living') });
+  const sound = observedLoopbacks({ pair: MIKE }, { pair: pair('line', 'living') });
   assert.deepEqual(
     listenSteps([], [MIKE], sound).map((step) => step.do === 'unload' && step.module.index),
     [0],
@@ -115,12 +115,12 @@ test('the loopback of a pair that has ended is unloaded, and that of another ser
 test('a description with quotes cannot end the argument early', () => {
   const argument = loopbackArgument(MIKE, `Bob's "new"\\ mike\n${'x'.repeat(100)}`, 100);
   assert.equal(argument.match(/['"\\\n]/g)?.join(''), `"''""''"`);
-  assert.deepEqual(listenSteps([MIKE], [], observed({ pair: MIKE, argument })), []);
+  assert.deepEqual(listenSteps([MIKE], [], observedLoopbacks({ pair: MIKE, argument })), []);
 });
 
 test('a restart keeps the pairs of commands, and ends those of an earlier configuration', () => {
   const pairs = new ListenPairs({ line: 'kitchen' });
-  pairs.observe(observed({ pair: MIKE }, { pair: pair('mike', 'kitchen', 'configuration') }));
+  pairs.observe(observedLoopbacks({ pair: MIKE }, { pair: pair('mike', 'kitchen', 'configuration') }));
   assert.deepEqual(
     pairs.all.map(({ input, output }) => `${input} ${output}`),
     ['line kitchen', 'mike living'],
@@ -131,12 +131,12 @@ test('a restart keeps the pairs of commands, and ends those of an earlier config
 test('a pair of a command ends when its output goes, but not when the sound server restarts', () => {
   const pairs = new ListenPairs({ line: 'living' });
   pairs.add(MIKE);
-  const without = { ...observed(), sinks: [] };
-  pairs.observe(observed());
+  const without = { ...observedLoopbacks(), sinks: [] };
+  pairs.observe(observedLoopbacks());
   pairs.begin();
   pairs.observe(without);
   assert.equal(pairs.all.length, 2);
-  pairs.observe(observed());
+  pairs.observe(observedLoopbacks());
   pairs.observe(without);
   assert.deepEqual(
     pairs.all.map(({ input }) => input),
@@ -147,7 +147,10 @@ test('a pair of a command ends when its output goes, but not when the sound serv
 test('an output with a new index was removed in between, so its pair ends', () => {
   const pairs = new ListenPairs({});
   pairs.add(MIKE);
-  pairs.observe(observed());
-  pairs.observe({ ...observed(), sinks: SINKS.map(({ index, name }) => ({ index: index + 5, name })) });
+  pairs.observe(observedLoopbacks());
+  pairs.observe({
+    ...observedLoopbacks(),
+    sinks: SINKS.map(({ index, name }) => ({ index: index + 5, name })),
+  });
   assert.deepEqual(pairs.all, []);
 });

@@ -15,7 +15,7 @@ const DEADLINE = { timeout: 120_000 };
 const NONE = 0xffffffff;
 const METERS = 1;
 
-async function metered(t: TestContext, handler: Handler, timing: Partial<Timing> = {}) {
+async function startWithMeters(t: TestContext, handler: Handler, timing: Partial<Timing> = {}) {
   const both = await connected(t, handler, timing);
   /** The number of requested meters. */
   const requested = () => both.server.count(COMMAND.createRecordStream);
@@ -26,17 +26,17 @@ const GRANTED: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture(4));
 /** The ordinary server, except that `captured` answers captures. */
 const withCaptures = (captured: Handler) => but({ [COMMAND.createRecordStream]: captured });
 
-const living = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringify(peak)}}]}`;
+const levelsOfLiving = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringify(peak)}}]}`;
 const UNKNOWN = '{"outputs":[]}';
 
-/** A backend whose levels are watched, and which has published 0.5 and 0.25. */
-async function publishing(t: TestContext) {
-  const one = await metered(t, withCaptures(GRANTED));
+/** Starts a backend whose levels are watched, and waits until it has published 0.5 and 0.25. */
+async function startPublishing(t: TestContext) {
+  const one = await startWithMeters(t, withCaptures(GRANTED));
   assert.deepEqual([one.server.connections(), one.recorder.levels], [1, []]);
   one.backend.watchLevels(true);
   await until('the meter is opened', () => one.requested() === 1);
   one.server.responder.send(peaks(4, 0.5, 0.25), METERS);
-  await until('the level is published', () => one.lastLevel() === living(0.5, 0.25));
+  await until('the level is published', () => one.lastLevel() === levelsOfLiving(0.5, 0.25));
   return one;
 }
 
@@ -49,7 +49,7 @@ async function readAgain(server: ScriptedServer): Promise<void> {
 
 describe('a meter', DEADLINE, () => {
   test('publishes only levels that changed, but all levels when a client begins to listen', async (t) => {
-    const { server, backend, recorder, lastLevel } = await metered(t, withCaptures(GRANTED));
+    const { server, backend, recorder, lastLevel } = await startWithMeters(t, withCaptures(GRANTED));
     backend.watchLevels(true);
     await until('the meter is opened', () => server.connections() === 2);
     const fragments = Buffer.concat(Array.from({ length: 50 }, () => peaks(4, 0, 0)));
@@ -57,18 +57,18 @@ describe('a meter', DEADLINE, () => {
     await until('the level is 0, and nothing has been held back for long', () => {
       server.responder.send(fragments, METERS);
       sent += 1;
-      return sent > 20 && lastLevel() === living(0, 0);
+      return sent > 20 && lastLevel() === levelsOfLiving(0, 0);
     });
     server.responder.send(peaks(4, 0.5, 0.5), METERS);
-    await until('the level is 0.5', () => lastLevel() === living(0.5, 0.5));
-    assert.deepEqual(recorder.levels, [UNKNOWN, living(0, 0), living(0.5, 0.5)]);
+    await until('the level is 0.5', () => lastLevel() === levelsOfLiving(0.5, 0.5));
+    assert.deepEqual(recorder.levels, [UNKNOWN, levelsOfLiving(0, 0), levelsOfLiving(0.5, 0.5)]);
     backend.watchLevels(true);
     await until('the new listener gets the level', () => recorder.levels.length === 4);
-    assert.equal(lastLevel(), living(0.5, 0.5));
+    assert.equal(lastLevel(), levelsOfLiving(0.5, 0.5));
   });
 
   test('publishes ten levels a second at most, however often they change', async (t) => {
-    const { server, recorder } = await publishing(t);
+    const { server, recorder } = await startPublishing(t);
     let sent = 0;
     await until('the levels of three seconds are published', () => {
       sent += 1;
@@ -80,12 +80,12 @@ describe('a meter', DEADLINE, () => {
   });
 
   test('a meter that another program ends has no level, and is opened again', async (t) => {
-    const { server, requested, lastLevel } = await publishing(t);
+    const { server, requested, lastLevel } = await startPublishing(t);
     server.responder.send(packet(COMMAND.recordStreamKilled, NONE, u32(4)), METERS);
     await until('the level is unknown', () => lastLevel() === UNKNOWN);
     await until('the meter is opened again', () => requested() === 2);
     server.responder.send(peaks(4, 0.125, 0.125), METERS);
-    await until('the level is known again', () => lastLevel() === living(0.125, 0.125));
+    await until('the level is known again', () => lastLevel() === levelsOfLiving(0.125, 0.125));
   });
 
   test('a meter that the server refuses is tried again, after a pause', async (t) => {
@@ -94,19 +94,22 @@ describe('a meter', DEADLINE, () => {
       refused -= 1;
       return refused < 0 ? GRANTED(request, responder) : responder.error(request.tag, 1);
     };
-    const { server, backend, requested, lastLevel, recorder } = await metered(t, withCaptures(refusing));
+    const { server, backend, requested, lastLevel, recorder } = await startWithMeters(
+      t,
+      withCaptures(refusing),
+    );
     backend.watchLevels(true);
     await until('the meter is refused', () => requested() === 1);
     await readAgain(server);
     assert.equal(requested(), 1);
     await until('the meter is granted', () => requested() === 4);
     server.responder.send(peaks(4, 0.5, 0.25), METERS);
-    await until('the level is published', () => lastLevel() === living(0.5, 0.25));
+    await until('the level is published', () => lastLevel() === levelsOfLiving(0.5, 0.25));
     assert.ok(recorder.up);
   });
 
   test('a meter without its connection has no level, and is opened on another connection', async (t) => {
-    const { server, requested, lastLevel, recorder } = await publishing(t);
+    const { server, requested, lastLevel, recorder } = await startPublishing(t);
     server.responder.hangUp(METERS);
     await until('the level is unknown', () => lastLevel() === UNKNOWN);
     await readAgain(server);
@@ -117,7 +120,7 @@ describe('a meter', DEADLINE, () => {
 
   test('that gets no answer ends when its connection is closed', async (t) => {
     const silent = withCaptures(() => undefined);
-    const { server, backend, requested, recorder } = await metered(t, silent, { requestMs: 1_000 });
+    const { server, backend, requested, recorder } = await startWithMeters(t, silent, { requestMs: 1_000 });
     backend.watchLevels(true);
     await until('the meter is tried again', () => requested() >= 2);
     await until('the connection of the first one has ended', () => server.open() === 2);
@@ -137,7 +140,7 @@ describe('a meter', DEADLINE, () => {
         return undefined;
       },
     });
-    const { server, backend, requested } = await metered(t, two);
+    const { server, backend, requested } = await startWithMeters(t, two);
     backend.watchLevels(true);
     await until('the meter is requested', () => requested() === 1);
     corked = true;
@@ -164,7 +167,7 @@ describe('a meter', DEADLINE, () => {
         return reply(tag, bytesOf.capture(streams));
       },
     });
-    const { server, backend, requested, lastLevel } = await metered(t, many);
+    const { server, backend, requested, lastLevel } = await startWithMeters(t, many);
     backend.watchLevels(true);
     await until('all levels are 0', () => (lastLevel()?.match(/0,0/g) ?? []).length === ids.length);
     corked = false;
@@ -177,7 +180,7 @@ describe('a meter', DEADLINE, () => {
   });
 
   test('does not delay the end of the daemon', async (t) => {
-    const { server, backend } = await publishing(t);
+    const { server, backend } = await startPublishing(t);
     await backend.stop();
     await until('all connections have ended', () => server.open() === 0);
   });

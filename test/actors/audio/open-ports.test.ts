@@ -8,19 +8,19 @@ import { openPorts } from '../../../src/actors/audio/open-ports.js';
 
 type Kind = Parameters<typeof openPorts>[0];
 
-/** `module argument`. */
-const loaded = (text: string) => {
+/** Reads a module that is written as `NAME ARGUMENT`. */
+const moduleOf = (text: string) => {
   const [name = '', ...argument] = text.split(' ');
   return { name, argument: argument.join(' ') };
 };
-/** `ADDRESS|PORT`. */
+/** Reads a socket that is written as `ADDRESS|PORT`. */
 const socket = (text: string): ListeningSocket => {
   const [address = '', port] = text.split('|');
   return { address, port: Number(port) };
 };
-/** `PORT COOKIE ADDRESS+ADDRESS`, and the networks that need no cookie. */
-const doors = (kind: Kind, modules: readonly string[], sockets?: readonly string[]) =>
-  openPorts(kind, modules.map(loaded), sockets?.map(socket)).map(({ port, cookie, addresses, allowed }) =>
+/** The open ports, each as `PORT COOKIE ADDRESS+ADDRESS`, and then the networks that need no cookie. */
+const portsText = (kind: Kind, modules: readonly string[], sockets?: readonly string[]) =>
+  openPorts(kind, modules.map(moduleOf), sockets?.map(socket)).map(({ port, cookie, addresses, allowed }) =>
     [port, cookie, addresses.join('+'), ...(allowed ?? [])].join(' '),
   );
 
@@ -45,32 +45,32 @@ const PULSEAUDIO: readonly (readonly [what: string, modules: readonly string[], 
 for (const [what, modules, ...expected] of PULSEAUDIO)
   test(`PulseAudio ${what}`, () => {
     const sockets = [...EVERYWHERE, '10.0.0.9|4700', '0.0.0.0|4712'];
-    assert.deepEqual(doors('pulseaudio', modules, sockets), expected);
+    assert.deepEqual(portsText('pulseaudio', modules, sockets), expected);
   });
 
 test('a port that listens on loopback only is not open to other machines', () => {
   const loopback = ['127.0.0.1|4713', '::1|4713', '127.0.0.2|4713'];
-  assert.deepEqual(doors('pulseaudio', [NATIVE], loopback), []);
-  assert.deepEqual(doors('pipewire', [], loopback), []);
-  assert.deepEqual(doors('pipewire', [], [...loopback, '10.0.0.9|4713']), ['4713 unused 10.0.0.9']);
+  assert.deepEqual(portsText('pulseaudio', [NATIVE], loopback), []);
+  assert.deepEqual(portsText('pipewire', [], loopback), []);
+  assert.deepEqual(portsText('pipewire', [], [...loopback, '10.0.0.9|4713']), ['4713 unused 10.0.0.9']);
 });
 
 test('the modules name the addresses where those of the process are unknown', () => {
   const listen = (address: string) => [`${NATIVE} listen=${address} port=4714`];
-  assert.deepEqual(doors('pulseaudio', [NATIVE]), ['4713 required ::']);
-  assert.deepEqual(doors('pulseaudio', listen('10.0.0.9')), ['4714 required 10.0.0.9']);
-  assert.deepEqual(doors('pulseaudio', listen('127.0.0.1')), []);
-  assert.deepEqual(doors('pipewire', listen('10.0.0.9')), ['4714 unused 10.0.0.9']);
-  assert.deepEqual(doors('pipewire', []), []);
+  assert.deepEqual(portsText('pulseaudio', [NATIVE]), ['4713 required ::']);
+  assert.deepEqual(portsText('pulseaudio', listen('10.0.0.9')), ['4714 required 10.0.0.9']);
+  assert.deepEqual(portsText('pulseaudio', listen('127.0.0.1')), []);
+  assert.deepEqual(portsText('pipewire', listen('10.0.0.9')), ['4714 unused 10.0.0.9']);
+  assert.deepEqual(portsText('pipewire', []), []);
 });
 
 test('PipeWire is open without a cookie wherever its process listens, whatever the argument of the module', () => {
-  assert.deepEqual(doors('pipewire', [], EVERYWHERE), ['4713 unused 0.0.0.0+::']);
+  assert.deepEqual(portsText('pipewire', [], EVERYWHERE), ['4713 unused 0.0.0.0+::']);
   const named = [`${NATIVE} auth-ip-acl=10.0.0.0/8`];
-  assert.deepEqual(doors('pipewire', named, EVERYWHERE), ['4713 unused 0.0.0.0+::']);
+  assert.deepEqual(portsText('pipewire', named, EVERYWHERE), ['4713 unused 0.0.0.0+::']);
 });
 
 test('the port of another protocol of PipeWire does not count', () => {
   const modules = ['module-simple-protocol-tcp sink=x', 'module-simple-protocol-tcp port=5000'];
-  assert.deepEqual(doors('pipewire', modules, ['0.0.0.0|4711', '0.0.0.0|5000']), []);
+  assert.deepEqual(portsText('pipewire', modules, ['0.0.0.0|4711', '0.0.0.0|5000']), []);
 });

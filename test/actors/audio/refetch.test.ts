@@ -34,7 +34,7 @@ const ROWS: readonly (readonly [what: string, steps: string])[] = [
   ['a record is read after the list that may be older than its event', 'all: list; event 1: -; list: 1'],
 ];
 
-function taken(refetch: Refetch): (number | 'list')[] {
+function dueReadings(refetch: Refetch): (number | 'list')[] {
   const reads = refetch.takeDue();
   assert.ok(reads.every((read) => read.of === 'sink-input'));
   return reads.map(({ index }) => index ?? 'list');
@@ -47,7 +47,7 @@ for (const [what, steps] of ROWS) {
       const [action = '', read] = step.split(': ');
       const [word = '', index] = action.split(' ');
       (ACTIONS[word] ?? assert.fail(`no such step: ${step}`))(refetch, Number(index));
-      if (read !== undefined) assert.equal(taken(refetch).join() || '-', read, step);
+      if (read !== undefined) assert.equal(dueReadings(refetch).join() || '-', read, step);
     }
   });
 }
@@ -58,7 +58,7 @@ test('the list is read again if more records were removed than can be remembered
   refetch.takeDue();
   for (let index = 0; index <= REMOVALS_MAX_RECORDS; index += 1) refetch.onRemoved(index);
   assert.equal(refetch.settleList().size, REMOVALS_MAX_RECORDS);
-  assert.deepEqual(taken(refetch), ['list']);
+  assert.deepEqual(dueReadings(refetch), ['list']);
 });
 
 test('the whole list is read where too many single records would be read', () => {
@@ -66,9 +66,9 @@ test('the whole list is read where too many single records would be read', () =>
   for (const marked of [records.slice(1), records]) {
     const refetch = new Refetch('sink-input');
     for (const index of marked) refetch.mark(index);
-    assert.deepEqual(taken(refetch), marked.length > BURST_MAX_RECORDS ? ['list'] : marked);
+    assert.deepEqual(dueReadings(refetch), marked.length > BURST_MAX_RECORDS ? ['list'] : marked);
     refetch.settleList();
-    assert.deepEqual(taken(refetch), []);
+    assert.deepEqual(dueReadings(refetch), []);
   }
 });
 
@@ -76,10 +76,10 @@ test('records that are being read count when it is decided whether the whole lis
   const refetch = new Refetch('sink-input');
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) {
     refetch.mark(index);
-    assert.deepEqual(taken(refetch), [index]);
+    assert.deepEqual(dueReadings(refetch), [index]);
   }
   refetch.mark(1000);
-  assert.deepEqual(taken(refetch), []);
+  assert.deepEqual(dueReadings(refetch), []);
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) refetch.settleRecord(index);
-  assert.deepEqual(taken(refetch), ['list']);
+  assert.deepEqual(dueReadings(refetch), ['list']);
 });

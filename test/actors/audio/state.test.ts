@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
-function filled(): SoundState {
+function stateWithSound(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen', { card: 3 })], new Set());
@@ -15,21 +15,21 @@ function filled(): SoundState {
 }
 
 test('a new sink with the index of a removed one does not get its balance', () => {
-  const state = filled();
+  const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen', { volume: [0x10000, 0x8000] }));
   state.putSink(sinkInfo(1, 'hdmi', { volume: [0, 0] }));
   assert.equal(state.sinks.get(1)?.balance, undefined);
 });
 
 test('a stream keeps its balance through volume 0', () => {
-  const state = filled();
+  const state = stateWithSound();
   for (const left of [0x10000, 0]) state.putSinkInput(inputInfo(5, 'News', { volume: [left, left / 2] }));
   assert.deepEqual(state.sinkInputs.get(5)?.balance, [1, 0.5]);
 });
 
 describe('a list', () => {
   test('does not bring back a record that was removed after the list was made', () => {
-    const state = filled();
+    const state = stateWithSound();
     state.replaceSinkInputs([inputInfo(5, 'News'), inputInfo(6, 'Music')], new Set([6]));
     assert.deepEqual([...state.sinkInputs.keys()], [5]);
     state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set([0]));
@@ -70,7 +70,7 @@ describe('a name that its stream gives up is given to another stream', () => {
 });
 
 describe('a reference', () => {
-  const state = filled();
+  const state = stateWithSound();
   state.putSinkInput(inputInfo(7, '6'));
   state.putSinkInput(inputInfo(8, '99'));
   state.putSinkInput(inputInfo(10, 'News'));

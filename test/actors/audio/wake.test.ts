@@ -65,10 +65,10 @@ describe('a volume is set only when its output is awake', () => {
 });
 
 /**
- * A backend whose outputs accept everything, and sleep except for the `kitchen`; `captured` answers the
- * capture of a monitor.
+ * Starts a backend on a server that accepts everything, and all of whose outputs but `kitchen` sleep;
+ * `captured` answers the capture of a monitor.
  */
-async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timing> = {}) {
+async function startWithSleepingOutputs(t: TestContext, captured: Handler, timing: Partial<Timing> = {}) {
   const sinks = ['living', 'kitchen', 'hall'].map((name, index) => {
     return bytesOf.sink(index, name, { state: name === 'kitchen' ? RUNNING : SUSPENDED });
   });
@@ -86,7 +86,9 @@ async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timin
 
 describe('a sleeping output', DEADLINE, () => {
   test('a sleeping output whose monitor cannot be captured accepts the command all the same', async (t) => {
-    const { backend, server, captures } = await sleeping(t, ({ tag }, { error }) => error(tag, 1));
+    const { backend, server, captures } = await startWithSleepingOutputs(t, ({ tag }, { error }) =>
+      error(tag, 1),
+    );
     assert.deepEqual(await backend.handle(MUTE), OK);
     assert.equal(captures(), 1);
     await until('the capture has ended', () => server.open() === 1);
@@ -94,7 +96,9 @@ describe('a sleeping output', DEADLINE, () => {
 
   for (const [what, captured] of VAIN) {
     test(`${what} is left asleep, and is not tried again, nor on a later connection to that server`, async (t) => {
-      const { backend, server, recorder, captures } = await sleeping(t, captured, { wakeMs: 1_000 });
+      const { backend, server, recorder, captures } = await startWithSleepingOutputs(t, captured, {
+        wakeMs: 1_000,
+      });
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(recorder.output('living')?.muted, false);
       await until('the capture has ended', () => server.open() === 1);
@@ -109,7 +113,7 @@ describe('a sleeping output', DEADLINE, () => {
     });
 
     test(`${what} delays no other output, awake or asleep`, async (t) => {
-      const { backend, server, captures } = await sleeping(t, captured, { wakeMs: 1_000 });
+      const { backend, server, captures } = await startWithSleepingOutputs(t, captured, { wakeMs: 1_000 });
       const order: string[] = [];
       const answers = ['living', 'hall', 'living', 'hall', 'kitchen'].map(async (name) => {
         assert.deepEqual(await backend.handle(mute(name)), OK);
@@ -124,7 +128,7 @@ describe('a sleeping output', DEADLINE, () => {
   }
 
   test('delays no command when it is removed meanwhile', async (t) => {
-    const { backend, server, captures } = await sleeping(t, ({ tag }, { reply, send }) => {
+    const { backend, server, captures } = await startWithSleepingOutputs(t, ({ tag }, { reply, send }) => {
       send(event('sinkRemove', 0), 0);
       return reply(tag, bytesOf.capture());
     });
@@ -134,7 +138,7 @@ describe('a sleeping output', DEADLINE, () => {
   });
 
   test('delays no command when its server goes meanwhile', async (t) => {
-    const { backend, server, recorder, captures } = await sleeping(t, (_, { hangUp }) => {
+    const { backend, server, recorder, captures } = await startWithSleepingOutputs(t, (_, { hangUp }) => {
       hangUp(0);
       return undefined;
     });
@@ -147,7 +151,7 @@ describe('a sleeping output', DEADLINE, () => {
   });
 
   test('does not delay the end of the daemon', async (t) => {
-    const { backend, server, captures } = await sleeping(t, () => undefined);
+    const { backend, server, captures } = await startWithSleepingOutputs(t, () => undefined);
     const answer = backend.handle(MUTE);
     await until('the output is captured', () => captures() === 1);
     await backend.stop();

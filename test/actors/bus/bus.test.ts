@@ -19,7 +19,7 @@ import { messageBytes } from './scripted-bus.js';
 const run = promisify(execFile);
 const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
-async function connected(t: TestContext) {
+async function startConnectedBus(t: TestContext) {
   const bus = await privateBus(t);
   const owner = new NotingOwner();
   const link = new Bus('units', { paths: bus.paths, backoffMs: () => 20, callDeadlineMs: 5_000 }, owner);
@@ -30,7 +30,7 @@ async function connected(t: TestContext) {
 }
 
 test('a call answers with plain values', async (t) => {
-  const { link, ask } = await connected(t);
+  const { link, ask } = await startConnectedBus(t);
   assert.deepEqual(await ask(), { ok: true, value: BUS_NAME });
   const all = await link.call(getAll(BUS_NAME), [BUS_NAME], { path: '/org/freedesktop/DBus' });
   assert.ok(all.ok);
@@ -40,7 +40,7 @@ test('a call answers with plain values', async (t) => {
 });
 
 test('an error of the peer is returned, not thrown', async (t) => {
-  const { link } = await connected(t);
+  const { link } = await startConnectedBus(t);
   const outcome = await link.call(BUS_METHODS.getNameOwner, ['no.such.name']);
   assert.ok(!outcome.ok && outcome.error.kind === 'dbus');
   assert.equal(outcome.error.name, 'org.freedesktop.DBus.Error.NameHasNoOwner');
@@ -52,7 +52,7 @@ test('an error of the peer is returned, not thrown', async (t) => {
 });
 
 test('watched signals arrive, others do not', async (t) => {
-  const { busctl, owner, link } = await connected(t);
+  const { busctl, owner, link } = await startConnectedBus(t);
   await busctl('status');
   assert.deepEqual(owner.signals, []);
   const watched = await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
@@ -68,7 +68,7 @@ test('watched signals arrive, others do not', async (t) => {
 
 for (const how of ['SIGKILL', 'SIGTERM'] as const) {
   test(`the bus ends by ${how}: calls are settled, and its return is noticed`, async (t) => {
-    const { bus, owner, ask } = await connected(t);
+    const { bus, owner, ask } = await startConnectedBus(t);
     bus.signal('SIGSTOP');
     const pending = ask();
     const dead = bus.kill(how);
@@ -127,7 +127,7 @@ for (const [what, signature, body] of TOO_MUCH) {
 }
 
 test('another program that calls the daemon over the bus gets no answer', async (t) => {
-  const { busctl, ask } = await connected(t);
+  const { busctl, ask } = await startConnectedBus(t);
   const { stdout: names } = await busctl('list', '--unique', '--no-legend');
   const [ours = ''] = names.split('\n').filter((line) => line.includes(String(process.pid)));
   assert.match(ours, /^:1\.\d+ /, names);

@@ -27,18 +27,22 @@ function options(...paths: readonly string[]) {
   };
 }
 
-/** A bus that dials, until the test ends. */
-function dialling(t: TestContext, options: Options) {
+/** Starts the daemon's side of a bus, which dials until the test ends. */
+function startBus(t: TestContext, options: Options) {
   const owner = new NotingOwner();
   const link = new Bus('units', options, owner);
   t.after(() => link.stop());
   return { owner, link };
 }
 
-/** A bus that is up on a scripted bus. */
-async function up(t: TestContext, scriptOf: (connection: number) => Script, more: Partial<Options> = {}) {
+/** Starts a scripted bus, and the daemon's side of it; waits until this is up. */
+async function startConnectedBus(
+  t: TestContext,
+  scriptOf: (connection: number) => Script,
+  more: Partial<Options> = {},
+) {
   const bus = await scriptedBus(scriptOf, t);
-  const { owner, link } = dialling(t, { ...options(bus.path), ...more });
+  const { owner, link } = startBus(t, { ...options(bus.path), ...more });
   await owner.waitForNote(/^up/);
   return { bus, owner, link };
 }
@@ -46,12 +50,12 @@ async function up(t: TestContext, scriptOf: (connection: number) => Script, more
 const ask = (link: Bus<'units'>) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
 const ANSWER = { ok: true, value: ':1.9' };
 const CLOSED = { ok: false, error: { kind: 'closed' } };
-const owned = (serial: number) => reply(serial, 's', ':1.9');
+const ownerReply = (serial: number) => reply(serial, 's', ':1.9');
 
 /** A bus that answers GetNameOwner with `:1.9`, and everything else with an empty reply. */
 const HONEST: Script = {
   call: (socket, { serial, text: received }) => {
-    socket.write(received.includes('GetNameOwner') ? owned(serial) : reply(serial));
+    socket.write(received.includes('GetNameOwner') ? ownerReply(serial) : reply(serial));
   },
 };
 
@@ -68,7 +72,7 @@ const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason:
 for (const [what, script, reason] of ENDS_CONNECTION) {
   test(`the connection to a bus that ${what} is closed, and tried again`, async (t) => {
     const bus = await scriptedBus((connection) => (connection === 1 ? script : HONEST), t);
-    const { owner, link } = dialling(t, options(bus.path));
+    const { owner, link } = startBus(t, options(bus.path));
     const down = await owner.waitForNote(/^down/);
     assert.match(owner.notes[down] ?? '', reason);
     await owner.waitForNote(/^up/, down);
@@ -83,7 +87,7 @@ test('a missing socket is reported once as the reason, and the bus is tried agai
     return 1;
   };
   const fifth = once(attempts, 'attempt 5');
-  const { owner, link } = dialling(t, { ...options(join(temporaryFolder(t), 'bus')), backoffMs });
+  const { owner, link } = startBus(t, { ...options(join(temporaryFolder(t), 'bus')), backoffMs });
   await owner.waitForNote(/^down: .*ENOENT/);
   await fifth;
   assert.equal(owner.notes.length, 1);
@@ -107,7 +111,7 @@ const ONE_CALL: readonly (readonly [what: string, answer: (serial: number) => Bu
 for (const [what, answer, expected] of ONE_CALL) {
   test(`a call that is answered with ${what} ends, and only that call`, async (t) => {
     let calls = 0;
-    const { bus, link } = await up(t, () => ({
+    const { bus, link } = await startConnectedBus(t, () => ({
       call: (socket, received) => {
         calls += 1;
         if (calls === 1) socket.write(answer(received.serial));
@@ -122,9 +126,13 @@ for (const [what, answer, expected] of ONE_CALL) {
 
 for (const [what, from] of Object.entries({ 'its header': 7, 'its body': 30 })) {
   test(`a connection on which a message stops within ${what} is closed; its calls fail, and the next one works`, async (t) => {
-    const half: Script = { call: (socket, { serial }) => socket.write(owned(serial).subarray(0, from)) };
+    const half: Script = { call: (socket, { serial }) => socket.write(ownerReply(serial).subarray(0, from)) };
     const patience = { callDeadlineMs: NEVER_MS, messageDeadlineMs: DEADLINE_MS };
-    const { owner, link } = await up(t, (connection) => (connection === 1 ? half : HONEST), patience);
+    const { owner, link } = await startConnectedBus(
+      t,
+      (connection) => (connection === 1 ? half : HONEST),
+      patience,
+    );
     assert.deepEqual(await ask(link), CLOSED);
     const down = await owner.waitForNote(/^down: a message did not end within 1000 ms/);
     await owner.waitForNote(/^up/, down);
@@ -136,11 +144,11 @@ test('a connection on which a message pauses, but is completed, stays open', asy
   let rest: () => void = () => assert.fail('nothing was begun');
   const pausing: Script = {
     call: (socket, { serial }) => {
-      socket.write(owned(serial).subarray(0, 20));
-      rest = () => socket.write(owned(serial).subarray(20));
+      socket.write(ownerReply(serial).subarray(0, 20));
+      rest = () => socket.write(ownerReply(serial).subarray(20));
     },
   };
-  const { bus, owner, link } = await up(t, () => pausing, { callDeadlineMs: NEVER_MS });
+  const { bus, owner, link } = await startConnectedBus(t, () => pausing, { callDeadlineMs: NEVER_MS });
   for (let count = 0; count < 3; count += 1) {
     const answer = ask(link);
     await until('the bus has got the call', () => bus.received.length > count);
@@ -151,9 +159,9 @@ test('a connection on which a message pauses, but is completed, stays open', asy
 });
 
 test('an answer that follows a message which makes dbus-next throw is read, though nothing arrives after it', async (t) => {
-  const { owner, link } = await up(t, () => ({
+  const { owner, link } = await startConnectedBus(t, () => ({
     call: (socket, { serial }) => {
-      socket.write(Buffer.concat([signal(':1.66', 'a.b', 'C', 'h', 0), owned(serial)]));
+      socket.write(Buffer.concat([signal(':1.66', 'a.b', 'C', 'h', 0), ownerReply(serial)]));
     },
   }));
   assert.deepEqual(await ask(link), ANSWER);
@@ -174,7 +182,7 @@ test('the compiler and the bus refuse a method that changes something on the sys
 
 test('if an owner fails when the bus is up, the connection is closed, and another one is made', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
-  const { owner } = dialling(t, options(bus.path));
+  const { owner } = startBus(t, options(bus.path));
   owner.onUp = () => {
     owner.onUp = () => Promise.resolve();
     return Promise.reject(new Error('the first read failed'));
@@ -184,7 +192,7 @@ test('if an owner fails when the bus is up, the connection is closed, and anothe
 });
 
 test('a signal whose handler throws ends the connection, but not the thread', async (t) => {
-  const { owner, link } = await up(t, () => ({
+  const { owner, link } = await startConnectedBus(t, () => ({
     call: (socket, received) => {
       HONEST.call?.(socket, received);
       if (received.text.includes('Bad')) socket.write(signal(':1.9', 'a.b', 'Bad'));
@@ -198,7 +206,7 @@ test('a signal whose handler throws ends the connection, but not the thread', as
 });
 
 test('only signals of the owner of a watched name arrive, also when the owner changes', async (t) => {
-  const { owner, link } = await up(t, () => ({
+  const { owner, link } = await startConnectedBus(t, () => ({
     call: (socket, received) => {
       HONEST.call?.(socket, received);
       if (!received.text.includes('member=') || received.text.includes('NameOwnerChanged')) return;
@@ -222,7 +230,7 @@ test('only signals of the owner of a watched name arrive, also when the owner ch
 
 test('a bus that is stopped before it is connected reports nothing more', async (t) => {
   const bus = await scriptedBus(() => ({ greet: () => undefined }), t);
-  const { owner, link } = dialling(t, options(bus.path));
+  const { owner, link } = startBus(t, options(bus.path));
   while (bus.connections() === 0) await new Promise((resolve) => setImmediate(resolve));
   link.stop();
   assert.deepEqual(await ask(link), CLOSED);
@@ -230,7 +238,7 @@ test('a bus that is stopped before it is connected reports nothing more', async 
 });
 
 test('at most 256 calls wait for an answer, and further calls are refused', async (t) => {
-  const { link } = await up(t, () => ({ call: () => undefined }));
+  const { link } = await startConnectedBus(t, () => ({ call: () => undefined }));
   const calls = Array.from({ length: 300 }, () => ask(link));
   const kinds = (await Promise.all(calls)).map((outcome) => (outcome.ok ? 'ok' : outcome.error.kind));
   assert.equal(kinds.filter((kind) => kind === 'timeout').length, 256);
@@ -239,7 +247,7 @@ test('at most 256 calls wait for an answer, and further calls are refused', asyn
 
 test('the second of two addresses is tried when the first does not answer', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
-  const { owner } = dialling(t, options(`${bus.path}-absent`, bus.path));
+  const { owner } = startBus(t, options(`${bus.path}-absent`, bus.path));
   await owner.waitForNote(/^up/);
   assert.deepEqual(owner.notes, ['up']);
 });

@@ -12,7 +12,7 @@ import { until } from '../../until.js';
 const MINUTE_MS = 60_000;
 const DEADLINE_MS = 5_000;
 
-async function served(t: TestContext, answer: RequestListener): Promise<string> {
+async function startHttpServer(t: TestContext, answer: RequestListener): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
@@ -42,7 +42,7 @@ const SERVER = { api_sw: 'tonearm', api_version: '1.2.3', hostname: 'attic' };
 test('a node that stops answering is not reachable until it answers again, and keeps its last answer', async (t) => {
   let isThere = true;
   const paths: string[] = [];
-  const url = await served(t, (request, response) => {
+  const url = await startHttpServer(t, (request, response) => {
     paths.push(request.url ?? '');
     if (isThere) response.end(JSON.stringify(SERVER));
     else response.writeHead(503).end();
@@ -82,7 +82,7 @@ const BAD: readonly (readonly [what: string, answer: RequestListener, reason: Re
 ];
 for (const [what, answer, reason] of BAD) {
   test(`a program that answers with ${what} is no node`, async (t) => {
-    const { logs, first } = configuredNodes(t, await served(t, answer));
+    const { logs, first } = configuredNodes(t, await startHttpServer(t, answer));
     await until('its answer is read', () => first().isReachable === false);
     assert.match(logs[0] ?? '', reason);
     assert.equal(first().answer, undefined);
@@ -92,7 +92,7 @@ for (const [what, answer, reason] of BAD) {
 test('a node of the other service is recognized by its answer', async (t) => {
   const { first } = configuredNodes(
     t,
-    await served(t, (_, response) => response.end('{"api_sw":"odio-api"}')),
+    await startHttpServer(t, (_, response) => response.end('{"api_sw":"odio-api"}')),
   );
   await until('it has answered', () => first().isReachable);
   assert.equal(first().answer?.api, 'odio-api');
@@ -100,13 +100,13 @@ test('a node of the other service is recognized by its answer', async (t) => {
 
 test('a node that hangs delays no other node, and is not reachable after the deadline', async (t) => {
   let hanging = 0;
-  const silent = await served(t, () => {
+  const silent = await startHttpServer(t, () => {
     hanging += 1;
   });
   const { clock, logs, all } = configuredNodes(
     t,
     silent,
-    await served(t, (_, response) => response.end(JSON.stringify(SERVER))),
+    await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER))),
   );
   await until('the other has answered', () => all()[1]?.isReachable);
   await until('it hangs', () => hanging === 1);
@@ -117,7 +117,7 @@ test('a node that hangs delays no other node, and is not reachable after the dea
 
 test('no request is sent after the end', async (t) => {
   const clock = new ManualClock();
-  const url = await served(t, (_, response) => response.end(JSON.stringify(SERVER)));
+  const url = await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER)));
   let isKnown = false;
   const onChange = ([node]: readonly ConfiguredNode[]): void => {
     isKnown = node?.isReachable === true;

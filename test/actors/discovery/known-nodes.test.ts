@@ -11,7 +11,7 @@ import { Recorder } from '../recorder.js';
 
 const OWN_PORT = 8018;
 
-function known(isTrusting = true) {
+function createKnownNodes(isTrusting = true) {
   const publish = new Recorder();
   const nodes = new KnownNodes({
     publish,
@@ -28,19 +28,22 @@ function known(isTrusting = true) {
   };
 }
 
-function sighted(name: string, address: string, port = 8018): Sighting {
+function sightingWith(name: string, address: string, port = 8018): Sighting {
   const at = { name, host: `${name}.local`, address, port };
   return sightingOf(at, [Buffer.from('api=tonearm')], false) ?? assert.fail(name);
 }
 
-function configured(url: string, address?: string, isOwnAddress = false): ConfiguredNode {
+function configuredNode(url: string, address?: string, isOwnAddress = false): ConfiguredNode {
   const answer = address === undefined ? undefined : { api: 'tonearm' as const, address, isOwnAddress };
   return { url: new URL(url), answer, isReachable: answer !== undefined };
 }
 
 test('a node that only the configuration names has its address as its name and as its origin', () => {
-  const { nodes, list, origins } = known();
-  nodes.setConfigured([configured('http://10.8.0.3:8018', '10.8.0.3'), configured('http://10.8.0.3:81')]);
+  const { nodes, list, origins } = createKnownNodes();
+  nodes.setConfigured([
+    configuredNode('http://10.8.0.3:8018', '10.8.0.3'),
+    configuredNode('http://10.8.0.3:81'),
+  ]);
   const both = { host: '10.8.0.3', addresses: ['10.8.0.3'], path: '/ui', api: 'tonearm', self: false };
   assert.deepEqual(list(), [
     { name: '10.8.0.3', ...both, port: 8018, configured: true, reachable: true },
@@ -50,13 +53,13 @@ test('a node that only the configuration names has its address as its name and a
 });
 
 test('a node that was found and is also configured, by a name or an address, is listed once', () => {
-  const { nodes, list } = known();
-  nodes.setSightings([sighted('attic', '192.168.1.7'), sighted('cellar', '192.168.1.8')]);
+  const { nodes, list } = createKnownNodes();
+  nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('cellar', '192.168.1.8')]);
   const urls = ['http://192.168.1.7:8018', 'http://attic.vpn:8018', 'http://cellar.local:8018'];
   nodes.setConfigured([
-    configured(urls[0] ?? ''),
-    configured(urls[1] ?? '', '192.168.1.7'),
-    configured(urls[2] ?? ''),
+    configuredNode(urls[0] ?? ''),
+    configuredNode(urls[1] ?? '', '192.168.1.7'),
+    configuredNode(urls[2] ?? ''),
   ]);
   const found = list().map(({ name, configured, reachable }) => [name, configured, reachable]);
   assert.deepEqual(found, [
@@ -74,18 +77,18 @@ test('a node that was found and is also configured, by a name or an address, is 
 });
 
 test('another port, or another machine, is another node', () => {
-  const { nodes, list } = known();
-  nodes.setSightings([sighted('attic', '192.168.1.7')]);
-  nodes.setConfigured([configured('http://192.168.1.7:9000'), configured('http://192.168.1.9:8018')]);
+  const { nodes, list } = createKnownNodes();
+  nodes.setSightings([sightingWith('attic', '192.168.1.7')]);
+  nodes.setConfigured([configuredNode('http://192.168.1.7:9000'), configuredNode('http://192.168.1.9:8018')]);
   const names = list().map(({ name }) => name);
   assert.deepEqual(names, ['attic', '192.168.1.7:9000', '192.168.1.9']);
 });
 
 test('a node that is configured by a name has the address that has answered; with https it has no address', () => {
-  const { nodes, list, origins } = known();
+  const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
-    configured('http://attic.vpn', '10.8.0.4'),
-    configured('https://node.example.org', '10.8.0.5'),
+    configuredNode('http://attic.vpn', '10.8.0.4'),
+    configuredNode('https://node.example.org', '10.8.0.5'),
   ]);
   const places = list().map(({ name, addresses, port }) => [name, addresses, port]);
   assert.deepEqual(places, [
@@ -96,10 +99,10 @@ test('a node that is configured by a name has the address that has answered; wit
 });
 
 test('the node itself may be one of the configured ones', () => {
-  const { nodes, list } = known();
+  const { nodes, list } = createKnownNodes();
   nodes.setConfigured([
-    configured('http://10.8.0.3:8018', '10.8.0.3', true),
-    configured('http://10.8.0.3', '10.8.0.3', true),
+    configuredNode('http://10.8.0.3:8018', '10.8.0.3', true),
+    configuredNode('http://10.8.0.3', '10.8.0.3', true),
   ]);
   assert.deepEqual(
     list().map(({ self }) => self),
@@ -108,9 +111,9 @@ test('the node itself may be one of the configured ones', () => {
 });
 
 test('a stranger with the announced name of a configured node cannot take its place', () => {
-  const { nodes, list } = known();
-  nodes.setSightings([sighted('10.8.0.3', '192.168.1.66')]);
-  nodes.setConfigured([configured('http://10.8.0.3:8018')]);
+  const { nodes, list } = createKnownNodes();
+  nodes.setSightings([sightingWith('10.8.0.3', '192.168.1.66')]);
+  nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual(
     list().map(({ host }) => host),
     ['10.8.0.3'],
@@ -118,13 +121,13 @@ test('a stranger with the announced name of a configured node cannot take its pl
 });
 
 test('without trust no origin is published, and origins go with their nodes', () => {
-  const wary = known(false);
-  wary.nodes.setConfigured([configured('http://10.8.0.3:8018')]);
+  const wary = createKnownNodes(false);
+  wary.nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual([wary.list().length, wary.origins()], [1, []]);
-  const { nodes, list, origins } = known();
-  nodes.setSightings([sighted('attic', '192.168.1.7')]);
+  const { nodes, list, origins } = createKnownNodes();
+  nodes.setSightings([sightingWith('attic', '192.168.1.7')]);
   assert.deepEqual(origins(), ['http://192.168.1.7:8018', 'http://attic.local:8018']);
-  nodes.setSightings([sighted('attic', '192.168.1.9')]);
+  nodes.setSightings([sightingWith('attic', '192.168.1.9')]);
   assert.deepEqual(origins(), ['http://attic.local:8018', 'http://192.168.1.9:8018']);
   nodes.setSightings([]);
   assert.deepEqual([list(), origins()], [[], []]);

@@ -11,8 +11,8 @@ import { ManualClock } from '../../manual-clock.js';
 import { faultOf } from '../recorder.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
 
-/** A start whose job has ended, with the unit in the state `now`. */
-async function started(t: TestContext, name: string, now: Readonly<Record<string, unknown>>) {
+/** Sends the command that starts a unit; its job ends, and the unit is in the state `now`. */
+async function startUnit(t: TestContext, name: string, now: Readonly<Record<string, unknown>>) {
   const clock = new ManualClock();
   const owner = { up: () => undefined, down: () => undefined, changed: () => undefined };
   const plan = { names: [name], interest: 'state', clock } as const;
@@ -35,7 +35,7 @@ async function started(t: TestContext, name: string, now: Readonly<Record<string
 const RUNS = { ActiveState: 'active', SubState: 'running', InvocationID: Uint8Array.of(2) };
 
 test('a service that has just begun to run has 100 ms to fail, and no more', async (t) => {
-  const { clock, answers } = await started(t, 'x.service', RUNS);
+  const { clock, answers } = await startUnit(t, 'x.service', RUNS);
   clock.advance(99);
   await settle();
   assert.deepEqual(answers, []);
@@ -45,7 +45,7 @@ test('a service that has just begun to run has 100 ms to fail, and no more', asy
 });
 
 test('a service that fails within these 100 ms is refused at once', async (t) => {
-  const { clock, manager, answers } = await started(t, 'x.service', RUNS);
+  const { clock, manager, answers } = await startUnit(t, 'x.service', RUNS);
   manager.sendChange('x.service', { ActiveState: 'failed', SubState: 'failed' });
   await settle();
   assert.match(answers.join(), /^The unit has failed: /);
@@ -59,7 +59,7 @@ const AT_ONCE: readonly [what: string, name: string, now: typeof RUNS][] = [
 ];
 for (const [what, name, now] of AT_ONCE) {
   test(`the start of ${what} is answered at once`, async (t) => {
-    const { answers } = await started(t, name, now);
+    const { answers } = await startUnit(t, name, now);
     assert.deepEqual(answers, ['ok']);
   });
 }
