@@ -119,7 +119,7 @@ describe('a lost server', DEADLINE, () => {
     await until('the first wait has begun again', () => steps()[2] === 250);
   });
 
-  test('that sends nothing is noticed by the regular reading, which happens once a minute', async (t) => {
+  test('is noticed, when the server sends nothing, by the regular reading that happens once a minute', async (t) => {
     const { server, recorder } = await connected(t, ordinary, { reconcileMs: 20, requestMs: 50 });
     server.handler = () => undefined;
     await until('the dead server is noticed', () => !recorder.up);

@@ -84,7 +84,7 @@ describe('a fragment', () => {
     });
   }
 
-  test('of two fragments in a row each channel has the louder level, but silence if the second is silent', () => {
+  test('two fragments in a row become the louder level of each channel, or silence if the second is silent', () => {
     assert.deepEqual(louderPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
     assert.deepEqual(louderPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
     assert.deepEqual(louderPeaks([0.5, 0.1], [0, 0]), [0, 0]);

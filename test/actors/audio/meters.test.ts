@@ -118,7 +118,7 @@ describe('a meter', DEADLINE, () => {
     assert.ok(recorder.up && recorder.logs.length === 1, 'the records do not notice');
   });
 
-  test('that gets no answer ends when its connection is closed', async (t) => {
+  test('a meter that gets no answer ends when its connection is closed', async (t) => {
     const silent = withCaptures(() => undefined);
     const { server, backend, requested, recorder } = await startWithMeters(t, silent, { requestMs: 1_000 });
     backend.watchLevels(true);

@@ -71,7 +71,7 @@ test('two outputs with the same label are shown by their names, until only one h
   assert.deepEqual(labels(), ['kitchen: Hall']);
 });
 
-test('that there are too many records is logged once, and again only after half of them have gone', () => {
+test('too many records are logged once, and again only after half of them have gone', () => {
   const { state, update } = setUp();
   const warningsAt = (count: number) => {
     const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));

@@ -503,7 +503,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await sendCommand({ do: 'pairing_mode' });
 });
 
-test('of two adapters the configured or the first one is used; one in use stays in use', async (t) => {
+test('the configured one of two adapters is used, or else the first; one in use stays in use', async (t) => {
   const two = (bluez: ScriptedBluez): void => {
     const facts = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
     bluez.objects.set('/org/bluez/hci1', { 'org.bluez.Adapter1': facts });

@@ -12,7 +12,7 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const SIGNALS = 2_000;
 
-test('of many signals that arrive together the last is published, and the adapter is not chosen anew for each', async (t) => {
+test('the last of many signals that arrive together is published; the adapter is not chosen anew for each', async (t) => {
   const { bluez, recorder } = await startBackend(t, {}, (each) => each.addDevice(PHONE, { Paired: true }));
   const chosen = t.mock.method(BluezObjects.prototype, 'adapter');
   for (let at = 1; at <= SIGNALS; at += 1) bluez.changeDevice(PHONE, { Alias: `Phone ${at}` });

@@ -85,7 +85,7 @@ export class ScriptedBluez {
   readonly calls: string[] = [];
   /** Which calls fail or hang, by the name that `calls` has for them, or by the method. */
   readonly misbehaves = new Map<string, Misbehaviour>();
-  /** What happens, besides the usual effect, before a call is answered, by the name of the method. */
+  /** Functions that run before the usual effect of a call and its answer, by the name of the method. */
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
   /** The registered agent, with its sender and path. */
   agent: { readonly owner: string; readonly path: string } | undefined;

@@ -226,7 +226,7 @@ test('only 16 queues run at a time, the others wait, and a newer setting replace
   assert.equal(begun.at(-1), 'once more');
 });
 
-test('of a flood of commands, each with its own queue, those beyond the bound are refused', () => {
+test('a flood of commands, each with its own queue, is refused beyond the bound', () => {
   const { add, begun } = recordedQueues();
   const accepted = Array.from({ length: 10_000 }, (_, i) =>
     add(waitingRequest('x', `run ${i}`, `queue ${i}`)),

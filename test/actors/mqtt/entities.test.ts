@@ -48,7 +48,7 @@ test('an output whose limit is 0 has a sensor instead of a slider', () => {
   assert.equal(components['output_dac_mute']?.['platform'], 'switch');
 });
 
-test('of two things with one name the later one has its id in its key, name and option', () => {
+test('the later of two things with the same name has its id in its key, name and option', () => {
   const twins = [7, 8].map((id) =>
     put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall' })),
   );

@@ -131,7 +131,7 @@ for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'Pow
   });
 }
 
-test('of two requests at once only one is carried out, and a refused request does not block a later one', async (t) => {
+test('only one of two requests at once is carried out, and a refused request does not block a later one', async (t) => {
   const { backend, become, called, recorder } = await bench(t, { can: 'challenge' });
   assert.equal((await backend.handle({ do: 'reboot' })).ok, false);
   become({});

@@ -62,7 +62,7 @@ function up() {
 
 test('the backend without any unit is up at once', () => assert.deepEqual(setUp([]).taken(), ['up']));
 
-test('of the changes within 50 ms only the newest state of a unit is encoded and published; other units do not wait', () => {
+test('only the newest of the changes of a unit within 50 ms is encoded and published; other units do not wait', () => {
   const { clock, taken, change, encoded } = up();
   change(U, 'U2');
   clock.advance(49);

@@ -68,7 +68,7 @@ function table() {
   return { units, x: () => units.unit(NAME) };
 }
 
-test('what a signal reports during a reading counts more than the answer to this reading', () => {
+test('a signal that comes during a reading counts more than the answer, in the properties that signals carry', () => {
   const { units, x } = table();
   const countBefore = units.signalCount(NAME);
   units.applyProperties(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });

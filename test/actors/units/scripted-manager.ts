@@ -39,7 +39,7 @@ export class ScriptedManager {
   readonly matches: Match[] = [];
   /** The error that answers each call of a method, by the name of the method. */
   readonly refusals = new Map<string, BusResult<never>>();
-  /** What a call of a method does before it is answered, by the name of the method. */
+  /** Functions that run when a method is called, before the answer, by the name of the method. */
   readonly effects = new Map<string, () => void>();
   /** The unit of each call of `StopUnit`, in order. */
   readonly stopCalls: string[] = [];

@@ -36,7 +36,7 @@ function publisher(more: Partial<UpgradeSettings> = {}) {
 
 const RUNNING: Run = { ...initialRun(), state: 'running', origin: 'socket', startedMs: 1_000 };
 
-test('of a thousand steps of a run the first is published at once, then ten a second, and always the last one', () => {
+test('a thousand steps of a run are published at once at first, then ten times a second, and the last one always', () => {
   const { made, clock, taken } = publisher();
   made.up(RUNNING);
   taken();

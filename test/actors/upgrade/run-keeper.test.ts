@@ -54,7 +54,7 @@ const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
 };
 const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END };
 
-/** What a word of a story does: the first ones act on the keeper, the last three check it. */
+/** The words of a story: the first ones act on the keeper, the last three check it. */
 const STEPS: Readonly<Record<string, (on: Stage, argument: string) => unknown>> = {
   line: (on, argument) => {
     void on.keeper.applyLine(LINES[argument] ?? progress(Number(argument)), on.clock.monotonic());
