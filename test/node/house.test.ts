@@ -168,6 +168,11 @@ inOwnNetwork(import.meta.url, () => {
       });
       await announce('last', LAST);
       await everywhere((page) => page.sees('Opens its own page'));
+      // A page that is loaded now has a policy that is made of what is announced now.
+      await everywhere(async (page) => {
+        await open(page);
+        await page.sees(AWAY);
+      });
       const names = (await house.known('Living room')).map(({ name }) => name);
       assert.deepEqual(names.includes('by-web-name'), false);
       for (const room of ROOMS) {
