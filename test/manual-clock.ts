@@ -2,22 +2,22 @@
 
 import type { Clock } from '../src/host/clock.js';
 
-/** When it was made, to the wall: some time that is not the monotonic one. */
+/** The date at which the clock begins, in ms since 1970; its monotonic time begins at 0. */
 const EPOCH_MS = 1_000_000_000_000;
 
-/** Its functions can be handed on without it. */
+/** Each method is bound to the clock, so that it can be passed without the clock. */
 export class ManualClock implements Clock {
   #now = 0;
   /** How many timers have fired. */
   fired = 0;
-  readonly #timers = new Set<{ readonly at: number; readonly callback: () => void }>();
+  readonly #timers = new Set<{ readonly dueAt: number; readonly callback: () => void }>();
 
   readonly date = (): number => EPOCH_MS + this.#now;
   readonly monotonic = (): number => this.#now;
   readonly random = (): number => 0;
 
   readonly after = (ms: number, callback: () => void): (() => void) => {
-    const timer = { at: this.#now + ms, callback };
+    const timer = { dueAt: this.#now + ms, callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   };
@@ -27,14 +27,16 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Moves on by `ms`; what falls due meanwhile fires in its order. */
+  /** Moves the time on by `ms`, and fires the timers that fall due meanwhile, the earliest first. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {
-      const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((one, other) => one.at - other.at);
+      const [next] = [...this.#timers]
+        .filter(({ dueAt }) => dueAt <= end)
+        .sort((one, other) => one.dueAt - other.dueAt);
       if (next === undefined) break;
       this.#timers.delete(next);
-      this.#now = next.at;
+      this.#now = next.dueAt;
       this.fired += 1;
       next.callback();
     }

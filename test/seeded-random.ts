@@ -26,7 +26,7 @@ export class SeededRandom {
     return this.next() < probability;
   }
 
-  /** One of them; there must be some. */
+  /** @throws {RangeError} when `values` is empty */
   pick<T>(values: readonly T[]): T {
     if (values.length === 0) throw new RangeError('nothing to pick from');
     return values[this.below(values.length)] as T;
@@ -34,7 +34,7 @@ export class SeededRandom {
 }
 
 /**
- * One for `npm test`, another in each round of `npm run soak`, which runs the files that import it.
- * TONEARM_FUZZ_SEED repeats one.
+ * The seed of this run. It is always the same in `npm test`, and another one in each round of `npm run soak`,
+ * which runs the files that import this constant. TONEARM_FUZZ_SEED sets it, to repeat a round.
  */
 export const SEED = Number(process.env['TONEARM_FUZZ_SEED'] ?? 20_261_120) >>> 0;

@@ -1,23 +1,23 @@
-// A folder of a test's own, which goes with it.
+// Makes a folder for a test, and removes it when the test ends.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const made = new Set<string>();
+const madeFolders = new Set<string>();
 
 const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
 
 /**
- * A test's hooks run in the order in which they were set: what is stopped after its folder is gone may make
- * the folder again.
+ * All folders are removed once more when the process ends. A test's hooks run in the order in which they were
+ * set, so a program that a later hook stops may have made its folder again.
  */
 process.on('exit', () => {
-  for (const folder of made) remove(folder);
+  for (const folder of madeFolders) remove(folder);
 });
 
 /**
- * A sound server of the test may still write into the folder. The hook must not throw then: the hooks behind
+ * A sound server of the test may still write into the folder. The hook must not throw then: the hooks after
  * it, which stop that server, would not run, and the process would never end.
  */
 function removeUnlessInUse(folder: string): void {
@@ -29,12 +29,12 @@ function removeUnlessInUse(folder: string): void {
 }
 
 /**
- * `t`: a test, or `node:test` itself for a folder of all tests of a file. Without one the folder goes with
- * the process.
+ * `t` is the test with which the folder ends, or `node:test` itself for a folder of all tests of a file.
+ * Without `t` the folder is removed when the process ends.
  */
 export function temporaryFolder(t?: { after(act: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-test-'));
-  made.add(folder);
+  madeFolders.add(folder);
   t?.after(() => removeUnlessInUse(folder));
   return folder;
 }

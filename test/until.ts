@@ -1,20 +1,19 @@
-// Waiting for a condition that nobody announces, with a deadline. The only way in which tests do so.
+// Waits, with a deadline, for a condition that no event announces. Tests poll in no other way.
 
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 25;
 /**
- * Nobody waits for it where all is well, and a machine on which twenty processes want two cores needs most of
- * it.
+ * A condition that becomes true ends the waiting at once. A machine on which twenty processes want two cores
+ * needs most of this time.
  */
 const DEADLINE_MS = 60_000;
 /** Characters of a probe's error that are shown. */
 const PRINTED_CHARS = 500;
 
 /**
- * Asks `probe` until it answers with something other than undefined or false, and gives that answer. It is
- * asked a last time when the deadline has passed: on a machine that stood still until then it has not been
- * asked for as long.
+ * Calls `probe` until it returns something other than undefined or false, and returns that. `probe` is called
+ * a last time after the deadline, because a machine that stood still may not have called it for a long time.
  * @throws {Error} naming `what` when the deadline passes, and what the probe threw last
  */
 export async function until<T>(

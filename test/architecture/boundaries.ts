@@ -1,9 +1,11 @@
 // Tables of the allowed imports. ARCHITECTURE.md has the reasons; rules.ts does the checks.
 
 export interface Boundary {
-  /** Which files: a prefix, where one `*` stands for one name. The first row that fits a file holds. */
+  /** Which files: a prefix, in which one `*` stands for a name. The first row that fits a file applies. */
   readonly of: string;
-  /** Which files of the project they may import; `*` is what it stood for in `of`. Own files always. */
+  /**
+   * Which files of the project they may import, besides each other; `*` stands for the same name as in `of`.
+   */
   readonly may: readonly string[];
   /** Likewise, but their types only. */
   readonly mayTypes?: readonly string[];

@@ -8,15 +8,15 @@ import { WRITING } from './writing.js';
 export type Check = (files: readonly SourceFile[]) => readonly string[];
 
 /** A check that looks at one file at a time, among those whose path begins with `folder`. */
-function each(folder: string, check: (file: SourceFile) => readonly string[]): Check {
+function eachFile(folder: string, check: (file: SourceFile) => readonly string[]): Check {
   return (files) => files.filter(({ path }) => path.startsWith(folder)).flatMap(check);
 }
 
 interface Where {
   readonly except?: (path: string) => boolean;
-  /** The folder that is looked at, `src/` unless given; '' for all. */
+  /** The folder whose files are checked, `src/` unless given; '' for all files. */
   readonly below?: string;
-  /** `text`: comments and strings too. */
+  /** Where `pattern` is searched for: `text` includes comments and strings. */
   readonly in?: 'code' | 'text';
 }
 
@@ -26,7 +26,7 @@ function never(
   why: string,
   { except = () => false, below = 'src/', in: part = 'code' }: Where = {},
 ): Check {
-  return each(below, (file) =>
+  return eachFile(below, (file) =>
     except(file.path)
       ? []
       : [...file[part].matchAll(new RegExp(pattern, 'gm'))].map(
@@ -39,7 +39,7 @@ function never(
  * The name that `*` matches at the beginning of the path; '' for a pattern without `*`; undefined when the
  * path does not match.
  */
-function fit(pattern: string, path: string): string | undefined {
+function nameAtStar(pattern: string, path: string): string | undefined {
   const [head = '', tail] = pattern.split('*');
   if (!path.startsWith(head)) return undefined;
   if (tail === undefined) return '';
@@ -48,20 +48,20 @@ function fit(pattern: string, path: string): string | undefined {
 }
 
 function importAllowed(path: string, { target, typeOnly }: Import): boolean {
-  const row = BOUNDARIES.find(({ of }) => fit(of, path) !== undefined);
+  const row = BOUNDARIES.find(({ of }) => nameAtStar(of, path) !== undefined);
   if (row === undefined) return false;
   if (target.startsWith('node:')) return row.builtins.split(' ').includes(target.slice('node:'.length));
   if (!target.startsWith('src/')) return packageOf(target) !== undefined;
-  const own = row.of.replace('*', fit(row.of, path) ?? '');
+  const own = row.of.replace('*', nameAtStar(row.of, path) ?? '');
   const may = [...row.may, ...(typeOnly ? (row.mayTypes ?? []) : [])];
-  return target.startsWith(own) || may.some((pattern) => fit(pattern, target) !== undefined);
+  return target.startsWith(own) || may.some((pattern) => nameAtStar(pattern, target) !== undefined);
 }
 
 function packageOf(target: string): string | undefined {
   return Object.keys(PACKAGES).find((name) => target === name || target.startsWith(`${name}/`));
 }
 
-const boundaries: Check = each('src/', (file) =>
+const boundaries: Check = eachFile('src/', (file) =>
   file.imports
     .filter((each) => !importAllowed(file.path, each))
     .map(({ target, line }) => `${file.path}:${line}: may not import ${target}`),
@@ -79,7 +79,7 @@ const packages: Check = (all) => {
   });
 };
 
-const holders: Check = each('src/', (file) =>
+const holders: Check = eachFile('src/', (file) =>
   file.imports
     .filter(({ target }) => HOLDERS[target]?.every((prefix) => !file.path.startsWith(prefix)))
     .map(({ target, line }) => `${file.path}:${line}: may not hold ${target}`),
@@ -89,15 +89,19 @@ const holders: Check = each('src/', (file) =>
  * Complains about each bus that is opened, or extended, with another effect than its folder's, or with one
  * that is no literal.
  */
-const buses: Check = each('src/', ({ path, code, text }) =>
+const buses: Check = eachFile('src/', ({ path, code, text }) =>
   [...code.matchAll(/\b(?:new|extends) Bus\b(?:<[^>]*>)?\(?/g)]
     .map(({ 0: found, index }) => ({ index, effect: /^'(\w+)'/.exec(text.slice(index + found.length))?.[1] }))
     .filter(({ effect = '' }) => !BUSES[effect]?.some((prefix) => path.startsWith(prefix)))
     .map(({ index, effect }) => `${path}:${lineAt(text, index)}: may not open a bus for ${effect}`),
 );
 
-/** Files that are loaded together with the first one. `how` selects the imports that count. */
-function reach(files: readonly SourceFile[], first: string, how: (each: Import) => boolean): Set<string> {
+/** Files that are loaded together with the first one. `counts` selects the imports that load a file. */
+function filesLoadedFrom(
+  files: readonly SourceFile[],
+  first: string,
+  counts: (each: Import) => boolean,
+): Set<string> {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const reached = new Set<string>();
   const queue = [first];
@@ -105,7 +109,7 @@ function reach(files: readonly SourceFile[], first: string, how: (each: Import) 
     if (reached.has(path)) continue;
     reached.add(path);
     for (const each of byPath.get(path)?.imports ?? []) {
-      if (how(each) && byPath.has(each.target)) queue.push(each.target);
+      if (counts(each) && byPath.has(each.target)) queue.push(each.target);
     }
   }
   return reached;
@@ -113,13 +117,13 @@ function reach(files: readonly SourceFile[], first: string, how: (each: Import) 
 
 const mainDecodesNothing: Check = (files) => {
   const isLoaded = (each: Import) => !each.typeOnly && !(each.dynamic && PROGRAMS.includes(each.target));
-  return [...reach(files, 'src/main.ts', isLoaded)]
+  return [...filesLoadedFrom(files, 'src/main.ts', isLoaded)]
     .filter((path) => NOT_IN_MAIN.some((prefix) => path.startsWith(prefix)))
     .map((path) => `${path}: is in the main thread`);
 };
 
 const mainStartsWithoutSchemas: Check = (files) =>
-  [...reach(files, 'src/main.ts', ({ typeOnly, dynamic }) => !typeOnly && !dynamic)]
+  [...filesLoadedFrom(files, 'src/main.ts', ({ typeOnly, dynamic }) => !typeOnly && !dynamic)]
     .filter((path) => LAZY.includes(path))
     .map((path) => `${path}: is loaded when the main thread starts`);
 
@@ -139,12 +143,12 @@ const edgesAreEdges: Check = (files) =>
     .filter(({ file }) => file === undefined || !TIME.test(file.code))
     .map(({ path }) => `${path}: is listed as an edge and reads no clock`);
 
-const header: Check = each('', ({ path, text }) => {
+const header: Check = eachFile('', ({ path, text }) => {
   const first = text.replace(/^#!.*\n/, '').trimStart();
   return /^(?:\/\/ \S|\/\*\*?\s)/.test(first) ? [] : [`${path}: does not begin with what it is`];
 });
 
-const names: Check = each('', ({ path }) =>
+const names: Check = eachFile('', ({ path }) =>
   /\/(?:utils?|common|types|helpers?|misc|shared|lib|stuff|constants|index)\.ts$/.test(path)
     ? [`${path}: the name does not say what it is`]
     : [],

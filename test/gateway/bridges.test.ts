@@ -32,23 +32,33 @@ describe('a request of a bridge', () => {
 
   const rows: readonly [what: string, request: BridgeRequest, http: HttpRequest, expected: number][] = [
     ['records', { operation: 'outputs' }, GET('/audio/outputs'), 200],
-    ['the whole of a backend', { operation: 'upgrade' }, GET('/upgrade'), 200],
+    ['all records of a backend', { operation: 'upgrade' }, GET('/upgrade'), 200],
     ['the node', { operation: 'server' }, GET('/server'), 200],
-    ['what is no operation', { operation: undefined }, GET('/no/such'), 404],
-    ['what is no name', output(undefined), POST('/audio/outputs/%ff/mute'), 400],
-    ['a name with a NUL', output('a\0'), POST('/audio/outputs/a%00/mute'), 400],
-    ['an empty name', output(''), POST('/audio/outputs//mute'), 404],
-    ['a name that is missing', { operation: 'muteOutput' }, POST('/audio/outputs/mute'), 404],
-    ['a scope that is not there', START, POST('/services/other/a.service/start'), 404],
-    ['a body that is not JSON', { ...VOLUME, unread: '{' }, POST('/audio/server/volume', '{'), 400],
-    ['a bad field', { ...VOLUME, body: { volume: 2 } }, POST('/audio/server/volume', '{"volume":2}'), 400],
-    ['no body where one is needed', VOLUME, POST('/audio/server/volume'), 400],
-    ['a body where none is taken', REBOOT, POST('/power/reboot', '{"now":true}'), 400],
-    ['a body that is too large', { ...MUTE, unread: LARGE }, POST(MUTE_PATH, LARGE), 413],
-    ['a command', { ...MUTE, body: { muted: true } }, POST(MUTE_PATH, '{"muted":true}'), 202],
+    ['an unknown operation', { operation: undefined }, GET('/no/such'), 404],
+    ['an output whose name cannot be decoded', output(undefined), POST('/audio/outputs/%ff/mute'), 400],
+    ['an output whose name has a NUL', output('a\0'), POST('/audio/outputs/a%00/mute'), 400],
+    ['an output with an empty name', output(''), POST('/audio/outputs//mute'), 404],
+    ['an output without a name', { operation: 'muteOutput' }, POST('/audio/outputs/mute'), 404],
+    ['a scope that does not exist', START, POST('/services/other/a.service/start'), 404],
+    [
+      'a volume with a body that is not JSON',
+      { ...VOLUME, unread: '{' },
+      POST('/audio/server/volume', '{'),
+      400,
+    ],
+    [
+      'a volume with a bad field',
+      { ...VOLUME, body: { volume: 2 } },
+      POST('/audio/server/volume', '{"volume":2}'),
+      400,
+    ],
+    ['a volume without a body', VOLUME, POST('/audio/server/volume'), 400],
+    ['a reboot with a body, which it may not have', REBOOT, POST('/power/reboot', '{"now":true}'), 400],
+    ['mute with a body that is too large', { ...MUTE, unread: LARGE }, POST(MUTE_PATH, LARGE), 413],
+    ['mute with a valid body', { ...MUTE, body: { muted: true } }, POST(MUTE_PATH, '{"muted":true}'), 202],
   ];
   for (const [what, request, http, expected] of rows) {
-    test(`for ${what}: ${expected}, with the text of the HTTP answer`, async () => {
+    test(`a bridge that requests ${what} gets ${expected} and the text of the HTTP answer`, async () => {
       const reply = await ask(request);
       assert.equal(reply.status, expected, reply.body);
       const { status, text } = await under.fetch(http);
@@ -56,7 +66,7 @@ describe('a request of a bridge', () => {
     });
   }
 
-  test('for a missing part names the key that would enable it, as over HTTP', async (context) => {
+  test('the refusal of a request for a part that is not enabled names its key, as over HTTP', async (context) => {
     const under = GatewayUnderTest.up(without('audio')).within(context);
     const reply = await under.gateway.listener.bridgeRequest('discovery', MUTE);
     const http = await under.fetch(POST(MUTE_PATH));
@@ -64,7 +74,7 @@ describe('a request of a bridge', () => {
     assert.match(reply.body, /pulseaudio\.enabled/);
   });
 
-  test('the end of a backend is one message: its state and the end of its records', async (context) => {
+  test('a backend that goes down is one message to a bridge: its state and the removals of its records', async (context) => {
     const under = GatewayUnderTest.up().within(context);
     const { gateway, batches } = under;
     under.pull('mqtt', true);
@@ -77,7 +87,7 @@ describe('a request of a bridge', () => {
     assert.deepEqual(words, ['put backends audio', ...ends]);
   });
 
-  test('is refused when the service ends, with the changes that wait', async () => {
+  test('when the service ends, a bridge is refused its requests, and still gets the changes that wait', async () => {
     const { listener } = under.gateway;
     under.pull('mqtt', true);
     const reboot = put('power.action', '', { action: 'reboot' });
@@ -95,8 +105,8 @@ const UP = put('backends', 'audio', { backend: 'audio', state: 'up' });
 const AWAY = put('backends', 'audio', { backend: 'audio', state: 'connecting' });
 
 const output = (id: number, name = `sink-${id}`): Change => put('audio.outputs', String(id), { id, name });
-const gone = (id: number): Change => drop('audio.outputs', String(id));
-const line = (percent: number): Change => put('upgrade.progress', '', { percent });
+const removal = (id: number): Change => drop('audio.outputs', String(id));
+const progress = (percent: number): Change => put('upgrade.progress', '', { percent });
 
 class Node {
   readonly batches: ChangeBatch[] = [];
@@ -122,14 +132,14 @@ class Node {
 }
 
 /** A node that has sent the whole state; the bridge has not confirmed it yet. */
-function slow(): Node {
+function nodeWithSlowBridge(): Node {
   const node = new Node();
   node.requestFeed(true);
   return node;
 }
 
 describe('a bridge', () => {
-  test('is sent the end of a unit, even if it is slow', () => {
+  test('a bridge learns of the removal of a unit, even if the bridge is slow', () => {
     const unit = put('systemd.services', 'user/a', { name: 'a' });
     const ended = drop('systemd.services', 'user/a');
     for (const isSlow of [false, true]) {
@@ -147,9 +157,9 @@ describe('a bridge', () => {
     }
   });
 
-  test('gets all records first, then changes, one message at a time', () => {
+  test('a bridge gets all records first, then changes, one message at a time', () => {
     const node = new Node();
-    node.change(output(1), line(1));
+    node.change(output(1), progress(1));
     assert.deepEqual(node.batches, [], 'nobody has pulled');
     node.requestFeed(true);
     assert.deepEqual(node.batches, [{ isWhole: true, changes: [UP, SERVED, output(1)] }]);
@@ -157,38 +167,38 @@ describe('a bridge', () => {
     assert.equal(node.batches.length, 1, 'the first message is not taken in');
     assert.deepEqual(node.requestFeed(), [output(2)]);
     assert.equal(node.requestFeed(), undefined, 'nothing has changed');
-    node.change(output(3), gone(2));
-    assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [output(3), gone(2)] });
+    node.change(output(3), removal(2));
+    assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [output(3), removal(2)] });
   });
 
-  test('gets only the records that it needs', () => {
+  test('a bridge gets only the records that it needs', () => {
     const node = new Node('discovery');
     assert.deepEqual(node.requestFeed(true), [SERVED]);
     node.requestFeed();
-    node.change(output(1), line(1), AWAY);
+    node.change(output(1), progress(1), AWAY);
     assert.equal(node.batches.length, 1);
     const served = put('served', '', { port: 1, addresses: [] });
     node.change(served);
     assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [served] });
   });
 
-  test('is sent nothing for a former thread, also where that was ready when it ended', () => {
+  test('a bridge is sent nothing for a thread that has ended, even if that thread had requested changes', () => {
     const node = new Node();
     const former: ChangeBatch[] = [];
     node.feeds.feedRequest('mqtt', true, (batch) => former.push(batch));
     node.feeds.feedRequest('mqtt', false, (batch) => former.push(batch));
-    // The thread has ended, and nothing but its own pull says that there is another one.
+    // The thread has ended. Only the first request of the next thread shows that there is one.
     node.change(output(1));
     node.change(output(2));
     assert.equal(node.batches.length, 0);
     assert.deepEqual(node.requestFeed(true), [UP, SERVED, output(1), output(2)]);
     assert.equal(node.batches.at(-1)?.isWhole, true);
-    assert.equal(former.length, 2, 'what was sent for the former thread went to that');
+    assert.equal(former.length, 2, 'the former thread was sent only what it had requested');
   });
 
-  test('a bridge with a new thread gets all records again, and nothing that waited', () => {
-    const node = slow();
-    node.change(line(1), output(1));
+  test('a bridge with a new thread gets all records again, and none of the changes that waited', () => {
+    const node = nodeWithSlowBridge();
+    node.change(progress(1), output(1));
     assert.deepEqual(node.requestFeed(true), [UP, SERVED, output(1)]);
     assert.equal(node.batches.at(-1)?.isWhole, true);
     assert.equal(node.requestFeed(), undefined);
@@ -196,13 +206,13 @@ describe('a bridge', () => {
 });
 
 describe('the changes that wait for a slow bridge', () => {
-  for (const [what, of] of [
-    ['actions', (n: number) => [line(n)]],
-    ['removals', (n: number) => [output(n), gone(n)]],
+  for (const [what, changesOf] of [
+    ['actions', (n: number) => [progress(n)]],
+    ['removals', (n: number) => [output(n), removal(n)]],
   ] as const) {
-    test(`are sent as the whole state after more ${what} than are kept`, () => {
-      const node = slow();
-      for (let n = 0; n < 1100; n += 1) node.change(...of(n));
+    test(`a slow bridge gets the whole state after more ${what} than the journal keeps`, () => {
+      const node = nodeWithSlowBridge();
+      for (let n = 0; n < 1100; n += 1) node.change(...changesOf(n));
       node.change(output(7));
       assert.deepEqual(node.requestFeed(), [UP, SERVED, output(7)]);
       assert.equal(node.batches.at(-1)?.isWhole, true);

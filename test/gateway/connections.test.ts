@@ -7,18 +7,18 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection, statusOf } from './raw-connection.js';
 import { put, stream } from './scripted-backends.js';
 
-const under = GatewayUnderTest.up().within({ after });
+const gateway = GatewayUnderTest.up().within({ after });
 const open: RawConnection[] = [];
 afterEach(async () => {
   for (const connection of open.splice(0)) connection.destroy();
-  under.backends.answer = { ok: true, value: {} };
-  under.backends.requests.length = 0;
-  assert.equal((await under.fetch({ path: '/server' })).status, 200, 'the gateway still serves');
-  assert.deepEqual(under.logged, []);
+  gateway.backends.answer = { ok: true, value: {} };
+  gateway.backends.requests.length = 0;
+  assert.equal((await gateway.fetch({ path: '/server' })).status, 200, 'the gateway still serves');
+  assert.deepEqual(gateway.logged, []);
 });
 
 function connection(): RawConnection {
-  const made = new RawConnection(under.port);
+  const made = new RawConnection(gateway.port);
   open.push(made);
   return made;
 }
@@ -31,7 +31,7 @@ const UNMUTE = `${mute(`${JSON_TYPE}Content-Length: 15\r\n`)}{"muted":false}`;
 const statuses = (text: string): string[] => text.match(/(?<=HTTP\/1\.1 )\d{3}/g) ?? [];
 
 describe('one connection', () => {
-  test('serves request after request, GET, HEAD, POST, 304 and problems', async () => {
+  test('a connection serves one request after the other: GET, HEAD, POST, 304 and problems', async () => {
     const one = connection();
     const requests = [
       get('/audio'),
@@ -43,7 +43,7 @@ describe('one connection', () => {
       get('/power/'),
       get('/server'),
     ];
-    under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
+    gateway.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
     for (const [index, request] of requests.entries()) {
       one.write(request);
       await one.until((text) => statuses(text).length > index && text.includes('\r\n\r\n'));
@@ -52,18 +52,18 @@ describe('one connection', () => {
     assert.deepEqual(statuses(one.received), expected);
   });
 
-  test('answers pipelined requests in order', async () => {
+  test('a connection answers pipelined requests in order', async () => {
     const one = connection().write(get('/server') + get('/nowhere') + get('/audio/outputs'));
     const text = await one.until((all) => statuses(all).length === 3);
     assert.deepEqual(statuses(text), ['200', '404', '200']);
   });
 
-  test('keeps a request behind one that waits for a backend, and answers both in order', async () => {
-    const settle = under.backends.hold();
+  test('requests wait behind one that waits for a backend, and all are answered in order', async () => {
+    const settle = gateway.backends.hold();
     const one = connection().write(mute(''));
-    await under.backends.untilRequested(1);
+    await gateway.backends.untilRequested(1);
     one.write(get('/server') + get('/power/'));
-    await under.fetch({ path: '/server' });
+    await gateway.fetch({ path: '/server' });
     assert.equal(one.received, '');
     settle({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
     const text = await one.until((all) => statuses(all).length === 3);
@@ -71,28 +71,28 @@ describe('one connection', () => {
   });
 
   for (const request of [mute(''), UNMUTE, get('/power/')]) {
-    test(`is answered after half-close: ${request.slice(0, 18)}`, async () => {
-      const settle = under.backends.hold();
+    test(`a client that has ended its sending side gets its answer: ${request.slice(0, 18)}`, async () => {
+      const settle = gateway.backends.hold();
       const one = connection().write(request).end();
-      await under.backends.untilRequested(1);
-      await under.fetch({ path: '/server' });
+      await gateway.backends.untilRequested(1);
+      await gateway.fetch({ path: '/server' });
       settle({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
       assert.match(await one.closed(), /^HTTP\/1\.1 20[02] /);
     });
   }
 
-  test('ends when two commands come in one packet, before either has an effect', async () => {
+  test('a connection with two commands in one packet is closed before either has an effect', async () => {
     const one = connection().write(mute('') + mute(''));
     assert.equal(await one.closed(), '');
-    await under.fetch({ path: '/server' });
-    assert.deepEqual(under.backends.requests, []);
+    await gateway.fetch({ path: '/server' });
+    assert.deepEqual(gateway.backends.requests, []);
   });
 });
 
 describe('bodies', () => {
   const CHUNK = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
 
-  test('may come in pieces', async () => {
+  test('a body may arrive in pieces', async () => {
     const one = connection().write(mute(`${JSON_TYPE}Content-Length: 14\r\n`));
     for (const piece of ['{"mu', 'ted"', ':true', '}']) {
       one.write(piece);
@@ -100,39 +100,47 @@ describe('bodies', () => {
     }
     await one.until((text) => text.startsWith('HTTP/1.1 202 '));
     const command = { do: 'mute', target: { kind: 'server' }, muted: true };
-    assert.deepEqual(under.backends.requests[0]?.command, command);
+    assert.deepEqual(gateway.backends.requests[0]?.command, command);
   });
 
-  test('may be chunked', async () => {
+  test('a body may be chunked', async () => {
     const head = mute(`${JSON_TYPE}Transfer-Encoding: chunked\r\n`);
     const one = connection().write(`${head}6\r\n{"mute\r\n8\r\nd":true}\r\n0\r\n\r\n`);
     await one.until((text) => text.startsWith('HTTP/1.1 202 '));
   });
 
   for (const [what, headers, rest] of [
-    ['are not read when their announced length is too large', 'Content-Length: 999999999999', ''],
-    ['in endless chunks are cut off', 'Transfer-Encoding: chunked', CHUNK.repeat(20)],
+    [
+      'a body whose announced length is too large is refused before it arrives',
+      'Content-Length: 999999999999',
+      '',
+    ],
+    [
+      'a body of endless chunks is refused, and its connection is closed',
+      'Transfer-Encoding: chunked',
+      CHUNK.repeat(20),
+    ],
   ] as const) {
     test(what, async () => {
       const one = connection().write(`${mute(`${JSON_TYPE}${headers}\r\n`)}${rest}`);
       assert.match(await one.closed(), /^HTTP\/1\.1 413 /);
-      assert.deepEqual(under.backends.requests, []);
+      assert.deepEqual(gateway.backends.requests, []);
     });
   }
 
-  test('the bodies of GET are ignored', async () => {
+  test('the body of a GET is ignored', async () => {
     const head = `GET /server HTTP/1.1\r\n${HOST}Content-Length: 5\r\n\r\n`;
     const one = connection().write(`${head}hello${get('/server')}`);
     const text = await one.until((all) => statuses(all).length === 2);
     assert.deepEqual(statuses(text), ['200', '200']);
   });
 
-  test('bodies that end half-way reach no backend', async () => {
+  test('a body that ends half-way reaches no backend', async () => {
     const one = connection().write(`${mute(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted"`);
-    await under.fetch({ path: '/server' });
+    await gateway.fetch({ path: '/server' });
     one.destroy();
-    await under.fetch({ path: '/server' });
-    assert.deepEqual(under.backends.requests, []);
+    await gateway.fetch({ path: '/server' });
+    assert.deepEqual(gateway.backends.requests, []);
   });
 });
 
@@ -157,30 +165,30 @@ test('the chunks of a stream end with its events, for clients that wait for the 
   const consumer = connection().write(get('/events?types=audio.updated'));
   await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
   for (const id of [17, 18]) {
-    under.gateway.listener.changes([put('audio.clients', String(id), stream(id))]);
+    gateway.gateway.listener.changes([put('audio.clients', String(id), stream(id))]);
     const received = await consumer.until((text) => wholeChunks(text).includes(`data: [{"id":${id},`));
     assert.match(wholeChunks(received), /\}\]\n\n$/);
   }
 });
 
-describe('clients that go away', () => {
+describe('a client that leaves', () => {
   for (const [when, request] of [
-    ['while a backend works', mute('')],
-    ['while a question to a backend waits', get('/power/')],
+    ['while a backend carries out its command', mute('')],
+    ['while a backend has not answered its GET', get('/power/')],
   ] as const) {
-    test(when, async () => {
-      const settle = under.backends.hold();
+    test(`a client may leave ${when}`, async () => {
+      const settle = gateway.backends.hold();
       const one = connection().write(request);
-      await under.backends.untilRequested(1);
+      await gateway.backends.untilRequested(1);
       one.destroy();
-      await under.fetch({ path: '/server' });
+      await gateway.fetch({ path: '/server' });
       settle({ ok: true, value: { text: '{}' } });
     });
   }
 
-  test('a peer may go in the middle of the head', async () => {
+  test('a client may leave in the middle of the head of its request', async () => {
     connection().write('GET /audio HTTP/1.1\r\nHo').destroy();
-    await under.fetch({ path: '/server' });
+    await gateway.fetch({ path: '/server' });
   });
 });
 
@@ -192,8 +200,8 @@ describe('an idle connection', () => {
     ['a request that is refused', get('/nowhere')],
   ];
   for (const [what, request] of IDLE_AFTER) {
-    test(`ends some time after ${what}, and its answers say how long it may be used`, async () => {
-      under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
+    test(`an idle connection ends some time after ${what}, and the answer says how long it may be used`, async () => {
+      gateway.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
       const one = connection().write(request);
       const answer = await one.closed();
       assert.match(answer, /\r\nKeep-Alive: timeout=8\r\n/);
@@ -201,7 +209,7 @@ describe('an idle connection', () => {
     });
   }
 
-  test('a connection that is closed with its answer does not say so', async () => {
+  test('an answer after which the connection is closed has no Keep-Alive header', async () => {
     const one = connection().write(mute(`${JSON_TYPE}Content-Length: 999999999999\r\n`));
     assert.doesNotMatch(await one.closed(), /Keep-Alive/);
   });
@@ -227,7 +235,7 @@ describe("a request's head", () => {
     ['bytes that are not ASCII', get('/\xff\xfe'), 404],
   ];
   for (const [what, text, status] of rows)
-    test(`${what}: ${status}`, async () => assert.equal(await statusOf(under.port, text), status));
+    test(`${what}: ${status}`, async () => assert.equal(await statusOf(gateway.port, text), status));
 
   test('a line break in a name of the path reaches no header', async () => {
     const text = `PUT /audio/outputs/a%0d%0aX-Evil:%201/mute HTTP/1.1\r\n${HOST}\r\n`;

@@ -13,7 +13,7 @@ import { type HttpAnswer, type HttpRequest, send } from '../tools/http.js';
 import { Conformance } from './openapi-conformance.js';
 import { bringUp, ScriptedBackends } from './scripted-backends.js';
 
-/** Longer than any test waits: where the end matters, the test looks at the answers. */
+/** How long closing may take. It is longer than any test waits: tests check the answers, not the time. */
 const CLOSE_MS = 4000;
 
 export const SETTINGS: RouteSettings = {
@@ -76,7 +76,7 @@ interface Options {
   readonly settings?: RouteSettings;
   /** The assumed limit of open files and sockets. */
   readonly descriptorsMax?: number;
-  /** The list in the configuration. */
+  /** The addresses of `bind` in the configuration. */
   readonly bind?: readonly string[] | undefined;
   readonly clock?: Clock | undefined;
   readonly page?: PageFiles;
@@ -90,7 +90,7 @@ export class GatewayUnderTest {
   /** Log lines of the level warning and above. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;
-  /** The present name of the machine. */
+  /** The machine's name; a test may change it while the gateway runs. */
   hostname = 'Kitchen';
   readonly port: number;
   #conformance: Conformance | undefined;
@@ -101,7 +101,7 @@ export class GatewayUnderTest {
     bind = ['127.0.0.1'],
     clock = systemClock,
     page = PAGE,
-    // The machine's own Avahi would be asked for names of the tests.
+    // There is no such socket; otherwise the machine's own Avahi would be asked for names of the tests.
     avahiSocket = '/nowhere/socket',
   }: Options = {}) {
     const nameNow = (): string => this.hostname;
@@ -144,7 +144,7 @@ export class GatewayUnderTest {
     return under;
   }
 
-  /** A subscriber's thread is ready for changes. */
+  /** Requests changes as the thread of a subscriber does; `isFirst` where the thread has just begun. */
   pull(bridge: Subscriber, isFirst: boolean): void {
     this.gateway.listener.feedRequest(bridge, isFirst, (batch) => this.batches.push({ bridge, ...batch }));
   }
@@ -159,7 +159,7 @@ export class GatewayUnderTest {
     await this.gateway.close(CLOSE_MS);
   }
 
-  /** Sends a request, and checks the answer against the document. */
+  /** Sends a request, and checks the answer against the OpenAPI document. */
   async fetch(request: HttpRequest): Promise<HttpAnswer> {
     const response = await send(this.port, request);
     this.#conformance ??= new Conformance((await send(this.port, { path: '/openapi.json' })).text);
@@ -167,6 +167,7 @@ export class GatewayUnderTest {
     return response;
   }
 
+  /** The parsed body of `GET path`, whose status must be 200. */
   async json(path: string): Promise<unknown> {
     const response = await this.fetch({ path });
     assert.equal(response.status, 200, response.text);

@@ -8,8 +8,8 @@ import type { Change } from '../../src/protocol/actor/messages.js';
 import { drop, put } from './scripted-backends.js';
 
 const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
-const gone = (key: string): Change => drop('audio.clients', key);
-const line = (percent: number): Change => put('upgrade.progress', '', percent);
+const removal = (key: string): Change => drop('audio.clients', key);
+const progress = (percent: number): Change => put('upgrade.progress', '', percent);
 const SONG = client('0', 'x');
 const MPV = put('players', 'mpv', 1);
 const POSITION = put('players.position', 'mpv', 1);
@@ -39,21 +39,41 @@ const HISTORIES: readonly Row[] = [
     '2+2="b" 3+1="c"',
   ],
   ['an equal text is no change', [[client('1', 'a')], [client('1', 'a')]], '1+1="a"'],
-  ['a removal carries the last text', [[client('1', 'a')], [gone('1')]], '2-1="a"'],
-  ['removing what is not there is nothing', [[gone('1')]], ''],
-  ['what comes back in the same words was never gone', [[SONG], [gone('0'), SONG]], '3+0="x"'],
+  ['a removal carries the last text', [[client('1', 'a')], [removal('1')]], '2-1="a"'],
+  ['the removal of an unknown record is no change', [[removal('1')]], ''],
   [
-    'other words under a key may be another record: each removal stays',
-    [[SONG], [gone('0')], [client('0', 'y')], [gone('0')], [client('0', 'z')]],
+    'a record that is removed and put back with the same text in one batch has no removal',
+    [[SONG], [removal('0'), SONG]],
+    '3+0="x"',
+  ],
+  [
+    'another text under the same key may be another record, so each removal is kept',
+    [[SONG], [removal('0')], [client('0', 'y')], [removal('0')], [client('0', 'z')]],
     '2-0="x" 4-0="y" 5+0="z"',
   ],
-  ['an equal removal moves to the end', [[SONG, gone('0')], [line(1)], [SONG, gone('0')]], '3!=1 5-0="x"'],
-  ['every action stays, in order, also in equal words', [[line(1), line(1), line(2)]], '1!=1 2!=1 3!=2'],
-  ['a player that comes back was removed', [[MPV], [drop('players', 'mpv')], [MPV]], '2-mpv=1 3+mpv=1'],
-  ['a position is an event each time', [[POSITION], [POSITION]], '2+mpv=1'],
-  ['where a player was goes with it', [[POSITION], [drop('players.position', 'mpv')]], ''],
   [
-    'the part of a player goes with it',
+    'a second removal of a record with the same text replaces the first',
+    [[SONG, removal('0')], [progress(1)], [SONG, removal('0')]],
+    '3!=1 5-0="x"',
+  ],
+  [
+    'every action is kept, in order, also one with the text of another',
+    [[progress(1), progress(1), progress(2)]],
+    '1!=1 2!=1 3!=2',
+  ],
+  [
+    'a player that comes back with the same text has a removal before it',
+    [[MPV], [drop('players', 'mpv')], [MPV]],
+    '2-mpv=1 3+mpv=1',
+  ],
+  ['a position is published each time, also with the same text', [[POSITION], [POSITION]], '2+mpv=1'],
+  [
+    'the removal of the position of a player is not kept',
+    [[POSITION], [drop('players.position', 'mpv')]],
+    '',
+  ],
+  [
+    'the removal of the tracklist of a player is not kept',
     [[put('players.tracklist', 'mpv', 1)], [drop('players.tracklist', 'mpv')]],
     '',
   ],
@@ -68,7 +88,7 @@ for (const [name, batches, after] of HISTORIES) {
 
 test('a batch has the newest text of each record, in order', () => {
   const under = new JournalUnderTest();
-  const batch = under.apply(client('1', 'a'), client('2', 'b'), line(1), client('1', 'c'));
+  const batch = under.apply(client('1', 'a'), client('2', 'b'), progress(1), client('1', 'c'));
   assert.equal(batch, '2+2="b" 3!=1 4+1="c"');
 });
 
@@ -80,7 +100,7 @@ test('a record keeps the time of its first appearance, however it changes', () =
   assert.deepEqual(times, ['1 1', '2 2']);
 });
 
-test('a change during a reading is read, too', () => {
+test('a change that is applied while the journal is read is read, too', () => {
   const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), client('2', 'b')], 0);
   const read = journal.after(0)[Symbol.iterator]();
@@ -94,17 +114,17 @@ test('a change during a reading is read, too', () => {
 test('a backend that goes down removes its records with a removal event, and keeps the others', () => {
   const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')], 0);
-  assert.deepEqual(journal.dropsOfAway('audio'), [drop('audio.outputs', '3'), gone('1')]);
+  assert.deepEqual(journal.dropsOfAway('audio'), [drop('audio.outputs', '3'), removal('1')]);
   assert.deepEqual(journal.dropsOfAway('systemd'), []);
 });
 
 /** The journal keeps this many of each kind: the latest. */
 const KEPT: readonly (readonly [name: string, change: (n: number) => readonly Change[], kept: number])[] = [
-  ['actions', (n) => [line(n)], 1024],
-  ['removals', (n) => [client(`${n}`, n), gone(`${n}`)], 1024],
+  ['actions', (n) => [progress(n)], 1024],
+  ['removals', (n) => [client(`${n}`, n), removal(`${n}`)], 1024],
   ['actions of 10 kB', (n) => [put('upgrade.progress', '', `${n} ${'x'.repeat(10_000)}`)], 209],
-  ['removals of 10 kB', (n) => [client(`${n}`, 'x'.repeat(10_000)), gone(`${n}`)], 209],
-  ['removals of 3 MB', (n) => [client(`${n}`, 'x'.repeat(3_000_000)), gone(`${n}`)], 0],
+  ['removals of 10 kB', (n) => [client(`${n}`, 'x'.repeat(10_000)), removal(`${n}`)], 209],
+  ['removals of 3 MB', (n) => [client(`${n}`, 'x'.repeat(3_000_000)), removal(`${n}`)], 0],
 ];
 for (const [name, change, kept] of KEPT) {
   test(`the latest ${kept} ${name} are kept, and a cursor before the forgotten ones cannot continue`, () => {
@@ -117,7 +137,7 @@ for (const [name, change, kept] of KEPT) {
     const isRelevant = () => true;
     assert.ok(journal.isCompleteAfter(forgotten, isRelevant));
     assert.ok(!journal.isCompleteAfter(forgotten - 1, isRelevant));
-    // Nothing of that was forgotten.
+    // Nothing of systemd was forgotten.
     assert.ok(journal.isCompleteAfter(0, (collection) => collection === 'systemd.services'));
   });
 }
@@ -136,10 +156,10 @@ test('a removal without an event is returned once, and a reader that missed it c
   assert.ok(journal.isCompleteAfter(0, (collection) => !isService(collection)));
 });
 
-test('removals do not take the place of actions', () => {
+test('removals do not push actions out of the journal', () => {
   const { journal } = new JournalUnderTest();
-  journal.apply([line(1)], 0);
-  for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), gone('1')], 0);
+  journal.apply([progress(1)], 0);
+  for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), removal('1')], 0);
   assert.ok(journal.isCompleteAfter(0, (collection) => collection === 'upgrade.progress'));
   assert.equal([...journal.after(0)][0]?.kind, 'action');
 });

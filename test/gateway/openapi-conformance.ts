@@ -46,10 +46,10 @@ export class Conformance {
     if (reference === undefined) return;
     // References within the components resolve only in a schema that itself holds the components.
     const { components } = this.#document;
-    const isValid = this.#validators.get(reference) ?? this.#ajv.compile({ $ref: reference, components });
-    this.#validators.set(reference, isValid);
-    const isRight = isValid(JSON.parse(text));
-    assert.ok(isRight, `${method} ${path}: ${this.#ajv.errorsText(isValid.errors)}\n${text}`);
+    const validate = this.#validators.get(reference) ?? this.#ajv.compile({ $ref: reference, components });
+    this.#validators.set(reference, validate);
+    const isValid = validate(JSON.parse(text));
+    assert.ok(isValid, `${method} ${path}: ${this.#ajv.errorsText(validate.errors)}\n${text}`);
   }
 }
 

@@ -19,9 +19,9 @@ export class ScriptedBackends implements Backends {
   readonly watched: boolean[] = [];
   /** The answer to the next commands; a promise keeps them waiting. */
   answer: Answer | Promise<Answer> = { ok: true, value: {} };
-  /** The answer to what the page asks by itself, which is none of the `requests`. */
+  /** The answer to the command `network`. The page sends it by itself, so it is not in `requests`. */
   network: NetworkRecord = { enabled: false, addresses: [], commands: [] };
-  /** Breaks the promise of the interface: the next commands reject. */
+  /** The next commands reject with this error, which the interface forbids. */
   fault: Error | undefined;
 
   async ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {

@@ -1,14 +1,14 @@
-// A server whose connections take more than a second, as if it was far away: it stands still and its queue is
-// full, so that the kernel drops the first packet of whoever connects. The tests that use it are in a network
-// of their own, whose counters nobody else moves.
+// Makes connections to a server take more than a second, as if the server was far away: its process is
+// stopped and its queue of connections is full, so that the kernel drops the first packet of each new
+// connection. The tests that use this are in a network of their own, whose counters no other program changes.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { until } from '../until.js';
 
-/** Connections that the kernel has dropped because a queue was full. */
-function dropped(): number {
+/** The number of connections that the kernel has dropped because a queue was full. */
+function droppedConnections(): number {
   const lines = readFileSync('/proc/net/netstat', 'utf8').split('\n');
   const [names = [], values = []] = lines
     .filter((line) => line.startsWith('TcpExt:'))
@@ -17,23 +17,26 @@ function dropped(): number {
 }
 
 /**
- * `letGo` waits for the first packet of a further connection, and lets the server go on: the second packet
- * comes a second later.
+ * `letGo` waits until the first packet of a further connection is dropped, and continues the server's
+ * process. The kernel of the client sends that packet again a second later.
  */
 export async function delayConnections(pid: number, port: number) {
   process.kill(pid, 'SIGSTOP');
-  const before = dropped();
+  const before = droppedConnections();
   const sockets: Socket[] = [];
-  while (dropped() === before) {
+  while (droppedConnections() === before) {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     sockets.push(socket);
-    await Promise.race([once(socket, 'connect'), until('it is dropped', () => dropped() > before)]);
+    await Promise.race([
+      once(socket, 'connect'),
+      until('it is dropped', () => droppedConnections() > before),
+    ]);
   }
   for (const socket of sockets) socket.destroy();
-  const full = dropped();
+  const droppedWhenFull = droppedConnections();
   return {
     letGo: async (): Promise<void> => {
-      await until('a further connection is dropped', () => dropped() > full);
+      await until('a further connection is dropped', () => droppedConnections() > droppedWhenFull);
       process.kill(pid, 'SIGCONT');
     },
   };

@@ -9,23 +9,23 @@ import { createServer } from 'node:net';
  * Below the ports that the kernel gives to programs that ask for any (32768 and up), so that none of them
  * gets one of these by chance.
  */
-const FIRST = 20_000;
-const COUNT = 12_000;
+const FIRST_PORT = 20_000;
+const PORT_COUNT = 12_000;
 const TRIES_MAX = 100;
 
 /**
- * Free now, and kept from all others who ask here as long as this process lives: files of tests run at the
- * same time.
+ * A port that is free now, and that no other test gets from here as long as this process lives: test files
+ * run at the same time, each in its own process.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const port = FIRST + randomInt(COUNT);
+    const port = FIRST_PORT + randomInt(PORT_COUNT);
     if ((await reserve(port)) && (await isFree(port))) return port;
   }
   throw new Error('no port is free');
 }
 
-/** By having the UDP port of that number, which nothing else here uses. */
+/** Takes the UDP port of the same number as a sign; false when another process has it. */
 function reserve(port: number): Promise<boolean> {
   const socket = createSocket('udp4').unref();
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// A socket with no room left, as journald's is when it stands still, and a pipe whose reader does; to be a
-// program's standard output.
+// Makes a socket and a pipe into which nothing more fits, to be a program's standard output. journald's
+// socket is like this when journald stands still.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,18 +12,18 @@ import { temporaryFolder } from '../temporary-folder.js';
 const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
 
 /**
- * To be put before a program and its arguments: Node hands on its own sockets as non-blocking ones,
- * journald's are not.
+ * Stands before a program and its arguments, and makes its standard output block, as journald's sockets do:
+ * the sockets that Node passes on do not block.
  */
 export const BLOCKING = ['perl', '-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
 
-/** Its other end never reads. `close` when the program has ended. */
-interface Full {
+/** The other end never reads. The test calls `close` when the program has ended. */
+interface FullOutput {
   readonly output: Socket | number;
   close(): void;
 }
 
-export async function fullSocket(): Promise<Full> {
+export async function fullSocket(): Promise<FullOutput> {
   const path = join(temporaryFolder(), 'socket');
   const server = createServer({ pauseOnConnect: true }).listen(path);
   await once(server, 'listening');
@@ -40,15 +40,15 @@ export async function fullSocket(): Promise<Full> {
   };
 }
 
-export async function fullPipe(): Promise<Full> {
+export async function fullPipe(): Promise<FullOutput> {
   const path = join(temporaryFolder(), 'pipe');
   execFileSync('mkfifo', [path]);
-  const filled = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  const filledPipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   try {
-    for (;;) writeSync(filled, 'x'.repeat(4096));
+    for (;;) writeSync(filledPipe, 'x'.repeat(4096));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
   }
   const output = openSync(path, 'r+');
-  return { output, close: () => [filled, output].forEach(closeSync) };
+  return { output, close: () => [filledPipe, output].forEach(closeSync) };
 }

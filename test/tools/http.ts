@@ -2,10 +2,10 @@
 
 import { type IncomingHttpHeaders, request } from 'node:http';
 
-/** Enough for the slowest answer (10 s: docs/http-api.md, "Limits"), and then some. */
+/** Twice the time of the slowest answer (10 s: docs/http-api.md, "Limits"). */
 const DEADLINE_MS = 20_000;
 
-/** The end of the error where no answer came in time. */
+/** The error's message ends with this text when no answer came in time. */
 export const NO_ANSWER = ': no answer';
 
 export interface HttpRequest {
@@ -17,7 +17,7 @@ export interface HttpRequest {
   readonly deadlineMs?: number;
   /** An address of this machine; 127.0.0.1 unless given. */
   readonly host?: string;
-  /** The body, such as a stream, is not waited for. */
+  /** True: the answer is complete without its body, which may be an endless stream. */
   readonly isHeadOnly?: boolean;
 }
 
@@ -28,11 +28,11 @@ export interface HttpAnswer {
 }
 
 /**
- * `at` is a port of this machine, or the path of a unix socket.
+ * `target` is a port of this machine, or the path of a unix socket.
  * @throws {Error} when there is no answer in time.
  */
 export function send(
-  at: number | string,
+  target: number | string,
   {
     method = 'GET',
     path,
@@ -44,7 +44,7 @@ export function send(
   }: HttpRequest,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
-    const place = typeof at === 'number' ? { host, port: at } : { socketPath: at };
+    const place = typeof target === 'number' ? { host, port: target } : { socketPath: target };
     const outgoing = request({ ...place, method, path, headers, agent: false }, (incoming) => {
       const chunks: Buffer[] = [];
       const answer = (): void => {

@@ -1,5 +1,5 @@
 // Runs the tests of a file inside a network namespace of its own, where interfaces and addresses can be made
-// and taken away without anybody else noticing. They go with it.
+// and taken away without an effect on anybody else. They end with the namespace.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { lacks } from './requirements.js';
 
-const INSIDE = 'TONEARM_TEST_OWN_NETWORK';
+/** The environment variable that is set in the inner run of the file. */
+const INSIDE_VARIABLE = 'TONEARM_TEST_OWN_NETWORK';
 /**
  * Below the runner's ten minutes, so that the output of the inner run is shown. The longest, access.test.ts,
  * requests every route at every address: half a minute, and two where thirty processes want two cores
@@ -15,7 +16,7 @@ const INSIDE = 'TONEARM_TEST_OWN_NETWORK';
  */
 const DEADLINE_MS = 8 * 60_000;
 
-/** /sys shows the interfaces of the network in which it was mounted. */
+/** Mounts /sys anew, because it shows the interfaces of the network in which it was mounted. */
 const OWN_SYSFS = 'mount -t sysfs sysfs /sys; exec "$@"';
 
 /** `ip` of iproute2, in the namespace of this process. */
@@ -28,18 +29,23 @@ export function ip(...args: readonly string[]): void {
  * `lo` is up.
  */
 export function inOwnNetwork(url: string, declare: () => void): void {
-  if (process.env[INSIDE] === '1') {
+  if (process.env[INSIDE_VARIABLE] === '1') {
     ip('link', 'set', 'lo', 'up');
     declare();
     return;
   }
-  test('in a network of its own', { skip: lacks({ programs: ['unshare', 'ip'], root: true }) }, async () => {
-    // Else the inner run would report in the form that is meant for a parent of the test runner.
+  test('the tests of this file pass in a network of their own', {
+    skip: lacks({ programs: ['unshare', 'ip'], root: true }),
+  }, async () => {
+    // With this variable the inner run would report in the binary form that a parent test runner reads.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const inner = [process.execPath, '--test-reporter=tap', fileURLToPath(url)];
     const args = ['--net', '--mount', '--propagation=private', 'sh', '-euc', OWN_SYSFS, 'sh', ...inner];
     try {
-      await promisify(execFile)('unshare', args, { env: { ...env, [INSIDE]: '1' }, timeout: DEADLINE_MS });
+      await promisify(execFile)('unshare', args, {
+        env: { ...env, [INSIDE_VARIABLE]: '1' },
+        timeout: DEADLINE_MS,
+      });
     } catch (error) {
       throw new Error(`failed inside:\n${(error as { stdout?: string }).stdout}`, { cause: error });
     }

@@ -13,13 +13,13 @@ export interface Requirements {
   readonly root?: boolean;
 }
 
-function found(program: string): boolean {
+function isInstalled(program: string): boolean {
   return (process.env['PATH'] ?? '').split(':').some((folder) => {
     try {
       accessSync(join(folder, program), constants.X_OK);
       return true;
     } catch {
-      // Not in this folder, or not ours to run: the answer is no either way.
+      // The program is not in this folder, or this user may not run it.
       return false;
     }
   });
@@ -29,7 +29,7 @@ function found(program: string): boolean {
 export function lacks({ programs = [], packages = {}, root = false }: Requirements): string | false {
   if (process.env['TONEARM_REQUIRE_ALL'] === '1') return false;
   const absent = Object.keys(packages).filter((name) => !existsSync(packages[name] ?? ''));
-  const missing = [...programs.filter((program) => !found(program)), ...absent];
+  const missing = [...programs.filter((program) => !isInstalled(program)), ...absent];
   if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
   if (root && process.getuid?.() !== 0) return 'needs root';
   return false;
@@ -37,7 +37,7 @@ export function lacks({ programs = [], packages = {}, root = false }: Requiremen
 
 type Declare = (title: string, run: (t: TestContext) => Promise<void> | void) => void;
 
-/** node:test's `test`, for files in which none can run without these. */
+/** `test` of node:test, for files in which no test can run without `requirements`. */
 export function testsNeeding(requirements: Requirements): Declare {
   const skip = lacks(requirements);
   return skip === false ? test : (title, run) => void test(title, { skip }, run);

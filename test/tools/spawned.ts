@@ -1,11 +1,11 @@
-// A program as a child of the test, which it does not outlive, and what it has printed. One that runs for
-// long: sound/program.ts.
+// Starts a program for a test, collects what it prints, and kills it when the test ends. For a program that
+// runs for long there is sound/program.ts.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 
-/** Collects what comes; the returned function gives the text so far. */
+/** Collects the text of the streams; the returned function gives what has arrived so far. */
 export function textOf(...streams: readonly Readable[]): () => string {
   let text = '';
   for (const stream of streams) {
@@ -18,10 +18,11 @@ export function textOf(...streams: readonly Readable[]): () => string {
 
 export interface Spawned {
   readonly child: ChildProcess;
-  /** Its standard output so far; `err` is its standard error. */
+  /** The standard output so far. */
   out(): string;
+  /** The standard error so far. */
   err(): string;
-  /** Resolves with the exit status when no process holds the output any more. */
+  /** Resolves with the exit status, once no process has the program's output open any more. */
   readonly ended: Promise<number | null>;
 }
 

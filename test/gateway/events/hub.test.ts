@@ -50,7 +50,7 @@ function streamsOf({ hub }: NodeUnderTest): object {
   return { open, closedSlow };
 }
 
-test('a record that ends without an event is forgotten by a snapshot, on streams that know such records', () => {
+test('a removal that has no event leads to a snapshot, on streams that get such records', () => {
   const node = new NodeUnderTest();
   const unit = (name: string) => node.world.put('systemd.services', [name, { name }]);
   node.publish([unit('a'), unit('b')]);
@@ -105,7 +105,7 @@ for (const [what, deliveries, expected] of PLAYERS) {
     ['keeps up', undefined],
     ['accepts one write at a time', 1],
   ] as const) {
-    test(`a player that ${what} is new once, to a stream that ${who}`, () => {
+    test(`a stream that ${who} gets player.added once per arrival of a player that ${what}`, () => {
       const node = new NodeUnderTest();
       const consumer = node.consumer('types=player.added,player.updated,player.removed', capacity);
       for (const changes of deliveries) {
@@ -126,13 +126,13 @@ for (const [what, deliveries, expected] of PLAYERS) {
 
 const level = (peak: number): string => `audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
 
-test('a level goes to streams that name it, at once, without an id, and is not kept', () => {
+test('a level is sent at once, without an id, to streams whose filter names levels, and is not kept', () => {
   const node = new NodeUnderTest();
   const [named, audio, all] = ['types=audio.level', 'backend=audio', ''].map((query) => node.consumer(query));
   assert.ok(named && audio && all);
-  node.level(0.5);
+  node.publishLevel(0.5);
   node.publish([node.world.clients({ id: 1 })]);
-  node.level(0.25);
+  node.publishLevel(0.25);
   assert.deepEqual(node.received(named), [` ${level(0.5)}`, ` ${level(0.25)}`]);
   assert.deepEqual(node.received(audio), ['b-1 audio.updated [{"id":1}]']);
   assert.deepEqual(node.received(all), ['b-1 audio.updated [{"id":1}]']);
@@ -143,23 +143,23 @@ test('a level goes to streams that name it, at once, without an id, and is not k
   assert.deepEqual(node.received(replayed), ['b-2 power.action {"n":1}']);
 });
 
-test('a slow consumer gets the newest level, behind the events that wait', () => {
+test('a slow consumer gets only the newest level, after the events that wait', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('types=audio.level,audio.updated', 0);
-  for (const peak of [0.1, 0.2, 0.3]) node.level(peak);
+  for (const peak of [0.1, 0.2, 0.3]) node.publishLevel(peak);
   node.publish([node.world.clients({ id: 1 })]);
-  node.level(0.4);
+  node.publishLevel(0.4);
   assert.deepEqual(node.received(consumer), ['b-1 audio.updated [{"id":1}]', `b-1 ${level(0.4)}`]);
-  node.level(0.5);
+  node.publishLevel(0.5);
   assert.deepEqual(node.received(consumer).at(-1), `b-1 ${level(0.5)}`);
 });
 
-test('levels do not postpone the love that brings the newest id', () => {
+test('levels do not postpone the event "love", which brings the newest id', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('types=audio.level&keepalive=10');
   for (let seconds = 0; seconds < 10; seconds += 1) {
-    node.noise(1);
-    node.level(seconds / 10);
+    node.publishUnrelatedRemovals(1);
+    node.publishLevel(seconds / 10);
     node.clock.advance(1000);
   }
   node.clock.advance(1000);
@@ -167,8 +167,8 @@ test('levels do not postpone the love that brings the newest id', () => {
 });
 
 /** The marks of all backends that are connecting, except for these. */
-const marks = (...but: readonly Backend[]): readonly string[] =>
-  BACKENDS.filter((backend) => !but.includes(backend)).map(
+const marks = (...excluded: readonly Backend[]): readonly string[] =>
+  BACKENDS.filter((backend) => !excluded.includes(backend)).map(
     (backend) => ` backend.updated {"backend":"${backend}","state":"connecting","detail":"snapshot"}`,
   );
 const SNAPSHOT = [
@@ -207,22 +207,26 @@ test("a backend's own detail follows its mark in a snapshot, unless the filter e
   assert.deepEqual(filtered.slice(0, 2), [mark, record]);
 });
 
-test('a filtered stream gets the marks of a snapshot, by which it forgets what ended before a restart', () => {
+test('a filtered stream gets the marks of a snapshot, by which its client forgets records of before a restart', () => {
   for (const query of ['types=audio.updated', 'exclude=backend.updated', 'types=nothing.known']) {
     const node = new NodeUnderTest();
     const consumer = node.consumer(query, undefined, 'other-3');
     const lines = node.received(consumer).map((line) => line.slice(line.indexOf(' ')));
     assert.deepEqual(lines, marks());
     node.publish([node.world.backend('audio', 'up')]);
-    assert.deepEqual(node.received(consumer).length, BACKENDS.length, 'what is no mark is filtered as ever');
+    assert.deepEqual(
+      node.received(consumer).length,
+      BACKENDS.length,
+      'an event that is no mark is still filtered',
+    );
   }
 });
 
-test("many states that a stream's filter excludes do not push out an action for it", () => {
+test("many changes that a stream's filter excludes do not push an action out of the journal", () => {
   const node = new NodeUnderTest();
-  node.progress(2);
-  node.noise(3000);
-  node.progress(1);
+  node.publishProgress(2);
+  node.publishUnrelatedRemovals(3000);
+  node.publishProgress(1);
   assert.deepEqual(node.received(node.consumer('types=upgrade.progress', undefined, 'b-1')), [
     'b-2 upgrade.progress {"n":2}',
     'b-6003 upgrade.progress {"n":3}',
@@ -232,7 +236,7 @@ test("many states that a stream's filter excludes do not push out an action for 
 test('a client whose id is too old gets the kept removals and actions, then the state', () => {
   const node = new NodeUnderTest();
   node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
-  node.progress(1100);
+  node.publishProgress(1100);
   node.publish([node.world.drop('audio.clients', '1')]);
   const lines = node.received(node.consumer('', undefined, 'b-3'));
   assert.match(lines[0] ?? '', /^b-3 upgrade\.progress {"n":77}$/);
@@ -246,7 +250,7 @@ test('a consumer that reads nothing is not closed, has nothing written to it, an
   const node = new NodeUnderTest();
   const stalled = node.consumer('', 0);
   const quick = node.consumer();
-  node.progress(120, { pad: 'x'.repeat(10_000) });
+  node.publishProgress(120, { pad: 'x'.repeat(10_000) });
   assert.ok(stalled.isOpen);
   assert.ok(stalled.connection.buffered < 1000, 'nothing was written to it meanwhile');
   assert.equal(node.received(quick).length, 120);
@@ -254,24 +258,24 @@ test('a consumer that reads nothing is not closed, has nothing written to it, an
   assert.equal(node.received(stalled).length, 120);
 });
 
-test('a consumer that leaves while it is behind counts as slow; one that had read everything does not', () => {
+test('a consumer that leaves while events wait for it counts as slow; one that had read everything does not', () => {
   const node = new NodeUnderTest();
   const stalled = node.consumer('', 0);
   const quick = node.consumer();
   const recovered = node.consumer('', 0);
-  node.progress(1);
+  node.publishProgress(1);
   recovered.readAll();
   for (const { connection } of [stalled, quick, recovered]) connection.breakOff();
   assert.deepEqual(streamsOf(node), { open: 0, closedSlow: 1 });
 });
 
-test('love has the id of events that the filter excludes, so that the id does not expire', () => {
+test('the event "love" has the id of events that the filter excludes, so that the id does not expire', () => {
   const node = new NodeUnderTest();
   const filtered = node.consumer('types=power.action&keepalive=10');
-  node.noise(2000);
+  node.publishUnrelatedRemovals(2000);
   node.clock.advance(11_000);
   assert.deepEqual(node.received(filtered), ['b-4000 server.info "love"']);
-  node.noise(100);
+  node.publishUnrelatedRemovals(100);
   filtered.connection.breakOff();
   node.publish([node.world.action('power.action')]);
   filtered.open('');
@@ -280,18 +284,18 @@ test('love has the id of events that the filter excludes, so that the id does no
   assert.equal(filtered.model.snapshots, 0);
 });
 
-test('an event breaks the silence', () => {
+test('an event postpones the next "love"', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('keepalive=10');
   node.clock.advance(9_000);
-  node.progress(1);
+  node.publishProgress(1);
   node.clock.advance(9_900);
   assert.equal(node.received(consumer).length, 1);
   node.clock.advance(1_000);
   assert.equal(node.received(consumer).length, 2);
 });
 
-test('a stalled stream gets no love, and gets it again when it has caught up', () => {
+test('a stream that is not read gets no "love" until it has caught up', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('keepalive=10', 0);
   node.clock.advance(60_000);
@@ -304,7 +308,7 @@ test('at shutdown every stream gets bye after all waiting events, and ends', asy
   const node = new NodeUnderTest();
   const quick = node.consumer();
   const slow = node.consumer('', 0);
-  node.progress(2);
+  node.publishProgress(2);
   const farewell = node.hub.bye(2000);
   assert.equal(quick.connection.over, 'ended');
   assert.equal(slow.connection.over, undefined);
@@ -316,7 +320,7 @@ test('at shutdown every stream gets bye after all waiting events, and ends', asy
   assert.deepEqual(streamsOf(node), { open: 0, closedSlow: 0 });
 });
 
-test('a stream whose first lines cannot be written leaves no place taken', () => {
+test('a stream whose first lines cannot be written does not count as open', () => {
   const node = new NodeUnderTest(1);
   const write = (): boolean => {
     throw new Error('a defect');

@@ -30,7 +30,7 @@ test('a long list is several events, each within a line, and all records are in 
     for (const consumer of [live, late]) {
       consumer.readAll();
       assert.ok(consumer.events.every((event) => lineBytes(event) <= LINE_MAX_BYTES));
-      assert.deepEqual(consumer.model.state(), node.world.truth());
+      assert.deepEqual(consumer.model.state(), node.world.expectedState());
     }
     const updates = live.events.filter(({ type }) => type === 'audio.output.updated');
     assert.ok(

@@ -17,8 +17,8 @@ export class NodeUnderTest {
   readonly hub: EventHub;
   /** All calls of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
-  /** The sequence number of the last backend that is known from the start. Tests count from here. */
-  readonly #first: number;
+  /** The sequence number after the backends are published at the start. Tests count ids from here. */
+  readonly #firstSequence: number;
 
   constructor(maxClients = 256, random = (): number => 0) {
     this.hub = new EventHub({
@@ -29,14 +29,14 @@ export class NodeUnderTest {
       watchLevels: (isWatched) => this.watched.push(isWatched),
     });
     this.publish([this.world.beginning()]);
-    this.#first = this.journal.newest;
+    this.#firstSequence = this.journal.newest;
   }
 
   /** `lastEventId` and the ids in `received` count from 1. */
   consumer(query = '', capacity?: number, lastEventId = ''): SimulatedConsumer {
     const consumer = new SimulatedConsumer(this.hub, this.world);
     const [, sequence] = OWN_ID.exec(lastEventId) ?? [];
-    if (sequence !== undefined) consumer.pretend(`b-${Number(sequence) + this.#first}`);
+    if (sequence !== undefined) consumer.pretend(`b-${Number(sequence) + this.#firstSequence}`);
     else if (lastEventId !== '') consumer.pretend(lastEventId);
     consumer.open(query, capacity);
     return consumer;
@@ -47,34 +47,34 @@ export class NodeUnderTest {
     this.hub.publish(this.journal.apply(batches.flat(), date), date);
   }
 
-  level(peak: number): void {
+  publishLevel(peak: number): void {
     this.hub.publishLevel(`{"outputs":[{"id":1,"peak":[${peak}]}]}`);
   }
 
-  progress(count: number, fields: object = {}): void {
+  publishProgress(count: number, fields: object = {}): void {
     for (let times = 0; times < count; times += 1)
       this.publish([this.world.action('upgrade.progress', fields)]);
   }
 
-  /** Removals that no test looks at. */
-  noise(count: number): void {
+  /** Publishes `count` outputs, and removes them, so that the journal forgets other removals. */
+  publishUnrelatedRemovals(count: number): void {
     for (let id = 1_000_000; id < 1_000_000 + count; id += 1)
       this.publish([this.world.outputs({ id }), this.world.drop('audio.outputs', `${id}`)]);
   }
 
   /**
-   * The events as `id type data` whose types begin with `of`, without the "connected" at the beginning of
-   * every stream.
+   * The events as `id type data` whose types begin with `typePrefix`, without the "connected" with which
+   * every stream begins.
    */
-  received(consumer: SimulatedConsumer, of = ''): readonly string[] {
+  received(consumer: SimulatedConsumer, typePrefix = ''): readonly string[] {
     consumer.readAll();
-    const events = consumer.events.slice(1).filter(({ type }) => type.startsWith(of));
+    const events = consumer.events.slice(1).filter(({ type }) => type.startsWith(typePrefix));
     return events.map(({ type, data, lastEventId }) => `${this.#counted(lastEventId)} ${type} ${data}`);
   }
 
   #counted(id: string): string {
     const [, sequence] = OWN_ID.exec(id) ?? [];
-    return sequence === undefined ? id : `b-${Number(sequence) - this.#first}`;
+    return sequence === undefined ? id : `b-${Number(sequence) - this.#firstSequence}`;
   }
 }
 

@@ -60,7 +60,7 @@ export class NodeWorld {
   }
 
   /** The state that a consumer must hold. */
-  truth(): object {
+  expectedState(): object {
     return this.#stateAfter(new StateModel(), {
       'backend.updated': [...this.#backends].map(([backend, state]) => ({ backend, state })),
       'audio.updated': [this.#listed('audio.clients')],
@@ -71,7 +71,7 @@ export class NodeWorld {
   }
 
   /** The state that a consumer must hold if it identifies records by name. */
-  namesTruth(): object {
+  expectedStateByName(): object {
     return this.#stateAfter(new NameModel(), {
       'audio.updated': [this.#listed('audio.clients')],
       'audio.output.updated': [this.#listed('audio.outputs')],
@@ -79,8 +79,8 @@ export class NodeWorld {
   }
 
   #stateAfter(model: StateModel | NameModel, events: Readonly<Record<string, readonly unknown[]>>): object {
-    for (const [type, all] of Object.entries(events))
-      for (const each of all) model.apply({ type, data: JSON.stringify(each) });
+    for (const [type, records] of Object.entries(events))
+      for (const record of records) model.apply({ type, data: JSON.stringify(record) });
     return model.state();
   }
 

@@ -8,11 +8,12 @@ export class SimulatedConnection implements TextSink {
   /** How many writes there were. */
   writes = 0;
   stream: OpenStream | undefined;
+  /** How the hub (`ended`, `cut`) or the peer (`gone`) ended the connection; undefined while it is open. */
   over: 'ended' | 'cut' | 'gone' | undefined;
   readonly #capacity: number;
   readonly #unread: Uint8Array[] = [];
   #buffered = 0;
-  #refused = false;
+  #isRefusing = false;
 
   /** `capacity`: the number of unread bytes from which on a write is refused. */
   constructor(capacity = Number.POSITIVE_INFINITY) {
@@ -26,14 +27,14 @@ export class SimulatedConnection implements TextSink {
 
   write(text: string): boolean {
     const bytes = Buffer.from(text);
-    assert.ok(!this.#refused, 'no write follows a refused one');
+    assert.ok(!this.#isRefusing, 'no write follows a refused one');
     assert.equal(this.over, undefined, 'no write follows the end');
     assert.ok(bytes.byteLength > 0, 'a write has bytes');
     this.writes += 1;
     this.#unread.push(bytes);
     this.#buffered += bytes.byteLength;
-    this.#refused = this.#buffered > this.#capacity;
-    return !this.#refused;
+    this.#isRefusing = this.#buffered > this.#capacity;
+    return !this.#isRefusing;
   }
 
   end(): void {
@@ -41,7 +42,7 @@ export class SimulatedConnection implements TextSink {
     this.over = 'ended';
   }
 
-  /** Reports the abort before `cut` returns, as uWebSockets.js may do. */
+  /** Calls the stream's `gone` before it returns, as uWebSockets.js may do. */
   cut(): void {
     assert.equal(this.over, undefined, 'cut once');
     this.over = 'cut';
@@ -66,8 +67,8 @@ export class SimulatedConnection implements TextSink {
       if (piece.byteLength > missing) this.#unread.unshift(piece.subarray(missing));
       missing -= Math.min(missing, piece.byteLength);
     }
-    if (this.#refused && this.#buffered <= this.#capacity) {
-      this.#refused = false;
+    if (this.#isRefusing && this.#buffered <= this.#capacity) {
+      this.#isRefusing = false;
       if (this.over === undefined) this.stream?.writable();
     }
     return Buffer.concat(pieces);

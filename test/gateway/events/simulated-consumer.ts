@@ -16,7 +16,7 @@ const ACTIONS_KEPT = 1024;
 export interface ConsumerTraits {
   /** Part of every query. */
   readonly filter?: string;
-  /** The option of NameModel. */
+  /** False for an older client, which ignores the marks of a snapshot. */
   readonly heedsMarks?: boolean;
   /** If at most this many actions happen during an absence, all of them must still arrive. */
   readonly actionsKept?: number;
@@ -33,13 +33,14 @@ export class SimulatedConsumer {
   readonly #traits: ConsumerTraits;
   #parser = new EventStreamParser('');
   #actionsAtOpen = 0;
+  /** The number of the action that must come next; undefined where any may come. */
   #nextAction: number | undefined;
   /**
-   * The consumer has only a part of a snapshot: its actions come again, and actions since then may be
-   * missing.
+   * True while the consumer has received only a part of a snapshot. After a reconnection the actions of that
+   * part come again, and later ones may be missing.
    */
   #isUnconfirmed = false;
-  #idBefore = '';
+  #previousId = '';
 
   constructor(hub: EventHub, world: NodeWorld, traits: ConsumerTraits = {}) {
     this.#hub = hub;
@@ -64,7 +65,7 @@ export class SimulatedConsumer {
     this.#actionsAtOpen = this.#world.actions;
     if (this.#isUnconfirmed) this.#nextAction = undefined;
     this.#isUnconfirmed = false;
-    this.#idBefore = this.lastEventId;
+    this.#previousId = this.lastEventId;
     if (this.#actionsAtOpen >= (this.#nextAction ?? Number.POSITIVE_INFINITY) + actionsKept)
       this.#nextAction = undefined;
     const stream = this.#hub.open(parsed.value, this.connection);
@@ -77,7 +78,7 @@ export class SimulatedConsumer {
   }
 
   read(most?: number): void {
-    for (const event of this.#parser.read(this.connection.read(most))) this.#hear(event);
+    for (const event of this.#parser.read(this.connection.read(most))) this.#receive(event);
     this.lastEventId = this.#parser.lastEventId;
   }
 
@@ -90,7 +91,7 @@ export class SimulatedConsumer {
     if (this.#nextAction !== undefined) assert.equal(this.#nextAction, this.#world.actions + 1);
   }
 
-  #hear(event: DispatchedEvent): void {
+  #receive(event: DispatchedEvent): void {
     this.events.push(event);
     const { snapshots, actions } = this.model;
     const actionsBefore = actions.length;
@@ -98,8 +99,8 @@ export class SimulatedConsumer {
     this.names.apply(event);
     // The missed actions come before the marks, so every action from here on is new.
     if (this.model.snapshots > snapshots) this.#nextAction ??= this.#actionsAtOpen + 1;
-    const isIdNew = event.lastEventId !== this.#idBefore;
-    this.#idBefore = event.lastEventId;
+    const isIdNew = event.lastEventId !== this.#previousId;
+    this.#previousId = event.lastEventId;
     if (isIdNew) this.#isUnconfirmed = false;
     const isAction = actions.length > actionsBefore;
     // Only the last event of a snapshot has an id.

@@ -21,12 +21,12 @@ const CONFLATIONS: readonly [
   received: readonly string[],
 ][] = [
   [
-    'records of one kind leave as one list',
+    'records of one kind are sent as one list',
     (world) => [world.outputs({ id: 1 }, { id: 2 }), world.outputs({ id: 3 })],
     ['b-3 audio.output.updated [{"id":1},{"id":2},{"id":3}]'],
   ],
   [
-    'records that are too large for one list leave as several, each with the id that is reached with it',
+    'records that are too large for one list are sent as several, each with the id of its newest record',
     (world) => [world.outputs({ id: 1 }, { id: 2, pad: LONG }, { id: 3 })],
     [
       'b-1 audio.output.updated [{"id":1}]',
@@ -35,7 +35,7 @@ const CONFLATIONS: readonly [
     ],
   ],
   [
-    'actions are all sent, in order, and states around them at their latest place',
+    'all actions are sent in order, and a state that changes again only at the place of its latest change',
     (world) => [
       world.put('upgrade.info', ['run', { state: 'running' }]),
       world.action('upgrade.progress'),
@@ -60,7 +60,7 @@ for (const [name, change, expected] of CONFLATIONS) {
   });
 }
 
-test('a snapshot has its id only at its end, and a large one takes no more memory', () => {
+test('a snapshot has its id only at its end, and a large one waits in memory only in small portions', () => {
   const node = new NodeUnderTest();
   for (let id = 0; id < 20; id += 1) node.publish([node.world.clients({ id, pad: 'x'.repeat(100_000) })]);
   const consumer = node.consumer('snapshot=1', 0);
@@ -72,33 +72,33 @@ test('a snapshot has its id only at its end, and a large one takes no more memor
   assert.equal(new Set(ids.slice(0, -1)).size, 1);
   assert.equal(ids[0], '');
   assert.match(ids.at(-1) ?? '', /^b-/);
-  assert.deepEqual(consumer.model.state(), node.world.truth());
+  assert.deepEqual(consumer.model.state(), node.world.expectedState());
 });
 
-test('a removal that the journal has dropped before a slow consumer read it is known by the marks of a snapshot', () => {
+test('a slow consumer learns from the marks of a snapshot of a removal that the journal has forgotten', () => {
   const node = new NodeUnderTest();
   node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
   const consumer = node.consumer('snapshot=1', 0);
   consumer.readAll();
-  node.progress(1);
+  node.publishProgress(1);
   node.publish([node.world.drop('audio.clients', '1')]);
-  node.noise(1100);
+  node.publishUnrelatedRemovals(1100);
   consumer.readAll();
-  assert.deepEqual(consumer.model.state(), node.world.truth());
+  assert.deepEqual(consumer.model.state(), node.world.expectedState());
 });
 
-test('an event that comes while the last portion waits to be written follows it', () => {
+test('an event that is published while the last portion waits is sent after that portion', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('', 0);
-  node.progress(1, { pad: LONG });
-  // The greeting is read, and the portion is written.
+  node.publishProgress(1, { pad: LONG });
+  // The first lines of the stream are read, so the portion is written.
   consumer.read(consumer.connection.buffered);
-  node.progress(1);
+  node.publishProgress(1);
   consumer.readAll();
   assert.deepEqual(actionsOf(consumer.model), [1, 2]);
 });
 
-test('a change of a backend during its snapshot follows the mark', () => {
+test('a backend that changes during a snapshot is sent again after its mark', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('snapshot=1', 0);
   node.publish([node.world.backend('audio', 'up')]);
@@ -107,7 +107,7 @@ test('a change of a backend during its snapshot follows the mark', () => {
   assert.match(events.at(-1) ?? '', /"audio","state":"up"}/);
 });
 
-test('an addition that waits stays an addition, however it changes meanwhile', () => {
+test('a new player that waits to be sent is sent as added, however often it changes meanwhile', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('', 0);
   const player = (n: number) => node.publish([[put('players', 'mpv', { bus_name: 'mpv', rate: n })]]);

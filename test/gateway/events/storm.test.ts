@@ -1,6 +1,6 @@
-// Random histories against the truth: consumers of every speed break off and reconnect at any byte, ids
-// expire, and the journal forgets changes that they have not read. In the end every consumer that is
-// connected, or reconnects, holds the true state.
+// Compares consumers after random changes with the true state of the node. Consumers of every speed break off
+// and reconnect at any byte, ids expire, and the journal forgets changes that they have not read. In the end
+// every consumer that is connected, or reconnects, has the true state.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ const FILTERS: readonly (readonly [filter: string, names: boolean, actions: bool
 const TEXTS = ['plain', 'é☕🎵', 'a\r\nid: 9-9\n\ndata: x', '\u2028\0\ufeff', '\ud800'];
 const KEYED = ['audio.clients', 'audio.outputs', 'systemd.services'] as const;
 
-interface Weather {
+interface ChangeOptions {
   readonly random: SeededRandom;
   /** A record may be longer by this many characters. */
   readonly padding: number;
@@ -40,7 +40,7 @@ interface Weather {
   readonly burstSize: number;
   /** The chance of more removals than the journal keeps. */
   readonly flood: number;
-  /** True if the journal can keep all removals during an absence; if not, only markers help. */
+  /** True if the journal can keep all removals during an absence; otherwise only a snapshot's marks help. */
   readonly isRemembered: boolean;
   /** Actions of an absence that the journal keeps for certain. */
   readonly actionsKept: number;
@@ -54,7 +54,7 @@ const FLOODED = { ...CALM, flood: 0.1, isRemembered: false };
 /** With large records the limit of bytes takes effect, and any action may be forgotten. */
 const LARGE = { ...FLOODED, padding: 20_000, burst: 0.03, burstSize: 150, flood: 0, actionsKept: 0 };
 
-function someText({ random, padding }: Weather): object {
+function someText({ random, padding }: ChangeOptions): object {
   const text = random.pick(TEXTS);
   const volume = random.below(100) / 100;
   return { text, volume, pad: 'x'.repeat(random.below(padding + 1)) };
@@ -75,10 +75,10 @@ function nameOf(key: string, usedNames: Map<string, string>, random: SeededRando
  * Clients get other names, also each other's: the old ones are removed first (docs/http-api.md, "Names of
  * clients").
  */
-function renaming(world: NodeWorld, weather: Weather): readonly Change[] {
-  const renamed = [...world.records('audio.clients').keys()].filter(() => weather.random.chance(0.4));
+function renaming(world: NodeWorld, options: ChangeOptions): readonly Change[] {
+  const renamed = [...world.records('audio.clients').keys()].filter(() => options.random.chance(0.4));
   const removal = world.drop('audio.clients', ...renamed);
-  const records = namedRecords(world, 'audio.clients', renamed, weather);
+  const records = namedRecords(world, 'audio.clients', renamed, options);
   return [...removal, ...world.put('audio.clients', ...records)];
 }
 
@@ -86,31 +86,31 @@ function namedRecords(
   world: NodeWorld,
   collection: Collection,
   keys: readonly string[],
-  weather: Weather,
+  options: ChangeOptions,
 ): readonly (readonly [string, object])[] {
   const usedNames = new Map(
     [...world.records(collection)].map(([key, record]) => [key, (record as { name: string }).name]),
   );
   return keys.map((key) => {
-    const name = nameOf(key, usedNames, weather.random);
-    return [key, { id: Number(key), name, ...someText(weather) }] as const;
+    const name = nameOf(key, usedNames, options.random);
+    return [key, { id: Number(key), name, ...someText(options) }] as const;
   });
 }
 
-function anyChange(world: NodeWorld, weather: Weather): readonly Change[] {
-  const { random } = weather;
+function anyChange(world: NodeWorld, options: ChangeOptions): readonly Change[] {
+  const { random } = options;
   const kind = random.below(11);
-  if (kind === 0) return world.action('power.action', someText(weather));
-  if (kind <= 2) return world.action('upgrade.progress', someText(weather));
-  if (kind === 3) return world.put('upgrade.info', ['run', { state: 'running', ...someText(weather) }]);
-  if (kind === 4) return world.put('upgrade.info', ['status', { current: '1', ...someText(weather) }]);
+  if (kind === 0) return world.action('power.action', someText(options));
+  if (kind <= 2) return world.action('upgrade.progress', someText(options));
+  if (kind === 3) return world.put('upgrade.info', ['run', { state: 'running', ...someText(options) }]);
+  if (kind === 4) return world.put('upgrade.info', ['status', { current: '1', ...someText(options) }]);
   if (kind === 5) return world.backend(random.pick(BACKENDS), random.pick(BACKEND_STATES));
-  if (kind === 6) return renaming(world, weather);
-  return recordChange(world, weather);
+  if (kind === 6) return renaming(world, options);
+  return recordChange(world, options);
 }
 
-function recordChange(world: NodeWorld, weather: Weather): readonly Change[] {
-  const { random } = weather;
+function recordChange(world: NodeWorld, options: ChangeOptions): readonly Change[] {
+  const { random } = options;
   const collection = random.pick(KEYED);
   const isNamed = collection !== 'systemd.services';
   const live = [...world.records(collection).keys()];
@@ -120,20 +120,20 @@ function recordChange(world: NodeWorld, weather: Weather): readonly Change[] {
   const first = random.below(6);
   const count = isNamed ? 1 + random.below(3) : 1;
   const keys = Array.from({ length: count }, (_, index) => String(first + index));
-  if (isNamed) return world.put(collection, ...namedRecords(world, collection, keys, weather));
-  const records = keys.map((key) => [key, { scope: 'user', name: key, ...someText(weather) }] as const);
+  if (isNamed) return world.put(collection, ...namedRecords(world, collection, keys, options));
+  const records = keys.map((key) => [key, { scope: 'user', name: key, ...someText(options) }] as const);
   return world.put(collection, ...records);
 }
 
-function publishBatch(node: NodeUnderTest, weather: Weather): void {
-  const { random, burst, burstSize, flood } = weather;
+function publishBatch(node: NodeUnderTest, options: ChangeOptions): void {
+  const { random, burst, burstSize, flood } = options;
   const size = 1 + random.below(random.chance(burst) ? burstSize : 5);
-  node.publish(Array.from({ length: size }, () => anyChange(node.world, weather)));
+  node.publish(Array.from({ length: size }, () => anyChange(node.world, options)));
   if (!random.chance(flood)) return;
   // Records that readers know go first, so that these removals are forgotten.
   for (const collection of ['audio.clients', 'audio.outputs'] as const)
     node.publish([node.world.drop(collection, ...node.world.records(collection).keys())]);
-  node.noise(KEPT + 1);
+  node.publishUnrelatedRemovals(KEPT + 1);
 }
 
 function capacityOf(random: SeededRandom): number {
@@ -144,13 +144,13 @@ function capacityOf(random: SeededRandom): number {
  * Reconnects with its id, and gets a snapshot if the id has expired; without an id the consumer must forget
  * everything.
  */
-function comeBackUnmarked(consumer: SimulatedConsumer, random: SeededRandom): void {
+function reconnectIgnoringMarks(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (consumer.lastEventId === '') consumer.names.clear();
   consumer.open('snapshot=1', capacityOf(random));
 }
 
-function comeBack(consumer: SimulatedConsumer, random: SeededRandom): void {
+function reconnect(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (REAL_ID.test(consumer.lastEventId) && random.chance(0.1))
     consumer.pretend(random.pick(['other-5', 'b-999999999', 'rubbish', 'b-0']));
@@ -159,22 +159,22 @@ function comeBack(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.open(query, capacityOf(random));
 }
 
-function disturb(consumer: SimulatedConsumer, random: SeededRandom, back = comeBack): void {
-  if (!consumer.isOpen || random.chance(0.05)) back(consumer, random);
+function readOrReconnect(consumer: SimulatedConsumer, random: SeededRandom, reopen = reconnect): void {
+  if (!consumer.isOpen || random.chance(0.05)) reopen(consumer, random);
   else if (random.chance(0.5)) consumer.read(random.chance(0.2) ? undefined : random.below(3000));
 }
 
-function settle(consumer: SimulatedConsumer, random: SeededRandom, back = comeBack): void {
+function readToTheEnd(consumer: SimulatedConsumer, random: SeededRandom, reopen = reconnect): void {
   consumer.readAll();
   if (!consumer.isOpen) {
-    back(consumer, random);
+    reopen(consumer, random);
     consumer.readAll();
   }
 }
 
-function round(seed: number, kind: Omit<Weather, 'random'>): number {
+function round(seed: number, kind: Omit<ChangeOptions, 'random'>): number {
   const random = new SeededRandom(seed);
-  const weather = { random, ...kind };
+  const options = { random, ...kind };
   const node = new NodeUnderTest(20, () => random.next());
   const { world, hub, clock } = node;
   const { actionsKept } = kind;
@@ -187,35 +187,35 @@ function round(seed: number, kind: Omit<Weather, 'random'>): number {
   const filtered = parts.map(([filter]) => new SimulatedConsumer(hub, world, { filter, actionsKept }));
   for (const consumer of [unmarked, ...filtered]) consumer.open('snapshot=1', capacityOf(random));
   for (let step = 20 + random.below(100); step > 0; step -= 1) {
-    publishBatch(node, weather);
+    publishBatch(node, options);
     quick.readAll();
-    for (const consumer of [...slow, ...filtered]) disturb(consumer, random);
-    disturb(unmarked, random, comeBackUnmarked);
+    for (const consumer of [...slow, ...filtered]) readOrReconnect(consumer, random);
+    readOrReconnect(unmarked, random, reconnectIgnoringMarks);
     if (random.chance(0.05)) clock.advance(random.below(60_000));
   }
-  for (const consumer of [...slow, ...filtered]) settle(consumer, random);
-  settle(unmarked, random, comeBackUnmarked);
-  if (kind.isRemembered) assert.deepEqual(unmarked.names.state(), world.namesTruth());
+  for (const consumer of [...slow, ...filtered]) readToTheEnd(consumer, random);
+  readToTheEnd(unmarked, random, reconnectIgnoringMarks);
+  if (kind.isRemembered) assert.deepEqual(unmarked.names.state(), world.expectedStateByName());
   for (const [index, [, names, actions]] of parts.entries()) {
-    if (names) assert.deepEqual(filtered[index]?.names.state(), world.namesTruth());
+    if (names) assert.deepEqual(filtered[index]?.names.state(), world.expectedStateByName());
     if (actions) filtered[index]?.checkNoActionMissing();
   }
   for (const consumer of [quick, ...slow]) {
     assert.ok(consumer.isOpen);
-    assert.deepEqual(consumer.model.state(), world.truth());
-    assert.deepEqual(consumer.names.state(), world.namesTruth());
+    assert.deepEqual(consumer.model.state(), world.expectedState());
+    assert.deepEqual(consumer.names.state(), world.expectedStateByName());
     consumer.checkNoActionMissing();
   }
   const ids = quick.events.filter(({ type }) => type !== 'server.info').slice(BACKENDS.length);
   const sequences = ids.map(({ lastEventId }) => Number(lastEventId.slice('b-'.length)));
   const sorted = [...sequences].sort((a, b) => a - b);
-  // Events of a snapshot in the midst of the stream have none of their own.
+  // The events of a snapshot have no id of their own: they repeat the one before.
   assert.deepEqual(sequences, sorted, 'ids never go back');
   return slow.filter(({ model }) => model.snapshots > BACKENDS.length).length;
 }
 
 /** Runs rounds of one kind; returns the number of consumers that saw a second snapshot. */
-function storm(rounds: number, kind: Omit<Weather, 'random'>): number {
+function runRounds(rounds: number, kind: Omit<ChangeOptions, 'random'>): number {
   let resumed = 0;
   for (let seed = SEED; seed < SEED + rounds; seed += 1) {
     try {
@@ -227,17 +227,17 @@ function storm(rounds: number, kind: Omit<Weather, 'random'>): number {
   return resumed;
 }
 
-test(`after any storm every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
-  storm(150, CALM);
+test(`after many random changes every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
+  runRounds(150, CALM);
 });
 
-test(`after a storm with expiring ids every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () =>
-  assert.ok(storm(30, FORGETTING) > 0, 'some consumer came back to a second snapshot'));
+test(`after random changes with expiring ids every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () =>
+  assert.ok(runRounds(30, FORGETTING) > 0, 'some consumer got a second snapshot'));
 
-test(`after a storm with forgotten removals every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
-  storm(3, FLOODED);
+test(`after random changes with forgotten removals every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
+  runRounds(3, FLOODED);
 });
 
-test(`after a storm of large records every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
-  storm(3, LARGE);
+test(`after random changes of large records every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
+  runRounds(3, LARGE);
 });

@@ -68,26 +68,26 @@ const SINK_INPUT = {
 export type SinkInputBytes = Partial<typeof SINK_INPUT>;
 
 export function sinkInput(change: SinkInputBytes = {}): number[] {
-  const its = { ...SINK_INPUT, ...change };
+  const fields = { ...SINK_INPUT, ...change };
   return [
-    u32(its.index),
-    text(its.name),
-    u32(its.ownerModule),
-    u32(its.client),
-    u32(its.sink),
+    u32(fields.index),
+    text(fields.name),
+    u32(fields.ownerModule),
+    u32(fields.client),
+    u32(fields.sink),
     spec(3, 2, 44100),
     map(1, 2),
-    its.volumes,
-    its.bufferLatency,
+    fields.volumes,
+    fields.bufferLatency,
     usec(0, 30),
     text(null),
     text('protocol-native.c'),
-    bool(its.muted),
-    its.props,
-    bool(its.corked),
-    bool(its.hasVolume),
-    bool(its.volumeWritable),
-    format(its.encoding),
+    bool(fields.muted),
+    fields.props,
+    bool(fields.corked),
+    bool(fields.hasVolume),
+    bool(fields.volumeWritable),
+    format(fields.encoding),
   ].flat();
 }
 
@@ -111,31 +111,31 @@ const SINK = {
 };
 
 export function sink(change: Partial<typeof SINK> = {}): number[] {
-  const its = { ...SINK, ...change };
-  const monitorName = its.monitor === NONE ? null : `${its.name}.monitor`;
+  const fields = { ...SINK, ...change };
+  const monitorName = fields.monitor === NONE ? null : `${fields.name}.monitor`;
   return [
-    u32(its.index),
-    text(its.name),
-    text(its.description),
+    u32(fields.index),
+    text(fields.name),
+    text(fields.description),
     spec(5, 2, 48000),
     map(1, 2),
-    u32(its.ownerModule),
-    its.volumes,
-    bool(its.muted),
-    u32(its.monitor),
+    u32(fields.ownerModule),
+    fields.volumes,
+    bool(fields.muted),
+    u32(fields.monitor),
     text(monitorName),
     usec(0, 0),
     text('alsa'),
-    u32(its.flags),
-    its.props,
+    u32(fields.flags),
+    fields.props,
     usec(0, 0),
     volume(65536),
-    u32(its.state),
+    u32(fields.state),
     u32(65537),
-    u32(its.card),
-    u32(its.ports.length),
-    its.ports.flat(),
-    text(its.activePort ?? null),
+    u32(fields.card),
+    u32(fields.ports.length),
+    fields.ports.flat(),
+    text(fields.activePort ?? null),
     u8(1),
     format(1),
   ].flat();
@@ -155,30 +155,30 @@ const SOURCE = {
 export type SourceBytes = Partial<typeof SOURCE>;
 
 export function source(change: SourceBytes = {}): number[] {
-  const its = { ...SOURCE, ...change };
+  const fields = { ...SOURCE, ...change };
   return [
-    u32(its.index),
-    text(its.name),
-    text(its.description),
+    u32(fields.index),
+    text(fields.name),
+    text(fields.description),
     spec(5, 2, 48000),
     map(1, 2),
     u32(1),
-    its.volumes,
+    fields.volumes,
     bool(false),
-    u32(its.monitorOf),
-    text(its.monitorOf === NONE ? null : 'living'),
+    u32(fields.monitorOf),
+    text(fields.monitorOf === NONE ? null : 'living'),
     usec(0, 0),
     text('alsa'),
     u32(0),
     props(textProp('device.class', 'sound')),
     usec(0, 0),
     volume(65536),
-    u32(its.state),
+    u32(fields.state),
     u32(65537),
     u32(NONE),
-    u32(its.ports.length),
-    its.ports.flat(),
-    text(its.activePort),
+    u32(fields.ports.length),
+    fields.ports.flat(),
+    text(fields.activePort),
     u8(1),
     format(1),
   ].flat();

@@ -26,5 +26,5 @@ export function captures(list: URL) {
   return { files, read: ({ file }: Pick<Capture, 'file'>) => readFileSync(new URL(file, list)) };
 }
 
-/** Those of real servers that the tests begin with. */
+/** The captures of real servers in test/golden. */
 export const GOLDEN = captures(new URL('../../../../test/golden/manifest.json', import.meta.url));
