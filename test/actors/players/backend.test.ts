@@ -191,11 +191,11 @@ test('only the first 500 tracks of a tracklist are known, but a new track is add
   player.properties[TRACKLIST_INTERFACE] = list;
   await player.own('long');
   await recorder.until('the tracklist is read', 'long', ({ tracklist_supported: isNow }) => isNow);
-  const on = { player: busNameOf('long') };
-  assert.equal(faultOf(await backend.handle({ do: 'goto', ...on, track: '/t/500' })), 'none');
-  assert.equal(faultOf(await backend.handle({ do: 'goto', ...on, track: '/t/501' })), 'no-such-track');
+  const target = { player: busNameOf('long') };
+  assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/500' })), 'none');
+  assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/501' })), 'no-such-track');
   const uri = 'http://radio/';
-  assert.equal(faultOf(await backend.handle({ do: 'add', ...on, uri })), 'none');
+  assert.equal(faultOf(await backend.handle({ do: 'add', ...target, uri })), 'none');
   assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
 });
 
@@ -263,20 +263,20 @@ test('each command is one call, and a player is never sent what it cannot do', a
   const { backend, recorder, start } = await startBackend(t);
   const track = metadata({ 'mpris:trackid': new Variant('o', '/t/1') });
   const player = await start('scripted', { Metadata: track });
-  const on = { player: busNameOf('scripted') };
+  const target = { player: busNameOf('scripted') };
   const rows = [
-    [{ do: 'play', ...on }, 'Play'],
-    [{ do: 'pause', ...on }, 'Pause'],
-    [{ do: 'play_pause', ...on }, 'PlayPause'],
-    [{ do: 'stop', ...on }, 'Stop'],
-    [{ do: 'next', ...on }, 'Next'],
-    [{ do: 'previous', ...on }, 'Previous'],
-    [{ do: 'seek', ...on, offset: -5 }, 'Seek -5'],
-    [{ do: 'position', ...on, position: 7 }, 'SetPosition /t/1 7'],
-    [{ do: 'position', ...on, position: 8, track_id: '/t/1' }, 'SetPosition /t/1 8'],
-    [{ do: 'volume', ...on, volume: 1 }, 'Set Volume 1'],
-    [{ do: 'loop', ...on, loop: 'Playlist' }, 'Set LoopStatus Playlist'],
-    [{ do: 'shuffle', ...on, shuffle: false }, 'Set Shuffle false'],
+    [{ do: 'play', ...target }, 'Play'],
+    [{ do: 'pause', ...target }, 'Pause'],
+    [{ do: 'play_pause', ...target }, 'PlayPause'],
+    [{ do: 'stop', ...target }, 'Stop'],
+    [{ do: 'next', ...target }, 'Next'],
+    [{ do: 'previous', ...target }, 'Previous'],
+    [{ do: 'seek', ...target, offset: -5 }, 'Seek -5'],
+    [{ do: 'position', ...target, position: 7 }, 'SetPosition /t/1 7'],
+    [{ do: 'position', ...target, position: 8, track_id: '/t/1' }, 'SetPosition /t/1 8'],
+    [{ do: 'volume', ...target, volume: 1 }, 'Set Volume 1'],
+    [{ do: 'loop', ...target, loop: 'Playlist' }, 'Set LoopStatus Playlist'],
+    [{ do: 'shuffle', ...target, shuffle: false }, 'Set Shuffle false'],
   ] as const;
   for (const [command, call] of rows) {
     assert.deepEqual(await backend.handle(command), { ok: true, value: {} }, call);
@@ -293,23 +293,23 @@ test('each command is one call, and a player is never sent what it cannot do', a
 test('a player that cannot pause is not paused', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const player = await start('scripted', { CanPause: new Variant('b', false) });
-  const on = { player: busNameOf('scripted') };
-  assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...on })), 'none');
+  const target = { player: busNameOf('scripted') };
+  assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...target })), 'none');
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
   // An earlier reading may still report that it does not play.
-  const answered = async () => faultOf(await backend.handle({ do: 'play_pause', ...on }));
+  const answered = async () => faultOf(await backend.handle({ do: 'play_pause', ...target }));
   await until('the player is not paused', async () => (await answered()) === 'not-able');
 });
 
 test('a command that throws no longer counts among the commands under way', async (t) => {
   const { backend, start } = await startBackend(t);
   await start('scripted');
-  const on = { player: busNameOf('scripted') };
+  const target = { player: busNameOf('scripted') };
   // No client can send this: the gateway refuses it. It stands for a defect.
-  const broken = { do: 'nonsense', ...on } as unknown as PlayersCommand;
+  const broken = { do: 'nonsense', ...target } as unknown as PlayersCommand;
   for (let times = 0; times < 9; times += 1) await assert.rejects(backend.handle(broken));
-  assert.deepEqual(await backend.handle({ do: 'play', ...on }), { ok: true, value: {} });
+  assert.deepEqual(await backend.handle({ do: 'play', ...target }), { ok: true, value: {} });
 });
 
 test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {

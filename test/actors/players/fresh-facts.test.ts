@@ -16,24 +16,24 @@ import { ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-const on = { player: busNameOf('scripted') };
+const target = { player: busNameOf('scripted') };
 const no = new Variant('b', false);
 const yes = new Variant('b', true);
 
 /** A command, the property that it needs, and the member of the record. */
 type Row = readonly [command: PlayerCommand, property: string, member: keyof PlayerRecord['capabilities']];
 const ROWS: readonly Row[] = [
-  [{ do: 'play', ...on }, 'CanPlay', 'can_play'],
-  [{ do: 'play_pause', ...on }, 'CanPlay', 'can_play'],
-  [{ do: 'pause', ...on }, 'CanPause', 'can_pause'],
-  [{ do: 'next', ...on }, 'CanGoNext', 'can_go_next'],
-  [{ do: 'previous', ...on }, 'CanGoPrevious', 'can_go_previous'],
-  [{ do: 'seek', ...on, offset: 1 }, 'CanSeek', 'can_seek'],
-  [{ do: 'position', ...on, position: 1 }, 'CanSeek', 'can_seek'],
-  [{ do: 'stop', ...on }, 'CanControl', 'can_control'],
-  [{ do: 'volume', ...on, volume: 1 }, 'CanControl', 'can_control'],
-  [{ do: 'loop', ...on, loop: 'None' }, 'CanControl', 'can_control'],
-  [{ do: 'shuffle', ...on, shuffle: true }, 'CanControl', 'can_control'],
+  [{ do: 'play', ...target }, 'CanPlay', 'can_play'],
+  [{ do: 'play_pause', ...target }, 'CanPlay', 'can_play'],
+  [{ do: 'pause', ...target }, 'CanPause', 'can_pause'],
+  [{ do: 'next', ...target }, 'CanGoNext', 'can_go_next'],
+  [{ do: 'previous', ...target }, 'CanGoPrevious', 'can_go_previous'],
+  [{ do: 'seek', ...target, offset: 1 }, 'CanSeek', 'can_seek'],
+  [{ do: 'position', ...target, position: 1 }, 'CanSeek', 'can_seek'],
+  [{ do: 'stop', ...target }, 'CanControl', 'can_control'],
+  [{ do: 'volume', ...target, volume: 1 }, 'CanControl', 'can_control'],
+  [{ do: 'loop', ...target, loop: 'None' }, 'CanControl', 'can_control'],
+  [{ do: 'shuffle', ...target, shuffle: true }, 'CanControl', 'can_control'],
 ];
 
 for (const [command, property, member] of ROWS) {
@@ -57,7 +57,7 @@ test('a refusal is not decided by a player that does not answer', async (t) => {
   const player = await start('scripted', { CanPlay: no });
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.TimedOut' });
   player.misbehaves.set('Get', { error: 'org.freedesktop.DBus.Error.TimedOut' });
-  assert.equal(faultOf(await backend.handle({ do: 'play', ...on })), 'timeout');
+  assert.equal(faultOf(await backend.handle({ do: 'play', ...target })), 'timeout');
 });
 
 test('a command is answered with no such player if the player leaves before the refusal is decided', async (t) => {
@@ -71,7 +71,7 @@ test('a command is answered with no such player if the player leaves before the 
     return recorder.record('scripted') !== undefined;
   });
   player.misbehaves.set('GetAll', 'hang');
-  const answer = backend.handle({ do: 'play', ...on });
+  const answer = backend.handle({ do: 'play', ...target });
   await until('the player is asked', () => player.calls.at(-1) === `GetAll ${PLAYER_INTERFACE}`);
   player.change({ Volume: new Variant('d', 0.9) });
   await player.disown('scripted');
@@ -82,7 +82,9 @@ test('a command is answered with no such player if the player leaves before the 
 test('eight commands that would be refused at the same time share the readings', async (t) => {
   const { backend, start } = await startBackend(t);
   const player = await start('scripted', { CanPlay: no });
-  const answers = await Promise.all(Array.from({ length: 8 }, () => backend.handle({ do: 'play', ...on })));
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => backend.handle({ do: 'play', ...target })),
+  );
   assert.ok(answers.every((answer) => faultOf(answer) === 'not-able'));
   assert.ok(player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length <= 3);
 });
@@ -91,8 +93,8 @@ test('a tracklist, its tracks, whether it can be edited and the URI schemes are 
   const { bus, backend, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.start(t, bus);
   await recorder.until('the player is published', 'scripted', () => true);
-  const goTo: PlayerCommand = { do: 'goto', ...on, track: '/t/1' };
-  const add: PlayerCommand = { do: 'add', ...on, uri: 'http://radio/' };
+  const goTo: PlayerCommand = { do: 'goto', ...target, track: '/t/1' };
+  const add: PlayerCommand = { do: 'add', ...target, uri: 'http://radio/' };
   const answered = async (command: PlayerCommand) => faultOf(await backend.handle(command));
   assert.equal(await answered(goTo), 'no-tracklist');
   const list = (...ids: readonly string[]) => ({ Tracks: new Variant('ao', [...ids]), CanEditTracks: no });

@@ -16,7 +16,7 @@ import { metadata, type Properties } from './scripted-player.js';
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const SECOND_US = 1_000_000;
-const on = { player: busNameOf('scripted') };
+const target = { player: busNameOf('scripted') };
 const us = (seconds: number) => new Variant('x', BigInt(seconds * SECOND_US));
 const playing = new Variant('s', 'Playing');
 const track = (title: string, seconds: number, more = {}): Variant =>
@@ -124,7 +124,7 @@ for (const [what, id, meant] of UNUSABLE) {
     });
     moveTo(20);
     const set = async (seconds: number) =>
-      faultOf(await backend.handle({ do: 'position', ...on, position: seconds * SECOND_US, ...meant }));
+      faultOf(await backend.handle({ do: 'position', ...target, position: seconds * SECOND_US, ...meant }));
     assert.deepEqual([await set(50), await set(5), await set(90)], ['none', 'none', 'none']);
     const seeks = player.calls.filter((call) => call.startsWith('Seek'));
     assert.deepEqual(seeks, ['Seek 30000000', 'Seek -15000000', 'Seek 40000000']);
@@ -135,7 +135,7 @@ test('a position beyond the end of a track is refused, and the answer names the 
   const id = { 'mpris:trackid': new Variant('o', '/track/1') };
   const { backend, player } = await playerOnTime(t, { Metadata: track('One', 60, id) });
   const set = (seconds: number, more = {}) =>
-    backend.handle({ do: 'position', ...on, position: seconds * SECOND_US, ...more });
+    backend.handle({ do: 'position', ...target, position: seconds * SECOND_US, ...more });
   const refused = await set(61);
   assert.equal(faultOf(refused), 'bad-value');
   assert.match(refused.ok ? '' : (refused.error.detail ?? ''), /ends at 60000000 microseconds/);
@@ -151,7 +151,7 @@ test('the track is read before its position is set, also where no signal announc
   const one = { 'mpris:trackid': new Variant('o', '/track/1') };
   const { backend, player, recorder } = await playerOnTime(t, { Metadata: track('One', 60, one) });
   const set = (track_id?: string) =>
-    backend.handle({ do: 'position', ...on, position: 5 * SECOND_US, ...(track_id && { track_id }) });
+    backend.handle({ do: 'position', ...target, position: 5 * SECOND_US, ...(track_id && { track_id }) });
   const stale = await set('/track/2');
   assert.equal(faultOf(stale), 'other-track');
   assert.match(
@@ -176,7 +176,7 @@ test('no position is set where the player does not name its track', async (t) =>
   const id = { 'mpris:trackid': new Variant('o', '/track/1') };
   const { backend, player } = await playerOnTime(t, { Metadata: track('One', 60, id) });
   player.misbehaves.set('Get', { error: 'org.freedesktop.DBus.Error.NoReply' });
-  assert.equal(faultOf(await backend.handle({ do: 'position', ...on, position: 5 })), 'timeout');
+  assert.equal(faultOf(await backend.handle({ do: 'position', ...target, position: 5 })), 'timeout');
   assert.ok(!player.calls.some((call) => call.startsWith('SetPosition')));
 });
 
@@ -185,7 +185,7 @@ test('a command to set the position of a player without track and position is re
   player.properties[PLAYER_INTERFACE] = { CanSeek: new Variant('b', true) };
   player.announce({}, ['Position']);
   await until('the position is gone', async () => {
-    const answer = await backend.handle({ do: 'position', ...on, position: 0 });
+    const answer = await backend.handle({ do: 'position', ...target, position: 0 });
     return faultOf(answer) === 'refused';
   });
 });

@@ -147,5 +147,5 @@ test('a follower that is stopped leaves nothing behind', async (t) => {
   manager.sendReloading(true);
   const end = follower.waits.forJob('/job/1', NAME, 1_000);
   follower.stop();
-  assert.deepEqual([await end, clock.timers, manager.stopped], [{ kind: 'away' }, 0, true]);
+  assert.deepEqual([await end, clock.timers, manager.isStopped], [{ kind: 'away' }, 0, true]);
 });

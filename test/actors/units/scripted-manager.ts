@@ -43,8 +43,8 @@ export class ScriptedManager {
   readonly effects = new Map<string, () => void>();
   /** The unit of each call of `StopUnit`, in order. */
   readonly stopCalls: string[] = [];
-  #gate: Promise<void> | undefined;
-  stopped = false;
+  #pauseEnd: Promise<void> | undefined;
+  isStopped = false;
   #callsUnderWay = 0;
 
   /** Stands in for the constructor of the bus, in code that makes its own bus. */
@@ -71,7 +71,7 @@ export class ScriptedManager {
     this.calls.push(member);
     this.effects.get(member)?.();
     const answer = this.refusals.get(member) ?? this.#answer(member, args, path);
-    if (member === 'GetAll') await this.#gate;
+    if (member === 'GetAll') await this.#pauseEnd;
     this.#callsUnderWay -= 1;
     return answer as BusResult<Result>;
   }
@@ -82,13 +82,13 @@ export class ScriptedManager {
   }
 
   stop(): void {
-    this.stopped = true;
+    this.isStopped = true;
   }
 
   /** From now on no `GetAll` is answered, until the returned function is called. */
   pauseReadings(): () => void {
     let answerReadings = (): void => undefined;
-    this.#gate = new Promise((resolve) => {
+    this.#pauseEnd = new Promise((resolve) => {
       answerReadings = resolve;
     });
     return answerReadings;
