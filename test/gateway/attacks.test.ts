@@ -57,7 +57,7 @@ describe('an ambiguous request', () => {
 
   const unclear = `${start}${own}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
 
-  test('a request behind an ambiguous one has no effect, whether it came with it or later', async () => {
+  test('a request after an ambiguous one has no effect, whether both arrive together or not', async () => {
     const together = new RawConnection(under.port).write(`${unclear}${start}${own}\r\n`);
     assert.equal(await together.closed(), '');
     const one = new RawConnection(under.port).write(unclear);

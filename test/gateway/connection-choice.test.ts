@@ -22,8 +22,8 @@ for (const [bytes, peer, why] of ADDRESSES) {
 const LIMITS = { connections: 8, spare: 2, reserved: 2, perPeer: 3 };
 
 /**
- * A connection by its letter: its peer, `l` for loopback. A capital letter has asked, and `'` behind it means
- * that it is idle.
+ * A connection by its letter: its peer, `l` for loopback. A capital letter means that it has sent a
+ * request, and `'` behind the letter that it is idle.
  */
 class SimulatedConnection implements Connection {
   readonly letter: string;
@@ -43,27 +43,31 @@ class SimulatedConnection implements Connection {
   readonly isIdle = (): boolean => this.#isIdle;
 }
 
-/** Those who come in turn, and those who are open when all that must be closed are closed. */
-const CROWDS: readonly (readonly [what: string, crowd: string, open: string])[] = [
-  ['the longest silent one of a peer makes room for its next one', 'a A A A', 'A A A'],
-  ['a peer that is above its bound leaves the others alone', 'b a a a a a', 'b a a a'],
-  ['one that has never asked goes before one that is idle', "A' a A A", "A' A A"],
-  ['an idle one goes before one that is at work', "A A' A A", 'A A A'],
-  ['the newest is refused where all are at work', 'A B A A A', 'A B A A'],
-  ['the others leave a part to loopback', 'a a a B B B c L', 'a a B B B c L'],
+/** The connections in the order in which they arrive, and those that are open at the end. */
+const ARRIVALS: readonly (readonly [what: string, arrivals: string, open: string])[] = [
+  ["a peer's connection that has been silent longest is closed for its next one", 'a A A A', 'A A A'],
+  ['a peer above its bound loses only connections of its own', 'b a a a a a', 'b a a a'],
+  ['a connection without any request is closed before an idle one', "A' a A A", "A' A A"],
+  ['an idle connection is closed before one with a request under way', "A A' A A", 'A A A'],
+  ['the newest connection is refused where all others have a request under way', 'A B A A A', 'A B A A'],
+  ['a part of the connections is reserved for loopback', 'a a a B B B c L', 'a a B B B c L'],
   [
-    'loopback has no bound of its own, and leaves a part to the others',
+    'loopback has no bound of its own, but a part is reserved for the other peers',
     'l l l L L L L A A',
     'l l L L L L A A',
   ],
-  ['in a full house the peer that has most gives its silent one', 'L L a a a B B B C', 'L L a a B B B C'],
-  ['in a full house of others the peer that has most gives', 'a a a b b c c d', 'a b b c c d'],
+  ['at the limit a peer with most connections loses its silent one', 'L L a a a B B B C', 'L L a a B B B C'],
+  [
+    'at the limit without loopback the peer with most connections loses them',
+    'a a a b b c c d',
+    'a b b c c d',
+  ],
 ];
-for (const [what, crowd, expected] of CROWDS) {
+for (const [what, arrivals, expected] of ARRIVALS) {
   test(what, () => {
     const connections = new Connections<SimulatedConnection>(LIMITS);
     const open = new Set<SimulatedConnection>();
-    for (const letter of crowd.split(' ')) {
+    for (const letter of arrivals.split(' ')) {
       const arrived = new SimulatedConnection(letter);
       open.add(arrived);
       connections.arrived(arrived);
@@ -92,7 +96,7 @@ test('a connection that leaves makes room for its peer and for all', () => {
   assert.equal(connections.surplus(), refused);
 });
 
-test('there is room to wait in above the limit', () => {
+test('connections above the limit may wait in the spare places', () => {
   const connections = new Connections<SimulatedConnection>(LIMITS);
   for (const letter of 'abcdefghij') connections.arrived(new SimulatedConnection(letter));
   assert.equal(connections.isOverfull, false);

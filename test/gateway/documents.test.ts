@@ -59,7 +59,7 @@ test('no record is read while a backend is not up, and the problem has the reaso
   assert.match(JSON.stringify(under.documents.read('audio.clients')), /Backend audio is failed: no luck"/);
 });
 
-test('/audio joins its parts, and is missing while one part is', () => {
+test('/audio joins its parts, and has no answer while one of them is missing', () => {
   const under = new DocumentsUnderTest();
   under.apply(put('audio.kind', '', 'pipewire'), client('1', 'a'), client('2', 'b'), output('0', 'x'));
   under.health('audio', 'up');
@@ -84,7 +84,7 @@ test('a body is kept until the next change of its records', () => {
   assert.equal(under.changedAt('audio.clients'), Math.floor(under.clock.date()));
 });
 
-test('a list without records is as old as its backend, whenever it is requested', () => {
+test('an empty list has changed when its backend came up, whenever the list is requested', () => {
   const under = new DocumentsUnderTest();
   under.clock.advance(1000);
   const upAt = Math.floor(under.clock.date());
@@ -129,17 +129,20 @@ for (const arrival of ARRIVALS) {
   });
 }
 
-/** States of a backend that starts; `isOne` shows which of them are a health report. */
-const FIRST_STATES: readonly (readonly [state: BackendState, detail: string | undefined, isOne: boolean])[] =
-  [
-    ['up', undefined, true],
-    ['connecting', undefined, false],
-    ['connecting', 'no socket', true],
-    ['restarting', 'thread ended', true],
-    ['failed', 'thread ended', true],
-  ];
-for (const [state, detail, isOne] of FIRST_STATES) {
-  test(`${state}${detail === undefined ? '' : ` with a reason`} is ${isOne ? '' : 'not '}a first health report`, async () => {
+/** States of a backend that starts; `isReport` shows which of them are a health report. */
+const FIRST_STATES: readonly (readonly [
+  state: BackendState,
+  detail: string | undefined,
+  isReport: boolean,
+])[] = [
+  ['up', undefined, true],
+  ['connecting', undefined, false],
+  ['connecting', 'no socket', true],
+  ['restarting', 'thread ended', true],
+  ['failed', 'thread ended', true],
+];
+for (const [state, detail, isReport] of FIRST_STATES) {
+  test(`${state}${detail === undefined ? '' : ` with a reason`} is ${isReport ? '' : 'not '}a first health report`, async () => {
     const under = new DocumentsUnderTest();
     let isSettled = false;
     const firstHealth = under.documents.firstHealth('audio')?.then(() => {
@@ -148,13 +151,13 @@ for (const [state, detail, isOne] of FIRST_STATES) {
     assert.ok(firstHealth);
     under.health('audio', state, detail);
     await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(isSettled, isOne);
-    assert.equal(under.documents.firstHealth('audio') === undefined, isOne);
+    assert.equal(isSettled, isReport);
+    assert.equal(under.documents.firstHealth('audio') === undefined, isReport);
     assert.ok(under.documents.firstHealth('systemd'), 'another backend is waited for');
   });
 }
 
-test('a reader waits 2 s for the first health report of a backend, and later not at all', async () => {
+test('a GET waits 2 s for the first health report of a backend, and later not at all', async () => {
   const under = new DocumentsUnderTest();
   const firstHealth = under.documents.firstHealth('audio');
   under.clock.advance(2000);

@@ -67,7 +67,7 @@ test('Avahi is asked for names below .local only, and once for all who wait', as
   assert.deepEqual(avahi.questions, ['RESOLVE-ADDRESS 127.0.0.1\n']);
 });
 
-test('a name is asked for again after a time, sooner where it was refused', async (t) => {
+test('Avahi is asked again after a time, and sooner about a name that it did not give', async (t) => {
   const { clock, known } = names(t);
   await known.ask();
   clock.advance(2000);
@@ -104,7 +104,7 @@ test('an Avahi that hangs, or is not there, gives no name, after a deadline', as
   assert.equal(absent.has(NAME), false);
 });
 
-test('an Avahi that does not run is not called, as systemd would start it', async (t) => {
+test('an Avahi that does not run is not called, because systemd would start it', async (t) => {
   const { avahi, known } = names(t);
   avahi.stopRunning();
   await known.ask();
@@ -112,7 +112,7 @@ test('an Avahi that does not run is not called, as systemd would start it', asyn
   assert.deepEqual(avahi.questions, []);
 });
 
-test('a request by a name that Avahi gave is served in full', async (t) => {
+test('a request whose Host is a name from Avahi is served like any other', async (t) => {
   const avahi = new ScriptedAvahi(t);
   const under = GatewayUnderTest.up(undefined, undefined, undefined, avahi.socketPath).within(t);
   const request = (first: string, rest = ''): RawConnection =>

@@ -8,7 +8,7 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 /** docs/development/bounds.md: answers of backends that are kept, for their tags. */
 const KNOWN_MAX = 32;
 
-test('an answer more than are kept makes the oldest one unknown, and no other', async (t) => {
+test('one answer more than the gateway keeps makes it forget the tag of the oldest, and of no other', async (t) => {
   const under = GatewayUnderTest.up().within(t);
   under.backends.answer = { ok: true, value: { text: '[]' } };
   const log = (lines: number, tag = '') =>

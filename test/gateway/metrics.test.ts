@@ -37,7 +37,7 @@ test('the answer is OpenMetrics, is never kept, and ends with its end mark', asy
   assert.match(text, /^tonearm_thread_cpu_seconds_total\{thread="main"\} \d/m);
 });
 
-test('quotes, backslashes and line ends in a name are escaped, and one of two outputs of one name counts', async (t) => {
+test('quotes, backslashes and line ends in a name are escaped, and only one of two outputs with the same name is counted', async (t) => {
   const under = GatewayUnderTest.up().within(t);
   const name = 'a "b"\\c\nd';
   under.gateway.listener.changes([

@@ -41,7 +41,7 @@ describe('the files of the page that are made for a node', () => {
     }
   });
 
-  test('the picture in colours of its own is whole: each chunk ends where the next begins', () => {
+  test('the PNG in the colours of the node is complete: each chunk ends where the next begins', () => {
     const png = fileFor('kitchen', '.png');
     const kinds: string[] = [];
     for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) {

@@ -60,7 +60,7 @@ describe('the page', () => {
     ['', undefined, '1'],
   ];
   for (const [accepted, coding, text] of encodings) {
-    test(`a file for a client that takes ${JSON.stringify(accepted)}: ${coding ?? 'as it is'}`, async () => {
+    test(`a client that accepts ${JSON.stringify(accepted)} gets a file ${coding ? `in ${coding}` : 'as it is'}`, async () => {
       const file = await gateway.fetch({ path: '/ui/app-1.js', headers: { 'Accept-Encoding': accepted } });
       assert.equal(file.status, 200);
       assert.equal(file.text, text);
@@ -112,7 +112,7 @@ describe('the sites that may frame the page', () => {
     [['https://home.example', '*'], '*'],
   ];
   for (const [origins, ancestors] of rows) {
-    test(`with api.cors.origins ${JSON.stringify(origins)}: ${ancestors}`, async (context) => {
+    test(`api.cors.origins ${JSON.stringify(origins)} lets these frame the page: ${ancestors}`, async (context) => {
       const settings = { ...SETTINGS, api: { ...SETTINGS.api, cors: { origins } } };
       const gateway = GatewayUnderTest.up(settings).within(context);
       assert.ok((await policyOf(gateway)).endsWith(`frame-ancestors ${ancestors}`));
@@ -129,7 +129,7 @@ describe('a client that prefers a page', () => {
     [CHROMIUM, true, 'Chromium'],
     ['Text/HTML', true, 'in capitals'],
     ['text/*, application/json;q=0.5', true, 'any text'],
-    ['', false, 'nothing said'],
+    ['', false, 'no Accept header'],
     ['*/*', false, 'curl, fetch'],
     ['application/json, text/plain, */*', false, 'axios'],
     ['text/event-stream', false, 'EventSource'],
@@ -139,7 +139,8 @@ describe('a client that prefers a page', () => {
     ['text/html;q=rubbish', false, 'a weight that is no number'],
   ];
   for (const [accept, isPreferred, who] of rows)
-    test(`${isPreferred ? 'yes' : 'no'}: ${who}`, () => assert.equal(prefersHtml(accept), isPreferred));
+    test(`${who}: a page is ${isPreferred ? '' : 'not '}preferred`, () =>
+      assert.equal(prefersHtml(accept), isPreferred));
 });
 
 describe('a refused name', () => {
@@ -148,7 +149,7 @@ describe('a refused name', () => {
   const ask = (host: string, accept: string, path = '/ui') =>
     send(gateway.port, { path, headers: { Host: host, Accept: accept } });
 
-  test('gives a browser 403 with one sentence, and an address that works', async () => {
+  test('a refused name gives a browser 403 with one sentence, and an address that works', async () => {
     const { status, headers, text } = await ask('music.example.org', FIREFOX, '/audio?x=1');
     assert.equal(status, 403);
     assert.equal(headers['content-type'], 'text/html; charset=utf-8');
@@ -157,14 +158,14 @@ describe('a refused name', () => {
     assert.match(text, new RegExp(`<a href="http://localhost:${gateway.port}/audio">`));
   });
 
-  test('is shown as text where it is markup', async () => {
+  test('a refused name that is markup is shown as text', async () => {
     const { text } = await ask('<script>alert("1")</script>', FIREFOX, `/'"><img>`);
     assert.doesNotMatch(text, /<script|<img/);
     assert.doesNotMatch(text, /"1"/);
     assert.doesNotMatch(text, /'/);
   });
 
-  test('gives a program a problem document', async () => {
+  test('a refused name gives a program a problem document', async () => {
     const { status, headers, text } = await ask('music.example.org', '*/*');
     assert.deepEqual([status, headers['content-type']], [403, 'application/problem+json']);
     assert.match(text, /api\.hosts/);

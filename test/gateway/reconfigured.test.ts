@@ -12,7 +12,7 @@ const bind = ['127.0.0.1'];
 const SERVICE = { scope: 'user', running: true, enabled: true, exists: true };
 const unit = (name: string) => put('systemd.services', `user/${name}`, { ...SERVICE, name });
 
-test('a child that begins anew has lost its old records, health and answers', async (t) => {
+test('a child that is started anew loses its old records, health and answers', async (t) => {
   const under = GatewayUnderTest.up().within(t);
   const { listener } = under.gateway;
   listener.changes([unit('old.service'), unit('kept.service'), put('audio.outputs', '0', sink(0))]);
@@ -46,7 +46,7 @@ test('a child that is not enabled any more is in no answer, and a request that w
   assert.ok(!('systemd' in backends) && 'audio' in backends);
 });
 
-test('after its end the gateway takes no settings', async () => {
+test('a closed gateway ignores new settings', async () => {
   const under = GatewayUnderTest.up();
   await under.close();
   under.gateway.reconfigure({ ...SETTINGS, bind }, []);

@@ -20,12 +20,12 @@ test("a port that another gateway listens on is refused, not shared, with the ke
   assert.equal(await listenError('127.0.0.2', port), 'EADDRINUSE');
 });
 
-test('seats of streams are few where descriptors are, which is logged; one that ends gives its seat back', async (context) => {
+test('few descriptors allow few streams, which is logged; a stream that ends makes room for another', async (context) => {
   const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 100 } };
   const under = new GatewayUnderTest({ settings: { ...SETTINGS, api }, descriptorsMax: 20 }).within(context);
   const warning = 'warn the limit of open files allows fewer event streams than the configuration';
   assert.deepEqual(under.logged, [warning]);
-  // A request that opens no stream takes no seat.
+  // A request that opens no stream takes no place of one.
   for (let times = 0; times < 6; times += 1) {
     assert.equal((await under.fetch({ path: '/events?exclude=server.info' })).status, 400);
     const { status, headers } = await under.fetch({ method: 'HEAD', path: '/events' });
@@ -33,12 +33,18 @@ test('seats of streams are few where descriptors are, which is logged; one that 
     assert.deepEqual([headers['cache-control'], headers['x-accel-buffering']], ['no-cache', 'no']);
   }
   const stream = 'GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
-  const sit = async (): Promise<RawConnection> => {
-    const seated = new RawConnection(under.port).write(stream);
-    assert.match(await seated.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
-    return seated;
+  const openStream = async (): Promise<RawConnection> => {
+    const opened = new RawConnection(under.port).write(stream);
+    assert.match(await opened.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
+    return opened;
   };
-  const seated = [await sit(), await sit(), await sit(), await sit(), await sit()];
+  const opened = [
+    await openStream(),
+    await openStream(),
+    await openStream(),
+    await openStream(),
+    await openStream(),
+  ];
   // Refused streams do not stay as connections: even more of them than there are places leave all places to
   // requests.
   for (let times = 0; times < 20; times += 1) {
@@ -46,10 +52,10 @@ test('seats of streams are few where descriptors are, which is logged; one that 
     const answer = await refused.closed();
     assert.match(answer, /^HTTP\/1\.1 503 [\s\S]*Retry-After: [1-9][\s\S]*"urn:tonearm:problem:/);
   }
-  seated[0]?.destroy();
+  opened[0]?.destroy();
   const open = async () => ((await under.json('/health')) as { streams: { open: number } }).streams.open;
-  await until('a seat is free', async () => (await open()) === 4);
-  await sit();
+  await until('one stream has ended', async () => (await open()) === 4);
+  await openStream();
   assert.equal((await under.fetch({ path: '/server' })).status, 200);
 });
 

@@ -45,7 +45,7 @@ class ShutdownUnderTest extends NodeUnderTest {
 }
 
 describe('the end of the service', () => {
-  test('comes in time though a stream reads nothing and a command never ends', async () => {
+  test('the service ends in time though a client does not read its stream and a command never ends', async () => {
     const node = new ShutdownUnderTest();
     const stalled = node.consumer('', 0).connection;
     const quick = node.consumer().connection;
@@ -61,7 +61,7 @@ describe('the end of the service', () => {
     assert.equal(node.clock.timers, 0);
   });
 
-  test('sends bye after the answers under way, and leaves streams the remaining time', async () => {
+  test('the ending service sends "bye" after the answers under way, and leaves streams the remaining time', async () => {
     const node = new ShutdownUnderTest();
     const stalled = node.consumer('', 0).connection;
     const quick = node.consumer().connection;

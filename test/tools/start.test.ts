@@ -95,7 +95,7 @@ async function namesAt(port: number, path: string): Promise<readonly string[] | 
 }
 
 describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
-  test('gives the daemon a private one, prints what to try, and stops it on SIGTERM', async (t) => {
+  test('npm start gives the daemon a private sound server, prints what to try, and ends both on SIGTERM', async (t) => {
     const started = await start(t, [], { entry: ['sh', RUN] });
     const outputs = await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
     assert.deepEqual(outputs, ['living', 'kitchen']);
@@ -136,7 +136,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await endsOnSignal(started);
   });
 
-  test('ends with npm, also when that is killed', async (t) => {
+  test('the script ends with npm, also when npm is killed', async (t) => {
     const env = { npm_lifecycle_event: 'start' };
     const started = await start(t, [], { parent: ['sh', ...NPM], entry: [RUN], env });
     await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
@@ -145,7 +145,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await assert.rejects(fetch(`http://127.0.0.1:${started.port}/server`));
   });
 
-  test('continues without one when a private one cannot be started', async (t) => {
+  test('npm start continues without a sound server when a private one cannot be started', async (t) => {
     const programs = temporaryFolder(t);
     writeFileSync(join(programs, 'pulseaudio'), '#!/bin/sh\necho it is broken; exit 1\n', { mode: 0o755 });
     const started = await start(t, [], { env: { PATH: `${programs}:${process.env['PATH']}` } });
@@ -157,7 +157,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await endsOnSignal(started);
   });
 
-  test('ends with the command that installs one, where that may not be done', {
+  test('npm start prints the command that installs a sound server, where it cannot install one itself', {
     skip: lacks({ root: true }),
   }, async (t) => {
     const hidden = `mount -t tmpfs tmpfs /mnt; mkdir /mnt/upper /mnt/work
@@ -174,13 +174,13 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await endsOnSignal(started);
   });
 
-  test("passes the daemon's exit status on, and leaves nothing behind then either", async (t) => {
+  test("npm start passes the daemon's exit status on, and leaves nothing behind then either", async (t) => {
     const started = await start(t, ['--no-such-argument'], { entry: ['sh', RUN] });
     assert.deepEqual(await started.ended, [64, null], started.printed());
     assert.deepEqual(started.left(), []);
   });
 
-  test('starts no sound server to print the version', async (t) => {
+  test('npm start starts no sound server to print the version', async (t) => {
     const started = await start(t, ['--version']);
     assert.deepEqual(await started.ended, [0, null]);
     assert.doesNotMatch(started.printed(), /sound server/);

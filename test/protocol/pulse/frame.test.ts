@@ -10,7 +10,7 @@ const join = (...parts: Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatM
 
 type Delivered = readonly [channel: number, payload: number[]];
 
-/** The rest of a buffer that all reads share has an older read's bytes. */
+/** Bytes of an older read: they stand after each chunk, because all reads share one buffer. */
 const STALE = framed([7, 7]);
 
 function payloads(...chunks: Uint8Array[]): Delivered[] {
@@ -50,7 +50,7 @@ test('frames come out whole, audio data with its channel, also when the stream i
     assert.deepEqual(payloads(STREAM.subarray(0, cut), STREAM.subarray(cut)), EXPECTED, `cut at ${cut}`);
 });
 
-test('large frames are the same in chunks of any size, and behind a beginning of any', () => {
+test('large frames are read alike from chunks of any size, and after a first chunk of any size', () => {
   const payload = Array.from({ length: 10_000 }, (_, at) => at % 251);
   const stream = join(framed([1, 2, 3]), framed(payload));
   const expected = [[1, 2, 3], payload].map((bytes) => [CONTROL_CHANNEL, bytes]);
@@ -96,7 +96,7 @@ for (const [what, bytes] of HEADERS) {
   });
 }
 
-test('the largest length is waited for without being allocated', () => {
+test('a frame of the largest length is waited for without allocating its memory', () => {
   const before = process.memoryUsage().arrayBuffers;
   const framers = Array.from({ length: 200 }, () => {
     const framer = new Framer();

@@ -37,7 +37,7 @@ test('lists are kept until their object is forgotten', () => {
   assert.notEqual(again[1], second);
 });
 
-test('a known list that the frame cuts short is a violation', () => {
+test('a remembered list that a later frame cuts short is a violation', () => {
   const texts = new TextCache();
   const whole = wire.sinkInput({ props: song('One') });
   listed(whole, texts);

@@ -55,7 +55,7 @@ test('replies settle their own requests in any order, with events between them',
   ]);
 });
 
-test('a deadline settles its request, ends nothing, and a late answer is ignored', () => {
+test('a request without an answer in time is settled, the session goes on, and a late answer is ignored', () => {
   for (const late of [reply(2), error(2, 1), reply(2, u32(1))]) {
     const { session, closed } = ready();
     const log: string[] = [];
@@ -75,7 +75,7 @@ test('a deadline settles its request, ends nothing, and a late answer is ignored
   }
 });
 
-test('as many requests as allowed wait; timed-out ones count until their answer came', () => {
+test('only as many requests as allowed are pending; one that timed out counts until its answer comes', () => {
   const { session } = ready();
   const log: string[] = [];
   const refused: string[] = [];
@@ -114,7 +114,7 @@ test('closing settles every request once, then reports once, and is silent from 
   assert.equal(session.nextDeadline(), undefined);
 });
 
-test('a receiver may send a new request, and may end the session, from within', () => {
+test('the callback of a request may send a new request, and may end the session', () => {
   const { session, closed, events, data } = ready();
   const log: string[] = [];
   session.request('SET_SINK_MUTE', { index: 1, muted: true }, 0, () => {
@@ -128,7 +128,7 @@ test('a receiver may send a new request, and may end the session, from within', 
   assert.deepEqual([closed, events, data], [[{ kind: 'stopped' }], [], []]);
 });
 
-test('a receiver of a time-out that ends the session leaves nothing to settle twice', () => {
+test('a callback that ends the session at a time-out lets no request be settled twice', () => {
   const { session } = ready();
   const log: string[] = [];
   session.request('GET_SERVER_INFO', {}, 0, () => session.close({ kind: 'stopped' }));
@@ -137,7 +137,7 @@ test('a receiver of a time-out that ends the session leaves nothing to settle tw
   assert.deepEqual(log, ['b closed']);
 });
 
-test('an error thrown by a receiver is not taken for a violation', () => {
+test('an error that a callback throws is not reported as a violation of the protocol', () => {
   const { session, closed } = ready();
   session.request('GET_SINK_INFO_LIST', {}, 0, () => {
     throw new TypeError('a bug of the receiver');
@@ -192,11 +192,11 @@ test('the handshake has one deadline for both steps, which ends the session', ()
 const VIOLATIONS: readonly (readonly [what: string, bytes: Uint8Array, detail: RegExp])[] = [
   ['an unknown command', wire.command(104, 0xffffffff), /unknown command 104/],
   ['a request of ours sent back', wire.command(8, 0, u32(35)), /unknown command 8/],
-  ['an answer nobody asked for', reply(77), /tag 77/],
-  ['an event that is none', event(0x1f, 1), /unknown kind/],
+  ['a reply to no request', reply(77), /tag 77/],
+  ['an event of an unknown kind', event(0x1f, 1), /unknown kind/],
   ['an event cut short', wire.command(66, 0xffffffff, u32(0)), /expected u32/],
-  ['the end of a stream with more', wire.command(65, 0xffffffff, u32(4), u32(0)), /left over/],
-  ['an event with more', wire.command(66, 0xffffffff, u32(0), u32(0), u32(0)), /left over/],
+  ['a stream end with extra bytes', wire.command(65, 0xffffffff, u32(4), u32(0)), /left over/],
+  ['an event with extra bytes', wire.command(66, 0xffffffff, u32(0), u32(0), u32(0)), /left over/],
   ['a frame without a tag', wire.framed(wire.u32(2)), /expected u32/],
   ['HTTP', new TextEncoder().encode('HTTP/1.1 200 OK\r\n\r\n and so on'), /frame of/],
 ];
