@@ -28,7 +28,7 @@ export function Services({ units }: Pick<NodeState, 'units'>) {
   );
 }
 
-/** Orders units by title, because the node sends them in the order of their last changes. */
+/** Orders units by title, because the node sends them in no order that is the same on the next connection. */
 function compareTitles(a: ServiceRecord, b: ServiceRecord): number {
   const first = titleOf(a).toLowerCase();
   const second = titleOf(b).toLowerCase();
@@ -39,7 +39,7 @@ function titleOf({ name, description }: ServiceRecord): string {
   return description || name;
 }
 
-/** True for a unit of the user, which is first in the list. */
+/** True for a unit of the user that exists. These units are the first in the list. */
 function isControllable({ scope, exists }: ServiceRecord): boolean {
   return scope === 'user' && exists;
 }
@@ -58,7 +58,7 @@ const STATES: Readonly<Record<NonNullable<ServiceRecord['active_state']>, Displa
   failed: { text: 'failed', tone: 'bad', verb: 'start' },
   // A unit may hang in this state, so it can be stopped.
   activating: { text: 'starting', tone: 'busy', verb: 'stop' },
-  // Any command would wait until the unit has stopped.
+  // No command is possible, because it would wait until the unit has stopped.
   deactivating: { text: 'stopping', tone: 'busy' },
   maintenance: { text: 'maintenance', tone: 'busy', verb: 'stop' },
 };
@@ -168,7 +168,7 @@ type Verb = 'start' | 'stop' | 'restart';
 
 const FAILURE_TITLES = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNotRestart' } as const;
 
-/** How long "Restarted" is displayed: after a restart the unit's state is the same as before. */
+/** How long "Restarted" is displayed, because the unit's own state is the same before and after. */
 const CONFIRMATION_MS = 2000;
 
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
@@ -182,7 +182,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const node = useNode();
   const report = useContext(Reporting);
   const [command, setCommand] = useState<UnitCommand>();
-  /** The answers to older commands are ignored, because the newest may have cancelled them. */
+  /** The newest command. Answers to older ones are ignored, because the newest may have cancelled them. */
   const newest = useRef<UnitCommand | undefined>(undefined);
   const titles = { name: title };
   useSolved(translate('couldNotStart', titles), active_state === 'active');

@@ -1,4 +1,5 @@
-// Builds packages for tests, as `npm run package` does, into folders of their own, and looks into them.
+// Builds packages, tarballs, RPMs and releases for tests, and looks into them. Each call builds anew, into a
+// folder of its caller: nothing is shared between tests.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -13,20 +14,26 @@ export const run = promisify(execFile);
 // build/test/packaging/built-package.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** The version that the checkout is of. */
+/** The version in package.json. */
 export const VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string })
   .version;
 
-/** Fixed, so that a difference between two builds is one of the builder. */
+/** It is fixed, so that a difference between two builds can only come from the builder. */
 const BUILD_TIME_S = 1_790_000_000;
 
-/** Copies the checkout into a folder, but for what these patterns of tar name. */
+/** Copies the checkout into a folder, except what these patterns of tar match, such as `./dist*`. */
 export async function copyCheckout(to: string, ...unwanted: readonly string[]): Promise<void> {
-  const pack = ['-C', ROOT, '--anchored', '--wildcards', ...unwanted.map((path) => `--exclude=${path}`)];
-  await run('sh', ['-c', 'to=$1; shift; tar -c "$@" . | tar -x -C "$to"', 'copy', to, ...pack]);
+  const tarArguments = [
+    '-C',
+    ROOT,
+    '--anchored',
+    '--wildcards',
+    ...unwanted.map((path) => `--exclude=${path}`),
+  ];
+  await run('sh', ['-c', 'to=$1; shift; tar -c "$@" . | tar -x -C "$to"', 'copy', to, ...tarArguments]);
 }
 
-/** Resolves with what it printed. */
+/** Resolves with what the builder printed. */
 async function built(command: string, ...args: readonly string[]): Promise<string> {
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(BUILD_TIME_S) };
   const { stdout } = await run(command, [...args], { env });
@@ -42,21 +49,24 @@ export const buildTarball = (...args: readonly string[]): Promise<string> =>
 export const buildRpm = (...args: readonly string[]): Promise<string> =>
   built(process.execPath, join(ROOT, 'packaging/rpm.mjs'), ...args);
 
-/** Makes `folder`, with all of a release but images and apt repository, whatever state the checkout is in. */
+/**
+ * Builds a release without images and without an apt repository into `folder`. The checkout may have changes
+ * that are not committed.
+ */
 export const buildRelease = (folder: string, ...args: readonly string[]): Promise<string> => {
   const trial = ['--trial', '--no-image', '--out', folder, ...args];
   return built(process.execPath, join(ROOT, 'packaging/release.mjs'), VERSION, ...trial);
 };
 
-/** A release that must be refused, or else is made below `folder`. */
+/** Begins a release that must be refused. If it is not, its files stay below `folder`. */
 export const refusedRelease = (folder: string, version: string): Promise<string> => {
   const out = ['--no-image', '--out', join(folder, 'refused')];
   return built(process.execPath, join(ROOT, 'packaging/release.mjs'), version, ...out);
 };
 
 /**
- * Where Node does not come from a Debian package on the machine over which the test node boots, this empty
- * package stands in for what `Depends: nodejs (>= 20)` asks for; the node that runs is the machine's own.
+ * The booted test system uses this machine's Node.js, which may not come from a Debian package. This empty
+ * package satisfies the dependency on `nodejs` there.
  */
 const NODEJS_CONTROL = `Package: nodejs
 Version: 20.0.0-1
@@ -68,7 +78,7 @@ Description: stands in for Node
 /** Builds that package into the folder. */
 export async function buildStandIn(folder: string): Promise<void> {
   const script =
-    'cd "$1"; mkdir -p nodejs/DEBIAN && cat > nodejs/DEBIAN/control && dpkg-deb --build nodejs .';
+    'cd "$1" && mkdir -p nodejs/DEBIAN && cat > nodejs/DEBIAN/control && dpkg-deb --build nodejs .';
   const building = run('sh', ['-c', script, 'build', folder]);
   building.child.stdin?.end(NODEJS_CONTROL);
   await building;
@@ -79,21 +89,24 @@ export async function output(command: string, ...args: readonly string[]): Promi
   return (await run(command, [...args], { encoding: 'utf8', maxBuffer: 1 << 24 })).stdout;
 }
 
-/** The end of the version of the package with its own Node for Debian 12. */
+/** How the version ends of the package for Debian 12 that has its own Node.js. */
 export const FOR_DEBIAN_12 = '~deb12';
 
 /** The package of that name and architecture in a folder; `suffix` is the end of its version. */
 export function packageIn(folder: string, name: string, architecture: string, suffix = ''): string {
   const isNeeded = (file: string) => {
     const [fileName, version = '', fileArchitecture] = file.split('_');
-    const isSuffix = suffix === '' ? !version.includes('~') : version.endsWith(suffix);
-    return fileName === name && isSuffix && fileArchitecture === `${architecture}.deb`;
+    const hasSuffix = suffix === '' ? !version.includes('~') : version.endsWith(suffix);
+    return fileName === name && hasSuffix && fileArchitecture === `${architecture}.deb`;
   };
   const found = readdirSync(folder).find(isNeeded);
-  return join(folder, found ?? assert.fail(`there is no ${name} for ${architecture}`));
+  return join(
+    folder,
+    found ?? assert.fail(`there is no ${name} for ${architecture} with the suffix '${suffix}' in ${folder}`),
+  );
 }
 
-/** Paths of its files and links, as they will lie below `/`. */
+/** The paths of the package's files and links, as they will lie below `/`. */
 export async function filesOf(file: string): Promise<readonly string[]> {
   const list = await output('dpkg-deb', '--contents', file);
   return list
@@ -116,7 +129,7 @@ export function flagsOf(tree: string, command = 'usr/bin/tonearm'): readonly str
   return (line[1] ?? '').split(' ');
 }
 
-/** lintian's findings about a package, which is not compressed. */
+/** lintian's findings about a package. Tests do not compress packages, so these findings are left out. */
 export function lintian(file: string): Promise<string> {
   // It leaves files in TMPDIR behind.
   const tarballs = ['control', 'data'].map((part) => `uses-no-compression-for-${part}-tarball`);

@@ -1,17 +1,18 @@
-// Decides which name a stream of sound gets if no other has it (docs/http-api.md, "Names of clients"), from
-// the name and the properties in the server's record. Pure. That no two streams share a name is the work of
-// unique-names.ts.
+// Decides which name a stream of sound asks for (docs/http-api.md, "Names of clients"), from the name and the
+// properties in the server's record. Pure. Where another stream has that name, `../unique-names.ts` adds the
+// stream's id.
 
 /** PulseAudio's name for a stream without media.name. */
 const PULSEAUDIO_NO_NAME = '(null)';
 
-/** The `application.id` of a tunnel: a sound server that plays to another one. */
+/** Each is the `application.id` of a tunnel: of the stream that one sound server plays to another. */
 const SOUND_SERVERS: readonly (string | undefined)[] = ['org.PulseAudio.PulseAudio', 'org.pipewire.PipeWire'];
 
 export type Props = Readonly<Record<string, string>>;
 
 /**
- * `HOST (USER)` instead of a tunnel's own name, which contains the name of our output and so looks like one.
+ * `HOST (USER)`, or `HOST` if the user is unknown. A tunnel's own name contains the name of our output, so
+ * that it would look like an output. Undefined if the stream is no tunnel, or does not say its host.
  */
 function tunnelName(props: Props): string | undefined {
   const host = props['application.process.host'];
@@ -20,7 +21,10 @@ function tunnelName(props: Props): string | undefined {
   return user ? `${host} (${user})` : host;
 }
 
-/** The tunnel's name, or the first that is not empty: media.name, application.name, the binary, `stream`. */
+/**
+ * The tunnel's name, or the first that is not empty: media.name, application.name, the binary, `stream`.
+ * `name` is the record's own, which counts where the property media.name is missing.
+ */
 export function preferredName(name: string | undefined, props: Props): string {
   const tunnel = tunnelName(props);
   if (tunnel !== undefined) return tunnel;

@@ -1,5 +1,5 @@
-// The results of calls over a bus, and the faults that clients get for errors among them: the same for every
-// actor. Pure.
+// The results of calls over a bus, and which fault a client gets for each error. An actor may have faults of
+// its own for some errors. Pure.
 
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { failed, type Result } from '../../protocol/actor/result.js';
@@ -15,7 +15,7 @@ export type BusError =
   | { readonly kind: 'timeout' }
   /** There is no connection, or it was lost before the reply; the call may have taken effect. */
   | { readonly kind: 'closed' }
-  /** Refused here: nothing was sent, or the reply's signature was not the declared one. */
+  /** The fault is on our side: the call could not be sent, or its reply could not be read. */
   | { readonly kind: 'local'; readonly detail: string };
 
 export type BusResult<T> = Result<T, BusError>;
@@ -27,7 +27,7 @@ export function localError(detail: string): BusResult<never> {
   return failed({ kind: 'local', detail });
 }
 
-/** The longest text of another program that is repeated to a client. */
+/** A text of another program is cut to this length before a client gets it. */
 const QUOTED_MAX_CHARACTERS = 200;
 
 /** The bus's errors for a peer that is absent, that left before its reply, or that could not be started. */
@@ -43,11 +43,11 @@ const UNANSWERED = {
 /** The faults of one actor for D-Bus errors. */
 export interface FaultOverrides {
   readonly byName?: Readonly<Record<string, FaultCode>>;
-  /** For names that neither the actor nor this file lists; by default `refused`. */
+  /** For error names that neither the actor nor this file lists; by default `refused`. */
   readonly otherwise?: FaultCode;
 }
 
-/** True if the peer is not there to answer; false if it has answered with an error. */
+/** True if the peer is not there to answer; false for an error of its own, and for any other error. */
 export function isAbsence(error: BusError): boolean {
   return error.kind === 'dbus' && ABSENCE_NAMES.test(error.name);
 }
@@ -60,7 +60,7 @@ export function reasonOf(error: BusError): string {
 
 /** The answer to a command whose call failed. `problem` is the beginning of a sentence, before the reason. */
 export function faultOf(error: BusError, problem: string, overrides: FaultOverrides = {}) {
-  // Without a text, the reason is the name.
+  // An error without a text has its name as the reason already.
   const hasText = error.kind === 'dbus' && shortLine(error.text) !== '';
   const name = hasText ? ` (${shortLine(error.name)})` : '';
   return failure(faultCodeOf(error, overrides), `${problem}: ${reasonOf(error)}${name}`);
@@ -76,7 +76,7 @@ function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: Fa
 
 /** Another program's text on one line, cut to a short length and without its full stop. */
 function shortLine(text: string): string {
-  // Control characters are removed too, because the text goes to logs and clients.
+  // Control characters become blanks, too, because the text goes to logs and clients.
   const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
   return clipped(line, QUOTED_MAX_CHARACTERS).replace(/(?<!\.)\.$/, '');
 }

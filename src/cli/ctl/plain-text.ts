@@ -1,5 +1,5 @@
 // Answers as people read them in a terminal: a list is a table, and a record has a line for each member.
-// Programs take `--json`. Pure.
+// A program that reads answers uses `--json` instead. Pure.
 
 import { printable } from '../../printable.js';
 import type {
@@ -27,8 +27,8 @@ const DEVICE: readonly (keyof DeviceRecord)[] = ['address', 'name', 'paired', 'c
 const ENTRY: readonly (keyof LogEntryRecord)[] = ['time', 'priority', 'message'];
 
 /**
- * By operation, and by member of a record. Lists without a row have the columns of their first record that
- * are single values.
+ * The columns of a list's table, by operation and by member of a record. A list that is not named here has
+ * those members of its first record that are no objects and no lists.
  */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   outputs: OUTPUT,
@@ -49,17 +49,17 @@ const PERCENT = ['volume', 'volume_limit', 'volume_step'];
 const GAP = '  ';
 const NOTHING = '-';
 
-/** The lines of the answer to `name`, an operation. */
-export function plainLines(name: string, answer: unknown): readonly string[] {
-  if (Array.isArray(answer)) return tableLines(name, answer as readonly PlainRecord[]);
-  return isRecord(answer) ? memberLines(answer, '') : [cell(name, answer)];
+/** The lines of the answer to an operation. */
+export function plainLines(operation: string, answer: unknown): readonly string[] {
+  if (Array.isArray(answer)) return tableLines(operation, answer as readonly PlainRecord[]);
+  return isRecord(answer) ? memberLines(answer, '') : [cell(operation, answer)];
 }
 
 function tableLines(name: string, records: readonly PlainRecord[]): readonly string[] {
   const [first = {}] = records;
   const columns = columnsOf(name) ?? Object.keys(first).filter((key) => typeof first[key] !== 'object');
   const rows = records.map((record) => columns.map((column) => cell(column, record[column])));
-  const table = [columns, ...rows];
+  const table = [columns.map(printable), ...rows];
   const widths = columns.map((_, at) => Math.max(...table.map((row) => width(row[at] ?? ''))));
   return table.map((row) =>
     row
@@ -69,12 +69,15 @@ function tableLines(name: string, records: readonly PlainRecord[]): readonly str
   );
 }
 
-/** Undefined also for a name that every object has: a record may have any text for a member's name. */
+/** Undefined also for `constructor` and its like: a record may have any text for a member's name. */
 function columnsOf(name: string): readonly string[] | undefined {
   return Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
 }
 
-/** A member of a member has both names, with a dot between them. A list of records is a table. */
+/**
+ * A line for each member. A member of a member is called by both names, with a dot between them. A list of
+ * records is a table.
+ */
 function memberLines(record: PlainRecord, path: string): readonly string[] {
   return Object.entries(record).flatMap(([key, value]) => {
     const name = `${path}${key}`;
@@ -101,7 +104,7 @@ function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - width(text)));
 }
 
-/** In characters. Some characters are two columns wide in a terminal, and are not aligned. */
+/** The width in code points. Some of them are two columns wide in a terminal, and are not aligned. */
 function width(text: string): number {
   return [...text].length;
 }

@@ -10,6 +10,8 @@ const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = 
   [{ constructor: [{ name: 'mpd' }] }, ['extra.constructor:', '  name', '  mpd']],
   [{ packages: [null, { name: 'mpd' }] }, ['extra.packages: -, {"name":"mpd"}']],
   [{ packages: [] }, ['extra.packages: -']],
+  // A terminal would obey these control characters.
+  [{ packages: [{ '\u001b[2J': 1 }] }, ['extra.packages:', '  \\u{1b}[2J', '  1']],
 ];
 
 for (const [extra, lines] of EXTRAS)
