@@ -3,10 +3,14 @@
 import { errorText } from '../printable.js';
 
 /**
- * Writes the content. If that fails, as on a full disk, the exit status will be `statusIfLost`. It is no error
- * that the reader has closed its end of a pipe.
+ * Writes the content. If that fails, as on a full disk, the exit status will be `statusIfLost`. It is no
+ * error that the reader has closed its end of a pipe.
  */
-export function writeOut(stream: NodeJS.WriteStream, content: string | Uint8Array, statusIfLost: number): void {
+export function writeOut(
+  stream: NodeJS.WriteStream,
+  content: string | Uint8Array,
+  statusIfLost: number,
+): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     process.exitCode = statusIfLost;
