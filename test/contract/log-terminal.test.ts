@@ -14,7 +14,7 @@ import { textOf } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { ENTRY, NO_BACKENDS } from './daemon.js';
 
-const LISTENING = /^\d\d:\d\d:\d\d\.\d{3} INFO {10}listening addresses=.+ port=\d+\r\n/m;
+const LISTENING = /^\d\d:\d\d:\d\d\.\d{3} INFO {12}listening addresses=.+ port=\d+\r\n/m;
 const COLOURED = '\x1b[32mINFO';
 /** The byte that Ctrl-C writes at a terminal. */
 const CTRL_C = '\x03';
