@@ -1,5 +1,5 @@
 // Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. Commands to
-// the adapter run one after the other; devices do not wait for each other.
+// the adapter run one after the other, those to devices at the same time.
 
 import { Timers, within } from '../../host/clock.js';
 import { type AdapterVerb, type Answer, type DeviceVerb, DONE } from '../../protocol/actor/commands.js';
@@ -21,15 +21,18 @@ interface AdapterCommandParts extends Omit<ConnectingParts, 'pairing'> {
 }
 
 /**
- * A command that has waited longer for its turn is not carried out, as its client gets a timeout after 10 s
- * (docs/http-api.md, "Limits").
+ * A command that has waited longer than this for its turn is not carried out, because its client gets a
+ * timeout after 10 s (docs/http-api.md, "Limits").
  */
 const TURN_MAX_MS = 9_000;
 
-/** BlueZ asks a device for its services about two seconds after the device has paired. */
+/**
+ * How long pairing mode waits for the services of a device that has paired. BlueZ asks the device for them
+ * about two seconds after the pairing.
+ */
 const SERVICES_MAX_MS = 5_000;
 
-/** Classic Bluetooth only: it finds every device that plays, without hundreds of Low Energy beacons. */
+/** A scan for classic Bluetooth finds each device that plays sound, and no Low Energy beacons. */
 const SCAN_FILTER = { Transport: { variant: 's', value: 'bredr' } } as const;
 
 export class AdapterCommands {
@@ -59,8 +62,8 @@ export class AdapterCommands {
   }
 
   /**
-   * Decides whether the device, by its path, may pair and connect now. One that may because of pairing mode
-   * is remembered, so that it also may be trusted after the end of that mode.
+   * Decides whether the device, by its path, may pair and connect now. A device that asks in pairing mode is
+   * remembered, so that it may be trusted even if pairing mode ends before its services are known.
    */
   admit(device: string): boolean {
     if (this.#pairing.isActive) this.#pairing.admit(device, false);
@@ -142,8 +145,8 @@ export class AdapterCommands {
   pairedDeviceChanged(adapter: Adapter, device: Device, wasPaired: boolean | undefined): void {
     if (wasPaired !== true) this.#deviceHasPaired(adapter, device, wasPaired === false);
     const trusted = this.#pairing.trustIfForSound(device);
-    // The first device that pairs ends pairing mode, but only once the device is trusted: its sound may come
-    // at once.
+    // The first device that pairs ends pairing mode, but only after BlueZ was asked to trust it. Otherwise
+    // the agent would refuse the device's sound, which may come at once.
     void trusted?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
@@ -157,8 +160,8 @@ export class AdapterCommands {
     }
     this.#pairing.admit(path, true);
     if (!isActive) return;
-    // Pairing mode goes on until BlueZ knows the device's services, because they decide whether it is
-    // trusted.
+    // Pairing mode goes on until BlueZ knows the device's services, because they decide whether the device
+    // is trusted.
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
     this.#endPairingIn(adapter, leftMs);
   }
@@ -217,12 +220,12 @@ export class AdapterCommands {
   }
 
   #endPairingIn(adapter: Adapter, ms: number): void {
-    // A command that was queued before this end may have prolonged pairing mode, and has set the timer again.
+    // A command that was queued before this end may have prolonged pairing mode, and set the timer again.
     const isDue = () => !this.#timers.has('pairing');
     this.#timers.set('pairing', ms, () => void this.#endPairingIf(adapter, isDue));
   }
 
-  /** Ends pairing mode after the commands before, if `isDue` is true then. */
+  /** Ends pairing mode after the commands that are queued already, if `isDue` returns true then. */
   #endPairingIf(adapter: Adapter, isDue: () => boolean): Promise<void> {
     return this.#turns.run(async () => {
       if (!isDue()) return;
@@ -232,8 +235,8 @@ export class AdapterCommands {
   }
 
   /**
-   * Ends pairing mode, and makes the adapter neither discoverable nor pairable. The latter is done even after
-   * pairing mode: an earlier attempt may have failed.
+   * Ends pairing mode, and makes the adapter neither discoverable nor pairable. It makes the calls even if
+   * pairing mode is off but the adapter is still open, because an earlier attempt may have failed.
    */
   async #stopPairing({ path, Discoverable, Pairable }: Adapter): Promise<Answer> {
     this.#timers.cancel('pairing');
@@ -258,10 +261,10 @@ export class AdapterCommands {
 
   #endScanUnlessProlonged(path: string): Promise<void> {
     return this.#turns.run(async () => {
-      // A command that was queued before this end has prolonged the scan, and has set the timer again.
+      // If the timer is set again, a command that was queued before this end has prolonged the scan.
       if (this.#timers.has('scan')) return;
       await this.#endScan(path);
-      // BlueZ announces no change if the scan had ended before.
+      // BlueZ announces no change if the scan had ended before, so the change is reported here.
       this.#parts.onChange();
     });
   }

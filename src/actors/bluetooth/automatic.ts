@@ -58,7 +58,7 @@ export class AutomaticActions {
     this.#reconnecting.end();
   }
 
-  /** `before` is undefined for an adapter that has come. */
+  /** `before` is undefined for an adapter that was not in use before. */
   adapterChanged(before: Adapter | undefined, adapter: Adapter): void {
     const wasPowered = before?.Powered === true;
     const isPowered = adapter.Powered === true;
@@ -75,7 +75,7 @@ export class AutomaticActions {
     if (isOfOurAdapter) this.#reconnecting.deviceChanged(path, before, after);
   }
 
-  /** Applies the signal if it is the one by which BlueZ gives the reason of a disconnection. */
+  /** Applies the signal if BlueZ gives the reason for a disconnection in it. */
   applyDisconnectReason(signal: Signal): void {
     const [reason] = signalValues(BLUEZ_SIGNALS.disconnected, signal) ?? [];
     if (reason !== undefined) this.#reconnecting.disconnected(signal.path, reason);

@@ -1,6 +1,6 @@
 // The Bluetooth backend: publishes the adapter in use with its devices, and gives commands and BlueZ's
-// signals to the parts that handle them. BlueZ keeps all state but what a client has requested: pairing mode,
-// a scan, a connection.
+// signals to the parts that handle them. The state of adapter and devices stays in BlueZ. This thread
+// remembers only what is under way: pairing mode, scans and connections.
 
 import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
@@ -25,7 +25,7 @@ const STOP_MAX_MS = 300;
 
 type State =
   | { readonly kind: 'unavailable'; readonly reason: string }
-  /** `adapter` is the published one; `detail` is the one of the status `up` in `/health`, '' for none. */
+  /** `adapter` is the published one. `detail` belongs to the status `up` in `/health`; it is '' for none. */
   | { readonly kind: 'up'; readonly adapter: Adapter; readonly detail: string };
 
 export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
@@ -39,7 +39,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #outputs = new DeviceOutputs();
   #objects = new BluezObjects();
   #state: State = { kind: 'unavailable', reason: 'not connected yet' };
-  /** True once an adapter was used: only the first one is switched on, and not one that comes back. */
+  /** True once an adapter was in use: `powerOnStart` is for the first adapter, not for one that returns. */
   #hasBeenUp = false;
   /** True while `#update` is to be called at the end of this turn. */
   #isUpdateQueued = false;
@@ -162,7 +162,10 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     return adapter === undefined ? [] : this.#objects.devicesOf(adapter.path);
   }
 
-  /** Takes over what was read. If there is no adapter in it, the reason for that replaces the one before. */
+  /**
+   * Takes over the objects that were read. If no adapter is among them, that becomes the reason why the
+   * backend is unavailable.
+   */
   #replaceObjects(objects: BluezObjects): void {
     const before = this.#objects;
     this.#objects = objects;

@@ -1,4 +1,5 @@
-// Calls to BlueZ, the faults that clients get for its errors, and what blocks an adapter.
+// Decides which fault a client gets for an error of BlueZ, sets the adapter's properties, and finds out what
+// blocks an adapter.
 
 import { readdir, readFile } from 'node:fs/promises';
 import type { Clock } from '../../host/clock.js';
@@ -14,7 +15,7 @@ import type { Adapter } from './objects.js';
 
 export type Bluez = Bus<'bluetooth'>['call'];
 
-/** Every class here that sends commands to BlueZ gets these. */
+/** The parts that every class here needs to send commands to BlueZ. */
 export interface BluezParts {
   readonly bluez: Bluez;
   readonly clock: Clock;
@@ -39,8 +40,8 @@ export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * Advice for errors whose text does not say what to do. The second alternative of a pattern is the text of
- * older versions of BlueZ, which is that of errno.
+ * Advice for errors whose text does not say what to do. The second alternative of a pattern is for older
+ * versions of BlueZ, which send the text of errno.
  */
 const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
   [
@@ -58,8 +59,8 @@ export function isError({ error }: Failure<BusError>, name: string): boolean {
 }
 
 /**
- * The answer to a command whose call to BlueZ failed. `problem` is the beginning of a sentence; `faults` has
- * the faults for errors of certain names.
+ * The answer to a command whose call to BlueZ failed. `problem` is the beginning of a sentence. `faults` are
+ * the faults for certain errors, by D-Bus error name.
  */
 export function refusedBy(
   error: BusError,
@@ -75,7 +76,7 @@ export function refusedBy(
 
 /**
  * Sets a property of the adapter. BlueZ answers "busy" while it is changing the same property already, which
- * it does by itself when an adapter comes. Then the call is repeated.
+ * it also does by itself when an adapter comes. The call is repeated then.
  */
 export async function setAdapter(
   { bluez, clock }: BluezParts,

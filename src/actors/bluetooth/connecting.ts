@@ -16,7 +16,7 @@ import type { Pairing } from './pairing.js';
  * (docs/http-api.md, "Limits").
  */
 const ANSWER_WITHIN_MS = 9_000;
-/** Pairing and connection together. */
+/** The longest time for pairing and connecting together. */
 const CONNECT_MAX_MS = 25_000;
 
 export interface ConnectingParts extends BluezParts {
@@ -30,9 +30,9 @@ export interface ConnectingParts extends BluezParts {
 /** An attempt to connect a device, from its begin to its outcome. */
 interface Attempt {
   readonly outcome: Promise<Answer>;
-  /** Gives it the outcome that the adapter is gone. */
+  /** Ends the attempt with the outcome that the adapter is gone. */
   readonly abort: () => void;
-  /** False while no client has requested the connection: then the device is to come back by itself. */
+  /** False for an attempt that no client has requested, until a client requests the same connection. */
   isRequested: boolean;
 }
 
@@ -55,7 +55,7 @@ export class Connecting {
     return this.#attempts.get(device)?.isRequested === true;
   }
 
-  /** Resolves with the outcome. If that takes too long it resolves with `ok`, and the outcome is an event. */
+  /** Resolves with the outcome. After 9 s it resolves with `ok`, and an event reports the outcome later. */
   async connect(device: Device): Promise<Answer> {
     const { path, Address: address = '' } = device;
     if (this.isRequestedFor(path)) return failure('in-progress', `${address} is being connected already`);
@@ -90,7 +90,7 @@ export class Connecting {
     if (!this.isRequestedFor(path)) void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
   }
 
-  /** Ends all attempts: BlueZ may never answer the calls to the devices of an adapter that is gone. */
+  /** Ends all attempts, because BlueZ may never answer calls to the devices of an adapter that is gone. */
   adapterLost(): void {
     for (const { abort } of this.#attempts.values()) abort();
   }
@@ -114,7 +114,7 @@ export class Connecting {
     return outcome;
   }
 
-  /** Keeps the agent registered no longer than `connect` takes, because others can pair as long as it is. */
+  /** Keeps the agent registered only while `connect` runs, because any device can pair meanwhile. */
   async #withAgent(connect: () => Promise<Answer>): Promise<Answer> {
     const { pairing } = this.#parts;
     const registered = await pairing.holdAgent();

@@ -7,7 +7,7 @@ interface IdleParts {
   /** 0 means that the adapter is never switched off. */
   readonly idleTimeoutMs: number;
   readonly isIdle: () => boolean;
-  /** Switches the adapter off, after the commands before it, unless the adapter is in use again by then. */
+  /** Switches the adapter off, after the commands that are queued, unless the adapter is in use by then. */
   readonly switchOffIfIdle: () => Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// The objects that BlueZ has announced: adapters, devices and batteries, with those properties that the
-// daemon uses; and which adapter is ours. Pure.
+// Keeps the objects that BlueZ has announced (adapters, devices, batteries) with the properties that the
+// daemon uses, and decides which adapter it uses. Pure.
 
 import {
   ADAPTER_INTERFACE,
@@ -22,14 +22,15 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { capped } from '../text.js';
 
 /**
- * A scan in a house full of radios finds some hundred devices. BlueZ itself forgets them after half a minute.
+ * Further objects are ignored. A scan in a house full of radios finds some hundred devices, and BlueZ itself
+ * forgets them after half a minute.
  */
 const OBJECTS_MAX = 512;
 
 const ADDRESS = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/;
 /**
- * For every text, also for the path of an adapter. Bluetooth's own bound for a name is 248 bytes, and paths
- * are far shorter.
+ * In UTF-16 units. Longer texts are cut. Bluetooth's own bound for a name is 248 bytes, and paths are far
+ * shorter.
  */
 const TEXT_MAX_UNITS = 248;
 
@@ -51,14 +52,14 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
   /** In percent. */
   readonly battery: number | undefined;
   /**
-   * True if a scan of any program has found it. False if BlueZ has it only because it was connected or
-   * paired.
+   * True if a scan of any program has found the device. False if BlueZ knows the device only because it was
+   * connected or paired.
    */
   readonly wasFound: boolean;
 }
 
 /**
- * A device before and after a signal. Both are undefined if the signal has changed no device but an adapter.
+ * A device before and after a signal. Both are undefined if the signal has changed an adapter and no device.
  */
 export interface BluezChange {
   readonly path: string;
@@ -79,9 +80,9 @@ export class BluezObjects {
   }
 
   /**
-   * The adapter to use. With a `name` (`hci0`) it is the adapter of that name. Without, it is the one at
-   * `presentPath`, which was used up to now, as long as that has something to do: a connection, a scan, or a
-   * command of ours (`isBusy`). Otherwise it is BlueZ's default.
+   * The adapter to use; undefined if there is none. With a `name` (`hci0`) it is the adapter of that name.
+   * Without a name, the adapter at `presentPath`, which was used up to now, stays in use while it has a
+   * connection, a scan, or a command of ours (`isBusy`). Otherwise it is BlueZ's default.
    */
   adapter(name: string | undefined, presentPath: string | undefined, isBusy: boolean): Adapter | undefined {
     const adapters = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
@@ -185,8 +186,8 @@ function isUsed(name: string): name is Interface {
 }
 
 /**
- * Bounds the values, many of which come from devices of strangers: an address of another form and services
- * that decide nothing here are left out, and a long text is cut.
+ * Bounds the values, because many of them come from devices of strangers. Addresses of another form, and
+ * services that decide nothing here, are left out. Long texts are cut.
  */
 function bounded(record: PropertyRecord): PropertyRecord {
   const properties = Object.entries(record).flatMap(([name, value]) => {
@@ -202,7 +203,7 @@ const isAddress = (value: unknown): boolean => typeof value === 'string' && ADDR
 const isRelevantService = (uuid: unknown): boolean =>
   typeof uuid === 'string' && (isSoundService(uuid) || isInputService(uuid));
 
-/** Undefined for 255, which a device reports that does not know its charge. */
+/** Undefined for a value above 100: a device that does not know its charge reports 255. */
 function percentage(value: number | undefined): number | undefined {
   return value !== undefined && value <= 100 ? value : undefined;
 }

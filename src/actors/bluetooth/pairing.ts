@@ -27,19 +27,19 @@ export class Pairing {
   readonly #parts: BluezParts;
   /** Runs the calls that register and unregister the agent one after the other. */
   readonly #turns = new Turns();
-  /** How many need the agent: pairing mode, and each connection that a client has requested. */
+  /** Counts who needs the agent: pairing mode, and each connection that a client has requested. */
   #agentHolders = 0;
   /**
-   * `unknown`: BlueZ was asked to register the agent and has not confirmed it. It may have the agent
+   * `unknown`: BlueZ was asked to register the agent, and has not confirmed it. BlueZ may have the agent
    * nevertheless, or get the request late.
    */
   #agent: 'none' | 'unknown' | 'registered' = 'none';
-  /** Counts the ends of BlueZ: an answer from an earlier process is not valid for the present one. */
+  /** Counts the losses of BlueZ, so that an answer from before the last loss is not used. */
   #bluezDeaths = 0;
   #until: number | undefined;
   /**
-   * The devices that may pair, by path, until it is decided whether they are trusted. The value is true for
-   * one that has paired.
+   * The devices that may pair, by path. A device stays until it is decided whether it is trusted. The value
+   * is true once the device has paired.
    */
   readonly #admitted = new Map<string, boolean>();
 
@@ -91,7 +91,7 @@ export class Pairing {
    * switched off or lost meanwhile.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
-    // The timeouts come first: after them BlueZ ends both states by itself, even if this process dies
+    // The timeouts are set first, so that BlueZ ends both states by itself even if this process dies
     // meanwhile.
     const steps = [
       ['DiscoverableTimeout', seconds],
@@ -119,8 +119,8 @@ export class Pairing {
   }
 
   /**
-   * Makes the adapter neither discoverable nor pairable, also if another program has made it so. The second
-   * is tried even if the first fails.
+   * Makes the adapter neither discoverable nor pairable, even if another program has made it discoverable.
+   * The second call is made even if the first has failed.
    */
   async end(adapter: string): Promise<BusResult<undefined>> {
     this.markEnded();
@@ -137,8 +137,8 @@ export class Pairing {
   }
 
   /**
-   * To be called when the adapter is gone. BlueZ may still run: then it has the agent until that is
-   * unregistered.
+   * To be called when the adapter is gone. If BlueZ still runs, it keeps the agent until `releaseAgent` has
+   * unregistered it.
    */
   adapterLost(): void {
     this.markEnded();
@@ -166,8 +166,9 @@ export class Pairing {
   }
 
   /**
-   * Trusts an admitted device that has paired and is for sound; resolves when that is done. Undefined if the
-   * device has not paired, was not admitted, or if BlueZ does not know its services yet.
+   * Trusts an admitted device that has paired, if it is for sound and has no input service. Resolves when
+   * that is done or decided against. Undefined if the device has not paired or was not admitted, or if BlueZ
+   * does not know its services yet.
    */
   trustIfForSound({ path, UUIDs = [] }: Device): Promise<void> | undefined {
     const hasPaired = this.#admitted.get(path) === true;
@@ -180,7 +181,7 @@ export class Pairing {
 
   async #endAdmission(path: string, isForSound: boolean): Promise<void> {
     const { bluez, publish } = this.#parts;
-    // BlueZ asks no agent about the services of a trusted device, so that the device may come back by itself.
+    // BlueZ asks no agent about the services of a trusted device, so the device may come back by itself.
     const trusted = [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }] as const;
     const isTrusted = isForSound && (await bluez(BLUEZ_METHODS.set, trusted, { path })).ok;
     publish.log('info', 'a device has paired', { device: path, isTrusted });
@@ -188,10 +189,10 @@ export class Pairing {
 
   /**
    * Forgets a device that has paired although it was not admitted. That can happen because all adapters are
-   * pairable while any agent is registered, and with an agent without keys and display, such as ours, the
-   * kernel accepts every device. A device that another program has paired stays: that program has trusted the
-   * device, has made the adapter discoverable, or has found the device while our agent was not registered.
-   * `isConnecting`: a client waits for a connection, so our agent is registered.
+   * pairable while any agent is registered, and because the kernel accepts every device if the agent has
+   * neither keys nor a display, like ours. The device stays if another program seems to have paired it: if
+   * it is trusted, if the adapter is discoverable, or if a scan has found it and our agent is not
+   * registered. `isConnecting` is true while a client waits for a connection: our agent is registered then.
    */
   async refuse(adapter: Adapter, { path, Trusted, wasFound }: Device, isConnecting: boolean): Promise<void> {
     const hasOtherProgramPaired =
@@ -210,7 +211,7 @@ function rejectCall(text: string): CallVerdict {
 }
 
 /**
- * Answers a request from BlueZ to our agent. `admits` decides by its path whether a device may pair and
+ * Answers a request from BlueZ to our agent. `admits` returns true if the device at the path may pair and
  * connect now. Such a device may use only its services for sound and for the remote control of sound.
  */
 export function agentAnswer(call: Signal, admits: (device: string) => boolean): CallVerdict {
@@ -221,7 +222,7 @@ export function agentAnswer(call: Signal, admits: (device: string) => boolean): 
   const service = signalValues(authorizeService, call);
   const pairing = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
   const [device] = service ?? pairing ?? [];
-  // Each of the agent's other calls asks the user for a key, or to display one.
+  // All other calls to the agent ask the user for a key, or display one.
   if (device === undefined) return rejectCall('this node has neither keys nor a display');
   if (!admits(device)) return rejectCall('this node is not in pairing mode');
   const [, uuid] = service ?? [];

@@ -1,5 +1,5 @@
-// Decides when the records of the adapter and its devices are published: when they have changed, and no more
-// often than docs/events.md, "Events", promises.
+// Decides when the records of the adapter and its devices are published: when they have changed, but not
+// more often than docs/events.md, "Events", promises.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import type { BluetoothCommand } from '../../protocol/actor/commands.js';
@@ -12,12 +12,15 @@ const GATHER_MS = 50;
 const PAUSE_MS = 250;
 /** The pause between two events of a scan: at most ten a second. */
 const DISCOVERED_PAUSE_MS = 100;
-/** BlueZ announces a change within milliseconds of its reply, and the next event is at most a pause away. */
+/**
+ * The longest wait for a published change. BlueZ announces a change within milliseconds of its reply, and
+ * the next event comes PAUSE_MS later at the latest.
+ */
 const PUBLISHED_MAX_MS = 1_000;
 
 /**
- * For each command: whether the records show that it has been carried out. `connect` is missing, because an
- * event of its own reports the outcome.
+ * Returns true, for each command, if the records show that the command has been carried out. `connect` is
+ * missing, because connecting.ts itself waits for the outcome.
  */
 export const IS_CARRIED_OUT: Readonly<
   Partial<Record<BluetoothCommand['do'], (records: BluetoothRecords, address: string) => boolean>>
@@ -50,11 +53,11 @@ export class BluetoothPublisher {
   readonly #deviceTexts = new Map<string, string>();
   /** The addresses of devices that the scan has found, and that are still to be published as discovered. */
   readonly #newlyFound = new Set<string>();
-  /** The addresses of devices that have changed during the scan, and that are still to be published so. */
+  /** The addresses of published devices whose change in a scan is still to be published as discovered. */
   readonly #foundAgain = new Set<string>();
-  /** True if the next record of the adapter is an event even if it is the same as the last one. */
+  /** True if the next record of the adapter is published as an outcome, even if nothing has changed. */
   #isOutcomeDue = false;
-  /** Commands that wait until what they have changed is published. */
+  /** Commands that wait until their effect is published. */
   readonly #waiters = new Set<Waiter>();
 
   /** `currentRecords` returns undefined while there is no adapter. */
@@ -144,7 +147,10 @@ export class BluetoothPublisher {
     this.#publish.drop('bluetooth.discovered', address);
   }
 
-  /** Publishes one device at a time. New devices come first: others may only have a stronger signal now. */
+  /**
+   * Publishes one device at a time. New devices come first, because the others may have changed only in the
+   * strength of their signal.
+   */
   #publishDiscovered(): void {
     const [address] = this.#newlyFound.size > 0 ? this.#newlyFound : this.#foundAgain;
     const text = address === undefined ? undefined : this.#deviceTexts.get(address);

@@ -1,5 +1,5 @@
 // Reads all objects of BlueZ, and tries again until BlueZ answers. Signals that come during a reading are
-// queued, and applied to what was read: they may be newer.
+// queued, and applied to what was read, because they may be newer.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
@@ -37,8 +37,8 @@ export class BluezReading {
   }
 
   /**
-   * Queues the signal if a reading is under way; false if none is. Throws if too many are queued: then the
-   * bus gives the connection up.
+   * Queues the signal if a reading is under way; returns false if none is. Throws if too many are queued, so
+   * that the bus gives the connection up.
    */
   queueDuringReading(signal: Signal): boolean {
     if (this.#queued === undefined) return false;

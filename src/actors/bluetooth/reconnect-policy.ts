@@ -7,7 +7,7 @@ import type { Device } from './objects.js';
 
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
-/** Only a connection that has lasted so long is steady: after its loss the pauses begin with the shortest. */
+/** A connection that has lasted this long is steady: after its loss, the pauses begin with the shortest. */
 const STEADY_MS = 60_000;
 
 /** BlueZ's `Icon` of devices that are no loudspeakers, although they may play the sound of others. */
@@ -18,14 +18,14 @@ export type ReconnectWish = boolean | readonly string[];
 
 /** Times are monotonic, in ms. */
 interface Attempts {
-  /** The pauses since the last steady connection, or since `begin`. */
+  /** The number of pauses since the last steady connection, or since `begin`. */
   pauses: number;
-  /** The attempts that have failed since the last connection, or since `begin`. */
+  /** The number of attempts that have failed since the last connection, or since `begin`. */
   failures: number;
-  /** When the next attempt is due; undefined if none is: the device is connected, or is left disconnected. */
+  /** When the next attempt is due; undefined while the device is connected or left disconnected. */
   dueAt: number | undefined;
   connectedAt: number | undefined;
-  /** True if somebody has disconnected the device, or is doing so. */
+  /** True if somebody has disconnected the device on purpose, even if BlueZ still has it as connected. */
   isLeftDisconnected: boolean;
 }
 
@@ -74,7 +74,7 @@ export class ReconnectPolicy {
     if (wasConnected && !isConnected) this.#lost(path);
   }
 
-  /** To be called with BlueZ's reason, which comes before or after the change of the device. */
+  /** To be called with BlueZ's reason for a disconnection. It comes before or after the device's change. */
   disconnected(path: string, reason: string): void {
     if (INTENDED.includes(reason)) this.leaveDisconnected(path);
   }

@@ -87,7 +87,7 @@ export class Reconnecting {
     this.recheck();
   }
 
-  /** Logs only the first failure of an absence. */
+  /** Logs only the first failure since the device was last connected. */
   #attemptFailed(path: string, reason: string): void {
     const failures = this.#policy.failed(path);
     if (failures !== 1) return;

@@ -1,5 +1,5 @@
-// The records of the adapter and its devices (docs/http-api.md, "Bluetooth device"), from the objects of
-// BlueZ, and which output of the sound server a device is. Pure.
+// Makes the records of the adapter and its devices (docs/http-api.md, "Bluetooth device") from BlueZ's
+// objects, and decides which output of the sound server belongs to a device. Pure.
 
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothRecord, DeviceRecord, OutputRecord } from '../../protocol/actor/schemas.js';
@@ -7,8 +7,8 @@ import { firstWithin } from '../text.js';
 import type { Adapter, Device } from './objects.js';
 
 /**
- * The bound of the known devices in the adapter's record, because that record is one event. A device's own
- * record is an event of its own, so there is no bound for the list of all devices.
+ * The bound for the known devices in the adapter's record, which is one event. Each device's own record is
+ * a separate event, so the list of all devices has no bound.
  */
 const KNOWN_DEVICES_MAX_BYTES = 64 * 1024;
 
@@ -78,7 +78,7 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
 
 /**
  * The properties of an output that contain the address of its Bluetooth device: PipeWire's, then
- * PulseAudio's. The latter contains some other text where the device is none of Bluetooth.
+ * PulseAudio's. PulseAudio's contains another text if the output has no Bluetooth device.
  */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
 const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
@@ -105,14 +105,14 @@ export class DeviceOutputs {
   /** The outputs that have a Bluetooth device, by the keys of their records. */
   readonly #outputs = new Map<string, { readonly address: string; readonly name: string }>();
 
-  /** True if any device now belongs to another output, or to none. */
+  /** Returns true if any device now has another output, or none. */
   applyChanges({ isWhole, changes }: ChangeBatch): boolean {
     const before = JSON.stringify([...this.#outputs]);
     if (isWhole) this.#outputs.clear();
     for (const change of changes) {
       this.#outputs.delete(change.key);
       if (change.kind === 'drop') continue;
-      // To save time a text without any address is not parsed: most outputs have none, and change often.
+      // A text without any address is not parsed, because most outputs have none, and change often.
       if (!ANY_ADDRESS.test(change.json)) continue;
       const output = JSON.parse(change.json) as OutputRecord;
       const address = addressOf(output);
