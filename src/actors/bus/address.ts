@@ -5,7 +5,7 @@ import { runtimeDirectory, type Variables } from '../../host/user-directories.js
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { percentDecodedText } from '../text.js';
 
-/** Paths of sockets, of which the first that answers is used; or why there is none. */
+/** The paths of sockets, in the order in which they are tried; or the reason why there are none. */
 export type BusPaths = Result<readonly string[], string>;
 
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
@@ -42,8 +42,8 @@ function pathsOf(list: string, runtime: string): BusPaths {
 }
 
 /**
- * The paths of the user's session bus. Leaves out the system's bus, where units must not be changed
- * (docs/security.md, "What the daemon defends").
+ * The paths of the user's session bus. The path of the system's bus is left out, because units must not be
+ * changed there (docs/security.md, "What the daemon defends").
  */
 export function userBusPaths(env: Variables, uid: number): BusPaths {
   const runtime = runtimeDirectory(env, uid);
@@ -62,7 +62,7 @@ export function systemBusPaths(env: Variables, uid: number): BusPaths {
   return pathsOf(addresses, runtimeDirectory(env, uid));
 }
 
-/** Gives /var/run and /run, which are one folder, the same spelling, so that paths can be compared. */
+/** Spells /var/run and /run, which are one folder, in the same way, so that paths can be compared. */
 function withoutVar(path: string): string {
   return path.replace(/^\/var\/run\//, '/run/').replaceAll(/\/+/g, '/');
 }

@@ -1,6 +1,6 @@
-// An actor's bus: connects, reconnects after every loss, and makes only the calls that its effect allows,
-// such as changes of units. Other calls do not compile, and are refused at run time. Each actor may open a
-// bus with its own effect alone.
+// An actor's bus: connects, reconnects after every loss, and makes only calls that change nothing or that
+// have the effect of this bus, such as changes of units. Other calls do not compile, and are refused at run
+// time. A rule of test/architecture decides which actor may open a bus with which effect.
 
 import { backoffMs } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -35,8 +35,8 @@ const CALL_DEADLINE_MS = 8_000;
 const STEADY_MS = 10_000;
 
 /**
- * The actor that uses a bus. None of these functions may throw. `up` may reject: then the connection is given
- * up.
+ * The actor that uses a bus. If `up` rejects, or if `signal`, `called` or `ownerChanged` throws, the
+ * connection is given up. `down` may not throw.
  */
 export interface BusOwner {
   /**
@@ -44,7 +44,7 @@ export interface BusOwner {
    * everything, and resolves when it has done so: then the bus counts as up.
    */
   up(): Promise<void>;
-  /** The bus is lost or cannot be reached. Called once per loss, and again only with another reason. */
+  /** The bus is lost or cannot be reached. Not repeated while further attempts fail for the same reason. */
   down(reason: string): void;
   /** A signal from the owner of a watched name. May come before `up` resolves. */
   signal(signal: Signal): void;
@@ -53,7 +53,7 @@ export interface BusOwner {
    * does not exist.
    */
   called?(call: Signal): CallVerdict | undefined;
-  /** A watched name has got an owner, another one, or none. Subscriptions with the old owner are gone. */
+  /** A watched name has a new owner, or none. Subscriptions with the old owner are gone. */
   ownerChanged?(name: string, isOwned: boolean): void;
 }
 
@@ -69,7 +69,7 @@ export interface BusOptions extends Partial<Bounds> {
 }
 
 export interface CallOptions {
-  /** The object, for methods whose table row has no path. */
+  /** The path of the object, for methods whose table row has none. */
   readonly path?: string;
   readonly deadlineMs?: number;
 }
@@ -109,7 +109,7 @@ export class Bus<E extends Effect> {
     options: CallOptions = {},
   ): Promise<BusResult<Result>> {
     const { effect, member } = method;
-    // The compiler refuses such a call. This is for one that has evaded the compiler's check.
+    // The compiler refuses a call with another effect. This is for a call that has evaded the compiler.
     if (effect !== 'none' && effect !== this.#effect) return localError(`${member} is not for this bus`);
     const path = method.path ?? options.path;
     if (path === undefined) return localError(`${member} needs a path`);
@@ -133,8 +133,8 @@ export class Bus<E extends Effect> {
   }
 
   /**
-   * True if a watched name has an owner now. To ask the service itself is no substitute: the bus might start
-   * a service that was stopped on purpose.
+   * True if a watched name has an owner now. A call to the service itself is no substitute, because the bus
+   * might start a service that was stopped on purpose.
    */
   readonly isRunning = (name: string): boolean => this.#watches.isOwned(name);
 
@@ -163,7 +163,8 @@ export class Bus<E extends Effect> {
     const { backoffMs: ownBackoffMs } = this.#options;
     const waitMs = ownBackoffMs?.(this.#attempt) ?? backoffMs(this.#attempt, Math.random());
     this.#attempt += 1;
-    // A timer even for a wait of 0: whoever calls the constructor must have the bus before its first event.
+    // A timer is used even for a wait of 0, because the caller of the constructor must have the bus before
+    // its first event.
     this.#timer = setTimeout(() => void this.#connect(), waitMs);
   }
 
@@ -174,7 +175,7 @@ export class Bus<E extends Effect> {
     else await this.#useConnection(result.value);
   }
 
-  /** The connection at the first path where a bus greets us; else why that at the last path failed. */
+  /** The connection at the first path where a bus greets us; otherwise why the last path has failed. */
   async #tryPaths(): Promise<ConnectResult> {
     const paths = this.#paths();
     if (!paths.ok) return paths;
@@ -193,7 +194,7 @@ export class Bus<E extends Effect> {
   }
 
   async #useConnection(connection: BusConnection): Promise<void> {
-    // One that was lost since the greeting has scheduled the next attempt already.
+    // A connection that was lost since the greeting has already scheduled the next attempt.
     if (!connection.isOpen) return;
     this.#connection = connection;
     try {

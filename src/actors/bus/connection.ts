@@ -1,7 +1,7 @@
-// One connection to a message bus, from connect to loss. Besides values.ts this is the only file that uses
-// dbus-next. dbus-next 0.10.2 has no deadlines, does not report a dead bus, leaves calls pending for ever,
-// and throws where nobody can catch the error. To mend that, this file uses private fields of dbus-next: the
-// version is pinned, and the fields are checked before use.
+// Keeps one connection to a message bus, from connect to loss, and decides when it is lost. Only this file
+// and values.ts use dbus-next. dbus-next 0.10.2 has no deadlines, does not report a dead bus, leaves calls
+// pending for ever, and throws errors where nobody can catch them. To mend that, this file uses private
+// fields of dbus-next. Therefore the version is pinned, and the fields are checked before use.
 
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';
@@ -13,18 +13,18 @@ import { SignalPortions } from './signal-portions.js';
 import { boundMessages, guardStream, pauseReading } from './stream-guard.js';
 import { asArgument, plainValue } from './values.js';
 
-/** Unanswered calls on one connection. The bus itself allows more, but an actor never needs more. */
+/** How many calls of one connection may be unanswered. A bus allows more, but an actor never needs more. */
 const PENDING_MAX_CALLS = 256;
 export const BOUNDS = {
   connectDeadlineMs: 2_000,
   /**
-   * A larger message is skipped. A reply to GetAll has less than 20 kB, ListUnits of a thousand units 200 kB.
-   * A bus forwards up to 60 MiB (docs/development/what-we-learnt.md, "dbus-next").
+   * A larger message is skipped. A reply to GetAll has less than 20 kB, a list of a thousand units 200 kB. A
+   * bus forwards up to 60 MiB (docs/development/what-we-learnt.md, "dbus-next").
    */
   messageMaxBytes: 4 << 20,
   /**
-   * From a message's first byte to its last. A bus forwards whole messages, so a bus that stops within a
-   * message is dead, and answers no call.
+   * The time from a message's first byte to its last. A bus forwards whole messages, so a bus that stops
+   * within a message is dead, and answers no call.
    */
   messageDeadlineMs: 20_000,
 };
@@ -39,9 +39,9 @@ export type CallVerdict = Result<undefined, { readonly name: string; readonly te
 
 export interface ConnectionHooks {
   signal(signal: Signal): void;
-  /** A call to us; undefined leaves it without an answer. */
+  /** A call to us. The caller gets no answer if this returns undefined. */
   called(call: Signal): CallVerdict | undefined;
-  /** Called once, when the connection is of no more use. All calls have been settled by then. */
+  /** Called once, when a connection that was greeted is lost. All calls have been settled by then. */
   lost(reason: string): void;
 }
 
@@ -53,7 +53,7 @@ type BusReply = Pick<Signal, 'signature' | 'values'>;
 
 interface PrivateParts {
   readonly stream: Socket;
-  /** By serial. dbus-next deletes an entry only when its reply comes. */
+  /** The handlers of replies, by serial. dbus-next deletes a handler only when its reply comes. */
   readonly replies: Record<number, (reply: Message) => void>;
 }
 
@@ -76,6 +76,7 @@ function privateParts(bus: MessageBus): PrivateParts {
 /** The connection, or why there is none. */
 export type ConnectResult = Result<BusConnection, string>;
 
+/** Connects to the bus at the socket of this path, and waits until the bus has greeted us. Never rejects. */
 export async function connectBus(
   path: string,
   { connectDeadlineMs, messageMaxBytes, messageDeadlineMs }: Bounds,
@@ -83,7 +84,7 @@ export async function connectBus(
 ): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;
   try {
-    // EXTERNAL only: the other mechanisms read files in a home directory that may not exist.
+    // Only EXTERNAL is used, because the other mechanisms read files in a home directory that may not exist.
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
     guardStream(parts.stream, messageMaxBytes);
@@ -107,13 +108,13 @@ export class BusConnection {
   readonly #parts: PrivateParts;
   readonly #hooks: ConnectionHooks;
   readonly #signals: SignalPortions<Message>;
-  /** The size of the message that was read last. */
+  /** The size in bytes of the message that was read last, without its header. */
   readonly #lastBytes: () => number;
   /** Settles each call that has no answer yet. */
   readonly #pending = new Set<(outcome: BusResult<BusReply>) => void>();
   /** Resolves when the bus has answered our Hello. Rejects if the connection is lost before. */
   readonly greeted: Promise<void>;
-  /** Before the greeting it rejects `greeted`; afterwards it calls the hook. */
+  /** Before the greeting this rejects `greeted`; afterwards it calls the hook `lost`. */
   #reportLoss: (reason: string) => void = () => undefined;
   #isOpen = true;
   #isGreeted = false;
@@ -135,7 +136,7 @@ export class BusConnection {
     bus.on('message', (message) => this.#onMessage(message));
     bus.addMethodHandler((message: Message) => {
       this.#answer(message);
-      // Keeps dbus-next from answering a call by itself: for an introspection it would read files.
+      // This keeps dbus-next from answering the call itself: for an introspection it would read files.
       return true;
     });
   }
@@ -186,8 +187,8 @@ export class BusConnection {
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;
-    // Chance decides whether a bus that closes the connection causes one of these errors or an end. Both get
-    // the same reason.
+    // A bus that closes the connection causes, by chance, one of these errors or an end. Both get the same
+    // reason.
     const hasBusClosed = /EPIPE|ECONNRESET/.test(reason);
     this.lose(hasBusClosed ? BUS_CLOSED : reason);
   }

@@ -1,5 +1,5 @@
-// The results of calls over a bus, and which fault a client gets for each error. An actor may have faults of
-// its own for some errors. Pure.
+// Decides which fault a client gets for each error of a call over a bus. An actor may have faults of its own
+// for some errors. Pure.
 
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { failed, type Result } from '../../protocol/actor/result.js';
@@ -15,7 +15,7 @@ export type BusError =
   | { readonly kind: 'timeout' }
   /** There is no connection, or it was lost before the reply; the call may have taken effect. */
   | { readonly kind: 'closed' }
-  /** The fault is on our side: the call could not be sent, or its reply could not be read. */
+  /** The error is on our side: the call could not be sent, or its reply could not be read. */
   | { readonly kind: 'local'; readonly detail: string };
 
 export type BusResult<T> = Result<T, BusError>;

@@ -1,5 +1,5 @@
-// Decides how many of a bus's signals are passed on at a time, so that in a flood of signals a reply, or
-// other work of the thread, waits for one portion only.
+// Decides how many of a bus's signals are passed on at a time, so that a reply, or other work of the thread,
+// waits for one portion only, even if thousands of signals come.
 
 /**
  * How many signals are passed on in one turn of the event loop. An actor takes some hundredths of a
@@ -7,8 +7,8 @@
  */
 const PORTION_SIGNALS = 64;
 /**
- * While so many bytes wait, nothing is read from the bus, which then keeps its messages. A signal of BlueZ
- * has 200 bytes.
+ * While this many bytes of signals wait, nothing is read from the bus, which then keeps its messages. A
+ * signal of BlueZ has 200 bytes.
  */
 const WAITING_MAX_BYTES = 1 << 20;
 

@@ -9,9 +9,9 @@ const HEADER_BYTES = 16;
 
 /**
  * Skips each message that dbus-next cannot take, or that is larger than `messageMaxBytes`. Anybody may send
- * us one over the system bus, and it must end neither the thread nor the connection. dbus-next's parser runs
- * inside the event `readable`. For each message it calls `read` twice: for the 16 bytes of the header, then
- * for the rest in one piece.
+ * such a message over the system bus, and it must end neither the thread nor the connection. dbus-next's
+ * parser runs inside the event `readable`. For each message it calls `read` twice: for the 16 bytes of the
+ * header, then for the rest in one piece.
  */
 export function guardStream(stream: Socket, messageMaxBytes: number): void {
   const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
@@ -22,7 +22,7 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
       } catch (error) {
         if (event !== 'readable') throw error;
         // dbus-next has read the message at which it threw, for instance one with a file descriptor
-        // (docs/development/what-we-learnt.md, "dbus-next"). It reads on by the same event, because the next
+        // (docs/development/what-we-learnt.md, "dbus-next"). The event is emitted again, because the next
         // message may be there already.
       }
     }
@@ -72,8 +72,8 @@ export function boundMessages(stream: Socket, deadlineMs: number, onLate: () => 
 
 /**
  * Gives dbus-next nothing to read while `isPaused` returns true. It reads on at the next event `readable`.
- * The function that is returned gives the size of the last piece that was read: of the message that dbus-next
- * has just parsed, all but the header.
+ * Returns a function that gives the size in bytes of the last piece that was read. That is the message that
+ * dbus-next has just parsed, without its header.
  */
 export function pauseReading(stream: Socket, isPaused: () => boolean): () => number {
   const read = stream.read.bind(stream);

@@ -17,9 +17,9 @@ export function asArgument(value: unknown): unknown {
 
 /**
  * A received value in our form: a variant becomes its value, `ay` a Uint8Array with memory of its own, a
- * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact. It
- * cannot get into a record unnoticed, because JSON.stringify refuses a bigint. The bus bounds the depth to 64
- * levels.
+ * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact. A
+ * bigint cannot get into a record unnoticed, because JSON.stringify refuses it. The bus bounds the depth to
+ * 64 levels.
  */
 export function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') {
@@ -31,7 +31,7 @@ export function plainValue(value: unknown): unknown {
   // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer
   // (see `entriesOf`).
   if (isVariant(value)) return plainValue(value.value);
-  // A copy: a slice would keep the whole message alive.
+  // A copy is made, because a slice would keep the whole message in memory.
   if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);
   return withoutPrototype(entriesOf(value).map(([key, inner]) => [key, plainValue(inner)]));
 }
@@ -41,8 +41,8 @@ function isVariant(value: object): value is Variant {
 }
 
 /**
- * The entries of a dictionary, with the key `__proto__`. dbus-next assigns all keys to an object, so the
- * value of this key has become the prototype. If that value is no object, dbus-next has lost it.
+ * The entries of a dictionary, also one with the key `__proto__`. dbus-next assigns all keys to an object,
+ * so the value of this key has become the prototype. If that value is no object, dbus-next has lost it.
  */
 function entriesOf(dictionary: object): [string, unknown][] {
   const prototype: unknown = Object.getPrototypeOf(dictionary);
