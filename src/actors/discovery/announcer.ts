@@ -1,6 +1,6 @@
-// Has Avahi announce the service, and keeps the announcement right when addresses, avahi-daemon or the owner
-// of the name change. Each change requests a round, which compares the announced service with the desired
-// one. One round runs at a time.
+// Has Avahi announce the service, and keeps the announcement right when addresses or avahi-daemon change, or
+// when another service has the name. Each change requests a round, which compares the announced service with
+// the desired one. One round runs at a time.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -29,7 +29,10 @@ import { announcedOn, type Interfaces, type Place, placesOf } from './places.js'
  */
 const ROUND_EVERY_MS = 8_000;
 
-/** How many names are tried without a pause. A further one waits for the back-off, as after any failure. */
+/**
+ * How many names are tried on one connection. After these the connection is given up, and after the back-off
+ * the names are tried again from the first.
+ */
 const NAMES_MAX = 32;
 
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
@@ -52,7 +55,7 @@ const DONE: Step = success(undefined);
 interface Group {
   /** Name, port and places as one text, to be compared; '' for a group that has to be made anew. */
   service: string;
-  /** Its object; undefined until Avahi has made it. */
+  /** The path of the group's object; undefined until Avahi has made it. */
   path: string | undefined;
   /** True if the service is on the network. */
   isEstablished: boolean;
@@ -66,7 +69,7 @@ export class Announcer {
   readonly #timers: Timers<'round'>;
   /** Where this node is served; undefined until that is known. */
   #served: ServedRecord | undefined;
-  /** Undefined while that is unknown. */
+  /** True if avahi-daemon is on the bus; undefined while that is unknown. */
   #isAvahiRunning: boolean | undefined;
   #group: Group | undefined;
   #name: string;
@@ -74,7 +77,7 @@ export class Announcer {
   #interfaceNames = '';
   /** True if another service has `#name`. */
   #hasCollided = false;
-  /** Counted since the last `beginAnew`. */
+  /** The number of collisions since the last `beginAnew`. */
   #collisions = 0;
   /** True if a round was requested since the last one began. */
   #isRoundRequested = false;
@@ -163,7 +166,7 @@ export class Announcer {
     void this.#rounds.run();
   }
 
-  /** Succeeds also if nothing can be announced now: a signal, or the next round, will change that. */
+  /** Succeeds also if nothing can be announced now, because a signal or a timer will request a round. */
   async #round(): Promise<Step> {
     if (this.#served === undefined || this.#isAvahiRunning === undefined) return DONE;
     if (!this.#isAvahiRunning) return this.#reportWaiting('avahi-daemon is not running');
@@ -192,8 +195,8 @@ export class Announcer {
   }
 
   /**
-   * Reports the names if they have changed. The announcement may be the same: one for all interfaces stays as
-   * it is while interfaces come and go.
+   * Reports the names if they have changed. The announcement itself may stay the same, because one for all
+   * interfaces does not change when interfaces come and go.
    */
   #setInterfaceNames(names: string): void {
     const before = this.#interfaceNames;

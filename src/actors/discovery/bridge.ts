@@ -1,7 +1,7 @@
-// The discovery bridge: announces this node and finds others, by one connection to avahi-daemon, and
-// publishes the nodes that it knows. After any failure the connection is given up, so that Avahi forgets
-// everything of it, and a new one begins from the start. The nodes of the configuration need no Avahi. The
-// bridge requests no operation.
+// The discovery bridge: has avahi-daemon announce this node and find others, and publishes the nodes that it
+// knows. After a failure it gives up the connection to the bus, so that Avahi forgets everything that was
+// requested there, and begins anew on another one. The nodes of the configuration need no Avahi. The bridge
+// requests no operation.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -25,7 +25,7 @@ import type { ConfiguredNodes } from './configured-nodes.js';
 import { KnownNodes } from './known-nodes.js';
 import type { Interface, Interfaces } from './places.js';
 
-/** An avahi-daemon that does not answer at once hangs. */
+/** avahi-daemon answers at once, unless it hangs. */
 const CALL_DEADLINE_MS = 4_000;
 const WATCHED_INTERFACES = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
 
@@ -38,7 +38,7 @@ export class Discovery implements BridgeActor, BusOwner {
   /** Undefined if the configuration names no nodes. */
   readonly #configured: Promise<ConfiguredNodes> | undefined;
   #ownPort: number | undefined;
-  /** Undefined while the bus is away, or has not answered. */
+  /** True if avahi-daemon is on the bus; undefined while there is no bus, or it has not answered. */
   #isAvahiRunning: boolean | undefined;
 
   constructor(settings: DiscoverySettings, node: OwnerLink, machine: Machine) {
@@ -68,7 +68,7 @@ export class Discovery implements BridgeActor, BusOwner {
     }
   }
 
-  /** Avahi withdraws a connection's announcements when the connection ends. */
+  /** Sends nothing to Avahi, which withdraws the announcements of a connection that ends. */
   async stop(): Promise<void> {
     this.#announcer.stop();
     this.#browser.beginAnew(false);
@@ -78,15 +78,15 @@ export class Discovery implements BridgeActor, BusOwner {
   }
 
   async up(): Promise<void> {
-    // `down` is not called for a connection that was lost before it was up, if the reason is that of the loss
-    // before.
+    // This repeats what `down` does, because `down` is not called if the last connection was lost before it
+    // was up, for the same reason as the one before it.
     this.#beginAnew(undefined);
     const watched = WATCHED_INTERFACES.map((iface) =>
       this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
     );
     if (!(await Promise.all(watched)).every(({ ok }) => ok))
       throw new Error('avahi-daemon cannot be watched');
-    // If `ownerChanged` was called meanwhile, that is newer.
+    // A call of `ownerChanged` meanwhile has begun anew already.
     if (this.#isAvahiRunning === undefined) this.#beginAnew(this.#bus.isRunning(AVAHI_NAME));
   }
 
@@ -104,12 +104,12 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#browser.signal(signal);
   }
 
-  /** `state` is Avahi's. With nodes of the configuration discovery is `up` without Avahi, too. */
+  /** `state` is Avahi's. If the configuration has nodes, discovery is `up` even without Avahi. */
   #reportStatus(state: 'connecting' | 'up', detail: string | undefined): void {
     const isAvahiUp = state === 'up';
     const hasConfigured = this.#configured !== undefined;
     const isUp = isAvahiUp || hasConfigured;
-    // Before the status, which removes all records if it is not `up`.
+    // This precedes the status, because a status that is not `up` removes all records.
     this.#nodes.setUp(isUp);
     const isReduced = !isAvahiUp && hasConfigured && detail !== undefined;
     this.#node.status(
@@ -123,7 +123,7 @@ export class Discovery implements BridgeActor, BusOwner {
     log: OwnerLink['log'],
     clock: Machine['clock'],
   ): Promise<ConfiguredNodes> {
-    // Loaded here because it loads Node's HTTP, too, which few nodes need.
+    // The file is loaded only here, because it also loads Node's HTTP, which few nodes need.
     const { ConfiguredNodes } = await import('./configured-nodes.js');
     return new ConfiguredNodes({ urls, log, clock, onChange: (nodes) => this.#nodes.setConfigured(nodes) });
   }
@@ -150,7 +150,7 @@ function externalInterfaces(): Interfaces {
   return [...names].flatMap((name) => externalInterface(name, listed) ?? []);
 }
 
-/** Undefined for one on which Avahi does not announce, or that has gone meanwhile. */
+/** Undefined for an interface on which Avahi does not announce, or that has gone meanwhile. */
 function externalInterface(
   name: string,
   listed: ReturnType<typeof networkInterfaces>,
@@ -168,8 +168,8 @@ const POINT_TO_POINT = 0x10;
 const MULTICAST = 0x1000;
 
 /**
- * False for an interface without multicast, as WireGuard's, and for one with a single peer, as OpenVPN's:
- * Avahi leaves out the latter unless it is configured otherwise.
+ * False for an interface without multicast, such as WireGuard's, and for one with a single peer, such as
+ * OpenVPN's, which Avahi leaves out unless it is configured otherwise.
  */
 function canAnnounceOn(name: string): boolean {
   const flags = readNumber(name, 'flags') ?? 0;

@@ -1,6 +1,6 @@
-// Has Avahi browse for nodes on the network, and decides which services are resolved. Each keeps its
-// resolver, because only a resolver soon reports a host that has lost its power: the host's records live for
-// two minutes, the service's own record lives for 75.
+// Has Avahi browse for nodes on the network, and decides which services are resolved. A node keeps its
+// resolver, because only a resolver soon reports that the host has lost its power: the host's records live
+// for two minutes, the service's own record lives for 75 minutes.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import {
@@ -25,7 +25,7 @@ const NO_FLAGS = 0;
  * client 1024 resolvers.
  */
 const RESOLVERS_MAX = 256;
-/** Gathers the events of a service that appears on several interfaces, so that it is published once. */
+/** The events of a service that appears on several interfaces are gathered, so that it is published once. */
 const GATHER_MS = 250;
 
 /** A service on one interface, by one protocol. */
@@ -45,7 +45,7 @@ export class Browser {
   readonly #timers: Timers<'gather'>;
   /** Called with all sightings when some of them have changed. */
   readonly #onChange: (sightings: readonly Sighting[]) => void;
-  /** By interface, protocol and name, in order of arrival. */
+  /** The resolved services, by interface, protocol and name, in order of arrival. */
   readonly #services = new Map<string, ResolvedService>();
   #hasLoggedTooMany = false;
 
@@ -88,7 +88,7 @@ export class Browser {
     if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) !== undefined) this.#lost(signal.path);
   }
 
-  /** The host's records have expired. The resolver may find the service again. */
+  /** To be called when the host's records have expired. The resolver may find the service again. */
   #lost(resolverPath: string): void {
     for (const service of this.#services.values())
       if (service.resolverPath === resolverPath) service.sighting = undefined;
@@ -96,9 +96,9 @@ export class Browser {
   }
 
   /**
-   * Makes a new connection to the bus after a timeout or a wrong reply. It does not after an error of Avahi:
-   * that would come again, and the announcement would end for nothing. A lost connection is made anew by the
-   * bus.
+   * Makes a new connection to the bus after a timeout or a wrong reply. It makes none after an error of
+   * Avahi, because the error would come again, and the announcement would end for nothing. A lost connection
+   * is made anew by the bus.
    */
   #reconnectAfter(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')
@@ -129,8 +129,8 @@ export class Browser {
   }
 
   /**
-   * Finds the service by its name and not by the resolver's path, because Avahi may send this before the path
-   * is known.
+   * Finds the service by its name and not by the resolver's path, because Avahi may send this signal before
+   * the path is known.
    */
   #found(...[index, protocol, name, , , host, , address, port, txt, flags]: Values<'iissssisqaayu'>): void {
     const key = keyOf([index, protocol, name]);

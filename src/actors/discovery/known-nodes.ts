@@ -31,7 +31,7 @@ interface KnownNodesParts {
 
 export class KnownNodes {
   readonly #parts: KnownNodesParts;
-  /** The keys of the published records. */
+  /** The keys of the published records, by collection. */
   readonly #publishedKeys = new Map<Collection, readonly string[]>();
   #sightings: readonly Sighting[] = [];
   #configured: readonly ConfiguredNode[] = [];
@@ -92,7 +92,7 @@ export class KnownNodes {
 /** Adds a node of the configuration to the list, or marks the node of the list that is the same. */
 function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readonly NodeRecord[] {
   const isListed = nodes.some((node) => isSameNode(node, added));
-  // An announced node with the name of a configured one may be a stranger's: the configured one replaces it.
+  // An announced node with a configured node's name may be a stranger's, so the configured one replaces it.
   if (!isListed) return [...nodes.filter(({ name }) => name !== added.name), added];
   return nodes.map((node) => (isSameNode(node, added) ? markedAsConfigured(node, added.reachable) : node));
 }

@@ -30,7 +30,7 @@ export interface NodeAnswer {
   readonly isOwnAddress: boolean;
 }
 
-/** The error is the reason, for people. Never rejects. */
+/** Resolves to the node's answer; if there is none, to the reason, for people. Never rejects. */
 export async function requestNode(
   url: URL,
   lookup: Pick<NameLookup, 'functionFor'>,
@@ -50,7 +50,7 @@ async function answerOf(
 ): Promise<Result<NodeAnswer, string>> {
   const response = await responseOf(url, lookup, signal);
   try {
-    // Read before the body, because a socket that has ended no longer has these.
+    // The addresses are read before the body, because a socket that has ended no longer has them.
     const { localAddress, remoteAddress = '' } = response.socket;
     if (response.statusCode !== 200) return failed(`GET /server was answered with ${response.statusCode}`);
     const server = jsonObject((await bodyWithin(response, ANSWER_MAX_BYTES)).toString());
@@ -98,7 +98,7 @@ function responseOf(
   });
 }
 
-/** For a name with several addresses: the error has no text of its own, but the error of each address. */
+/** The reason, for people. If a name has several addresses, only the errors of the addresses have a text. */
 function reasonOf(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(errorText).join('; ') : errorText(error);
 }

@@ -24,13 +24,13 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
 ]);
 
 /**
- * Where a node is announced that listens at these addresses. Empty if all are of loopback, or if no interface
- * has them any more.
+ * The places where a node is announced that listens at these addresses. Empty if all addresses are loopback
+ * addresses, or if no interface has them any more.
  *
- * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. The
- * reason: when the announcement ends, avahi-daemon 0.8 sends only one goodbye for a record, even if the
- * record was added for several interfaces one by one (is_duplicate_entry in avahi-core/announce.c). On the
- * other interfaces the record would stay until its time to live ends.
+ * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. That
+ * is necessary for the end of the announcement: avahi-daemon 0.8 then sends only one goodbye for a record,
+ * even if the record was added for several interfaces one by one (is_duplicate_entry in
+ * avahi-core/announce.c). On the other interfaces the record would stay until its time to live ends.
  */
 export function placesOf(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
   if (interfaces.length === 0) return [];

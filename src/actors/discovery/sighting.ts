@@ -1,6 +1,6 @@
 // Decides which services on the network are nodes, and makes the record of a node from all sightings of its
-// service. A sighting is what one resolver has found. Everything in it comes from strangers on the network:
-// what does not have the right form or size is left out. Pure.
+// service. A sighting is what one resolver has found. Because everything in it comes from strangers on the
+// network, values that do not have the right form or size are left out or cut. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
@@ -16,8 +16,8 @@ const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
 /**
- * The networks whose addresses are of no use to others: an address leads to another machine for each reader,
- * or no browser can use it, such as a link-local one of IPv6, which needs a scope.
+ * The networks whose addresses are of no use to others. Such an address leads each reader to another
+ * machine, or no browser can use it: a link-local address of IPv6, for instance, needs a scope.
  */
 export const USELESS_NETWORKS = [
   '0.0.0.0/8',
@@ -68,8 +68,9 @@ export function sightingOf(
 }
 
 /**
- * The node of all sightings of one name, as a service may be found on several interfaces. Undefined if there
- * are none. `ownName`: this node's name on the network; undefined while it is not announced.
+ * The node of all sightings of one name, which may be several because a service may be found on several
+ * interfaces. Undefined if there are none. `ownName`: this node's name on the network; undefined while it is
+ * not announced.
  */
 export function nodeOf(sightings: readonly Sighting[], ownName: string | undefined): NodeRecord | undefined {
   const [first] = sightings;
@@ -97,8 +98,8 @@ function byFamily(one: string, other: string): number {
 }
 
 /**
- * The pairs of a TXT record, by key in lower case. Of several pairs with one key the first counts (RFC 6763,
- * 6.4).
+ * The pairs of a TXT record, by key in lower case. If a key occurs several times, its first pair counts
+ * (RFC 6763, 6.4).
  */
 function pairsOf(txt: readonly Uint8Array[]): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();

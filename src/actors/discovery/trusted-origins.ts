@@ -24,7 +24,7 @@ export function trustedOrigins({ api, host, addresses, port }: NodeRecord): read
   const hosts = [...new Set([...addresses, host])].filter(isOfHouse);
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
   const urls = hosts.map((each) => `${scheme}://${isIPv6(each) ? `[${each}]` : each}:${port}`);
-  // No URL is valid with a host name that begins as an encoded international one (`xn--`) and is none.
+  // A URL is not valid if its host name begins like an encoded international name (`xn--`) but is none.
   return urls.flatMap((url) => (URL.canParse(url) ? new URL(url).origin : []));
 }
 
