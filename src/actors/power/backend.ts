@@ -57,7 +57,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /** Why there is no bus; undefined while there is one. */
   #absence: string | undefined = 'not connected yet';
   /**
-   * The action that a command requests just now. Once logind has accepted one, it refuses others by itself.
+   * The action that a command requests just now. Once logind has accepted an action, it refuses others by
+   * itself.
    */
   #requested: PowerAction | undefined;
   /**
@@ -136,8 +137,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     ]);
     if (!permission.ok) return questionFault(permission.error);
     if (!inhibitors.ok) return questionFault(inhibitors.error);
-    // Locks are checked first, because logind answers `challenge` instead of `yes` while another user has
-    // one.
+    // Locks are checked first, because logind answers `challenge` instead of `yes` while another user has a
+    // lock.
     const locks = blockingLocks(inhibitors.value);
     if (locks.length > 0) return inhibitedFault(row, locks);
     if (permission.value !== 'yes') return notGrantedFault(row, permission.value);
@@ -152,10 +153,10 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
 
   /**
    * True if logind has accepted an order although its reply was no success. An error of logind is a refusal,
-   * even if a shutdown begins: somebody else may have ordered that. But the reply may never arrive, because
-   * systemd stops logind and the bus, too (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
-   * Then the job that systemd has begun decides, which systemd announces before logind can reply. A stop by
-   * SIGTERM waits for this (gateway/gateway.ts).
+   * even if a shutdown begins, because somebody else may have ordered that shutdown. But the reply may never
+   * arrive, because systemd stops logind and the bus, too (docs/development/what-we-learnt.md, "systemd,
+   * logind and Avahi"). Then the job that systemd has begun decides. systemd announces it before logind can
+   * reply. At SIGTERM the gateway waits for the answer that follows from this (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasNoReply = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
@@ -165,7 +166,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
 
 type Inhibitor = Values<'a(ssssuu)'>[0][number];
 
-/** The longest text of a lock's holder that is repeated to a client. */
+/** A text of a lock's holder is cut to this length before a client gets it. */
 const QUOTED_MAX_CHARACTERS = 200;
 /** How many locks a message names. */
 const NAMED_MAX_INHIBITORS = 5;
@@ -175,7 +176,7 @@ const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
 /**
  * The locks that forbid a shutdown. Those of our own user count, too, although logind before 257 ignores
- * them: an upgrade script that holds one needs the node to stay up.
+ * them, because an upgrade script that holds a lock needs the node to stay up.
  */
 function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(
@@ -196,7 +197,7 @@ function inhibitedFault({ noun }: ActionRow, locks: readonly Inhibitor[]): Answe
   return failure('inhibited', `The ${noun} is blocked by ${named.join('; ')}`);
 }
 
-/** `reply` is logind's to the question whether the action is possible, and not `yes`. */
+/** `reply` is logind's answer to the question whether the action is possible. It is not `yes`. */
 function notGrantedFault({ noun, permissions: [alone, amongOthers] }: ActionRow, reply: string): Answer {
   const impossible = `The ${noun} is not possible: logind reports that this machine cannot do it`;
   if (reply === 'na') return failure('not-granted', impossible);

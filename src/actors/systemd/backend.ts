@@ -29,8 +29,8 @@ export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readon
 type UnitTarget = Result<WatchedUnit, Fault>;
 
 /**
- * The unit of a command, or why the command is refused. Of a unit that is not watched a client learns no more
- * than of one that does not exist. Units of the system are read-only.
+ * The unit of a command, or why the command is refused. A client gets the same answer for a unit that is not
+ * watched as for one that does not exist. Units of the system are read-only.
  */
 export function targetOf(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
   const { scope, unit: name } = command;
@@ -44,7 +44,7 @@ function noSuchUnit({ scope, unit }: SystemdCommand): Failure<Fault> {
   return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(unit)} is configured`);
 }
 
-/** Only on the user's bus can units be changed. */
+/** Units can be changed only on the user's bus. */
 const BUSES = {
   system: (owner: BusOwner) => new Bus('none', {}, owner),
   user: (owner: BusOwner) => new Bus('units', {}, owner),
@@ -55,7 +55,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   /** The names of units that clients must not see. */
   readonly #internal: readonly string[];
   readonly #services: ServicePublisher;
-  /** A scope without units needs no bus, and waits for none. */
+  /** Undefined for a scope without units, which needs no bus and waits for none. */
   readonly #user: UnitFollower<Bus<'units'>> | undefined;
   readonly #system: UnitFollower<Bus<'none'>> | undefined;
   readonly #clock: Clock;
@@ -84,13 +84,13 @@ export class SystemdBackend implements Actor<SystemdCommand> {
       const reason = absence || 'not connected yet';
       return failure('unavailable', `Not connected to the ${scope}'s systemd: ${reason}`);
     }
-    // The unit need not exist any more: one that is gone may have a log.
+    // A log is read even if its unit no longer exists, because the log may still be there.
     if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
-    // Other commands reach this only for a unit of the user, which is then followed.
+    // The other commands reach this only for a unit of the user, so there is a follower for it.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
-    // The answer must not precede its change, which may be delayed: changes are gathered, or held back by a
-    // reload.
+    // The change must be published before the answer. By itself it could come later, because changes are
+    // gathered, and are held back during a reload.
     this.#changed(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.value);
     return answer;

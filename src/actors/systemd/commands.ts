@@ -17,10 +17,10 @@ import type { UnitFollower } from '../units/follower.js';
 const COMMAND_MAX_MS = 9_000;
 /**
  * How long a service is watched after its start job. The start job of a simple service ends before the
- * program is executed. No signal reports that it was executed; signals after the job's end report only that
- * it is missing, or that it has ended early. Measured: they come less than 1 ms after the job's end on an
- * idle machine; on two cores with 16 busy processes after 5 ms in the median, below 37 ms for 99 of 100, and
- * above 100 ms once in 960 starts.
+ * program is executed. No signal reports that the program was executed. Signals after the job's end report
+ * only that the program is missing, or that it has ended early. Measured: these signals come less than 1 ms
+ * after the job's end on an idle machine; on two cores with 16 busy processes after 5 ms in the median,
+ * below 37 ms for 99 of 100, and above 100 ms once in 960 starts.
  */
 const START_GRACE_MS = 100;
 
@@ -45,8 +45,7 @@ const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
 };
 
 /**
- * Resolves when the unit's job is over, and after 9 s at the latest. Then the job is still queued, and counts
- * as accepted.
+ * Resolves when the unit's job is over, or after 9 s. A job that is still queued then counts as accepted.
  */
 export async function commandUnit(
   follower: UnitFollower<Bus<'units'>>,
@@ -61,8 +60,8 @@ export async function commandUnit(
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   const refusal = (error: BusError): Answer => faultOf(error, `The ${noun} of ${name} failed`);
-  // The unit is read before the links change: if the name is an alias, it leads nowhere afterwards, although
-  // its unit may still run. Earlier readings do not help, as the link may be newer.
+  // The unit is read before the links change, because a name that is an alias leads nowhere afterwards,
+  // although its unit may still run. An earlier reading is not enough, because the alias may be newer.
   if (files === 'disable') {
     const read = await follower.refresh([name]);
     if (!read.ok) return refusal(read.error);
@@ -81,7 +80,8 @@ export async function commandUnit(
   const end = await waits.forJob(call.value, target, leftMs());
   if (end === undefined) return DONE;
   if (end.kind === 'away') return refusal({ kind: 'closed' });
-  // All signals that the job causes came before its end. But a lost alias gets none of its former unit's.
+  // All signals that the job causes came before its end. But an alias that was lost gets no signals of its
+  // former unit.
   if (hasLostAlias) await follower.refresh([name]);
   const unit = table.unit(name);
   const hasBegun =

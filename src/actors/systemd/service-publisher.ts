@@ -1,6 +1,5 @@
-// Publishes units: makes records of their facts (docs/http-api.md, "Service"), decides when changed ones are
-// sent, and whether the backend is up, which it is when both scopes are. A record is encoded only when it is
-// sent.
+// Publishes units: makes records of their facts (docs/http-api.md, "Service"), decides when changed records
+// are sent, and reports the backend as up when all its scopes are. A record is encoded only when it is sent.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
@@ -9,7 +8,7 @@ import type { Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 import { isAtRest, type UnitFacts } from '../units/facts.js';
 
-/** Changes of a unit within this time become one event: 200 changes in 100 ms cost two or three. */
+/** Changes of a unit within this time become one event: 200 changes in 100 ms cost two or three events. */
 const GATHER_MS = 50;
 /** In UTF-16 units. systemd accepts a description of 1 MiB. */
 const DESCRIPTION_MAX_UNITS = 1024;
@@ -64,11 +63,11 @@ export class ServicePublisher {
   /** By unit key; a timer runs while the unit's changes are gathered. */
   readonly #timers: Timers<string>;
   readonly #watched: readonly WatchedUnit[];
-  /** Undefined for a unit that is unknown or hidden. */
+  /** The newest record of each unit; undefined for a unit that is unknown or hidden. */
   readonly #records = new Map<WatchedUnit, ServiceRecord | undefined>();
   /** See `absenceOf`. */
   readonly #absences: Map<UnitScope, string | undefined>;
-  /** The last line logged for each unit's files, so that it is not repeated. */
+  /** The last logged problem with each unit's files, by unit key, so that it is logged only once. */
   readonly #logged = new Map<string, string | undefined>();
   #status = '';
 
@@ -103,7 +102,8 @@ export class ServicePublisher {
   }
 
   /**
-   * Publishes at once, for a change that must precede an answer. The gateway ignores a text that is the same.
+   * Publishes at once, for a change that must precede an answer. The gateway ignores a text that has not
+   * changed.
    */
   publishNow(unit: WatchedUnit): void {
     this.#timers.cancel(unit.key);
