@@ -25,7 +25,7 @@ export interface RunFacts {
    * ended. Known only while the unit stays loaded.
    */
   readonly wasReset: boolean;
-  /** How often systemd has restarted the service by itself since anybody else has started it. */
+  /** How often systemd has restarted the service by itself since the last start by anybody else. */
   readonly restarts: number;
   /** When the unit last began to run, in ms since the epoch; undefined if unknown. */
   readonly startedMs?: number;
@@ -105,9 +105,9 @@ export interface FileReading {
 }
 
 export interface FollowedUnit {
-  /** The name by which it is followed: any of its names. */
+  /** The name by which the unit is followed: any of its names. */
   readonly name: string;
-  /** Those of the last reading, and of the signals since. */
+  /** The facts of the last reading, and of the signals since then. */
   readonly facts: UnitFacts;
   readonly file: FileReading;
   /** False until the first reading. */
@@ -117,7 +117,7 @@ export interface FollowedUnit {
 interface Entry {
   unit: FollowedUnit;
   path: string;
-  /** Counts signals about the unit's run: a reading that began before the last of them may be older. */
+  /** Counts signals about the run, because a reading that began before the last signal may be older. */
   signalCount: number;
   /**
    * True if systemd has loaded the unit, at rest, although it reports that its file is missing, as with a
@@ -167,7 +167,8 @@ export class UnitTable {
     // and stays.
     const reading = withProperties({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
-    // A signal came during the reading, which may be older. What is newer in it will come by another signal.
+    // If a signal came during the reading, the reading may be older than the signal, so the facts of the run
+    // stay. If they have changed since the signal, another signal will come.
     const wasOvertaken = entry.signalCount !== countBefore;
     const merged = wasOvertaken ? { ...facts, id, names, description, loadState } : reading;
     entry.unit = { ...entry.unit, facts: merged, isKnown: true };

@@ -1,6 +1,6 @@
 // Follows units of one manager over its bus: decides when they are read, and which changes its owner gets.
-// During a reload of the manager units seem to disappear, so their owner gets none until everything is read
-// again. It changes no unit, and does not know its owner.
+// During a reload of the manager units seem to disappear, so the owner gets no changes until everything is
+// read again, unless its interest is `verdicts`. The follower changes no unit, and does not know its owner.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/daemon.js';
@@ -13,7 +13,7 @@ import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watch
 import { type AwaitedJob, Waits } from './waits.js';
 
 /**
- * After reloads, or changes of unit files, in quick succession: units are read once it is quiet for so long.
+ * After a reload or a change of unit files, units are read once no other of these has come for this time.
  */
 const QUIET_MS = 50;
 /** After this time a reload counts as ended, even if no signal reports its end. */
@@ -62,7 +62,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
-    // A service's result comes by signals, but for a run that was not followed it must be read.
+    // A service's result comes by signals. But the result of a run that was not followed must be read.
     this.#reader = new UnitReader(this.bus, this.table, plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
   }
 
@@ -142,7 +142,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     // facts complete.
     if (iface !== UNIT_INTERFACE) return;
     this.#report(units);
-    // A unit that did not exist is at work now. It is loaded, so a reading of it causes no signals.
+    // A unit that did not exist before is at work now, so it is read again. It is loaded, so the reading
+    // causes no signals.
     for (const { name, facts } of units)
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
   }

@@ -5,7 +5,7 @@ import { LOG_LINES } from '../../protocol/actor/parameters.js';
 import type { LogEntryRecord } from '../../protocol/actor/schemas.js';
 import { clipped, jsonObject } from '../text.js';
 
-/** docs/http-api.md, "Unit routes". */
+/** The bound of docs/http-api.md, "Unit routes". */
 const ANSWER_MAX_BYTES = 64 * 1024;
 /** In UTF-16 units. A longer message is cut, so that every answer has room for several entries. */
 const MESSAGE_MAX_UNITS = 4096;
@@ -13,12 +13,12 @@ const MESSAGE_MAX_UNITS = 4096;
 const INFO = 6;
 /** Sequences that set colours and move the cursor of a terminal. */
 const ESCAPES = /[^\P{Cc}\n\t]\[[\d;:?]*[@-~]/gu;
-/** Control characters but line breaks and tabs. */
+/** All control characters except line breaks and tabs. */
 const CONTROLS = /[^\P{Cc}\n\t]/gu;
 
 /**
  * A JSON text of the newest entries that fit into an answer, the oldest first. `newestFirst` is journalctl's
- * output: an entry in each line, of which the last may be cut.
+ * output: one entry in each line. The last line may be cut off.
  */
 export function logText(newestFirst: string): string {
   const entries: string[] = [];
@@ -47,7 +47,7 @@ function entryOf(line: string): LogEntryRecord | undefined {
 }
 
 /**
- * The text of a field. journalctl gives one that is not printable as an array of bytes, and one that occurs
+ * The text of a field. journalctl gives an unprintable field as an array of bytes, and a field that occurs
  * several times as an array of values.
  */
 function fieldText(field: unknown): string {

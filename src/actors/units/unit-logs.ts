@@ -1,6 +1,6 @@
 // Reads the log of a unit with journalctl, which is the only stable interface of the journal's files. It
-// starts the program without a shell, and does not decide which units a client may name. Besides
-// name-lookup.ts this is the only file of the daemon that starts another program.
+// starts the program without a shell, and does not decide which units a client may name. Only this file and
+// name-lookup.ts start other programs in the daemon.
 
 import type { ChildProcess, ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
@@ -14,8 +14,8 @@ import { clipped } from '../text.js';
 import { logText } from './log-entries.js';
 
 /**
- * Readings at a time. One that was killed counts until its process has ended, which may be never if a disk
- * does not answer.
+ * How many readings may run at a time. A reading that was killed counts until its process has ended, which
+ * may never happen if a disk does not answer.
  */
 const READINGS_MAX = 4;
 const READING_MAX_MS = 5_000;

@@ -1,7 +1,7 @@
 // Makes a follower's calls to its manager, which change nothing: decides what is subscribed to, and reads
 // units, in groups because a connection allows only 256 calls at a time. A manager sends signals only after a
-// call of Subscribe. Reading an unloaded unit makes it send UnitNew and UnitRemoved, so these must cause no
-// such reading.
+// call of Subscribe. A reading of an unloaded unit makes the manager send UnitNew and UnitRemoved, so these
+// signals must not cause another reading of the unit.
 
 import { success } from '../../protocol/actor/result.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
@@ -43,8 +43,8 @@ const { interface: iface, member } = PROPERTIES_CHANGED;
 const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
 
 /**
- * The match rules for units, by any of their names. With rules of its own, start, restart and stop of one
- * unit cost 17 kB of messages; with rules for all units 38 kB.
+ * The match rules for units, by any of their names. A start, a restart and a stop of one unit cost 17 kB of
+ * messages with rules of its own, and 38 kB with rules for all units.
  */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
   const ofInterface = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};

@@ -7,7 +7,7 @@ const ENDS_MAX_JOBS = 256;
 
 /**
  * `ended`: the job has ended; without `result` if its signal JobRemoved was missed. `away`: the manager has
- * gone before.
+ * gone before the job ended.
  */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
 
@@ -21,11 +21,11 @@ export interface AwaitedJob {
 /** The number of waits has a bound, because the supervisor bounds the running commands. */
 export class Waits {
   readonly #clock: Clock;
-  /** One for each wait: ends the wait if its value is there. */
+  /** A function for each wait, which ends the wait if its value is there. */
   readonly #checks = new Set<() => void>();
   /**
    * The ends of recent jobs, by path. They are remembered because a job may end before the reply that names
-   * it (docs/development/what-we-learnt.md, "systemd, logind and Avahi"), so before the wait for it begins.
+   * it (docs/development/what-we-learnt.md, "systemd, logind and Avahi"), and before the wait for it begins.
    */
   readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
   readonly #awaited = new Set<AwaitedJob>();
@@ -90,10 +90,10 @@ export class Waits {
   }
 
   /**
-   * Ends the jobs whose ends were missed: those that their units no longer have. To be called after a
-   * reading. `awaited` are the `awaitedJobs` from before it, because a job that is awaited later may be newer
-   * than the reading. `jobOf` gives the job that was read of a unit, by path; undefined for a unit that was
-   * not read.
+   * Ends the jobs whose ends were missed. A job has ended if its unit no longer has it. To be called after a
+   * reading. `awaited` are the `awaitedJobs` from before the reading, because a job that is awaited later
+   * may be newer than the reading. `jobOf` gives the path of the job that was read of a unit, '' for none;
+   * it gives undefined for a unit that was not read.
    */
   endMissed(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {
