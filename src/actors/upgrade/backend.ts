@@ -1,5 +1,5 @@
 // The upgrade backend: connects the parts for result file, units, progress socket and state file with each
-// other, and runs the commands. publisher.ts publishes.
+// other, and runs the commands. publisher.ts decides what is published.
 
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock, within } from '../../host/clock.js';
@@ -18,7 +18,7 @@ import { RunKeeper, type RunKeeperOwner } from './run-keeper.js';
 import { RunStore } from './run-store.js';
 import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
 
-/** For a file or a socket that hangs. Below the supervisor's deadline for the whole stop. */
+/** How long a stop waits for a file or a socket that hangs. Less than the supervisor allows a whole stop. */
 const STOP_MAX_MS = 800;
 
 const NOT_CONNECTED = failure('unavailable', "The user's systemd is not connected");
@@ -58,7 +58,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#resultFile = file === undefined ? undefined : new ResultFile(file, onResult, clock);
     this.#socket = this.#openSocket(progressSocket, recalled);
     const resultRead = this.#resultFile?.read() ?? recalled;
-    /** Resolves when all files and the socket were tried once. From then on what is published is complete. */
+    /** Resolves when all files and the socket were tried once. From then on the records are complete. */
     const ready = Promise.all([recalled, within(clock, READ_MAX_MS, resultRead), this.#socket.attempted]);
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));

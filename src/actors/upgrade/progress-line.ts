@@ -1,5 +1,5 @@
-// Decides which lines of the progress socket are valid: splits a connection's bytes into lines, and makes of
-// each its event and the text that is relayed (docs/upgrades.md, "Progress"). Pure.
+// Decides which lines of the progress socket are valid: splits a connection's bytes into lines, and makes
+// the event and the relayed text of each valid one (docs/upgrades.md, "Progress"). Pure.
 
 /** Without the line end. A longer line is dropped (docs/upgrades.md, "Progress"). */
 export const LINE_MAX_BYTES = 64 * 1024;
@@ -30,7 +30,7 @@ export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
     // JSON allows no raw CR within a string, so every remaining one is between tokens.
     return content && { content, text: text.replaceAll('\r', ' ') };
   } catch {
-    // Neither UTF-8 nor JSON is no error, only another line that is not valid.
+    // A text that is not UTF-8 or not JSON is no error, but only another line that is not valid.
     return undefined;
   }
 }
@@ -45,16 +45,16 @@ function progressEvent(value: unknown): ProgressEvent | undefined {
 }
 
 /**
- * True for an integer of any size, because the line is relayed as a text. One that is too large for a double
- * is Infinity here.
+ * True for an integer of any size, because the line is relayed as a text. An integer that is too large for a
+ * double is Infinity here.
  */
 function isJsonInteger(value: unknown): value is number {
   return typeof value === 'number' && Math.trunc(value) === value;
 }
 
 /**
- * The lines without their LF, and at the end what follows the last LF. Of a line that is too long only so
- * much stays in memory that it is still recognized as too long.
+ * Yields the lines without their LF, and at the end the bytes after the last LF. A line that is too long is
+ * cut, but only so far that it is still recognized as too long.
  */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let unfinished: Uint8Array = new Uint8Array(0);

@@ -1,6 +1,6 @@
-// The progress socket: decides when it may be put at its path (never in the place of one where another
-// process listens), makes it anew when it was removed, and passes lines on at a bounded rate. Only its owner
-// can open it. It does not interpret the lines. Bad bytes spoil only their own line.
+// The progress socket: decides when it may be made at its path (never while another process listens there),
+// makes it anew when it was removed, and passes valid lines on at a bounded rate. Only the daemon's user can
+// open it. Bad bytes spoil only their own line.
 
 import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
@@ -21,7 +21,7 @@ const CONNECTIONS_MAX = 256;
 const LINES_MAX_PER_SECOND = 10_000;
 /** The pause when the rate is exceeded. */
 const PAUSE_MS = 1_000;
-/** Changes within this time are one: making the socket changes its directory several times. */
+/** Changes within this time count as one, because making the socket changes its directory several times. */
 const SETTLE_MS = 40;
 /** If a process listens, the kernel accepts a connection at once. */
 const PROBE_DEADLINE_MS = 2_000;
@@ -77,7 +77,8 @@ export class ProgressSocket {
    * Listens again if the socket is not at its path any more, or if the path was taken and may be free now.
    */
   #checkPath(): void {
-    // Checked only after an attempt that is under way: meanwhile the socket seems to be missing.
+    // The path is checked only after an attempt that is under way, because the socket seems to be missing
+    // during the attempt.
     this.#lastAttempt = this.#lastAttempt.then(() => {
       const isThere = this.#server !== undefined && fileIdentity(this.#path) !== undefined;
       return this.#isStopped || isThere ? undefined : this.#listen();
@@ -87,8 +88,8 @@ export class ProgressSocket {
   async #listen(): Promise<void> {
     this.#server?.close();
     this.#server = undefined;
-    // With `allowHalfOpen` the connection ends only when all its lines have been read: a client can wait for
-    // that.
+    // With `allowHalfOpen` the connection ends only when all its lines have been read, so a client can wait
+    // for that.
     const server = createServer({ allowHalfOpen: true }, (socket) => void this.#read(socket));
     server.maxConnections = CONNECTIONS_MAX;
     server.on('drop', () => this.#owner.onProblem('there are too many connections'));

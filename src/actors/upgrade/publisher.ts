@@ -15,8 +15,8 @@ export type Part = 'result file' | 'progress socket' | 'state file';
 type UpgradeCollection = Extract<Collection, 'upgrade' | 'upgrade.info' | 'upgrade.check'>;
 
 /**
- * The pause between two records that differ only in percent and step, as scripts may send thousands of lines
- * a second.
+ * The pause between two records that differ only in percent and step. Without it, a script that sends
+ * thousands of lines a second would cause as many records.
  */
 const PROGRESS_PAUSE_MS = 100;
 
@@ -85,7 +85,7 @@ export class UpgradePublisher {
     if (this.#isUp) return;
     this.#isUp = true;
     this.#run = run;
-    // Leaving `up` has removed all records.
+    // A status other than `up` has removed all records.
     this.#published.clear();
     this.#publishChanges();
     this.#publish.status('up', this.#detail());
@@ -125,7 +125,8 @@ export class UpgradePublisher {
     if (isProgressOnly && this.#timers.has('throttle')) return;
     const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
     const more = JSON.stringify({ run: { ...run, percent, step }, ...abilities, check });
-    // Two texts are joined and not two objects, because members of the result file must keep their spelling.
+    // The two texts are joined, and not two objects, because members of the result file must keep their
+    // spelling.
     const whole = `{${this.#status.slice(1, -1)},${more.slice(1, -1)}}`;
     if (!this.#put('upgrade', '', whole)) return;
     this.#timers.set('throttle', PROGRESS_PAUSE_MS, () => this.#publishChanges());

@@ -45,7 +45,7 @@ export class ResultFile {
 
   async #readOnce(): Promise<void> {
     const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
-    // A late reading is a problem, but it goes on.
+    // A reading that is late is reported as a problem, but it goes on.
     const isLate = (await inTime(this.#clock, reading)) === READ_TOO_SLOW;
     if (isLate) this.#deliver(failed(READ_TOO_SLOW.error.problem));
     const file = await reading;
@@ -69,8 +69,8 @@ const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 
 /**
  * The same JSON, but each number is a string that begins with `#`, and each string and key begins with `$`.
- * By this the spelling of numbers and the order of keys outlive JSON.parse, which would put a key such as "1"
- * first.
+ * This preserves the spelling of numbers and the order of keys, because JSON.parse would change numbers, and
+ * would put a key such as "1" first.
  */
 function markTokens(json: string): string {
   return json.replace(TOKEN, (token) => (token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`));

@@ -11,7 +11,7 @@ import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
  * The last line of a systemd run may come by a connection that begins just after the end of the run. A line
- * within this time begins no run.
+ * within this time after the end begins no run.
  */
 const LEFTOVER_GRACE_MS = 1_000;
 /** The pause before the unit of a doubtful run is read again, if the last reading failed. */
@@ -132,7 +132,7 @@ export class RunKeeper {
     else this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
-  /** Lets a run of the socket end after a time without connections. Without a connection there is no line. */
+  /** Sets the timer that ends a run of the socket without connections, or cancels it if it is not needed. */
   #setQuietTimer(): void {
     const { state, origin } = this.#run;
     const isSocketRun = state === 'running' && origin === 'socket';

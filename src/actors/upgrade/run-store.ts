@@ -1,5 +1,5 @@
-// Keeps the state file, by which a run outlives the daemon. The file is read once at the start, and written
-// whole at each transition of the run. Its last text is always the newest.
+// Keeps the state file, so that a run outlives the daemon. The file is read once at the start, and written
+// whole at each transition of the run. An older text never replaces a newer one.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
@@ -8,16 +8,16 @@ import { SharedWork } from '../turns.js';
 import { publishedRun, type RunRecord } from './run.js';
 
 /**
- * The answer to the start of a run waits so long until the run is on the disk, so that a restart of the
- * daemon does not lose it. A slower disk does not delay the answer further.
+ * The answer to the start of a run waits at most this long for the run to be on the disk, so that a restart
+ * of the daemon does not lose the run.
  */
 const WRITE_MAX_MS = 1_000;
 /**
- * The pause after a failed write. It is tried again because a full disk may get room, and because after a
- * restart the daemon would believe the old text.
+ * The pause after a failed write. The write is tried again because a full disk may get room, and because
+ * after a restart the daemon would believe the old text.
  */
 const AGAIN_MS = 10_000;
-/** A state file has some hundred bytes. This program has not written a larger one than this. */
+/** A state file has some hundred bytes. A larger file than this is not from this program. */
 const STATE_MAX_BYTES = 64 * 1024;
 
 /** The circumstances in which a run of systemd began. If one of them has changed, the run cannot go on. */
@@ -43,7 +43,7 @@ export class RunStore {
   #text = '';
   #writing: Promise<void> | undefined;
 
-  /** `onProblem` is called if the file cannot be used, and with the result of each write. */
+  /** `onProblem` gets the reason if the file cannot be used, and undefined after each successful write. */
   constructor(path: string, onProblem: (problem: string | undefined) => void, clock: Clock) {
     this.#path = path;
     this.#onProblem = onProblem;

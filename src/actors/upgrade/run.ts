@@ -17,7 +17,7 @@ export interface RunRecord {
   readonly origin?: Origin | undefined;
   readonly startedMs?: number | undefined;
   readonly finishedMs?: number | undefined;
-  /** The invocation of a systemd run. Of a running one it is absent until systemd has sent it. */
+  /** The invocation of a systemd run. It is absent in a running one until systemd has sent it. */
   readonly invocation?: string | undefined;
   /**
    * While `invocation` is absent: the unit's last invocation before this run, '' for none. It must not be
@@ -38,13 +38,13 @@ export interface Run extends RunRecord {
    * How many runs have begun since the daemon's start. By this a caller sees whether one began during a call.
    */
   readonly count: number;
-  /** For a systemd run: the result of its start job if that is not `done`: then the run has failed. */
+  /** For a systemd run: the result of its start job, if it is not `done`. The run has then failed. */
   readonly badJobResult?: string | undefined;
   /** For a systemd run: the path of the unit's queued or running job; '' for none. */
   readonly job: string;
   /**
-   * True for a systemd run that seems to have failed: systemd may be about to restart the unit. Only a
-   * reading of the unit tells (`confirmed`).
+   * True for a systemd run that seems to have failed. This is not certain, because systemd may be about to
+   * restart the unit. A reading of the unit decides (`confirmed`).
    */
   readonly isDoubtful: boolean;
   readonly facts: RunFacts;
@@ -76,7 +76,7 @@ export type RunInput =
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'confirmed'; readonly facts: RunFacts }
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
-  /** A valid line. `isLeftover`: it came by a connection that belongs to a systemd run that is over. */
+  /** A valid line. `isLeftover`: it may belong to a systemd run that is over, so it begins no run. */
   | { readonly kind: 'line'; readonly content: ProgressEvent; readonly isLeftover: boolean }
   /** No connection was open for QUIET_MS, or the node was restarted since a socket run began. */
   | { readonly kind: 'abandoned' };
@@ -158,7 +158,7 @@ function afterSignal(run: Run, facts: RunFacts, nowMs: number): Run {
   return isNewRun ? begunByUnit(next, nowMs) : next;
 }
 
-/** A run that the unit itself shows. It started when systemd says so, but not later than now. */
+/** The run that begins with the unit's present facts. It started when systemd says, at the latest now. */
 function begunByUnit(run: Run, nowMs: number): Run {
   const { facts } = run;
   const started = startedRun(run, 'systemd', Math.min(nowMs, facts.startedMs ?? nowMs));
@@ -183,7 +183,7 @@ function whileRunning(run: Run, nowMs: number): Run {
   return isAtWork(facts) ? begunByUnit(over, nowMs) : over;
 }
 
-/** Takes the unit's invocation for the run's: its first one, or that of another try. */
+/** Makes the unit's invocation the run's: its first invocation, or that of another try. */
 function withInvocation(run: Run): Run {
   const next = { ...run, invocationBefore: undefined };
   if (run.invocation === undefined) return { ...next, invocation: run.facts.invocation };
@@ -208,7 +208,7 @@ function afterConfirmation(run: Run, facts: RunFacts, nowMs: number): Run {
 
 function hasSucceeded({ badJobResult, invocation, facts }: Run): boolean {
   if (badJobResult !== undefined) return false;
-  // Without an invocation, something has prevented the unit from running after its time in the queue.
+  // If the run has no invocation, something has prevented the unit from running after its time in the queue.
   if (invocation === undefined || facts.invocation !== invocation) return false;
   return facts.result === 'success' && facts.activeState !== 'failed' && !facts.wasReset;
 }

@@ -1,5 +1,5 @@
-// The check unit and the upgrade unit on the user's bus: starts them, decides whether a start has succeeded,
-// and passes their changes to keeper and publisher. run.ts decides what a change means for the run.
+// Starts the check unit and the upgrade unit on the user's bus, decides whether a start has succeeded, and
+// passes the units' changes to keeper and publisher. run.ts decides what a change means for the run.
 
 import type { Clock } from '../../host/clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -28,8 +28,8 @@ export interface UpgradeContext {
 }
 
 /**
- * For the call and its job. A job that is still queued after this time counts as accepted. Together with the
- * writing of the state file this stays within a command's 10 s.
+ * The longest time for the call and its job. A job that is still queued after this time counts as accepted.
+ * Together with the writing of the state file this stays within a command's 10 s.
  */
 const START_MAX_MS = 8_000;
 
@@ -61,8 +61,8 @@ export class UpgradeUnits implements FollowerOwner {
   /** Counts the calls of `up` and `down`, so that results from before the latest one are ignored. */
   #epoch = 0;
   /**
-   * The last known invocation of the upgrade unit; '' for none. The facts are not enough: systemd may unload
-   * a quick unit before its start is answered, and then they have no invocation.
+   * The last known invocation of the upgrade unit; '' for none. The facts are not enough, because systemd
+   * may unload a quick unit before its start is answered, and then the facts have no invocation.
    */
   #lastInvocation = '';
 
@@ -161,7 +161,7 @@ export class UpgradeUnits implements FollowerOwner {
     return upgradeUnit === undefined ? undefined : this.#follower.table.unit(upgradeUnit);
   }
 
-  /** Those of the upgrade unit. */
+  /** The facts of the upgrade unit. */
   get #facts(): RunFacts {
     return this.#upgradeUnit?.facts ?? NOTHING_RAN;
   }
@@ -190,7 +190,7 @@ export class UpgradeUnits implements FollowerOwner {
 
   /**
    * True if the run has ended because somebody stopped the unit, while this daemon did not follow it. The
-   * facts do not tell: if the script ended with status 0 when it was stopped, they are those of a success.
+   * facts do not show this: they are those of a success if the stopped script ended with status 0.
    */
   async #wasStopped(): Promise<boolean> {
     const { state, origin, invocation } = this.#parts.keeper.run;
