@@ -18,8 +18,8 @@ import { silence, silenceAll } from './silence.js';
 
 const PLAYERS_MAX = 32;
 /**
- * Names of players that are known. There may be more than PLAYERS_MAX: the others take the places of those
- * that go.
+ * Bus names of players whose owners are kept. More names are kept than PLAYERS_MAX, so that a player that
+ * was left out is added when another one goes.
  */
 const NAMES_MAX = 128;
 /**
@@ -27,13 +27,19 @@ const NAMES_MAX = 128;
  * time costs no more than four readings a second.
  */
 const UPDATE_PAUSE_MS = 250;
-/** A player's metadata may have a whole cover in base64. Twice the largest cover leaves room for the rest. */
+/**
+ * A player's metadata may have a whole cover in base64, which takes 11 MiB for the largest one. About twice
+ * as much leaves room for the rest.
+ */
 const MESSAGE_MAX_BYTES = 24 << 20;
-/** The backend is up after this time at the latest. A player that hangs is published when it answers. */
+/**
+ * The backend waits no longer for the first readings of players. A player that hangs is published when it
+ * answers.
+ */
 const FIRST_READING_MAX_MS = 1_000;
 /**
- * The bound for one player. The supervisor bounds those of all players together, and a player that hangs must
- * not use them up.
+ * Commands to one player at one time. The supervisor bounds the commands to all players together, and a
+ * player that hangs must not use up that bound.
  */
 const COMMANDS_UNDER_WAY_MAX = 8;
 
@@ -54,23 +60,28 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
    * names, as that of VLC does, and is one player.
    */
   readonly #owners = new Map<string, string>();
-  /** The process id of each owner. A player is added only after the bus has answered the request for it. */
+  /**
+   * The process id of each owner. A player is added only after the bus has answered the request for this id.
+   */
   readonly #processes = new Map<string, number | 'requested' | 'unknown'>();
   /** By owner. */
   readonly #players = new Map<string, Player>();
   readonly #timers: Timers<'update'>;
   #updatedAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
-  /** Bus names of players that cannot be read, and for which that is in the log. */
+  /** Bus names of players for which the log has the warning that they cannot be read. */
   readonly #loggedUnreadable = new Set<string>();
   /**
-   * Names whose owner has changed while `up` asks for the owners: the signal is newer than the reply.
-   * Undefined at any other time.
+   * Names whose owner has changed while `up` asks for the owners. The replies for these names are ignored,
+   * because they may be older than the change. Undefined at any other time.
    */
   #changedNames: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
   #unavailableReason: string | undefined = 'not connected yet';
-  /** How often the bus was lost. After each wait it shows whether the bus was lost meanwhile. */
+  /**
+   * How often the bus was lost. A method compares this number before and after it waits, and ends if the bus
+   * was lost meanwhile.
+   */
   #losses = 0;
 
   constructor(
@@ -159,8 +170,9 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   };
 
   /**
-   * With `players.exclusive`, silences all other players that play by their published records. If several
-   * players begin at once, their records are published one after the other, so the last player goes on.
+   * With `players.exclusive`, silences all other players that play according to their published records. If
+   * several players begin at once, their records are published one after the other, so only the last of them
+   * plays on.
    */
   #silenceOthers(begun: Player): void {
     if (!this.#isExclusive) return;
@@ -217,8 +229,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   /**
-   * The name of each player: the shortest of those that its connection owns. If one of these is ignored, so
-   * is the player, because otherwise it would be there under another name.
+   * The name of each player: the shortest of those that its connection owns. A player with an ignored name
+   * is left out, because otherwise it would be listed under another of its names.
    */
   #namesByOwner(): ReadonlyMap<string, string> {
     const names = new Map<string, string>();
@@ -233,8 +245,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   /**
-   * True for the second of two connections of one process, as VLC 3.0.21 with `--control dbus` has them: its
-   * name is that of the first, and ends with the process id.
+   * True for the name of the second of two connections of one process. VLC 3.0.21 with `--control dbus` has
+   * two: the name of the second is that of the first, with `.instance` and the process id at its end.
    */
   #isSecondOfVlc(name: string): boolean {
     const [, firstName = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];

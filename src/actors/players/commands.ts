@@ -1,5 +1,5 @@
-// Decides whether a command to a player is refused by what is known about the player, calls the method of the
-// player for it, and words the answer (docs/players.md, "Commands" and "Tracklists").
+// Decides whether a command to a player is carried out or refused, calls the player's method for it, and
+// words the answer (docs/players.md, "Commands" and "Tracklists").
 
 import { type Answer, DONE, type PlayersCommand } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -43,8 +43,8 @@ export function isTrackCommand(command: PlayersCommand): command is TrackCommand
 export async function carryOut(bus: PlayersBus, player: Player, command: PlayerCommand): Promise<Answer> {
   const isRefusedByKnownFacts = refusalOf(player, command) !== undefined;
   if (isRefusedByKnownFacts) {
-    // The facts may be outdated: not every player announces that it can do more than before. Mopidy does not
-    // when its list is filled.
+    // The facts may be outdated, because not every player announces that it can do more than before. Mopidy
+    // announces nothing when its list is filled.
     const isAnswered = await player.readAll(isTrackCommand(command));
     if (!isAnswered) return refusalWithoutReply(player, 'what it can do now');
     const refusal = refusalOf(player, command);
@@ -57,7 +57,7 @@ export async function carryOut(bus: PlayersBus, player: Player, command: PlayerC
   return answerOf(player, command, reply);
 }
 
-/** The answer to a command by the player's reply to the call. */
+/** Makes the answer to a command from the player's reply to the call. */
 function answerOf(player: Player, command: PlayerCommand, reply: BusResult<undefined>): Answer {
   if (reply.ok) return DONE;
   const { fault, detail } = faultOf(reply.error, `${player.busName} did not ${command.do}`).error;
@@ -92,7 +92,7 @@ function positionRefusalOf(
   { trackId, texts, lengthUs }: Metadata,
   { position, track_id: requestedId }: PositionCommand,
 ): Refusal | undefined {
-  // A client sends the id that it has received, which may be one that cannot be sent to the player.
+  // A client sends the track's id as the record has it. The player's methods may not accept this id.
   const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
   if (requestedId !== undefined && requestedId !== currentId)
     return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);
@@ -153,8 +153,8 @@ async function callPlayer(
 }
 
 /**
- * A position is set by the id of the current track. Where that track has no usable id, the player seeks by
- * the difference instead.
+ * Sets the position by the id of the current track. If that track has no usable id, the player seeks by the
+ * difference from its present position instead.
  */
 async function setPosition(bus: PlayersBus, player: Player, command: PositionCommand): Promise<Answer> {
   const methods = playerMethods(player.owner);
@@ -181,8 +181,8 @@ async function setPosition(bus: PlayersBus, player: Player, command: PositionCom
 }
 
 /**
- * The metadata of the current track, which is asked for because the known ones may be outdated. Undefined
- * without a reply. If the player answers with an error, the known ones.
+ * Reads the metadata of the current track, because the known metadata may be outdated. Resolves to undefined
+ * without a reply, and to the known metadata if the player answers with an error.
  */
 async function readMetadata(bus: PlayersBus, player: Player): Promise<Metadata | undefined> {
   const { owner, facts, readings } = player;

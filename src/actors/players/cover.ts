@@ -24,7 +24,7 @@ const ANSWER_MAX_MS = 4_000;
 /** There are at most 32 players, so more requests that wait mean that the disk does not answer. */
 const WAITING_MAX = 32;
 
-/** At one time. Each may keep a whole cover in memory. */
+/** Fetches from the web at one time. Each may keep a whole cover in memory. */
 const FETCHES_MAX = 4;
 /** Web addresses whose last fetch is remembered, so that several pages with one cover cause one fetch. */
 const REMEMBERED_MAX = 32;
@@ -63,7 +63,7 @@ export class CoverReader {
     return success({ cover: await this.#webCovers.cover(cover.location, cachedTag) });
   }
 
-  /** The cover that the player names. For one on the web, its address. */
+  /** The cover that the player names, or its address if it is on the web. */
   async #answerWithoutWeb(player: CoverPlayer, cachedTag: string | undefined): Promise<Answer> {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NO_COVER;
@@ -111,7 +111,10 @@ class WebCovers {
     this.#fetch = fetch;
   }
 
-  /** The image; or its address, to which the client is redirected, if it cannot be fetched now. */
+  /**
+   * The image; `unchanged` if the caller has it; or if it cannot be fetched now, its address, to which the
+   * client is redirected.
+   */
   async cover(url: string, cachedTag: string | undefined): Promise<CoverAnswer> {
     const redirect = { location: url };
     const last = this.#lastFetches.get(url);
@@ -154,13 +157,11 @@ async function readLongUrl(bus: Caller<'players'>, { owner }: CoverPlayer): Prom
 export const COVER_MAX_BYTES = 8 << 20;
 /** A web address becomes a header of the answer, which must not become too long. */
 const LOCATION_MAX_CHARACTERS = 2048;
-/**
- * The system opens no path that has a longer URL (PATH_MAX is 4096 bytes, of which each may become `%XX`).
- */
+/** The system opens no path with a longer URL: PATH_MAX is 4096 bytes, and each of them may become `%XX`. */
 const URL_MAX_UNITS = 16 * 1024;
 const TAG_CHARACTERS = 22;
 
-/** Opens no link, does not wait for the writer of a FIFO, and never makes a terminal that of this process. */
+/** Opens no link, does not wait for the writer of a FIFO, and takes no terminal as that of this process. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 export type ImageAnswer = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
@@ -176,9 +177,9 @@ const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
 ];
 
 /**
- * The cover at a URL; undefined if none may be served, without a reason, which the network must not learn.
- * `ownUid` is the user of this process, and `cachedTag` the tag of the cover that the caller has. Never
- * rejects.
+ * The cover at a URL. Undefined if none may be served; no reason is given, because the network must not
+ * learn it. `ownUid` is the user of this process, and `cachedTag` the tag of the cover that the caller has.
+ * Never rejects.
  */
 export async function coverOf(
   url: string,
@@ -246,7 +247,7 @@ async function readCover(
   return isSameFile ? { tag, type, bytes } : undefined;
 }
 
-/** Differs once the file has been replaced or written to. */
+/** Bytes that differ once the file has been replaced or written to. */
 function fileIdentity({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer {
   return Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' '));
 }

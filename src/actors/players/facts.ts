@@ -10,7 +10,7 @@ import type { Anchor, Motion } from './reckoning.js';
 
 type PlayerProperties = Omit<PropertyValues<typeof PLAYER_PROPERTIES>, 'Metadata' | 'Position'>;
 
-/** The properties by their MPRIS names. One that is missing, or of a wrong type, is absent. */
+/** The properties by their MPRIS names. A property that is missing, or of a wrong type, is absent. */
 export interface PlayerFacts {
   readonly root: PropertyValues<typeof ROOT_PROPERTIES>;
   readonly player: PlayerProperties;
@@ -56,7 +56,7 @@ export function withPlayerProperties(facts: PlayerFacts, record: PropertyRecord)
   };
 }
 
-/** The position in microseconds; undefined if the player reports none. A negative one becomes 0. */
+/** The position in microseconds; undefined if the player reports none. A negative position becomes 0. */
 export function positionIn(record: PropertyRecord): number | undefined {
   const { Position } = readProperties(PLAYER_PROPERTIES, record);
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;

@@ -4,8 +4,8 @@
 import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 
 /**
- * A function that is true for a bus name that one of the patterns matches: the whole name, or the name
- * without MPRIS' prefix. In a pattern `*` stands for any characters.
+ * A function that is true for a bus name if one of the patterns matches the whole name, or the name without
+ * MPRIS' prefix. In a pattern `*` stands for any characters.
  */
 export function ignoredBy(patterns: readonly string[]): (busName: string) => boolean {
   const expressions = patterns.map(expressionOf);

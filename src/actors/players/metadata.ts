@@ -15,15 +15,15 @@ const ALL_MAX_UNITS = 32 * 1024;
  * stream. One UTF-16 unit may take six bytes there.
  */
 const ALL_MAX_BYTES = 80 * 1024;
-/** A longer URL of a cover has the image itself. It is not kept, but read for each request of the cover. */
+/** A longer URL of a cover contains the image. It is not kept, but read for each request of the cover. */
 const KEPT_URL_MAX_UNITS = 8192;
 
 const OBJECT_PATH = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
 export interface Metadata {
-  /** All values as texts, by MPRIS keys, sorted. */
+  /** The values as texts, by MPRIS keys, sorted, as far as they fit into the bounds. */
   readonly texts: Readonly<Record<string, string>>;
-  /** The track's id for calls to the player; absent if the player gives none that it would accept. */
+  /** The track's id for calls to the player; absent if the player gives no valid one. */
   readonly trackId?: string;
   /** Absent for an endless stream, and if the length is unknown. */
   readonly lengthUs?: number;
@@ -50,9 +50,9 @@ export function metadataOf(values: Readonly<Record<string, unknown>>): Metadata 
 }
 
 /**
- * True if both belong to the same track. Another title alone is no other track: the title of a radio stream
- * changes with each song. With another length it is one, because some players have no ids, or the same id for
- * all tracks.
+ * True if both belong to the same track. Another title alone is no other track, because the title of a radio
+ * stream changes with each song. Another title with another length is another track, because some players
+ * have no ids, or the same id for all tracks.
  */
 export function isSameTrack(a: Metadata, b: Metadata): boolean {
   const hasOtherTitle = a.texts['xesam:title'] !== b.texts['xesam:title'];
@@ -66,7 +66,7 @@ export function isTrackId(text: string): boolean {
   return text.length <= VALUE_MAX_UNITS && OBJECT_PATH.test(text) && text !== NO_TRACK;
 }
 
-/** The entries that fit into the bounds. Sorted, because another order of the same values is no change. */
+/** The entries that fit into the bounds, sorted, so that another order of the same values is no change. */
 function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
   const keys = Object.keys(values)
     .filter((key) => key.length <= KEY_MAX_UNITS)

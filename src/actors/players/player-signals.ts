@@ -5,9 +5,11 @@ import { type Clock, RateLimit, Timers } from '../../host/clock.js';
 import { playerSignals } from '../../protocol/dbus/mpris.js';
 import type { Bus } from '../bus/bus.js';
 
-/** In a second. A player in use sends some ten signals; each costs a tenth of a millisecond. */
+/**
+ * Signals of one player in a second. A player in use sends some ten; each costs a tenth of a millisecond.
+ */
 const SIGNALS_MAX = 200;
-/** How long there is no subscription after more signals. */
+/** How long the subscription is ended after more signals. */
 const REST_MS = 1_000;
 
 export class PlayerSignals {

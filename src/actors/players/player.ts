@@ -1,5 +1,5 @@
 // One player, as long as the same connection owns its name: reads its properties, applies its signals, and
-// has both published. Changes of a short time are published together.
+// decides when its record is published. Changes within a short time are published together.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
@@ -35,13 +35,19 @@ import { Tracklist } from './tracklist.js';
 /** The first record waits this long for the tracklist, because the record names whether there is one. */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
-/** Changes are published after this time: a change of track causes some five signals and a reading. */
+/**
+ * Changes within this time are published together, because a new track causes some five signals and a
+ * reading.
+ */
 const GATHER_MS = 50;
-/** While the player plays: how often it is checked whether the date was set, by which clients reckon. */
+/**
+ * While the player plays, it is checked this often whether the date was set, because clients reckon by the
+ * date.
+ */
 const CLOCK_CHECK_MS = 30_000;
 /** A player owns its name before it can answer, so only the second failure of a reading is logged. */
 const LOGGED_AFTER_FAILURES = 2;
-/** After a signal with one of these the position may be another one, so it is read. */
+/** After a signal with one of these properties the position is read, because it may have changed. */
 const POSITION_PROPERTIES = ['Metadata', 'PlaybackStatus'] as const;
 
 /** A player's connection to the bus. */
@@ -51,15 +57,18 @@ interface Connection {
   readonly owner: string;
   /** Undefined if it is unknown, for instance for a process of another container. */
   readonly pid: number | undefined;
-  /** True if the player was on the bus before the backend: if it plays then, it has begun earlier. */
+  /**
+   * True if the player was on the bus before the backend. If such a player plays at its first reading, it
+   * has begun earlier.
+   */
   readonly wasThereBefore: boolean;
 }
 
-/** Receives what the record of a player does not have. */
+/** Receives reports of a player that are not in its record. */
 interface PlayerListener {
-  /** Called each time that a player without a record cannot be read. */
+  /** Called for each failed reading from the second on, while the player has no record. */
   readonly onUnreadable: (reason: string) => void;
-  /** Called when the player has begun to play, after the record of that has been published. */
+  /** Called when a record has been published that shows that the player has begun to play. */
   readonly onPlayingBegun: (player: Player) => void;
 }
 
@@ -108,7 +117,7 @@ export class Player {
     this.#listener = listener;
     this.#wasThereBefore = wasThereBefore;
     this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.request());
-    // The subscription comes before the first reading, so that a signal between them causes another reading.
+    // The subscription comes first, so that a change during the first reading causes another reading.
     this.#signals = new PlayerSignals(owner, bus, clock, () => {
       this.readings.request();
       this.tracklist.readings.request();
@@ -147,7 +156,7 @@ export class Player {
   }
 
   publishNow(): void {
-    // A command may still wait for a reading of a player that has left.
+    // A command that has waited for a reading may call this after the player has left.
     if (!this.isKnown || this.readings.isStopped) return;
     this.#timers.cancel('gather');
     this.published.publish({
@@ -225,7 +234,7 @@ export class Player {
     const before = this.#facts;
     const wasPlaying = this.isPlaying;
     this.#facts = facts;
-    // The first reading of a player that was there before shows no beginning.
+    // A player that was on the bus before the backend may have begun to play long before its first reading.
     const showsBeginnings = this.isKnown || !this.#wasThereBefore;
     if (this.isPlaying && !wasPlaying && showsBeginnings) this.#hasBegunToPlay = true;
     this.#reckonedPosition.applyFacts(before, facts);
@@ -254,7 +263,7 @@ export class Player {
       this.#readingFailed(player.error);
       return false;
     }
-    // The reading begins with no facts, because a property that it lacks no longer exists.
+    // Facts from before the reading are removed, because a property that the reading lacks no longer exists.
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
     this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#reckonedPosition.applyReading(positionIn(player.value));

@@ -7,13 +7,14 @@ import { isSameTrack } from './metadata.js';
 import { type Anchor, anchorAt, hasClockJumped, isJump, type Moment, reckonPosition } from './reckoning.js';
 
 /**
- * After the beginning of playing, the position is read once more at this time. An idle output may take 2 s of
- * sound at once, and until then the player's position is ahead by as much (what-we-learnt.md, "Players").
+ * The position is read once more this long after the first reading since the player began to play, or
+ * changed its track or rate. An idle output may take 2 s of sound at once, and the player's position is
+ * ahead by as much at first (what-we-learnt.md, "Players").
  */
 const SETTLED_MS = 3_000;
 /**
- * The position is read this long after the reckoned end of a track: players report positions late, and some
- * only in whole seconds.
+ * The position is read this long after the reckoned end of a track, because players report positions late,
+ * and some only in whole seconds.
  */
 const END_SLACK_MS = 1_000;
 /** Node's timers take no longer time. No reading is planned for the end of a longer track. */
@@ -34,7 +35,9 @@ export class ReckonedPosition {
    */
   #wasEndRead = false;
 
-  /** `readAgain` has the player's properties read. The result comes by `applyReading`. */
+  /**
+   * `readAgain` must cause a reading of the player's properties. Its position is passed to `applyReading`.
+   */
   constructor(clock: Clock, readAgain: () => void) {
     this.#clock = clock;
     this.#readAgain = readAgain;
@@ -77,7 +80,7 @@ export class ReckonedPosition {
   }
 
   /**
-   * To be called when facts have changed. The position is reckoned by the new ones until the next reading.
+   * To be called when facts have changed. The position is reckoned by the new facts until the next reading.
    */
   applyFacts(before: PlayerFacts, after: PlayerFacts): void {
     const oldMotion = this.#motion;

@@ -25,9 +25,9 @@ export function isWithoutReply(error: BusError): boolean {
 }
 
 /**
- * The properties of the interface. If the player answers `GetAll` with an error, those of `table` are read by
- * `Get`, because some players know only that. Properties that cannot be read are missing in the result. It is
- * an error if none can be read, or if the player stops answering.
+ * The properties of the interface. If the player answers `GetAll` with an error, those of `table` are read
+ * by `Get`, because some players know only that. Properties that cannot be read are missing in the result.
+ * The result is an error if none can be read, or if the player stops answering.
  */
 export async function fetchProperties(
   bus: Caller<'players'>,

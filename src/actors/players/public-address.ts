@@ -5,8 +5,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { isIn } from '../networks.js';
 
 /**
- * The networks of IANA's registry of special addresses, and multicast. In 100.64.0.0/10 are customers of a
- * provider who share an address (CGNAT).
+ * The networks of IANA's registry of special addresses, and those of multicast. A provider gives addresses
+ * in 100.64.0.0/10 to customers who share one public address (CGNAT).
  */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -38,14 +38,15 @@ const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 const NAT64 = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
- * The prefix that a provider gives to a house has at least this many bits. An interface's own network is
- * longer: a house may have several networks, and an address from DHCPv6 is a network of one address (`/128`).
+ * A provider gives a house a prefix of at least this many bits. The network of an interface has a longer
+ * prefix, because a house may have several networks, and an address from DHCPv6 is a network of one address
+ * (`/128`).
  */
 const HOUSE_V6_BITS = 48;
 
 /**
- * `ownNetworks` are those of the node's interfaces (`ADDRESS/BITS`). They are not public, because with IPv6
- * the devices of the house have global addresses, too.
+ * `ownNetworks` are those of the node's interfaces (`ADDRESS/BITS`). Their addresses are not public, because
+ * with IPv6 the devices of the house have global addresses, too.
  */
 export function isPublic(address: string, ownNetworks: readonly string[]): boolean {
   if (isIPv4(address)) return !isIn(SPECIAL_V4, address) && !isIn(ownNetworks, address);

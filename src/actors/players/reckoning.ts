@@ -1,5 +1,5 @@
-// Reckons a player's position between two readings of it (docs/players.md, "Positions"), and decides whether
-// a position is another one than the reckoned one. Pure.
+// Reckons a player's position between two readings (docs/players.md, "Positions"), and decides whether the
+// position or the date has jumped. Pure.
 
 /**
  * One moment on both clocks, in ms. Dates are for people and may jump; durations are measured with the

@@ -23,8 +23,8 @@ export class RepeatedReading {
   isStopped = false;
 
   /**
-   * `pauseMs`: between two readings. `read` resolves to false if the player did not answer. It is called once
-   * from within the constructor.
+   * `pauseMs`: between two readings. `read` resolves to false if the player did not answer. The constructor
+   * calls `read` for the first time.
    */
   constructor(clock: Clock, pauseMs: number, read: () => Promise<boolean>) {
     this.#clock = clock;
@@ -53,8 +53,8 @@ export class RepeatedReading {
   }
 
   /**
-   * The same, and resolves when a reading that began after this call has ended: to false if there was no
-   * answer.
+   * Has the state read again. Resolves to true after a reading that began after this call and had an answer.
+   * Resolves to false if the player did not answer, or if the readings are stopped.
    */
   requestAndWait(): Promise<boolean> {
     return new Promise((resolve) => {
@@ -92,8 +92,8 @@ export class RepeatedReading {
   }
 
   /**
-   * Resolves the callers that wait for this reading. Without an answer also those that wait for the next one,
-   * because that may begin only half a minute later.
+   * Resolves the callers that wait for this reading. Without an answer, it also resolves those that wait for
+   * the next reading, because that may begin only half a minute later.
    */
   #settle(isAnswered: boolean): void {
     const settled = isAnswered ? this.#waitingForThis : [...this.#waitingForThis, ...this.#waitingForNext];

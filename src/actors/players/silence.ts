@@ -17,8 +17,8 @@ export function silence(player: Player, run: Run): Promise<Answer> {
 }
 
 /**
- * Silences all players that play, all at the same time, so that one that hangs delays no other. The answer is
- * the first fault, with the details of all players that could not be silenced.
+ * Silences all players that play, all at the same time, so that a player that hangs delays no other. The
+ * answer is the first fault, with the details of all players that could not be silenced.
  */
 export async function silenceAll(players: readonly Player[], run: Run): Promise<Answer> {
   const answers = await Promise.all(players.map((player) => silenceIfPlaying(player, run)));

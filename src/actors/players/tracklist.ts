@@ -17,7 +17,7 @@ import { isTrackId, metadataOf } from './metadata.js';
 import { CALL_OPTIONS, fetchProperties, isWithoutReply } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 
-/** The first tracks of a list. Further ones are left out. */
+/** The most tracks of a list that clients get. Further tracks are left out. */
 const TRACKS_MAX = 500;
 /**
  * UTF-16 units of all ids, keys and values of one list. Further tracks are left out. A usual track has 300
@@ -29,7 +29,7 @@ const LIST_MAX_UNITS = 256 * 1024;
  * reading of a long list costs 50 ms.
  */
 const READ_PAUSE_MS = 500;
-/** VLC 3.0 sends its signals from an interface that lacks the beginning of the name. */
+/** The end of the interface's name. VLC 3.0 sends its signals from an interface that lacks the beginning. */
 const END_OF_TRACKLIST_INTERFACE = 'MediaPlayer2.TrackList';
 
 type TrackMetadata = Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ export class Tracklist {
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #onChange: () => void;
   readonly readings: RepeatedReading;
-  /** The newest one; undefined if the player has no tracklist, or has not answered yet. */
+  /** The newest reading; undefined if the player has no tracklist, or has not answered yet. */
   reading: TracklistReading | undefined;
   /**
    * Tracks that signals have announced, but that are not in the property `Tracks` yet: VLC 3.0 adds them to
@@ -66,7 +66,7 @@ export class Tracklist {
   }
 
   /**
-   * The id of a track of the list; `reference` is that id, or its last segment. Undefined for no such track.
+   * The id of a track; `reference` is that id, or its last segment. Undefined if the list has no such track.
    */
   idOf(reference: string): string | undefined {
     const ids = this.reading?.tracks.map(({ track_id }) => track_id) ?? [];
@@ -84,7 +84,8 @@ export class Tracklist {
     if (member === 'TrackListReplaced') this.#announcedIds.clear();
     if (member === 'TrackRemoved' && typeof value === 'string') this.#announcedIds.delete(value);
     if (member !== 'TrackAdded' || this.#announcedIds.size >= TRACKS_MAX) return;
-    // The specification sends the metadata of one track. VLC 3.0 sends a list with it.
+    // By the specification the signal has the metadata of one track. VLC 3.0 sends a list with this
+    // metadata.
     const [metadata] = [value].flat() as readonly (TrackMetadata | undefined)[];
     const id = metadata?.['mpris:trackid'];
     if (typeof id === 'string' && isTrackId(id)) this.#announcedIds.add(id);
@@ -100,8 +101,8 @@ export class Tracklist {
   }
 
   /**
-   * The value is undefined for a player without a tracklist, which answers with an error, or without
-   * `Tracks`. It is an error only if the player does not answer at all.
+   * The value is undefined for a player that has no tracklist, so that it answers with an error or without
+   * `Tracks`. The result is an error only if the player does not answer at all.
    */
   async #readOnce(): Promise<BusResult<TracklistReading | undefined>> {
     const bus = this.#bus;

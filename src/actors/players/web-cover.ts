@@ -1,7 +1,6 @@
-// Fetches a cover from the web by one request, after at most one redirect. It asks only addresses of the
-// internet, never those of the house (docs/players.md, "Covers from the web"): all addresses of a name are
-// checked before anything is sent, and the connection is made to these addresses and no others. It keeps
-// nothing.
+// Fetches a cover from the web, with one redirect at most. It asks only addresses of the internet, never
+// those of the house (docs/players.md, "Covers from the web"): all addresses of a name are checked before
+// anything is sent, and the connection is made to these addresses and no others. It keeps nothing.
 
 import { Resolver } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
@@ -81,7 +80,7 @@ async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortS
 
 function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {
   const withFamilies = addresses.map((address) => ({ address, family: isIP(address) }));
-  // Because of `autoSelectFamily`, Node wants all addresses here.
+  // Node needs all addresses here, because `autoSelectFamily` tries one after the other.
   const lookup: LookupFunction = (_host, _options, callback) => callback(null, withFamilies);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
   // These options have a variable of their own because the types of a request lack them.
