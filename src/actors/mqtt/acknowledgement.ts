@@ -35,7 +35,7 @@ export function reasonCodeOf(error: Error): number {
 
 /**
  * The refusal in an answer with one reason code for each topic. Undefined if no code refuses a topic.
- * `reasonNames`: what people call each reason code.
+ * `reasonNames`: the texts for people, by reason code.
  */
 export function refusalIn(
   topics: readonly string[],

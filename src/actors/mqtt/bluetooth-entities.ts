@@ -66,7 +66,8 @@ function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
 const KNOWN_DEVICES = 'value_json.known_devices | default([])';
 
 /**
- * Two sensors (the connection and the battery), and if commands are taken, a switch that connects the device.
+ * Two sensors, for the connection and for the battery. If commands are taken, also a switch that connects
+ * the device.
  */
 function deviceEntities(
   { address, label }: DisplayedDevice,

@@ -14,7 +14,7 @@ import type { UpgradeRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
 import { playerName, topicLevel } from './topics.js';
 
-/** Topics of a whole resource: they have the text that a `GET` of it has. */
+/** Topics of whole resources. Each has the text that a `GET` of its resource has. */
 const RESOURCE_TOPICS: readonly (readonly [topic: string, resource: Resource])[] = [
   ['audio/server', 'audio.server'],
   ['audio/clients', 'audio.clients'],
@@ -102,7 +102,7 @@ interface Row {
   readonly json: string;
   /** The record's own name. Other records may have it too. */
   readonly recordName: string;
-  /** Its name in topics and entities. */
+  /** The record's name in topics and entities. */
   readonly name: string;
   /** Undefined for a record that is only a part of the topic of a whole resource. */
   readonly topic: string | undefined;
@@ -148,13 +148,18 @@ export class Branch {
     return this.#health.get(child)?.state;
   }
 
-  /** None while the collection's backend is not up, because its records are not known then. */
+  /**
+   * The collection's records. There are none while its backend is not up, because they are not known then.
+   */
   records<T>(collection: Collection): readonly T[] {
     if (!this.#isBackendUp(collection)) return [];
     return this.#jsonTexts(collection).map((json) => JSON.parse(json) as T);
   }
 
-  /** The records of things that may share a name, each with a name of its own. None as with `records`. */
+  /**
+   * The records of things that may share a name, each with a name of its own. Empty while the collection's
+   * backend is not up.
+   */
   named<T>(thing: NamedThing): readonly NamedRecord<T>[] {
     const collection = COLLECTIONS_OF_NAMED_THINGS[thing];
     if (!this.#isBackendUp(collection)) return [];
@@ -196,8 +201,8 @@ export class Branch {
   }
 
   /**
-   * True if `texts` has all topics of the backend: it is up, and polled state is known. Also true for a
-   * backend that is not enabled, which has no topics.
+   * True if `texts` has all topics of the backend: the backend must be up, and state that is polled must be
+   * known. Also true for a backend that is not enabled, which has no topics.
    */
   isComplete(backend: Backend): boolean {
     const state = this.stateOf(backend);
@@ -206,8 +211,8 @@ export class Branch {
   }
 
   /**
-   * True if the topic must be emptied where `texts` does not have it. A topic of a backend that is not up
-   * keeps its last text, and so does a topic of no backend.
+   * True if the topic must be emptied where `texts` does not have it. A topic keeps its last text if its
+   * backend is not up, or if it belongs to no backend.
    */
   isEmptyIfMissing(topic: string): boolean {
     const owner = OWNERS_BY_FIRST_LEVEL.get(topic.split('/', 1)[0] ?? '');
@@ -227,7 +232,8 @@ export class Branch {
       const { backend, ...health } = JSON.parse(change.json) as BackendRecord;
       this.#health.set(backend, health);
     } else if (change.collection === 'served') this.served = JSON.parse(change.json) as ServedRecord;
-    // A collection with `keeps` has no state to publish: the bridge publishes its records as events, or not.
+    // The records of a collection with `keeps` are no state. The bridge publishes those that are actions as
+    // events.
     else if (SPECS[change.collection].keeps === undefined)
       this.#put(change.collection, change.key, change.json);
   }

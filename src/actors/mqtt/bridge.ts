@@ -33,12 +33,14 @@ const OCCUPIED_MS = 60_000;
 const POLL_EVERY_MS = 600_000;
 
 /**
- * How the package's error begins when the broker does not accept the connection, for instance the password.
+ * The beginning of the package's error when the broker does not accept the connection, for instance because
+ * of the password.
  */
 const CONNECTION_REFUSED = /^Connection refused/;
 
-/** How many topics that are left out are named in `/health` and in the log, and how long that text may be. */
+/** How many of the topics that are left out for one reason are named in `/health` and in the log. */
 const LEFT_OUT_NAMED_MAX = 3;
+/** UTF-16 units of these names together. A longer text is cut. */
 const LEFT_OUT_CHARS_MAX = 512;
 
 export interface BridgeParts {
@@ -141,7 +143,9 @@ export class MqttBridge implements BridgeActor {
     const { settings, node, clock } = this.#parts;
     /** When the broker had the whole branch for the first time, in monotonic ms. */
     let settledAt = Number.POSITIVE_INFINITY;
-    /** Topics that are left out, and devices of other nodes, that were logged on this connection. */
+    /**
+     * What was logged on this connection: topics that are left out, and texts about devices of other nodes.
+     */
     const logged = new Set<string>();
     this.#serving = new Serving({
       node,
@@ -204,8 +208,8 @@ export class MqttBridge implements BridgeActor {
   }
 
   /**
-   * Reports `up`, with what the broker does not have. It logs only what was not logged on this connection
-   * before.
+   * Reports `up`, with what the broker does not have. This is logged only if a part of it was not logged on
+   * this connection before.
    */
   #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], logged: Set<string>): void {
     const { node } = this.#parts;
@@ -222,7 +226,8 @@ export class MqttBridge implements BridgeActor {
   }
 
   /**
-   * The password's file is read for each connection, so the same oddities would be logged again and again.
+   * Logs oddities only if they are not those that were logged last, because the password's file is read for
+   * each attempt to connect.
    */
   #logOddities(oddities: string | undefined): void {
     if (oddities !== undefined && oddities !== this.#loggedOddities)

@@ -1,5 +1,6 @@
 // Decides how a broker is reached: its address, the user name and password, and the certificates. The files
-// are read for each attempt to connect, so that a change of an administrator holds from the next attempt on.
+// are read for each attempt to connect, so that an administrator's change is in force from the next attempt
+// on.
 
 import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';

@@ -29,9 +29,9 @@ import { dialBroker } from './broker-socket.js';
 const CONNECT_DEADLINE_MS = 10_000;
 /** A broker that has not acknowledged a packet after this time hangs. */
 const ACK_DEADLINE_MS = 20_000;
-/** While nothing is sent, a ping notices a broker that hangs, after 1.5 such periods. */
+/** While nothing is sent, the package sends pings. A broker that hangs is noticed after 1.5 such periods. */
 const KEEPALIVE_S = 30;
-/** For the broker to close the connection after our DISCONNECT. */
+/** The broker has this time to close the connection after our DISCONNECT. */
 const END_DEADLINE_MS = 200;
 /** How many of our messages may wait for acknowledgement. A broker may ask for fewer. */
 const IN_FLIGHT_MAX = 16;
@@ -44,7 +44,7 @@ const PACKET_BYTES_MAX = 1 << 20;
 /** Node reads at most this many bytes at a time. The first of them may still be of the packet before. */
 const SOCKET_PART_BYTES = 1 << 16;
 /**
- * Upper bound for the rest of a packet, besides topic, text and correlation data: lengths, the identifier.
+ * The most bytes of a packet besides topic, text and correlation data: lengths and the packet's identifier.
  */
 const PACKET_HEAD_BYTES_MAX = 64;
 
@@ -52,8 +52,8 @@ export interface BrokerMessage {
   readonly topic: string;
   readonly text: string;
   /**
-   * True for a message that the broker had stored before the subscription. On a subscription with `rap` (MQTT
-   * 5, section 3.8.3.1) also true for a new one that its sender wants to be stored.
+   * True for a message that the broker had stored before the subscription. On a subscription with `rap`
+   * (MQTT 5, section 3.8.3.1) also true for a new message whose sender wants the broker to store it.
    */
   readonly retained: boolean;
   /** Where the sender waits for an answer, and the mark that the answer must have (MQTT 5, section 4.10). */
@@ -77,7 +77,9 @@ export class MqttConnection {
   readonly ready: Promise<boolean>;
   /** Resolves at the end of the connection to the reason, a text for people. */
   readonly ended: Promise<string>;
-  /** How many messages may wait for acknowledgement. It has the broker's own bound once `ready` is true. */
+  /**
+   * How many messages may wait for acknowledgement; once `ready` is true, no more than the broker accepts.
+   */
   window = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
   readonly #clock: Clock;
@@ -173,7 +175,10 @@ export class MqttConnection {
     return PACKET_HEAD_BYTES_MAX + contentBytes <= this.#packetBytesMax;
   }
 
-  /** Sends a DISCONNECT, after which the broker does not publish the will. Resolves at the end. */
+  /**
+   * Sends a DISCONNECT, after which the broker does not publish the will. Resolves when the connection has
+   * ended.
+   */
   async end(reason: string): Promise<void> {
     this.#reason ??= reason;
     this.#client.end(false);
@@ -198,8 +203,8 @@ export class MqttConnection {
   }
 
   /**
-   * Calls `send`, and waits for the broker's answer. The connection ends if there is no answer in time, or if
-   * the answer is an error but no refusal. `packetName`: how that reason calls the packet.
+   * Calls `send`, and waits for the broker's answer. The connection ends if there is no answer in time, or
+   * if the answer is an error but no refusal. `packetName`: the packet's name in the reason for that end.
    */
   #sendAndWait(
     packetName: string,

@@ -1,6 +1,5 @@
-// Decides what becomes of each command that comes from the broker: the gateway carries it out, or it is
-// refused. Each refusal is published at the node's own topic for errors, and at the response topic of the
-// sender.
+// Decides whether a command from the broker is carried out by the gateway or refused. Each refusal is
+// published at the node's own topic for errors, and at the response topic that the command names.
 
 import type { NodeLink } from '../runtime.js';
 import type { BrokerMessage } from './broker.js';
@@ -30,7 +29,7 @@ export class CommandHandler {
   /** `relativeTopic`: the message's topic, relative to the node's topic. */
   handle(relativeTopic: string, message: BrokerMessage): void {
     const { text, retained } = message;
-    // An empty text is no command: it removes a retained one.
+    // An empty text is no command, because it removes a retained one.
     if (text === '') return;
     if (retained) {
       this.#refuse(message, RETAINED_COMMAND);

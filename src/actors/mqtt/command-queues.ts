@@ -4,9 +4,12 @@
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import type { BrokerMessage } from './broker.js';
 
-/** In all queues together: more than people and homes send at a time. */
+/** Requests that wait in all queues together. People and home automations send fewer at a time. */
 const WAITING_MAX = 256;
-/** A flood may make up any number of queues, and other clients of the node must get their turn. */
+/**
+ * Requests that run at one time. Other clients of the node must get their turn, although a flood of commands
+ * may use any number of queues.
+ */
 const RUNNING_MAX = 16;
 
 export interface QueuedRequest {
@@ -49,7 +52,7 @@ export class CommandQueues {
     this.#waiting.push(request);
     this.#runWaiting();
     if (this.#waiting.length <= WAITING_MAX) return true;
-    // It did not run, so it is still the last one.
+    // The request did not run, so it is still the last one of those that wait.
     this.#waiting.pop();
     return false;
   }

@@ -173,7 +173,10 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
   return [queuedRequest(topic, request, undefined)];
 }
 
-/** True for a bare `true` beside another member of the same operation: `default` beside `move`. */
+/**
+ * True if the member is a bare `true`, and another member asks for the same operation, such as `move` beside
+ * `default`.
+ */
 function addsNothing(
   { isBare, name, operation }: NamedOperation,
   knownMembers: readonly NamedOperation[],
@@ -220,7 +223,7 @@ function isNamedThing(parameter: string): parameter is NamedThing {
   return parameter === 'output' || parameter === 'input' || parameter === 'card';
 }
 
-/** `setting`: what the request sets at the topic; undefined for one that supersedes no other request. */
+/** `setting`: what the request sets at the topic; undefined for a request that supersedes no other one. */
 function queuedRequest(topic: string, request: BridgeRequest, setting: string | undefined): QueuedRequest {
   // The sound server runs one command at a time, and the order across outputs matters: first a new default,
   // then its volume.

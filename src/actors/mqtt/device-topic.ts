@@ -1,5 +1,6 @@
-// Decides which device message the broker should retain for Home Assistant: that depends on the entities, on
-// the message that the broker retains now, and on the node that owns the device. It publishes nothing. Pure.
+// Decides which device message the broker should retain for Home Assistant. The message depends on the
+// entities, on the message that the broker retains now, and on the node that owns the device. This file
+// publishes nothing. Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
@@ -29,7 +30,10 @@ export class DeviceTopic {
   #retained: DeviceMessage = { text: '', entities: new Map() };
   /** The message that was built last. */
   #built: DeviceMessage | undefined;
-  /** The branch's fingerprint at that time; undefined if the message must be built again anyway. */
+  /**
+   * The branch's fingerprint when the message was built; undefined if the message must be built again
+   * anyway.
+   */
   #builtFromFingerprint: string | undefined;
 
   constructor(
@@ -62,8 +66,8 @@ export class DeviceTopic {
   received(text: string, owner: string | undefined): void {
     const isOtherText = text !== this.#retained.text || this.#retained.entities.size === 0;
     this.#owner = owner;
-    // Another node's message is not parsed, because no topic waits for its entities. The text that is known
-    // already is not parsed again: our own may be longer than a text from a broker may be to be parsed.
+    // Another node's message is not parsed, because no topic waits for its entities. A text that is known is
+    // not parsed again, because our own text may be longer than `boundedJson` allows.
     if (owner !== undefined) this.#retained = { text, entities: new Map() };
     else if (isOtherText) this.#retained = { text, entities: entitiesIn(text) };
     this.rebuild();

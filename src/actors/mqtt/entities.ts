@@ -1,5 +1,6 @@
-// Decides which entities Home Assistant shows, as a table of each backend's entities. Their keys and unique
-// ids consist of the node's identifier and the thing's own name, never of the host's name or address. Pure.
+// Decides which entities Home Assistant shows, as a table of each backend's entities. An entity's key has
+// the name of its thing, and its unique id also the node's identifier. Neither has the host's name or
+// address. Pure.
 
 import type { Backend } from '../../protocol/actor/backends.js';
 import { bluetoothEntities } from './bluetooth-entities.js';
@@ -18,7 +19,7 @@ export type Entities = ReadonlyMap<string, Component>;
 /** The entities of one backend's records. */
 interface EntitiesOfBackend {
   readonly backend: Backend;
-  /** Each key of them begins with one of these, and no key of others does. */
+  /** Each key of these entities begins with one of these prefixes, and no key of other entities does. */
   readonly keyPrefixes: readonly string[];
   readonly drafts: (node: DisplayedNode) => readonly Draft[];
 }

@@ -1,9 +1,9 @@
 // Drafts of Home Assistant's entities: what a draft consists of, and how a select, a volume, a switch and a
-// button are drafted, because several things of the node have one. Pure.
+// button are drafted, because several things of the node have such entities. Pure.
 
 import type { Branch } from './branch.js';
 
-/** The node, whose things become entities: the records of backends that are up. */
+/** The node whose things become entities. The things are the records of backends that are up. */
 export interface DisplayedNode {
   readonly identifier: string;
   readonly topic: string;
@@ -107,6 +107,7 @@ export function volumeDraft(node: DisplayedNode, thing: AudibleThing, percent = 
   // Home Assistant wants a slider's maximum above its minimum. Where only silence is allowed, the volume
   // cannot be set anyway.
   const isSettable = node.control && maxPercent > 0;
+  // Home Assistant ignores a value above the maximum of its entity, and logs an error for it.
   const value = ifJson(isSettable ? `[${percent}, ${maxPercent}] | min` : percent);
   const state = { state_topic: topic, value_template: value, unit_of_measurement: '%', icon: icons.volume };
   if (!isSettable) return { key, platform: 'sensor', name, fields: state };

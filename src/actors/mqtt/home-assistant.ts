@@ -58,7 +58,7 @@ export function entitiesToPublish(
   return next;
 }
 
-/** The entities of a message that anybody may have written. A text that is no such message has none. */
+/** The entities of a message that anybody may have written; empty if the text is no device message. */
 export function entitiesIn(text: string): Entities {
   const { components } = (boundedJson(text) ?? {}) as { readonly components?: unknown };
   const entries = Object.entries(typeof components === 'object' ? (components ?? {}) : {});
@@ -93,8 +93,9 @@ const NO_MAC = '00:00:00:00:00:00';
 const LINK_LOCAL = /^169\.254\./;
 
 /**
- * The URL for people: with an IP address, because that works without mDNS; without one, with the node's name.
- * `addresses` are those of `/health`, on which the node listens. The best of `interfaces` is the first.
+ * The URL for people. It has an IP address, because that works without mDNS, or the node's name if there is
+ * no address. `addresses` are those of `/health`, on which the node listens. The best of `interfaces` is the
+ * first.
  */
 export function nodeUrl(
   hostname: string,

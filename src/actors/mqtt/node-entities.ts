@@ -78,10 +78,10 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
 
 /**
  * The node decides whether there is an upgrade, but Home Assistant compares the two version texts itself, by
- * AwesomeVersion. So the template, which has AwesomeVersion too (`version`), writes texts that lead to the
- * node's decision. Without an upgrade, the installed version is also the latest one. If there is an upgrade
+ * AwesomeVersion. So the template, which can use AwesomeVersion too (`version`), writes texts that lead to
+ * the node's decision. Without an upgrade, the latest version is the installed one. If there is an upgrade
  * that Home Assistant would not offer, the latest version gets an addition that AwesomeVersion cannot
- * compare: Home Assistant offers what it cannot compare.
+ * compare, because Home Assistant offers what it cannot compare.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',
@@ -141,7 +141,7 @@ export function serviceEntities(node: DisplayedNode): readonly Draft[] {
   return node.control ? [...states, refusedCommand(node)] : states;
 }
 
-/** Names that are not just the child's name with a capital. */
+/** Names of children that are not the child's own name with a capital letter. */
 const CHILD_LABELS: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
 function childEntity({ topic }: DisplayedNode, child: ChildName): Draft {

@@ -1,6 +1,6 @@
-// Reads the password from the bytes of its file, and finds what is unusual in them: editors and shells add
-// bytes that nobody sees, and the broker only says that the password is wrong. No text for people has a part
-// of the password. Pure.
+// Reads the password from the bytes of its file, and finds what is unusual in them, because editors and
+// shells add bytes that nobody sees, and the broker only says that the password is wrong. No text for people
+// has a part of the password. Pure.
 
 const LINE_END_AT_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';
@@ -18,7 +18,10 @@ export function passwordIn(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString().replace(LINE_END_AT_END, '');
 }
 
-/** For people: what is unusual in the file, in which `it` is the file. Empty for an ordinary password. */
+/**
+ * For people: what is unusual in the file, as sentences in which `it` is the file. Empty for an ordinary
+ * file.
+ */
 export function odditiesOf(bytes: Uint8Array): readonly string[] {
   const isUtf16 = bytes.includes(0) || startsWith(bytes, 0xff, 0xfe) || startsWith(bytes, 0xfe, 0xff);
   if (isUtf16) return ['it is written in UTF-16'];

@@ -1,4 +1,4 @@
-// Decides what a payload means that is no object: a word, or the plain value of one setting. Pure.
+// Decides what a payload that is no object means: a word, or the plain value of one setting. Pure.
 
 import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { boundedJson } from './topics.js';
@@ -24,7 +24,7 @@ export const PLAIN_BODIES: Readonly<Record<string, PlainValue>> = {
   mute: { words: [...SWITCH_WORDS.keys(), TOGGLE_WORD], bodyOf: muteBody },
 };
 
-/** A text that is no number goes to the operation as it is, which refuses it. */
+/** The operation gets a text that is no number as it is, and refuses it. */
 function volumeBody(word: string): Body {
   return { volume: numberIn(word) ?? word };
 }

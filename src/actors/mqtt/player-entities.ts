@@ -37,12 +37,12 @@ interface DisplayedPlayer {
   readonly topic: string;
 }
 
-/** The suffix of a player that may run several times, with a number that is another one after each start. */
+/** The suffix of a player that may run several times. It has a number that changes with each start. */
 const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
- * A key has the bus name without such a number, so that a player that is started anew has the same entities
- * as before. The second of two players that have the same name without it is keyed as `NAME 2`.
+ * A key has the bus name without such a suffix, so that a player that is started anew has the same entities
+ * as before. If two players have the same name without it, the key of the second is that of `NAME 2`.
  */
 function playersOf(branch: Branch): readonly DisplayedPlayer[] {
   const counts = new Map<string, number>();
@@ -114,7 +114,7 @@ function coverImage(node: DisplayedNode, { name, key, label, topic }: DisplayedP
   };
 }
 
-/** The expression of a player's volume. A player may have none. */
+/** The expression of a player's volume. It has a default, because a player may have no volume. */
 const VOLUME_PERCENT = '((value_json.volume | default(0)) * 100) | round';
 
 function playerVolume(node: DisplayedNode, { key, label, topic }: DisplayedPlayer): Draft {

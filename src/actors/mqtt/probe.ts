@@ -1,7 +1,6 @@
-// Decides whether this node may serve its branch, on a connection of its own before each attempt: it reads
-// what the broker retains for the node, and asks whether another node that claims the branch or the device is
-// alive. The connection has no will and publishes only that question, so that another node's branch stays as
-// it is.
+// Decides whether this node may serve its branch. On a connection of its own, the probe reads what the
+// broker retains for the node, and asks whether another node that claims the branch or the device is alive.
+// The connection has no will and publishes only that question, so that another node's branch stays as it is.
 
 import { type Clock, within } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -94,7 +93,7 @@ class Probe {
   }
 
   /**
-   * Ends the connection, and gives the result of the probe. Only at the end it is known whether the broker
+   * Ends the connection, and gives the result of the probe. It is known only at the end whether the broker
    * sends too much, because all messages may arrive together with the replies that `run` waits for.
    */
   async finish(result: Result<RetainedState, ProbeError | Ended>): Promise<ProbeResult> {
@@ -112,7 +111,8 @@ class Probe {
     const claim = await this.#readClaim(branch, [`${branch}/node`, `${branch}/who`]);
     // Another node may own that branch by now.
     if (claim.ok) return success(claim.value.isAlive && claim.value.node === this.#topics.identifier);
-    // If the broker refuses the question there, nobody can know, and this node publishes the device.
+    // If the broker refuses the question there, nobody can know whether a clone serves that branch, and this
+    // node publishes the device.
     return claim.error.kind === 'ended' ? ENDED : success(false);
   }
 
@@ -142,8 +142,8 @@ class Probe {
     const node = this.#retained.get(`${branch}/node`) ?? '';
     const isClaimed = node !== '' && this.#retained.get(status) === ONLINE;
     if (!isClaimed) return success({ node, isAlive: false });
-    // Only an answer shows that the claim is no leftover: of a node that lost its power, of a broker that
-    // lost its connections, or of our own earlier connection.
+    // Only an answer shows that the claim is not left over from a node that lost its power, from a broker
+    // that lost its connections, or from our own earlier connection.
     if (!question.ok && question.error.kind === 'refused') return refused(who, question.error.reason);
     const answer = await this.#waitFor(ownersAnswer);
     return this.#isTooMuch || answer === 'ended' ? ENDED : success({ node, isAlive: answer === 'arrived' });

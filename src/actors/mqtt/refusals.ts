@@ -1,4 +1,4 @@
-// Words the refusals of commands that the bridge itself refuses, in the form of the gateway's problem
+// Decides the texts for commands that the bridge itself refuses, in the form of the gateway's problem
 // documents. Pure.
 
 import { printable } from '../../printable.js';

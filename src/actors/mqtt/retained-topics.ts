@@ -27,7 +27,7 @@ export interface Publication {
 /** A topic that is not published. */
 export interface LeftOut {
   readonly topic: string;
-  /** For people: why not. */
+  /** For people: why the topic is not published. */
   readonly reason: string;
 }
 
@@ -112,8 +112,8 @@ export class RetainedTopics {
   }
 
   /**
-   * To be called before each connection, with what the probe has read. What the connection before has not
-   * confirmed counts as not published.
+   * To be called before each connection, with what the probe has read. A text counts as not published if the
+   * broker has not confirmed it on the connection before.
    */
   begin(retained: ReadonlyMap<string, string>, deviceOwner?: string): void {
     this.#retained = new Map(retained);
@@ -157,7 +157,7 @@ export class RetainedTopics {
     this.#device.rebuild();
   }
 
-  /** Has the topic published once more, even if the broker retains its text, or is about to. */
+  /** Has the topic published once more, even if the broker retains its text already, or will do so soon. */
   republish(topic: string): void {
     this.#toRepublish.add(topic);
   }

@@ -16,7 +16,8 @@ import { Subscriptions } from './subscriptions.js';
  */
 export const ROUND_GAP_MS = 110;
 /**
- * For the broker to store the last status. After that time the connection is cut, and the will publishes it.
+ * The broker has this time to store the last status. After this time the connection is cut, so that the
+ * broker publishes the will, which is the same status.
  */
 const OFFLINE_DEADLINE_MS = 200;
 
@@ -97,13 +98,14 @@ export class Serving {
     if (!(await this.#subscriptions.subscribe(watched, { qos: 1 }))) return false;
     if (!control) return true;
     const commands = COMMAND_FILTERS.map((filter) => topics.full(filter));
-    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops the last ones
-    // (docs/development/what-we-learnt.md), and a lost connection loses commands of either kind.
+    // Commands use QoS 0, because mosquitto drops the last commands of a flood at QoS 1
+    // (docs/development/what-we-learnt.md). A lost connection loses commands of either QoS.
     return this.#subscriptions.subscribe(commands, { qos: 0, rap: true });
   }
 
   /**
-   * Watches the status of another node that owns the device: when that node goes, the device is this node's.
+   * Watches the status of another node that owns the device. When that node goes offline, this node takes
+   * over the device.
    */
   #watchDeviceOwner(): void {
     const { deviceOwner } = this.#parts.topics;
@@ -127,12 +129,12 @@ export class Serving {
 
   #pass(message: PassingMessage): void {
     if (this.#state === 'ended') return;
-    // The message waits while the connection opens: refusals of retained commands come at that time.
+    // The message waits while the connection opens, because refusals of retained commands come at that time.
     this.#passing.add(message);
     this.#sendWaiting();
   }
 
-  /** Ends the connection when the daemon stops: the broker retains that the node is offline. */
+  /** Ends the connection when the daemon stops. The broker then retains that the node is offline. */
   async close(): Promise<void> {
     const { topics, clock } = this.#parts;
     const wasOpen = this.#state === 'open';
@@ -140,7 +142,7 @@ export class Serving {
     if (wasOpen) {
       const offline = this.#connection.publish(topics.status, OFFLINE, true);
       const isStored = (await within(clock, OFFLINE_DEADLINE_MS, offline))?.ok === true;
-      // The will must publish the status then, and it would not after a DISCONNECT.
+      // The broker publishes the will, which has the same status, only if it gets no DISCONNECT.
       if (!isStored) this.#connection.cut('the service ends');
     }
     await this.#connection.end('the service ends');
@@ -190,9 +192,9 @@ export class Serving {
   }
 
   /**
-   * Sends waiting messages, until as many are unacknowledged as the broker takes at one time. First come
-   * those of the round; the others get their turn because a round has each topic once, and then there is a
-   * pause.
+   * Sends waiting messages, until as many are unacknowledged as the broker takes at one time. The messages
+   * of the round come first. The others get their turn, because a round has each topic once at most, and a
+   * pause follows it.
    */
   #sendWaiting(): void {
     while (this.#state === 'open' && this.#inFlight < this.#connection.window) {
@@ -228,7 +230,7 @@ export class Serving {
   }
 
   /**
-   * The end of the next round reports the topic. A round is needed even if the message was not of a round.
+   * Causes a round, also for a message that was not of a round, because the end of a round reports refusals.
    */
   #refused(topic: string, reason: string): void {
     this.#parts.topics.addRefusal(topic, reason);

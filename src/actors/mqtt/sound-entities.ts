@@ -35,7 +35,10 @@ export function soundEntities(node: DisplayedNode): readonly Draft[] {
   ];
 }
 
-/** An output or input as Home Assistant shows it. No other one has the same name, or the same label. */
+/**
+ * An output or input as Home Assistant shows it. No other output or input has the same name, or the same
+ * label.
+ */
 interface LabelledThing {
   readonly name: string;
   readonly label: string;
@@ -81,7 +84,7 @@ export function isDefaultOutputUnlisted(branch: Branch, published: ReadonlyMap<s
 const OUTPUT_ICONS = { volume: 'mdi:volume-high', mute: 'mdi:volume-mute' };
 const INPUT_ICONS = { volume: 'mdi:microphone', mute: 'mdi:microphone-off' };
 
-/** Home Assistant ignores a value above the maximum of its entity, and logs an error for it. */
+/** The most that the node's commands allow for the output, in percent. */
 function maxPercentOf(output: OutputRecord | undefined): number {
   return Math.round((output?.volume_limit ?? 1) * 100);
 }
@@ -160,7 +163,10 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
   return [select, ...drafts.map((draft) => ({ ...draft, availableWhile }))];
 }
 
-/** The minutes that were left at the last change of the sleep: the topic is not published each minute. */
+/**
+ * The minutes that were left at the last change of the sleep, because the topic is not published each
+ * minute.
+ */
 const MINUTES_LEFT =
   '(((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0) if value_json.active else 0)';
 const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
@@ -183,7 +189,7 @@ function sleepEnd(topic: string): Draft {
   return { key: 'sleep', platform: 'sensor', name: 'Sleep', fields };
 }
 
-/** The minutes until the sleep ends, of which 0 stops it, and a button that stops it. */
+/** A number of minutes until the sleep ends, where 0 stops the sleep, and a button that stops it. */
 function sleepControls(topic: string): readonly Draft[] {
   const commandTopic = `${topic}/set`;
   const minutes = {

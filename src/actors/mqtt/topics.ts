@@ -27,7 +27,7 @@ export function isPublishable(topic: string): boolean {
 const JSON_BYTES_MAX = 65_536;
 const JSON_LEVELS_MAX = 32;
 
-/** A player's bus name without MPRIS' prefix, which all of them have, so that topics and routes lack it. */
+/** A player's bus name without MPRIS' prefix, which topics and routes lack because all players have it. */
 export function playerName(busName: string): string {
   return busName.startsWith(PLAYER_NAMES) ? busName.slice(PLAYER_NAMES.length) : busName;
 }
@@ -111,7 +111,10 @@ export function ownerText(node: string, identifier: string): string {
   return `this branch belongs to another node, ${clipped(node, NAME_CHARS_MAX)}: set mqtt.topic to a different value`;
 }
 
-/** For people: why Home Assistant has no device of this node. `branch` is that of the node that it has. */
+/**
+ * For people: why Home Assistant has no device of this node. `branch` is that of the node whose device it
+ * has.
+ */
 export function cloneText(branch: string): string {
   const other = clipped(branch, NAME_CHARS_MAX);
   return `Home Assistant shows the node of the branch ${other}, whose /etc/machine-id is the same: give this machine an id of its own`;
