@@ -1,5 +1,5 @@
-// Joins a unix socket and a Session: moves bytes, keeps the deadlines, and ends both together.
-// It knows no records and no policy; the caller decides whether and when to dial again.
+// Joins a unix socket and a Session: moves bytes, keeps the deadlines, and ends both together. It knows no
+// records and no policy; the caller decides whether and when to dial again.
 
 import { connect, type Socket } from 'node:net';
 import { monotonic } from '../host/clock.js';
@@ -9,8 +9,8 @@ import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
 /**
- * The connection ends when the server leaves more bytes of requests than this unread. A server that reads has
- * only a few kB unread, so this many mean that it has stopped.
+ * The connection ends when the server leaves more bytes of requests than this unread. A server that reads
+ * has only a few kB unread, so more of them mean that it reads no longer.
  */
 export const UNSENT_MAX_BYTES = 256 * 1024;
 /**
@@ -21,7 +21,7 @@ const READ_BYTES = 64 * 1024;
 
 export interface DialOptions {
   readonly path: string;
-  /** Until the socket is connected; the handshake has its own deadline in `session`. */
+  /** The time until the socket is connected. The handshake has its own deadline in `session`. */
   readonly connectDeadlineMs: number;
   readonly session: SessionOptions;
 }

@@ -47,7 +47,9 @@ export class NameLookup {
     };
   }
 
-  /** Resolves when no child process is left: one that ended after this thread would stay a zombie. */
+  /**
+   * Resolves when no child process is left, because one that ended after this thread would stay a zombie.
+   */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#running?.child.kill('SIGKILL');

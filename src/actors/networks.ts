@@ -3,8 +3,8 @@
 import { BlockList, isIPv4 } from 'node:net';
 
 /**
- * `networks`: `ADDRESS/BITS`. Networks of the other family are left out, because a `BlockList` compares IPv4
- * addresses with IPv4-mapped IPv6 networks, too.
+ * `networks`: each as `ADDRESS/BITS`. Networks of another family than the address are left out, because a
+ * `BlockList` compares IPv4 addresses with IPv4-mapped IPv6 networks, too.
  */
 export function isIn(networks: readonly string[], address: string): boolean {
   const family = familyOf(address);

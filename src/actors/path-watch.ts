@@ -6,7 +6,9 @@
 import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
 
-/** Directories may come and go while a watch is being set; after so many tries only the slow poll goes on. */
+/**
+ * Directories may come and go while a watch is being set. After this many tries only the slow poll goes on.
+ */
 const WATCH_MAX_TRIES = 8;
 const SLOW_POLL_MS = 60_000;
 
@@ -85,8 +87,8 @@ export class PathWatch {
   };
 
   /**
-   * Watches the directory that exists now. It then checks for another one, which may have come before the
-   * watch was set, and repeats. What changes after that is reported by the watch.
+   * Watches the directory that exists now, and checks again, because another directory may have come before
+   * the watch was set. Later changes are reported by the watch.
    */
   #watchDirectory(): void {
     for (let tries = 0; tries < WATCH_MAX_TRIES && !this.#isClosed; tries++) {

@@ -59,7 +59,7 @@ export interface BackendLink extends Publisher {
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
 
-/** For a bridge that owns records, as a backend does. */
+/** The access of a bridge that owns records, as a backend does, to the rest of the node. */
 export type OwnerLink = Omit<BackendLink, 'level'>;
 
 /** A bridge's access to the rest of the node. */
@@ -114,7 +114,10 @@ class BatchPublisher implements BackendLink {
     this.add({ kind: 'level', json });
   }
 
-  /** The detail may quote strangers: a broker, a service on the network, another program. */
+  /**
+   * The detail is made printable, because it may quote a broker, a service on the network or another
+   * program.
+   */
   status(state: 'connecting' | 'up', detail?: string): void {
     this.add({ kind: 'status', state, ...(detail === undefined ? {} : { detail: printable(detail) }) });
   }
@@ -142,9 +145,9 @@ class BatchPublisher implements BackendLink {
   }
 
   /**
-   * While a command runs, its answer may come in this turn, from another promise: `nextTick` calls `flush`
-   * only after all promises of the turn. Without a command the batch leaves at once, because `nextTick` has a
-   * cost.
+   * While a command runs, its answer may come in this turn, from another promise. Then `nextTick` calls
+   * `flush`, after all promises of the turn. Without a command the batch leaves at once, because `nextTick`
+   * has a cost.
    */
   readonly #flushAfterAnswers = (): void => {
     if (this.runningCommands > 0) process.nextTick(this.flush);
@@ -152,8 +155,8 @@ class BatchPublisher implements BackendLink {
   };
 
   /**
-   * Sends the collected items. After the port is closed they are lost: only a timer of a stopped actor can
-   * still publish something, and nobody needs that.
+   * Sends the collected items. Items are lost once the port is closed: only a timer of a stopped actor can
+   * still publish them, and nobody needs them.
    */
   readonly flush = (): void => {
     if (this.#items.length === 0) return;

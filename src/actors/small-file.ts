@@ -87,7 +87,8 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const newPath = `${path}.new`;
-  // A process that died here may have left a file. A link must go, too: the text would go to its target.
+  // A process that died here may have left a file. A link is removed, because the text would go to its
+  // target.
   await rm(newPath, { force: true });
   await writeFile(newPath, text, { mode: 0o600, flush: true });
   await rename(newPath, path);

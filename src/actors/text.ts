@@ -55,8 +55,8 @@ export function withoutPrototype<T>(entries: Iterable<readonly [key: string, val
 }
 
 /**
- * The first items, as many as have at most `maxBytes` of JSON together. Items that are needed are kept at any
- * place of the list.
+ * The first items, as many as have at most `maxBytes` of JSON together. An item that is needed is kept even
+ * beyond this bound.
  */
 export function firstWithin<T>(items: readonly T[], maxBytes: number, isNeeded: (item: T) => boolean): T[] {
   let bytesSoFar = 0;

@@ -1,9 +1,10 @@
-// Decides the name of each thing where several may want the same one, such as streams and outputs: no two of
-// them that exist at the same time get one name (docs/http-api.md, "Names of clients"). Pure.
+// Decides the name of each thing where several may want the same one, such as streams and outputs: no two
+// things that exist at the same time have the same name (docs/http-api.md, "Names of clients"). Pure.
 
 /**
- * The names in use. A thing has its desired name, also when that changes. Once another thing has the desired
- * name, it is called `NAME #ID` until it is released.
+ * The names in use. A thing has its desired name, and gets the new one when that changes. A thing whose
+ * desired name is in use already is called `NAME #ID` until it is released, even if its desired name
+ * changes.
  */
 export class UniqueNames {
   readonly #byId = new Map<number, { readonly name: string; readonly isNumbered: boolean }>();
