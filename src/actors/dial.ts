@@ -37,7 +37,7 @@ export class Link {
   readonly #events: LinkEvents;
   readonly #requestDeadlineMs: number;
   #isReading = false;
-  /** The deadline of connecting; after that the next deadline of the requests. */
+  /** The timer of the deadline of connecting, and after that of the next deadline of the requests. */
   #timer: NodeJS.Timeout | undefined;
   /** When the timer of the requests fires, in monotonic ms; infinity while there is none. */
   #timerFiresAt = Number.POSITIVE_INFINITY;

@@ -50,7 +50,7 @@ export interface Publisher {
   level(json: string): void;
 }
 
-/** A backend's access to the rest of the node, where it needs an operation of another one. */
+/** A backend's access to the rest of the node, where it needs an operation of another backend. */
 export interface BackendLink extends Publisher {
   /**
    * Has an operation done, with the same effects and refusals as over HTTP. Settles when the HTTP reply would
@@ -68,7 +68,7 @@ export type NodeLink = Omit<OwnerLink, 'put' | 'drop'>;
 export interface BridgeActor {
   /**
    * Applies a batch of records of other parts. The next batch comes only after this call has returned. An
-   * error that it throws ends the thread.
+   * error that this call throws ends the thread.
    */
   applyChanges(batch: ChangeBatch): void;
   /**

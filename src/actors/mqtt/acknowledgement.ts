@@ -1,5 +1,5 @@
-// Decides how the broker's answer to a subscription or a publication is understood: it is done, or the broker
-// refuses single topics, after which the connection goes on. Pure.
+// Decides how the broker's answer to a subscription or a publication is understood: as done, or as a refusal
+// of single topics, after which the connection goes on. Pure.
 
 import { type Failure, failed, type Result, success } from '../../protocol/actor/result.js';
 
@@ -7,7 +7,7 @@ import { type Failure, failed, type Result, success } from '../../protocol/actor
 export interface Refusal {
   readonly kind: 'refused';
   readonly topics: readonly string[];
-  /** In the broker's words, such as `Not authorized`. */
+  /** The name of the first refusing reason code, such as `Not authorized`. */
   readonly reason: string;
 }
 

@@ -23,7 +23,9 @@ const RESOURCE_TOPICS: readonly (readonly [topic: string, resource: Resource])[]
   ['bluetooth', 'bluetooth'],
 ];
 
-/** Collections with a topic for each record: gives that topic by the record's key and name. */
+/**
+ * Collections with a topic for each record. Each function gives the topic from the record's key and name.
+ */
 const RECORD_TOPICS: Partial<Readonly<Record<Collection, (key: string, name: string) => string>>> = {
   'audio.outputs': (_key, name) => `audio/outputs/${topicLevel(name)}`,
   'audio.inputs': (_key, name) => `audio/inputs/${topicLevel(name)}`,

@@ -72,7 +72,7 @@ export class MqttBridge implements BridgeActor {
   #attempts: Promise<void> | undefined;
   #endWait: () => void = () => undefined;
   #isStopped = false;
-  /** The last reason that was reported for being away; '' while the branch is served. */
+  /** The reason for being away that was reported last; '' while the branch is served. */
   #reportedReason = '';
   /** The oddities of the password file that were logged last. */
   #loggedOddities: string | undefined;

@@ -25,7 +25,7 @@ import {
 import type { BrokerAddress } from './broker-address.js';
 import { dialBroker } from './broker-socket.js';
 
-/** From dialling until the broker accepts the connection. */
+/** The time from dialling until the broker accepts the connection. */
 const CONNECT_DEADLINE_MS = 10_000;
 /** A broker that has not acknowledged a packet after this time hangs. */
 const ACK_DEADLINE_MS = 20_000;
@@ -41,7 +41,9 @@ const IN_FLIGHT_MAX = 16;
  * sends more before a packet ends.
  */
 const PACKET_BYTES_MAX = 1 << 20;
-/** Node reads at most this many bytes at a time. The first of them may still be of the packet before. */
+/**
+ * Node reads at most this many bytes at a time. The first of these bytes may belong to the packet before.
+ */
 const SOCKET_PART_BYTES = 1 << 16;
 /**
  * The most bytes of a packet besides topic, text and correlation data: lengths and the packet's identifier.
@@ -160,7 +162,7 @@ export class MqttConnection {
     );
   }
 
-  /** Ask `accepts` first: the broker would end the connection for a larger packet. */
+  /** Ask `accepts` first, because the broker would end the connection for a larger packet. */
   publish(topic: string, text: string, retain: boolean, correlation?: Uint8Array): Promise<Acknowledgement> {
     const options: IClientPublishOptions = { qos: 1, retain };
     if (correlation !== undefined) options.properties = { correlationData: Buffer.from(correlation) };
@@ -240,7 +242,7 @@ export class MqttConnection {
       if (this.#unfinishedBytes > PACKET_BYTES_MAX + SOCKET_PART_BYTES)
         this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
     });
-    // The package passes on only errors that have a code, so this keeps the reason of the others.
+    // The package passes on only errors that have a code, so this listener keeps the reasons of the others.
     socket.on('error', (error) => {
       this.#reason ??= errorText(error);
     });

@@ -201,7 +201,9 @@ function memberRequest(
   return { operation, params, body: { [bodyMember]: value } };
 }
 
-/** The request with an id for each name in it that could also mean another thing (`Branch.referenceTo`). */
+/**
+ * The request, in which an id replaces each name that could also mean another thing (`Branch.referenceTo`).
+ */
 export function withReferences(
   request: BridgeRequest,
   referenceTo: (thing: NamedThing, name: string) => string,
@@ -229,7 +231,8 @@ function queuedRequest(topic: string, request: BridgeRequest, setting: string | 
   // then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
   if (setting === undefined) return { request, queue };
-  // Several topics set the default output, but there is only one.
+  // Several topics set the default output, but there is only one, so commands at these topics supersede each
+  // other.
   const supersedes = setting === 'default' ? setting : `${topic} ${setting}`;
   return { request, queue, supersedes };
 }

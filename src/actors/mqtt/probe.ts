@@ -109,7 +109,7 @@ class Probe {
   async #isServedByClone(branch: string): Promise<Result<boolean, Ended>> {
     this.#branches.push(branch);
     const claim = await this.#readClaim(branch, [`${branch}/node`, `${branch}/who`]);
-    // Another node may own that branch by now.
+    // Another node may own that branch by now, so its identifier is compared.
     if (claim.ok) return success(claim.value.isAlive && claim.value.node === this.#topics.identifier);
     // If the broker refuses the question there, nobody can know whether a clone serves that branch, and this
     // node publishes the device.
@@ -124,7 +124,7 @@ class Probe {
     const read = await this.#connection.subscribe(filters, { qos: 0 });
     if (!read.ok)
       return read.error.kind === 'ended' ? ENDED : refused(read.error.topics.join(', '), read.error.reason);
-    // QoS 1, because the owner's answer must not be lost.
+    // The status uses QoS 1, because the owner's answer must not be lost.
     await this.#connection.subscribe([status], { qos: 1 });
     const ownQuestion = this.#arrivalOf(who, this.#topics.identifier);
     const ownersAnswer = this.#arrivalOf(status, ONLINE);

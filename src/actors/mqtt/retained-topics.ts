@@ -71,7 +71,7 @@ export class RetainedTopics {
     this.device = this.#device.name;
   }
 
-  /** The whole topic of one that is relative to the node's topic. */
+  /** The whole topic for a topic that is relative to the node's. */
   full(relativeTopic: string): string {
     return `${this.topic}/${relativeTopic}`;
   }
@@ -136,7 +136,7 @@ export class RetainedTopics {
   }
 
   /**
-   * To be called when the other node that owned the device has gone: the device is this node's from now on.
+   * To be called when the other node that owned the device has gone. The device is this node's from now on.
    */
   claimDevice(): void {
     this.#device.received(this.#retainedText(this.device), undefined);
@@ -185,7 +185,8 @@ export class RetainedTopics {
       if (!isAccepted) tooLarge.push(topic);
       publish(topic, isAccepted ? text : '');
     }
-    // A device message that is too large is not emptied: Home Assistant would remove the whole device.
+    // A device message that is too large is not emptied, because Home Assistant would remove the whole
+    // device.
     if (isDeviceAccepted) publish(this.device, device);
     else tooLarge.push(this.device);
     return { publications, tooLarge: tooLarge.sort() };

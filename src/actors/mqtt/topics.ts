@@ -112,8 +112,7 @@ export function ownerText(node: string, identifier: string): string {
 }
 
 /**
- * For people: why Home Assistant has no device of this node. `branch` is that of the node whose device it
- * has.
+ * For people: why Home Assistant has no device of this node. `branch` is the branch of the device's owner.
  */
 export function cloneText(branch: string): string {
   const other = clipped(branch, NAME_CHARS_MAX);

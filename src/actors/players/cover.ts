@@ -44,7 +44,7 @@ export class CoverReader {
   readonly #clock: Clock;
   readonly #webCovers: WebCovers | undefined;
   readonly #turns = new Turns();
-  /** How many requests wait for a cover on the node, which is being read or waits for its turn. */
+  /** How many requests run or wait for their turn, without fetches from the web. */
   #waiting = 0;
 
   /** `fetch`: undefined if the node fetches no covers, and redirects clients to the web instead. */
@@ -54,7 +54,7 @@ export class CoverReader {
     this.#webCovers = fetch && new WebCovers(clock, fetch);
   }
 
-  /** `cachedTag` is the tag of a cover whose bytes the caller has: the gateway keeps them. */
+  /** `cachedTag` is the tag of a cover whose bytes the caller has, because the gateway keeps them. */
   async answer(player: CoverPlayer, cachedTag: string | undefined): Promise<Answer> {
     const answer = await this.#answerWithoutWeb(player, cachedTag);
     const cover = answer.ok ? answer.value.cover : undefined;
@@ -98,7 +98,7 @@ interface LastFetch {
   readonly until: number;
 }
 
-/** Fetches covers from the web, and remembers for a while how the last fetch of each address went. */
+/** Fetches covers from the web, and remembers for a while the result of the last fetch of each address. */
 class WebCovers {
   readonly #clock: Clock;
   readonly #fetch: FetchCover;

@@ -32,7 +32,7 @@ import { CALL_OPTIONS, fetchProperties, isStandIn } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 
-/** The first record waits this long for the tracklist, because the record names whether there is one. */
+/** The first record waits this long for the tracklist, because the record shows whether there is one. */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
 /**

@@ -38,7 +38,7 @@ export async function fetchProperties(
   const all = await bus.call(methods.getAll, [iface], CALL_OPTIONS);
   if (all.ok || isWithoutReply(all.error)) return all;
   const entries: [name: string, value: unknown][] = [];
-  // One after the other, because only few calls may be under way on one bus.
+  // The properties are read one after the other, because only few calls may be under way on one bus.
   for (const name of Object.keys(table)) {
     const property = await bus.call(methods.get, [iface, name], CALL_OPTIONS);
     if (property.ok) entries.push([name, property.value]);

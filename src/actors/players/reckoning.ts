@@ -26,13 +26,13 @@ export interface Motion {
 }
 
 /**
- * A position that differs by more from the reckoned one is a jump. Smaller differences are usual: players
- * report positions in steps of some tenths of a second.
+ * A position that differs by more from the reckoned one is a jump. Smaller differences are usual, because
+ * players report positions in steps of some tenths of a second.
  */
 const JUMP_US = 500_000;
 /**
- * If the two clocks differ by more, the date was set. Smaller differences are usual: a time server corrects
- * the date slowly.
+ * If the two clocks differ by more, the date was set. Smaller differences are usual, because a time server
+ * corrects the date slowly.
  */
 const CLOCK_STEP_MS = 500;
 
@@ -50,7 +50,7 @@ export function reckonPosition(anchor: Anchor, motion: Motion, now: Moment): num
   return Math.round(Math.min(reckonedUs, endUs));
 }
 
-/** The anchor of the position now. It gives the same later positions as the anchor before. */
+/** The anchor of the position now. It leads to the same later positions as `anchor`. */
 export function anchorAt(anchor: Anchor, motion: Motion, now: Moment): Anchor {
   return { positionUs: reckonPosition(anchor, motion, now), moment: now };
 }

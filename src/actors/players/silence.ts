@@ -10,7 +10,7 @@ import type { Player } from './player.js';
 type Run = (player: Player, command: SilencingCommand) => Promise<Answer>;
 type SilencingCommand = Extract<PlayersCommand, { readonly do: 'pause' | 'stop' }>;
 
-/** Pauses the player. One that cannot pause, such as a radio, is stopped. */
+/** Pauses the player. A player that cannot pause, such as a radio, is stopped. */
 export function silence(player: Player, run: Run): Promise<Answer> {
   const { can_pause: canPause } = capabilitiesOf(player.facts);
   return run(player, { do: canPause ? 'pause' : 'stop', player: player.busName });
