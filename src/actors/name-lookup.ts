@@ -29,8 +29,8 @@ export class NameLookup {
   }
 
   /**
-   * The option `lookup` of `net.connect`, which calls it once. Undefined for an IP address and for localhost:
-   * Node's own look-up of these asks no name server.
+   * The option `lookup` of `net.connect`, which calls it once. Undefined for an IP address and for
+   * localhost, because Node's own look-up of these asks no name server.
    */
   functionFor(host: string): LookupFunction | undefined {
     if (LOCALHOST.test(host) || isIP(host) !== 0) return undefined;

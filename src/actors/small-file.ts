@@ -9,7 +9,9 @@ import { errorText } from '../printable.js';
 import { type Failure, failed, type Result, success } from '../protocol/actor/result.js';
 
 export interface SmallFile {
-  /** In a buffer of their own, so that they can be transferred to another thread without other data. */
+  /**
+   * The content, in a buffer of its own, so that it can be transferred to another thread without other data.
+   */
   readonly bytes: Uint8Array;
   /** `st_mode` of stat(2): the type and the permissions. */
   readonly mode: number;
@@ -23,7 +25,7 @@ export interface UnreadFile {
 
 export type FileResult = Result<SmallFile, UnreadFile>;
 
-/** How long callers wait for a file that they need: a sleeping disk takes seconds to spin up. */
+/** How long callers wait for a file that they need, because a sleeping disk takes seconds to spin up. */
 export const READ_MAX_MS = 4_000;
 
 /** The result for a file that could not be read within `READ_MAX_MS`. */

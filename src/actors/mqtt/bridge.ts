@@ -144,7 +144,8 @@ export class MqttBridge implements BridgeActor {
     /** When the broker had the whole branch for the first time, in monotonic ms. */
     let settledAt = Number.POSITIVE_INFINITY;
     /**
-     * What was logged on this connection: topics that are left out, and texts about devices of other nodes.
+     * Topics that are left out, and texts about devices of other nodes, as far as they were logged on this
+     * connection.
      */
     const logged = new Set<string>();
     this.#serving = new Serving({

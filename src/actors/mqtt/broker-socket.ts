@@ -1,4 +1,4 @@
-// Opens the socket to a broker: by TCP or TLS, to the first of its addresses that answers.
+// Opens the socket to a broker by TCP or TLS, to the first of the broker's addresses that answers.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';

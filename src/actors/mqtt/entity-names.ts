@@ -23,7 +23,8 @@ function trimmed(name: string): string {
 
 /**
  * The name as Home Assistant displays it; '' for a name of blanks alone. Half of a two-unit character is
- * removed, whether it was received or comes from the cut: Home Assistant would refuse the whole device.
+ * removed, whether it was received or comes from the cut, because Home Assistant would refuse the whole
+ * device.
  */
 export function displayName(name: string): string {
   // The buffer replaces half a character.
@@ -56,7 +57,7 @@ interface LabelledThing {
   readonly addition: string;
 }
 
-/** A text for people for each thing, by the thing's name: no two things have the same text. */
+/** A text for people for each thing, by the thing's name. No two things have the same text. */
 export function distinctLabels(things: readonly LabelledThing[]): ReadonlyMap<string, string> {
   const displayed = things.map(({ name, label, addition }) => {
     return { name, label: displayName(label) || displayName(name), addition: displayName(addition) };

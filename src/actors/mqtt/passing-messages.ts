@@ -23,8 +23,8 @@ export class PassingMessages {
   }
 
   /**
-   * Takes the oldest message that the broker accepts. Older ones are dropped, because they are too large for
-   * it. Undefined if none is left.
+   * Takes the oldest message that the broker accepts. Older messages are dropped, because they are too large
+   * for the broker. Undefined if none is left.
    */
   takeNext(
     accepts: (topic: string, text: string, correlation?: Uint8Array) => boolean,

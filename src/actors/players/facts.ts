@@ -1,4 +1,4 @@
-// Decides what is known about one player, after readings and signals, and what its record is
+// Decides which facts about one player follow from its readings and signals, and what its record is
 // (docs/http-api.md, "Player"). Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';

@@ -36,7 +36,7 @@ type TrackMetadata = Readonly<Record<string, unknown>>;
 type Track = TracklistRecord['tracks'][number];
 
 interface TracklistReading {
-  /** The record. */
+  /** The record of the tracklist. */
   readonly json: string;
   readonly canEdit: boolean;
   readonly tracks: readonly Track[];
@@ -52,8 +52,8 @@ export class Tracklist {
   /** The newest reading; undefined if the player has no tracklist, or has not answered yet. */
   reading: TracklistReading | undefined;
   /**
-   * Tracks that signals have announced, but that are not in the property `Tracks` yet: VLC 3.0 adds them to
-   * it only when the next track begins.
+   * Tracks that signals have announced, but that are not in the property `Tracks` yet, because VLC 3.0 adds
+   * a track to this property only when the next track begins.
    */
   readonly #announcedIds = new Set<string>();
 
@@ -101,7 +101,7 @@ export class Tracklist {
   }
 
   /**
-   * The value is undefined for a player that has no tracklist, so that it answers with an error or without
+   * The value is undefined for a player without a tracklist. Such a player answers with an error, or without
    * `Tracks`. The result is an error only if the player does not answer at all.
    */
   async #readOnce(): Promise<BusResult<TracklistReading | undefined>> {
