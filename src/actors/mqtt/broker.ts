@@ -80,7 +80,8 @@ export class MqttConnection {
   /** Resolves at the end of the connection to the reason, a text for people. */
   readonly ended: Promise<string>;
   /**
-   * How many messages may wait for acknowledgement; once `ready` is true, no more than the broker accepts.
+   * How many messages may wait for acknowledgement. It has the broker's own bound once `ready` has resolved
+   * to true.
    */
   window = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
