@@ -1,5 +1,6 @@
-// The audio backend: finds the sound server, connects to it again and again, and answers commands. It decides
-// when there is a connection and which status is published. The work on a connection is in connection.ts.
+// The audio backend: it finds the sound server, connects to it anew whenever a connection has ended, and
+// answers commands. It decides when there is a connection and which status is published. The work on a
+// connection is in connection.ts.
 
 import { backoffMs, type Clock, systemClock } from '../../host/clock.js';
 import { homeDirectory } from '../../host/user-directories.js';
@@ -29,13 +30,14 @@ import type { OpenLink } from './wake.js';
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 /**
- * Requests without a reply. Records are read by at most `BURST_MAX_RECORDS` requests of a kind, or by one for
- * the list. The reserve is for one command, and for the few requests of groups, listening and the network.
+ * Of the requests that wait for a reply (`PENDING_MAX_REQUESTS`), each kind of record takes at most
+ * `BURST_MAX_RECORDS`, or one for its list. The reserve is for one command, and for the few requests of
+ * groups, listening and the network.
  */
 const RESERVE_MAX_REQUESTS = 48;
 const PENDING_MAX_REQUESTS = KINDS.length * BURST_MAX_RECORDS + RESERVE_MAX_REQUESTS;
 
-/** A connection over which everything has been published once. */
+/** A connection over which everything has been published at least once. */
 interface LiveConnection {
   readonly connection: SoundConnection;
   readonly upkeep: Upkeep;
@@ -51,7 +53,10 @@ interface ConnectionEnd {
   readonly upMs?: number;
 }
 
-/** The next attempt's number for the back-off: 0 (at once) only after a connection that lasted `stableMs`. */
+/**
+ * Returns the number of the next attempt for the back-off. It is 0, which means at once, only after a
+ * connection that was up for `stableMs` or longer.
+ */
 export function nextAttempt(attempt: number, upMs: number | undefined, stableMs: number): number {
   return upMs !== undefined && upMs >= stableMs ? 0 : attempt + 1;
 }
@@ -74,7 +79,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #running: Promise<void>;
   #live: LiveConnection | undefined;
   #areLevelsWatched = false;
-  /** Why the last connection or attempt has ended; undefined before its end. */
+  /** Why the newest connection or attempt has ended; undefined until the first one has ended. */
   #endReason: string | undefined;
 
   constructor(
@@ -135,8 +140,8 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /**
-   * Loops for ever: connects, serves until the connection ends, then waits for the back-off or for a socket
-   * to appear.
+   * Runs until the backend is stopped: connects, serves until the connection ends, then waits for the
+   * back-off or for a socket to appear.
    */
   async #run(): Promise<void> {
     const { signal } = this.#stop;
@@ -161,9 +166,9 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   /**
    * Tries the sockets that exist, in order, until a connection over one of them is up, and resolves when
-   * that has ended. If every attempt fails, the reason is that of the first one, together with
-   * `addressProblem`. If no socket exists, the first one is tried all the same, because its failure is the
-   * reason then.
+   * that connection has ended. If every attempt fails, it resolves with the reason of the first attempt,
+   * together with `addressProblem`. If no socket exists, the first path is tried all the same, because its
+   * failure is the reason then.
    */
   async #connectToFirst(
     sockets: readonly AwaitedSocket[],
@@ -194,7 +199,8 @@ export class AudioBackend implements Actor<AudioCommand> {
       pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
-      // A server that hangs in the handshake must not keep us from another one that has replaced its socket.
+      // A server that hangs in the handshake must not keep us from a new server that has replaced its
+      // socket.
       const handshake = new AbortController();
       const socket = { path, before: fileIdentity(path) };
       void socketOrDelay([socket], FOR_EVER_MS, handshake.signal).then((isReplaced) => {
@@ -242,7 +248,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     });
   }
 
-  /** To be called when everything has been published once. */
+  /** To be called when everything has been published for the first time on this connection. */
   #onUp(live: LiveConnection): void {
     const { connection, path } = live;
     this.#reconciliation.begin(connection);
@@ -267,13 +273,13 @@ export class AudioBackend implements Actor<AudioCommand> {
 }
 
 export default actorThread<'audio'>((settings, node) => {
-  // Not os.userInfo(), which fails for a user who is not in the user database.
+  // os.userInfo() is not used, because it fails for a user who is not in the user database.
   const uid = process.getuid?.() ?? 0;
   const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
   return new AudioBackend(settings, context, node, systemClock);
 });
 
 /**
- * To be called before there are settings. It has nothing to do: to call it has loaded this module already.
+ * To be called before there are settings. The function is empty, because the call only loads this module.
  */
 export const warmUp = (): undefined => undefined;

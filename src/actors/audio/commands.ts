@@ -1,5 +1,5 @@
 // Plans which request to the sound server a command needs, from the state as last read. Pure: executor.ts
-// sends it.
+// sends the request.
 
 import type { AudioTarget } from '../../protocol/actor/commands.js';
 import type { Fault } from '../../protocol/actor/faults.js';
@@ -23,10 +23,10 @@ import {
 } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
-/** Devices and streams have a volume and a mute. */
+/** A device or a stream, because both have a volume and a mute. */
 type CommandTarget = Device | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
-/** The commands for one output or one input that streams do not have. */
+/** The commands for one output or one input that do not exist for streams. */
 type DeviceCommand = Exclude<
   Extract<SoundCommand, { readonly output: string } | { readonly input: string }>,
   { readonly do: 'move' }
@@ -105,7 +105,7 @@ function planVolume({ kind, record }: CommandTarget, desired: number | undefined
   return setPlan({ command: REQUESTS[kind].volume, args }, kind, info.index);
 }
 
-/** `delta` is a step up or down. */
+/** Plans the command `volume`, or a step up or down (`delta`). */
 function planVolumeOrStep(
   state: SoundState,
   target: CommandTarget,
@@ -124,7 +124,9 @@ function planVolumeOrStep(
   return planVolume(target, Math.min(limit ?? 1, 1, Math.max(0, command.volume)));
 }
 
-/** A volume above the output's limit becomes the limit. An output without one has `defaultLimit` instead. */
+/**
+ * A volume above the output's limit becomes the limit. For an output without a limit, `defaultLimit` holds.
+ */
 function planLimitedVolume(
   state: SoundState,
   output: Device,
@@ -196,7 +198,7 @@ function planForDevice(state: SoundState, device: Device, command: DeviceCommand
     case 'start-volume':
       return planLimitedVolume(state, device, command.volume, 1);
     case 'fade':
-      // The last step of a fade sets the volume from before it, which may be above 100 %.
+      // The last step of a fade sets the volume from before the fade, which may be above 100 %.
       return planLimitedVolume(state, device, command.volume, Number.POSITIVE_INFINITY);
   }
 }
@@ -213,7 +215,10 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
   return device.kind === 'fault' ? device : planForDevice(state, device, command);
 }
 
-/** The sink or source whose volume, balance or mute a command changes; undefined if it changes none. */
+/**
+ * The sink or source whose volume, balance or mute a command changes. Undefined for other commands, for
+ * streams, and for a device that does not exist.
+ */
 export function deviceOf(
   state: SoundState,
   command: SoundCommand,
@@ -226,16 +231,16 @@ export function deviceOf(
 }
 
 /**
- * The same command for this sink. A command for the default output then stays with the sink that is the
- * default now. `sink` is an index.
+ * Returns the command for the sink with the index `sink`. A command for the default output then stays with
+ * this sink, even if the default changes meanwhile.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
 }
 
 /**
- * The fault for a record that the server did not find. The state has been read again meanwhile. So planning
- * the command once more mostly ends in the fault that names the missing record.
+ * Returns the fault for a record that the server did not find. To be called when the state has been read
+ * again: if the command is planned once more, the plan is mostly the fault that names the missing record.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const newPlan = planCommand(state, command);

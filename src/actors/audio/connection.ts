@@ -1,4 +1,4 @@
-// One connection to the sound server: subscribes to events, has the records read that they are about, and
+// One connection to the sound server: it subscribes to events, reads the records that have changed, and
 // publishes what differs. It does not decide whether and when there is a connection (backend.ts).
 
 import type { Clock } from '../../host/clock.js';
@@ -30,8 +30,8 @@ interface ConnectionContext {
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
   /**
-   * Called after the first publication, and after each in which sinks have come or gone, or a source or
-   * card has changed.
+   * Called after the first publication, and after each further one in which sinks have come or gone, or a
+   * source or a card has changed.
    */
   readonly onPublished: (changed: Pick<ChangedRecords, 'haveSinksComeOrGone' | 'haveSourcesChanged'>) => void;
   readonly onClosed: (reason: ClosedReason) => void;
@@ -90,7 +90,10 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Subscribes before anything is read: in the other order, a change in between would be missed. */
+  /**
+   * Subscribes before any record is read, because a change between a reading and the subscription would be
+   * missed.
+   */
   #subscribe(): void {
     this.#link.request('SUBSCRIBE', { mask: AUDIO_MASK }, (result) => {
       if (result.ok) this.#reading.begin(this.#link);
@@ -115,8 +118,8 @@ export class SoundConnection implements Performer {
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
     const { command, args } = setting;
     const endWatch = this.#limitKeeper?.watch(setting);
-    // PipeWire sends the change's event before its reply, PulseAudio after it. So the record is not read for
-    // the event, but once for both.
+    // PipeWire sends the event of the change before the reply, PulseAudio after it. The record is not read
+    // before the reply, so that one reading is enough for both.
     this.#reading.hold(changed);
     const latest = this.#context.clock.monotonic() + deadlineMs;
     const newProfile =
@@ -145,7 +148,7 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Sends any other request. Without `deadlineMs` it has the deadline of all requests. */
+  /** Sends any request that is no setting. Without `deadlineMs`, it has the deadline of all requests. */
   ask<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
@@ -155,8 +158,8 @@ export class SoundConnection implements Performer {
   }
 
   /**
-   * Resolves when the new profile's outputs are there. Until then nothing is published, so that clients get
-   * the new profile and its outputs as one change.
+   * Resolves when the new profile's outputs are there, or the time for them is over. Until then nothing is
+   * published, so that clients get the new profile and its outputs as one change.
    */
   #awaitProfile(desired: DesiredProfile): Promise<void> {
     if (this.#hasEnded) return Promise.resolve();

@@ -1,5 +1,5 @@
-// Runs commands one after another, and turns the sound server's replies into answers. While an output is
-// being woken, later commands overtake those for that output. Commands are planned in commands.ts, and the
+// Runs commands one after another, and turns the sound server's replies into answers. While a device is
+// being woken, later commands overtake the commands for it. commands.ts plans the commands, and the
 // connection reads records.
 
 import { type Clock, within } from '../../host/clock.js';
@@ -17,14 +17,14 @@ import { streamMoves } from './stream-moves.js';
 import type { Waker } from './wake.js';
 
 export interface CommandTiming {
-  /** From a command's arrival to its answer, with the time in the queue. */
+  /** From a command's arrival to its answer, including the time in the queue. */
   readonly commandMs: number;
   /** A command with less time left is not sent, because its reply could hardly come in time. */
   readonly commandLeastMs: number;
   readonly wakeMs: number;
 }
 
-/** The readings that check whether an input has become the default, and the pause between them. */
+/** The number of readings that check whether an input has become the default, and the pause before each. */
 const DEFAULT_INPUT_TRIES = 10;
 const DEFAULT_INPUT_PAUSE_MS = 100;
 
@@ -34,13 +34,16 @@ export const CONNECTION_ENDED = failure('unavailable', 'The connection to the so
 /** The part of a connection that commands use. */
 export interface Performer {
   readonly state: SoundState;
-  /** `changed` is not read until the reply. After a success the caller must call `readAgain` for it. */
+  /**
+   * Sends a setting. The record `changed` is not read until the reply. After a success the caller must call
+   * `readAgain` for it.
+   */
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<Result<unknown>>;
-  /** Resolves when a read that began after this call has ended, or when there will be none any more. */
+  /** Resolves when a read that began after this call has ended, or when the connection has ended. */
   readAgain(read: ReadRequest): Promise<void>;
   /** See `Waker.isWaking`; `Executor.proceed` is called when waking ends. */
   readonly isWaking: Waker['isWaking'];
-  /** Closes the connection after a missing answer, because more may have been lost. */
+  /** Closes the connection after a missing answer, because other replies may be missing, too. */
   giveUp(command: RequestName, error: RequestError): void;
 }
 
@@ -77,7 +80,7 @@ export class Executor {
     });
   }
 
-  /** Runs the first command whose output is not being woken. */
+  /** Runs the first command whose device is not being woken. */
   proceed(): void {
     if (this.isBusy) return;
     const next = this.#queue.find((queued, position) => !this.#mustWait(queued, position));
@@ -99,7 +102,7 @@ export class Executor {
     if (!this.#isInTime(latest)) return false;
     const device = deviceOf(this.#performer.state, command);
     if (device === undefined || !this.#performer.isWaking(device.of, device.index)) return false;
-    // A command that overtakes this one may change the default output, which must not be its target then.
+    // A command that overtakes this one may change the default output, while this command keeps its sink.
     if (device.of === 'sink')
       this.#queue[position] = { command: withFixedSink(command, device.index), latest, settle };
     return true;
@@ -138,7 +141,7 @@ export class Executor {
   async #moveStreams(output: string, latest: number): Promise<Answer> {
     const { state } = this.#performer;
     const streams: ReadRequest = { of: 'sink-input' };
-    // The server has moved some streams by itself.
+    // The server has moved some streams by itself, so the state is out of date.
     await this.#readAgain(streams, latest);
     for (const setting of streamMoves(state, output)) {
       if (!this.#isInTime(latest)) return failure('timeout', 'Moving the streams took too long');
@@ -151,8 +154,8 @@ export class Executor {
   }
 
   /**
-   * Answers when the input is the default. PipeWire sets a default after its reply, and PipeWire 1.4 may keep
-   * another one, though it has accepted this one.
+   * Answers when the input is the default. PipeWire sets a default after its reply, and PipeWire 1.4 may
+   * keep another default input, although it has accepted the command.
    */
   async #awaitDefaultInput(name: string, latest: number): Promise<Answer> {
     const { state } = this.#performer;
@@ -179,7 +182,7 @@ export class Executor {
     return planCommand(state, command);
   }
 
-  /** Waits until `latest` at most: the server's reply is the answer even if the reading hangs. */
+  /** Waits until `latest` at most, because the server's reply is the answer even if the reading hangs. */
   #readAgain(read: ReadRequest, latest: number): Promise<void> {
     const leftMs = Math.max(0, latest - this.#clock.monotonic());
     return within(this.#clock, leftMs, this.#performer.readAgain(read));
@@ -195,7 +198,7 @@ export class Executor {
       case 'bad-argument':
         return failure('bad-value', `The value cannot be sent: ${error.detail}`);
       case 'closed':
-        // A reading that was requested earlier may miss its reply first, and close the connection.
+        // An earlier reading may miss its reply before this command does, and close the connection.
         return error.reason.kind === 'timeout' ? NO_ANSWER : CONNECTION_ENDED;
       case 'violation':
       case 'not-ready':

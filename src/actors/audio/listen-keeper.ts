@@ -1,6 +1,6 @@
-// Keeps the loopbacks by which inputs are heard in the sound server, over one connection, and carries out the
-// commands for them: reads modules, devices and streams anew each time, and does what listen-modules.ts
-// decides. When the daemon ends, the loopbacks stay; the next daemon finds them again.
+// Keeps the loopbacks by which inputs are heard, over one connection to the sound server, and carries out
+// the commands for them. Each time it reads modules, devices and streams anew, and does what
+// listen-modules.ts decides. When the daemon ends, the loopbacks stay, and the next daemon finds them again.
 
 import type { Clock } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
@@ -65,12 +65,15 @@ export class ListenKeeper {
     this.#schedule.end();
   }
 
-  /** `input` and `output` are ids or names. */
+  /** Lets an input be heard at an output. Both are ids or names. */
   listen(input: string, output: string): Promise<Answer> {
     return this.#turns.run(() => this.#startPair(input, output));
   }
 
-  /** Without `output` the input is no longer heard anywhere. */
+  /**
+   * Ends listening to the input at `output`, or at all outputs if `output` is undefined. Both are ids or
+   * names.
+   */
   stop(input: string, output: string | undefined): Promise<Answer> {
     return this.#turns.run(() => this.#stopPairs(input, output));
   }
@@ -199,7 +202,7 @@ export class ListenKeeper {
   }
 
   /**
-   * Resolves with undefined once the loopback is connected to its input and output, else with what is wrong.
+   * Resolves with undefined when the loopback is connected to its input and output, else with the problem.
    */
   async #awaitConnected(module: ModuleInfo): Promise<string | undefined> {
     const { clock } = this.#context;
@@ -233,7 +236,7 @@ function noSuchOutput(ref: string): Answer {
   return failure('no-such-output', `There is no output ${JSON.stringify(ref)}`);
 }
 
-/** Undefined if a loopback can be made with this name, which exactly one of the devices must have. */
+/** Undefined if a loopback can be made with this name, which at most one of the devices may have. */
 function refusalOfName(name: string, devices: readonly ObservedDevice[]): Failure<Fault> | undefined {
   const quoted = JSON.stringify(name);
   if (!isPlainName(name))

@@ -1,6 +1,7 @@
-// Keeps the peak meters while somebody watches them: one record stream for each output that plays, on its
-// monitor, and one for each input that others capture. Other devices get none, because a stream would wake
-// them, or keep them awake. What is measured, and the levels, are decided in levels.ts.
+// Opens a peak meter for each output that plays and for each input that other programs capture, while
+// somebody watches levels. A meter is a stream that records the output's monitor, or the input. Other
+// devices get none, because it would wake them, or keep them awake. levels.ts decides which devices are
+// measured, and what a level contains.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Link } from '../dial.js';
@@ -20,23 +21,26 @@ import {
 import type { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
 
-/** Devices that are measured at a time: outputs first, by index. Further ones have no level. */
+/**
+ * The most devices that are measured at a time: first outputs, then inputs, by index. Further devices have
+ * no level.
+ */
 const METERS_MAX_DEVICES = 32;
 /**
- * The pause after a sent level, by the pace before it: 8 levels a second while they change (`busy`), for
- * which two outputs take less than 1 % of a core. Never more than 10 in a second, also where the network
- * delivers delayed ones together (docs/events.md, "Levels"). The first level after a rest often mixes old and
- * new sound. So the second one comes sooner, and the third one later.
+ * The pause after a level has been sent, by the pace before it. While levels change (`busy`), 8 are sent in
+ * a second, for which two outputs take less than 1 % of a core. Clients then get at most 10 in a second,
+ * even if the network delivers delayed levels together (docs/events.md, "Levels"). The first level after a
+ * rest often mixes old and new sound, so the second level comes sooner, and the third one later.
  */
 const PAUSES_MS = { rest: 50, first: 150, busy: 120 } as const;
-/** The pause in the place of the second level, if that has not changed. */
+/** The pause if the second level equals the first one, and is therefore not sent. */
 const REST_OF_FIRST_MS = 50;
 /** Pause before a meter or the meters' connection is tried again after the server ended or refused it. */
 const RETRY_MS = 2_000;
 
 interface Meter {
   readonly device: MeteredDevice;
-  /** The index of its record stream; absent until that has been created, and after a failure. */
+  /** The index of the meter's stream; absent until the stream has been created, and after a failure. */
   stream?: number;
   /** True if its level includes a fragment that came after the last sent level. */
   isUnsent: boolean;
@@ -44,8 +48,8 @@ interface Meter {
 }
 
 /**
- * The streams share a connection of their own, with which they end: none is left over, and no failure affects
- * the main connection.
+ * The streams have a connection of their own, and end with it. So no stream is left over, and no failure
+ * affects the main connection.
  */
 export class Meters {
   readonly #open: OpenLink;
@@ -56,14 +60,20 @@ export class Meters {
   isWatched = false;
   #link: Link | undefined;
   #isReady = false;
-  /** True while a stream is being created. One at a time: of many, PipeWire leaves some unanswered. */
+  /**
+   * True while a stream is being created. There is only one at a time, because PipeWire leaves some of many
+   * requests unanswered.
+   */
   #isCreating = false;
   /** All levels that are known, also those of outputs that are not measured. */
   #levels: Levels = noLevels();
   #sent: string | undefined;
   #sendSoon: NodeJS.Immediate | undefined;
   readonly #timers: Timers<'pause' | 'retry'>;
-  /** `rest` if the last level was found unchanged, `first` after the first changed one, then `busy`. */
+  /**
+   * `rest` after an unchanged level, `first` after the first changed one, then `busy`, even if the second
+   * level is unchanged.
+   */
   #pace: keyof typeof PAUSES_MS = 'rest';
 
   constructor(open: OpenLink, state: SoundState, clock: Clock, publish: (level: string) => void) {
@@ -74,7 +84,8 @@ export class Meters {
   }
 
   /**
-   * To be called once everything has been read. While nobody watches there is no connection, stream or timer.
+   * To be called only after everything has been read. While nobody watches, there is no connection, stream
+   * or timer.
    */
   watch(isWatched: boolean): void {
     this.isWatched = isWatched;
@@ -119,7 +130,10 @@ export class Meters {
     return meteredDevices(this.#state, this.#captures.capturedSources);
   }
 
-  /** Stops the meters that are not desired, and starts one that is missing; its reply brings the next one. */
+  /**
+   * Stops the meters that are not desired, and starts one that is missing. The reply starts the next missing
+   * meter.
+   */
   #fitMeters(link: Link, desired: readonly MeteredDevice[]): void {
     for (const meter of this.#meters) {
       if (desired.some((device) => isSameDevice(device, meter.device))) continue;
@@ -190,12 +204,12 @@ export class Meters {
   #stopMeter(link: Link, { stream }: Meter): void {
     if (stream === undefined) return;
     link.request('DELETE_RECORD_STREAM', { stream }, (result) => {
-      // An error of the server means that there is no such stream any more, which is as good.
+      // With an error the server says that there is no such stream any more, so nothing is left to stop.
       if (!result.ok && result.error.kind !== 'server') link.close({ kind: 'stopped' });
     });
   }
 
-  /** For devices whose level is not known any more: the next sent level leaves them out. */
+  /** Leaves these devices out of the next level, because their level is not known any more. */
   #forgetLevels(devices: readonly MeteredDevice[]): void {
     for (const { list, index } of devices) this.#levels[list].delete(index);
   }
@@ -226,8 +240,8 @@ export class Meters {
     const { list, index, channelMap } = meter.device;
     const before = this.#levels[list].get(index);
     const newest = peaksOf(fragment, channelMap.length);
-    // At rest the link is not paused, so the fragments of each device arrive 20 times a second. Unchanged
-    // ones end here.
+    // At rest the link is not paused, so 20 fragments of each device arrive in a second. A fragment with the
+    // same peaks as before causes no level.
     if (this.#pace === 'rest' && before !== undefined && areSamePeaks(before, newest)) return;
     const peaks = meter.isUnsent && before !== undefined ? louderPeaks(before, newest) : newest;
     this.#levels[list].set(index, peaks);
@@ -235,7 +249,7 @@ export class Meters {
     this.#send();
   }
 
-  /** Sends the level: after all that has been received is read, or during a pause when that ends. */
+  /** Sends the level when everything that has been received is read, but not before the end of a pause. */
   #send(): void {
     if (this.#timers.has('pause')) return;
     this.#sendSoon ??= setImmediate(() => {

@@ -23,13 +23,13 @@ import {
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * UTF-16 units of a record's JSON. A longer record has long lists, or control characters, which take six
- * units each. It is shortened.
+ * A record whose JSON has more UTF-16 units is shortened. Such a record has long lists, or control
+ * characters, which take six units each.
  */
 const JSON_MAX_UNITS = 16 * 1024;
 /**
- * The JSON of a shortened record's ports, or profiles. With the rest of the record it fits into a line of the
- * event stream.
+ * The most JSON that a shortened record has of its ports, or of its profiles. With the rest of the record
+ * this fits into a line of the event stream.
  */
 const LIST_MAX_BYTES = 64 * 1024;
 
@@ -69,8 +69,8 @@ export class SoundPublisher {
   readonly #propertyCache = new PropertyCache();
   readonly #labels = new OutputLabels();
   /**
-   * Kinds that have more than their bound, which is logged once. A kind leaves the set when half of its
-   * records are gone; inputs leave it when none is left out.
+   * Kinds that have reached their bound, which is logged only once. Outputs and streams leave the set when
+   * at most half of the bound is left, and inputs when none is left out any more.
    */
   readonly #loggedFull = new Set<'outputs' | 'inputs' | 'streams'>();
 
@@ -79,7 +79,7 @@ export class SoundPublisher {
     this.#wishes = wishes;
   }
 
-  /** To be called when the connection is lost: with the status `connecting`, all records are gone. */
+  /** To be called when the connection is lost, because the status `connecting` removes all records. */
   forget(): void {
     this.#publishedKind = undefined;
     this.#publishedServer = undefined;
@@ -111,7 +111,10 @@ export class SoundPublisher {
     return changed;
   }
 
-  /** These change seldom, and a change of one changes the records of the others. */
+  /**
+   * Compares server, cards and outputs together, because they change seldom, and a change of one changes the
+   * records of the others.
+   */
   #updateServerCardsAndOutputs(
     state: SoundState,
     server: ServerInfo,
@@ -145,7 +148,7 @@ export class SoundPublisher {
     this.#logFull('outputs', state.sinks.size);
   }
 
-  /** Inputs are few, and change seldom: all of them are encoded, and those that differ are published. */
+  /** Encodes all inputs, because they are few and change seldom, and publishes those that differ. */
   #updateInputs(state: SoundState, { defaultSource }: ServerInfo): void {
     const { sources } = state;
     for (const id of [...this.#publishedRecords['audio.inputs'].keys()])
@@ -170,8 +173,8 @@ export class SoundPublisher {
   }
 
   /**
-   * The outputs whose records may differ: all of them if a label came, went or changed, because an output
-   * that shares its label shows its name behind it.
+   * Returns the outputs whose records may differ. If a label came, went or changed, these are all outputs,
+   * because outputs that share a label show their names behind it.
    */
   #outputsToCompare({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
     const relabelled = changed.filter((id) => {
@@ -218,7 +221,7 @@ export class SoundPublisher {
   }
 }
 
-/** The names of the outputs at which an input is heard, in their order. */
+/** The names of the outputs at which an input is heard, sorted, each once. */
 function listenOutputsOf({ sinkInputs, sinks }: SoundState, input: string): readonly string[] {
   const names = [...sinkInputs.values()]
     .filter(({ info }) => listenInputOf(info) === input)
@@ -226,7 +229,10 @@ function listenOutputsOf({ sinkInputs, sinks }: SoundState, input: string): read
   return [...new Set(names)].sort();
 }
 
-/** The record without properties, and with the first of its ports or profiles, and the active one. */
+/**
+ * Returns the record without its properties, and with only the first of its ports or profiles and the active
+ * one.
+ */
 function shortened({ props, ports, profiles, ...rest }: LongRecord): LongRecord {
   const { active_port: port, active_profile: profile } = rest;
   return {

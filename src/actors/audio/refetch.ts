@@ -1,18 +1,21 @@
-// Decides what to read after the server's events, and which waiting commands a read settles; and has the
-// tables of the reads: the request for each kind of record, all of them or one, and where its reply goes in
-// the state. Pure: reading.ts sends the requests. Events are only hints (PipeWire drops and merges them),
-// never data.
+// Decides what to read after the server's events, and which waiting commands a read settles. Its tables have
+// the requests for one record and for the list of each kind, and where their replies go in the state. Pure:
+// reading.ts sends the requests. Events other than removals only cause reads, because PipeWire drops and
+// merges events.
 
 import type { Reply, RequestName } from '../../protocol/pulse/commands.js';
 import type { RecordKind, SoundState } from './state.js';
 
 /**
- * Records of one kind that are to be read, or are being read, one by one. Where there are more, the whole
+ * At most this many records of one kind are read one by one, or wait for that. If there are more, the whole
  * list is read instead, which costs about as much.
  */
 export const BURST_MAX_RECORDS = 16;
 
-/** Removals that are remembered while a list is being read. After more, the list is read again instead. */
+/**
+ * At most this many removals are remembered while a list is being read. After more of them, the list is read
+ * again.
+ */
 export const REMOVALS_MAX_RECORDS = 4096;
 
 /** Kinds that can be read: records, or the server's info, which is single and has no list. */
@@ -81,8 +84,8 @@ const NO_READS: readonly ReadRequest[] = [];
  */
 export class Refetch {
   readonly #of: ReadKind;
-  // The two together have at most BURST_MAX_RECORDS. They are arrays, because a set that mostly has one or
-  // two members allocates a new table with each addition and deletion.
+  // `#dirty` and `#underWay` together have at most BURST_MAX_RECORDS. They are arrays, because a set that
+  // mostly has one or two members allocates a new table with each addition and deletion.
   #dirty: number[] = [];
   readonly #underWay: number[] = [];
   /**
@@ -99,7 +102,10 @@ export class Refetch {
     this.#of = of;
   }
 
-  /** Marks the whole list: at connect, once a minute, and wherever single reads are too many or unclear. */
+  /**
+   * Marks the whole list for reading. To be called when everything is due, or when reads of single records
+   * are too many or not enough.
+   */
   markAll(): void {
     if (this.#list === 'under way') this.#isListStale = true;
     else this.#list = 'due';
@@ -112,7 +118,10 @@ export class Refetch {
     if (!isBeingRead) this.mark(index);
   }
 
-  /** Keeps one record from being read, because a command changes it now and reads it afterwards; or none. */
+  /**
+   * Keeps one record from being read, because a command changes it now and reads it afterwards. Undefined
+   * ends this.
+   */
   hold(index: number | undefined): void {
     this.#onHold = index;
   }
@@ -174,8 +183,8 @@ export class Refetch {
 }
 
 /**
- * A command that waits until its record has been read again. It is the running one, or an earlier one that
- * has been answered already, because its time had run out.
+ * A command that waits until its record has been read again. It is the running command, or an earlier one
+ * whose time ran out, so that it has been answered already.
  */
 export interface ReadWaiter {
   readonly read: ReadRequest;
@@ -201,7 +210,7 @@ export class ReadWaiters {
     return settled;
   }
 
-  /** Resolves all of them: nothing will be read any more. */
+  /** Resolves all waiters, because nothing will be read any more. */
   end(): void {
     for (const { resolve } of this.#all.splice(0)) resolve();
   }

@@ -1,6 +1,6 @@
-// The sound server as last read: its info, sinks and sink inputs by index, with its cards (cards.ts) and
-// sources (sources.ts), and which published records have changed. Pure: no socket, no clock. The state
-// outlives a connection if the server lives on, so that names and balances are kept.
+// Keeps what was last read of the sound server: its info, sinks and sink inputs by index, cards (cards.ts)
+// and sources (sources.ts). It also collects which published records have changed. Pure: no socket, no
+// clock. The state outlives a connection if the server lives on, so that names and balances are kept.
 
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
@@ -39,8 +39,8 @@ export class SoundState {
     this.#changed.haveSourcesChanged = true;
   });
   /**
-   * By sink, the volume that a command set, and the volume that the server then reported: a mixer may have
-   * coarser steps.
+   * By the index of a sink: the volume that a command set, and the volume that the server then reported. The
+   * two differ if the mixer has coarser steps.
    */
   readonly #requested = new Map<number, { readonly raw: number; readonly reported: number }>();
   /**
@@ -79,7 +79,8 @@ export class SoundState {
     this.server = info;
     this.kind = kindOfServer(info);
     this.#changed.hasServerChanged = true;
-    // Another default changes the records of the old and the new one. Sinks are few, so all are marked.
+    // Another default changes the records of the old and the new default sink. Sinks are few, so all are
+    // marked.
     for (const index of this.#sinks.keys()) addOnce(this.#changed.sinks, index);
     this.#changed.haveSourcesChanged = true;
   }
@@ -89,7 +90,7 @@ export class SoundState {
     const atIndex = this.#sinks.get(info.index);
     if (atIndex === undefined && this.#sinks.size >= RECORDS_MAX) return;
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
-    // Another sink was at this index, and its removal was missed. The new sink inherits nothing from it.
+    // If another sink was at this index, its removal was missed. The new sink inherits nothing from it.
     if (atIndex !== undefined && before === undefined) this.remove('sink', info.index);
     this.#sinks.set(info.index, { info, balance: rememberBalance(before?.balance, info.volume) });
     if (isAwake(info.state)) this.#awake.add(info.index);
@@ -111,8 +112,8 @@ export class SoundState {
       : this.#names.assign(info.index, preferredName(info.name, info.props));
     this.#sinkInputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
     addOnce(this.#changed.sinkInputs, info.index);
-    // A stream without a client that plays to another sink now may be that of a filter, which then has
-    // another master, or the one by which an input is heard.
+    // A stream without a client may be that of a filter, or the one by which an input is heard. If the
+    // stream plays to another sink now, the filter has another master, or the input is heard elsewhere.
     if (info.client !== undefined || before?.info.sink === info.sink) return;
     this.#markFilters();
     this.#changed.haveSourcesChanged = true;
@@ -176,8 +177,9 @@ export class SoundState {
   }
 
   /**
-   * The raw volume from which a step begins: the one that the last command set, unless the volume has changed
-   * since. From the reported volume, small steps would never move a mixer whose own steps are coarser.
+   * Returns the raw volumes from which a step begins: the one that the last command set, or those of the
+   * channels if the volume has changed since that command. If steps began at the reported volume, small ones
+   * would never move a mixer whose own steps are coarser.
    */
   stepStart({ index, volume }: SinkInfo): readonly number[] {
     const requested = this.#requested.get(index);
@@ -192,7 +194,9 @@ export class SoundState {
     return this.#sinkNamed(this.server?.defaultSink);
   }
 
-  /** By id, else by exact name: a name made of digits is found unless it is also an id. */
+  /**
+   * Finds a sink by id, else by exact name. A name made of digits is found only if no sink has it as its id.
+   */
   findSink(ref: string): KnownRecord<SinkInfo> | undefined {
     return byId(this.#sinks, ref) ?? this.#sinkNamed(ref);
   }
@@ -204,7 +208,8 @@ export class SoundState {
   }
 
   /**
-   * The stream as a client of the interface; undefined for the streams by which a group plays at its outputs.
+   * The stream as a client of the interface; undefined for the streams by which a group plays at its
+   * outputs, and for an unknown index.
    */
   client(index: number): KnownSinkInput | undefined {
     const stream = this.#sinkInputs.get(index);
@@ -219,7 +224,10 @@ export class SoundState {
     return this.#sinks.has(index) && !this.#awake.has(index);
   }
 
-  /** Records that the sink could not be woken: each further attempt would take as long. */
+  /**
+   * Keeps commands from waking the sink again after a failure, because each further attempt would take as
+   * long.
+   */
   letSleep(index: number): void {
     if (this.#sinks.has(index)) this.#awake.add(index);
   }
@@ -243,7 +251,7 @@ export class SoundState {
       if (info.card === card) addOnce(this.#changed.sinks, info.index);
   }
 
-  /** The record of a filter has the volume limit of its master. */
+  /** Marks the filters, because the record of a filter has the volume limit of its master. */
   #markFilters(): void {
     for (const { info } of this.#sinks.values()) {
       if (!isFilter(info)) continue;
@@ -252,9 +260,7 @@ export class SoundState {
     }
   }
 
-  /**
-   * Streams that play to the sink; and those by which the sink itself plays: its `module` has made them, too.
-   */
+  /** Marks the streams that play to the sink, and those of its `module`, by which the sink itself plays. */
   #markSinkInputsOf(sink: number, module?: number): void {
     for (const { info } of this.#sinkInputs.values())
       if (info.sink === sink || (module !== undefined && info.ownerModule === module))

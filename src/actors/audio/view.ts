@@ -1,6 +1,6 @@
 // Turns records of the sound server into the records that clients see (docs/http-api.md, "Records"). Pure.
-// Optional fields are absent, not null. Texts and properties have a bound already: the codec's
-// (text-cache.ts, property-budget.ts).
+// Optional fields are absent, not null. Texts and properties need no bound here, because the codec has
+// bounded them already (text-cache.ts, property-budget.ts).
 
 import type {
   AudioServerRecord,
@@ -23,19 +23,21 @@ import { kindOfServer, PIPEWIRE } from './server-kind.js';
 import type { OutputWish } from './wishes.js';
 
 /**
- * Profiles in the record of one card: the first ones and the active one. A card has one for every combination
- * of its outputs and inputs.
+ * The most profiles in the record of one card: the first ones and the active one. A card has a profile for
+ * every combination of its outputs and inputs.
  */
 const PROFILES_MAX = 128;
 
 /** PA_SINK_NETWORK in libpulse's def.h. */
 const SINK_NETWORK = 0x8;
 
-/** By `available` of a port, PA_PORT_AVAILABLE_UNKNOWN being 0. */
+/** The words by `available` of a port, where PA_PORT_AVAILABLE_UNKNOWN is 0. */
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
-/** The parts of records that come from a property list. All but `props` are for streams. */
+/**
+ * The parts of records that come from a property list. Only the records of streams have more than `props`.
+ */
 interface PropertyParts {
   readonly props: Record<string, string>;
   readonly app: string | undefined;
@@ -52,8 +54,8 @@ export class PropertyCache {
   readonly #parts = new WeakMap<Props, PropertyParts>();
 
   /**
-   * Keys are sorted: a server may list the same properties in another order, and that must not change the
-   * record.
+   * Sorts the keys, because a server may list the same properties in another order, which must not change
+   * the record.
    */
   of(props: Props): PropertyParts {
     const cached = this.#parts.get(props);
@@ -116,7 +118,8 @@ function nickOf({ props }: SinkInfo, wish: OutputWish): string | undefined {
 }
 
 /**
- * The label of an output that shares it with no other (output-labels.ts adds to a shared one). Never empty.
+ * The label of an output that shares it with no other output; it is never empty. If outputs share a label,
+ * output-labels.ts adds their names.
  */
 export function outputLabel(info: SinkInfo, wish: OutputWish): string {
   const candidates = [nickOf(info, wish), info.description, info.name].map((text) => text?.trim());
@@ -155,8 +158,9 @@ export function outputRecord(
 }
 
 /**
- * The server reports only that a profile is certainly unusable now (`available` is 0). It is certainly usable
- * if something is plugged into one of its ports, or if it has no devices: it switches the card off.
+ * The server reports only that a profile is certainly unusable now (`available` is 0). A profile is
+ * certainly usable if something is plugged into one of its ports, or if it has no devices, because it then
+ * only switches the card off.
  */
 function availabilityOf(
   { name, available, sinks, sources }: CardInfo['profiles'][number],
@@ -184,7 +188,7 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
     ];
   });
   const isActive = (profile: ProfileRecord): boolean => profile.name === info.activeProfile;
-  // One place is kept for the active profile where it stands behind the first ones.
+  // If the active profile stands behind the first ones, one place is kept for it.
   const firstCount = profiles.findIndex(isActive) >= PROFILES_MAX ? PROFILES_MAX - 1 : PROFILES_MAX;
   return {
     id: info.index,
@@ -198,7 +202,7 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
   };
 }
 
-/** Without the device's own nick, so that clients cannot mistake that for the configured label. */
+/** Removes the device's own nick, so that clients cannot mistake it for the configured label. */
 function withoutNick(props: Record<string, string>): Record<string, string> {
   const { 'node.nick': _node, 'device.nick': _device, ...others } = props;
   return others;
