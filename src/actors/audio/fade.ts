@@ -11,12 +11,15 @@ import type { SoundState } from './state.js';
 
 const STEP_MS = 250;
 /**
- * The pause between two checks whether the output is silent, doubled each time: a stream that no player
- * pauses may play on for hours, at volume 0.
+ * The pause between two checks whether the output is silent. It is doubled each time, because a stream that
+ * no player pauses may play on for hours, at volume 0.
  */
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
-/** Even a coarse mixer comes nearer to the requested volume than this. Otherwise somebody else has set it. */
+/**
+ * Even a coarse mixer comes nearer to the requested volume. A larger difference means that somebody else has
+ * set it.
+ */
 const COARSE_MAX = 0.1;
 
 export interface FadeContext {
@@ -40,14 +43,17 @@ const volumeOf = ({ volume }: SinkInfo): number => fractionOf(loudestOf(volume))
 export class Fade {
   readonly #context: FadeContext;
   readonly #timers: Timers<'wait'>;
-  /** One step at a time, or a step would take the change by another one for a change by somebody else. */
+  /**
+   * Only one step runs at a time. Otherwise a step would take the change of another step for a change by
+   * somebody else.
+   */
   readonly #turns = new Turns();
   /** The name stays the same after a reconnection; the index may not. */
   readonly #name: string;
   /** The volume before the fade, 1 = 100 %, like all volumes here. */
   readonly #before: number;
   /**
-   * The volume that was read after the last step, which is not always the requested one: mixers have steps.
+   * The volume that was read after the last step, not always the requested one, because mixers have steps.
    */
   #expected: number;
   isOver = false;
@@ -61,8 +67,8 @@ export class Fade {
   }
 
   /**
-   * Lowers the volume to 0 within `ms`. Resolves when it is 0, or when the fade is over before: because
-   * somebody else has set the volume, because of a refusal, or by `putBack`.
+   * Lowers the volume to 0 within `ms`. Resolves when it is 0, or when the fade is over earlier, because
+   * somebody else has set the volume, a step was refused, or `putBack` was called.
    */
   async down(ms: number): Promise<void> {
     const { clock } = this.#context;
@@ -76,7 +82,7 @@ export class Fade {
     }
   }
 
-  /** Sets the volume from before the fade, which is over then. */
+  /** Sets the volume from before the fade, and ends the fade. */
   putBack(): Promise<void> {
     return this.#turns.run(async () => {
       await this.#step(this.#before);
@@ -84,7 +90,10 @@ export class Fade {
     });
   }
 
-  /** Resolves when the volume is as it was, or somebody has set another one. */
+  /**
+   * Puts the volume back when nothing plays to the output any more. Resolves then, or if somebody else has
+   * set the volume.
+   */
   async putBackWhenSilent(): Promise<void> {
     let pauseMs = FIRST_CHECK_MS;
     while (!this.isOver) {
@@ -111,7 +120,7 @@ export class Fade {
     const after = this.#sink();
     if (after === undefined) return;
     this.#expected = volumeOf(after);
-    // Somebody else has set the volume between the step and its reading.
+    // If the two differ much, somebody else has set the volume between the step and its reading.
     if (Math.abs(this.#expected - volume) > COARSE_MAX) this.isOver = true;
   }
 

@@ -60,7 +60,7 @@ export class GroupKeeper {
     const failures: string[] = [];
     for (const step of groupSteps(groups, observed)) {
       const failure = await this.#carryOut(step);
-      // The streams of a group go elsewhere when its old module is unloaded.
+      // When the old module of a group is unloaded, the server moves the group's streams to another output.
       if (step.do === 'make') await this.#moveBack(step.group, streams.get(step.group) ?? []);
       if (this.#schedule.hasEnded) return;
       if (failure !== undefined) failures.push(failure);

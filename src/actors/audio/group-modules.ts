@@ -13,7 +13,7 @@ export type Groups = Readonly<Record<string, GroupChoice>>;
 export interface ObservedSound {
   readonly server: ServerInfo;
   readonly modules: readonly ModuleInfo[];
-  /** The names of the sinks without stand-ins. */
+  /** The names of all sinks except stand-ins. */
   readonly outputs: ReadonlySet<string>;
 }
 
@@ -33,7 +33,7 @@ const NULL_SINK = 'module-null-sink';
 /** From this major version on, PulseAudio does not abort while it corrects the clocks of a group. */
 const SAFE_PULSEAUDIO = 17;
 
-/** The arguments that `combineModule` and `standIn` write, and no other program does. */
+/** The arguments that `combineModule` and `standIn` write, and that no other program writes. */
 const OWN_GROUP = new RegExp(
   `^sink_name=tonearm\\.(?<group>[a-z0-9_-]+) slaves=(?<outputs>\\S+) .*${GROUP_MARK}=\\k<group>"$`,
   's',
@@ -41,8 +41,9 @@ const OWN_GROUP = new RegExp(
 const OWN_STAND_IN = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
 
 /**
- * The modules to unload come first, then those to load. A group whose outputs are not the configured ones is
- * made anew. A group with another label is not, because that would interrupt the music.
+ * The modules to unload come first, then the groups to make. A group whose outputs are not the configured
+ * ones is made anew. A group whose label has changed keeps the old one, because making it anew would
+ * interrupt the music.
  */
 export function groupSteps(desired: Groups, observed: ObservedSound): readonly GroupStep[] {
   const kept = new Set<string>();
@@ -91,8 +92,8 @@ function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): read
 }
 
 /**
- * True if an output that is no group of ours has the name. A group of that name would get a number from
- * PulseAudio, and PipeWire would have two sinks of one name.
+ * True if an output that is no group of ours has the name. PulseAudio would then add a number to the name of
+ * the group, and PipeWire would have two sinks of one name.
  */
 function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolean {
   return outputs.has(GROUP_PREFIX + group) && !modules.some((module) => ownGroup(module)?.group === group);

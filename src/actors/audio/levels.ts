@@ -11,10 +11,10 @@ import type { SoundState } from './state.js';
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 /**
- * More than twice the rate of sent levels, so that a level is the maximum of two peaks or more, and not
- * just of the one in which a sound ends. It is not 25, because the resampler of PipeWire 0.3.65 crashes
- * (SIGSEGV) when a peak stream has two peaks in one cycle of its graph. The stream's own latency keeps a
- * cycle below 50 ms.
+ * More than twice the rate of sent levels, so that each level is the maximum of at least two peaks. With one
+ * peak, it could be only the end of a sound. The rate is not 25, because the resampler of PipeWire 0.3.65
+ * crashes (SIGSEGV) when a peak stream has two peaks in one cycle of its graph. The stream's own latency
+ * keeps a cycle below 50 ms, the time between two peaks.
  */
 const PEAKS_PER_SECOND = 20;
 /** The application's name of our captures, also of those of another tonearm on this sound server. */
@@ -45,7 +45,7 @@ export interface MeteredDevice {
   readonly channelMap: readonly number[];
 }
 
-/** A muted stream counts, because its mute may end at any moment. */
+/** A muted stream plays, too, because its mute may end at any moment. */
 const isPlaying = ({ corked }: SinkInputInfo): boolean => !corked;
 const isAudible = ({ corked, muted }: SinkInputInfo): boolean => !corked && !muted;
 
@@ -65,7 +65,8 @@ export function playingSinks(
 }
 
 /**
- * The outputs to measure, and then the inputs. `captured`: the indices of the sources that others capture.
+ * The devices to measure: first outputs, then inputs. `captured` has the indices of the sources that others
+ * capture.
  */
 export function meteredDevices(
   state: Pick<SoundState, 'sinks' | 'sinkInputs' | 'sources'>,
@@ -84,12 +85,12 @@ export function meteredDevices(
   return metered;
 }
 
-/** Only an input that does not sleep can be captured by others. */
+/** True if an input does not sleep: only such an input can be captured by others. */
 export function hasAwakeInput({ sources }: Pick<SoundState, 'sources'>): boolean {
   return sources.all.some(({ info }) => info.state !== SUSPENDED);
 }
 
-/** The indices of the sources of these captures, without our own and paused ones. */
+/** The indices of the sources of these captures. Our own captures and paused ones do not count. */
 export function sourcesCapturedBy(captures: readonly Capture[]): ReadonlySet<number> {
   const captured = new Set<number>();
   for (const { source, corked, props } of captures) {
@@ -152,8 +153,8 @@ export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
 
 /**
  * The level of every output and input whose level is known. An output where nothing plays, or only muted
- * streams do, has 0 at once: its meter would measure that 0.2 s later. An input that nobody captures has
- * none.
+ * streams do, has 0 at once, because its meter would measure that 0.2 s later. An input that nobody captures
+ * has no level.
  */
 export function currentLevels(
   state: Pick<SoundState, 'sinks' | 'sinkInputs' | 'sources'>,

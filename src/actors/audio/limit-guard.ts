@@ -1,7 +1,7 @@
-// Finds the sinks that the sound server has set above their volume limit: it stores a volume for each port
-// and profile, and may restore that by itself after a command. Volumes that others set are left alone, so
-// only the sinks of a recent command are checked, and those of Bluetooth devices that have just appeared.
-// Pure: it sends nothing.
+// Finds the sinks that the sound server has set above their volume limit. The server stores a volume for
+// each port and profile, and may restore it by itself after a command. Volumes that others set are left
+// alone, so only the sinks of a recent command are checked, and those of Bluetooth devices that have just
+// appeared. Pure: it sends nothing.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { rootOf } from './masters.js';
@@ -14,15 +14,20 @@ import type { SoundState } from './state.js';
  */
 const RESTORING_MS = 1_000;
 
-/** Attempts per command. With a coarse mixer, for example, the server may never get down to the limit. */
+/**
+ * Attempts to set the sinks of one command back. With a coarse mixer, for example, they may never get down
+ * to the limit.
+ */
 const TRIES_MAX = 8;
 
-/** Commands of the last `RESTORING_MS` whose sinks are watched. One more replaces the oldest. */
+/** At most this many commands are watched, each for `RESTORING_MS`. One more replaces the oldest. */
 const WATCHED_MAX_COMMANDS = 32;
 
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 
-/** The sinks of a card, or all that play to one sink (`root`), which is no filter. Indices. */
+/**
+ * By index: the sinks of a card, or the sink `root`, which is no filter, and all filters that play to it.
+ */
 type WatchedSinks = { readonly card: number } | { readonly root: number };
 
 interface WatchedCommand {
@@ -56,8 +61,8 @@ export class LimitGuard {
   watch(setting: Setting): (hasSucceeded: boolean) => void {
     const sinks = this.#changedBy(setting);
     if (sinks === undefined) return () => undefined;
-    // A new port or profile has a stored volume of its own. What others set before belongs to the old one,
-    // and exempts nothing.
+    // A new port or profile has a stored volume of its own. A volume that others set on the old one exempts
+    // nothing.
     const isNewVolume = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
     const exempt = new Set(isNewVolume ? [] : this.#aboveLimit(sinks).map(({ index }) => index));
     const watched = this.#add(sinks, exempt, Number.POSITIVE_INFINITY);
@@ -67,8 +72,8 @@ export class LimitGuard {
   }
 
   /**
-   * Returns the sinks to set back now, each of which must be settled. To be called when something has been
-   * read.
+   * Returns the sinks to set back now. `settle` must be called for each of them. To be called when something
+   * has been read.
    */
   takeSinks(): readonly SinkInfo[] {
     this.#watchAppeared();
@@ -94,8 +99,9 @@ export class LimitGuard {
   }
 
   /**
-   * A Bluetooth device comes by the command of another backend, or by itself, and the sound server gives its
-   * output the volume that it has stored.
+   * Watches the outputs of Bluetooth devices that have appeared, because the sound server gives them the
+   * volume that it has stored. No command of this backend makes them appear: they come by another backend,
+   * or by themselves.
    */
   #watchAppeared(): void {
     const { sinks } = this.#state;

@@ -31,8 +31,9 @@ export interface ObservedLoopbacks {
 }
 
 /**
- * To what a loopback is connected. `right`: to its input and its output. `wrong`: to others, as PipeWire 1.4
- * takes the default where one of the two has just gone. `loose`: one of its two ends is not connected.
+ * To what a loopback is connected. `right`: to its input and its output. `wrong`: to another input or
+ * output, because PipeWire 1.4 takes the default if one of the two has just gone. `loose`: one of its two
+ * ends is not connected.
  */
 export type LoopbackPlace = 'right' | 'wrong' | 'loose';
 
@@ -50,7 +51,7 @@ export const LOOPBACK = 'module-loopback';
 
 /** Names that need no quotes in an argument: the two servers read quotes in different ways. */
 const PLAIN_NAME = /^[^\s\p{Cc}"'\\]+$/u;
-/** The arguments that `loopbackArgument` writes, and no other program does. */
+/** The arguments that `loopbackArgument` writes, and that no other program writes. */
 const OWN_ARGUMENT = new RegExp(
   `^source=(?<input>\\S+) sink=(?<output>\\S+) .*${LISTEN_MARK}=\\k<input> ${LISTEN_MARK}_by=(?<origin>\\w+)"$`,
   's',
@@ -99,8 +100,9 @@ function placeOf(observed: ObservedLoopbacks, module: number, { input, output }:
 }
 
 /**
- * The modules to unload come first, then those to load. A pair whose input or output is not there gets no
- * step. A loopback whose pair is neither desired nor ended belongs to another tonearm, and stays.
+ * The modules to unload come first, then the loopbacks to make. None is made for a pair whose input or
+ * output is not there. A loopback whose pair is neither desired nor ended belongs to another tonearm, and
+ * stays.
  */
 export function listenSteps(
   desired: readonly ListenPair[],

@@ -22,10 +22,14 @@ import type { RecordKind, SoundState } from './state.js';
 
 interface ReadingEvents {
   /**
-   * Called after each reply. `isConsistent`: all records in the state belong together, and may be published.
+   * Called after each reply and each removal. `isConsistent`: all records in the state belong together, and
+   * may be published.
    */
   onReply(isConsistent: boolean): void;
-  /** A read has failed, and not because its record is gone. */
+  /**
+   * Called when a list could not be read, or when a record could not be read for another reason than an
+   * error of the server.
+   */
   onFailed(command: RequestName, error: RequestError): void;
 }
 
@@ -43,12 +47,12 @@ export class Reading {
   /** Kinds whose whole list must still be read before anything is published. */
   readonly #unread = new Set(KINDS);
   /**
-   * True if sinks have come or gone since everything was last read: the streams, the default and the card
-   * that come and go with a sink are to be published together with it.
+   * True if everything must be read before the next publication: sinks have come or gone, or a card switches
+   * its profile. Streams, default and card are then published together with the sinks.
    */
   #mustReadTogether = false;
   readonly #waiters = new ReadWaiters();
-  /** True while a card switches its profile: its events then announce sinks that come or go. */
+  /** True while a card switches its profile. An event of the card then announces that sinks come or go. */
   isSwitching = false;
   /** Undefined before the subscription is confirmed, and after the end. */
   #link: Link | undefined;
@@ -65,7 +69,7 @@ export class Reading {
     this.readAll();
   }
 
-  /** To be called when the connection has ended; nobody waits any more. */
+  /** To be called when the connection has ended. Resolves everything that waits for a reading. */
   end(): void {
     this.#hasEnded = true;
     this.#link = undefined;
@@ -89,7 +93,8 @@ export class Reading {
     if (facility === 'server') this.#refetch.server.markAll();
     if (facility !== 'sink' && facility !== 'sink-input' && facility !== 'card' && facility !== 'source')
       return;
-    // The state has no monitors. They change with their sinks, so reading them each time would be in vain.
+    // The state has no monitors, but they change whenever their sinks do. So a changed source is read only
+    // if it is in the state.
     const isKnownSource = facility === 'source' && this.#state.sources.byId(index ?? -1) !== undefined;
     if (facility === 'source' && type === 'change' && !isKnownSource) return;
     const isOfSwitch = facility === 'card' && this.isSwitching;
@@ -110,7 +115,7 @@ export class Reading {
     this.#refetch[of].hold(undefined);
   }
 
-  /** Resolves when a read that began after this call has ended, or when there will be none any more. */
+  /** Resolves when a read that began after this call has ended, or when the connection has ended. */
   readonly readAgain = (read: ReadRequest): Promise<void> => {
     if (this.#hasEnded) return Promise.resolve();
     const hasBeenRead = this.#waiters.add(read);
@@ -124,7 +129,7 @@ export class Reading {
   /** Sends the requests for all that is to be read now. */
   readonly requestDue = (): void => {
     // Events may come before the subscription is confirmed. They need no read of their own, because
-    // everything is read after it.
+    // everything is read after the confirmation.
     const link = this.#link;
     if (link === undefined) return;
     if (this.#mustReadTogether && this.#unread.size === 0) {

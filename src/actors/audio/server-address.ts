@@ -1,6 +1,6 @@
-// Finds the sockets at which the sound server may be, as libpulse does: those of PULSE_SERVER alone; or else
-// the user's, then those of `default-server` in client.conf, then the system's. It reads files and connects
-// to nothing.
+// Finds the sockets at which the sound server may be. If PULSE_SERVER is set, only its sockets count, as in
+// libpulse. Otherwise the user's sockets come first, then those of `default-server` in client.conf, then the
+// system's. It reads files and connects to nothing.
 
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -35,15 +35,18 @@ export interface ServerSockets {
   readonly addressProblem?: string;
 }
 
-/** The error is a sentence: the configured server cannot be reached, and no other one is taken instead. */
+/**
+ * The error is a sentence. It means that the configured server cannot be reached, and that no other is taken
+ * instead.
+ */
 export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
 const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
 const CONFIGURATION_MAX_BYTES = 64 * 1024;
-/** The first files of client.conf.d are read. */
+/** At most this many files of client.conf.d are read: the first ones by name. */
 const CONFIGURATION_MAX_FILES = 64;
-/** Characters of an address in a detail. */
+/** The most UTF-16 units that a detail has of an address. */
 const ADDRESS_MAX_UNITS = 200;
 
 const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
@@ -66,11 +69,11 @@ export async function findServer(context: ServerContext): Promise<FoundServer> {
   return success(usualPlaces(context, await readDefaultServer(context.env, context.home)));
 }
 
-/** Used for PULSE_SERVER, which excludes all other places, as in libpulse. */
+/** Finds the sockets in a configured text; an error if none of its addresses is a socket of this machine. */
 export function namedSockets(named: NamedServer, machineId: string | undefined): FoundServer {
   const addresses = addressesIn(named.value, machineId);
-  const paths = [...new Set(addresses.filter(isAbsolute))];
   // Addresses of TCP are left out, because the daemon controls only its own node.
+  const paths = [...new Set(addresses.filter(isAbsolute))];
   const value = clipped(named.value, ADDRESS_MAX_UNITS);
   const addressProblem = `${named.by} is ${value}: tonearm speaks to a Unix socket only`;
   if (paths.length === 0) return failed(addressProblem);
@@ -89,7 +92,9 @@ export function usualPlaces(context: ServerContext, configured: NamedServer | un
   return { ...named.value, paths: [...new Set([...own, ...named.value.paths, SYSTEM_SOCKET])] };
 }
 
-/** The addresses for this machine. White space separates them, and a `{machine id}` may stand before one. */
+/**
+ * The addresses for this machine. White space separates them, and a `{machine id}` may stand before each.
+ */
 function addressesIn(value: string, machineId: string | undefined): string[] {
   return value.split(/\s+/).flatMap((address) => {
     const [, machine = machineId, place = ''] = /^(?:\{([^}]*)\})?(.*)$/.exec(address) ?? [];

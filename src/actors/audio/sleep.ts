@@ -1,5 +1,6 @@
 // Ends the music at a certain time (docs/http-api.md, "Sleep"): fades the default output, has all players
-// paused, and puts the volume back. A file of the runtime directory has the time for the next process.
+// paused, and puts the volume back. A file of the runtime directory has the plan, so that the next process
+// goes on with it.
 
 import { rm } from 'node:fs/promises';
 import { Timers, within } from '../../host/clock.js';
@@ -15,13 +16,16 @@ const FILE_MAX_BYTES = 4096;
 /** The length of a fade unless the command has another one. */
 const FADE_S = 20;
 const MINUTE_MS = 60_000;
-/** An end that fell into a restart comes after it, if it is not longer ago: a day later nobody expects it. */
+/**
+ * If a sleep should have ended during a restart, it ends after the restart. If its end is longer ago than
+ * this, it is dropped, because nobody expects it any more.
+ */
 const LATE_MAX_MS = 10 * MINUTE_MS;
-/** The pause before such an end: within this time after a start, the backends come up. */
+/** The pause between a start and the end of such a sleep, in which the backends come up. */
 const SETTLED_MS = 5_000;
-/** The most that `minutes` of the command may be. A file with a later end is not ours. */
+/** The longest time of a sleep that a command may begin. A file with a later end is not ours. */
 const LONGEST_MS = 720 * MINUTE_MS;
-/** How long the end of the daemon waits until the volume is put back. */
+/** The end of the daemon waits at most this long until the volume is put back. */
 const LEAVE_MAX_MS = 300;
 
 interface SleepContext extends FadeContext {
@@ -68,7 +72,7 @@ export class Sleep {
     await this.#clear();
   }
 
-  /** `fade` is in seconds. */
+  /** Begins a sleep, in the place of an earlier one. `fade` is in seconds. */
   async start(minutes: number, fade = FADE_S): Promise<Answer> {
     await this.#abort();
     const ms = minutes * MINUTE_MS;
@@ -106,7 +110,8 @@ export class Sleep {
     if (fade !== undefined) {
       this.#isFading = true;
       const fadeMs = plan.fade * 1000;
-      // If somebody sets the volume, the fade is over before its time. The players are paused at that time.
+      // If somebody sets the volume, the fade is over early. The players are paused after `fadeMs` all the
+      // same.
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
       if (fadeMs > 0) await Promise.all([fade.down(fadeMs), fadeTime]);
     }

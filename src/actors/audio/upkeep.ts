@@ -1,6 +1,6 @@
 // Notifies the parts that act by themselves on one connection when cards, outputs or inputs have changed:
-// start volumes, groups, inputs that are heard, and the check for a sound card. It joins what they have to
-// remark to the detail of this backend in /health.
+// start volumes, groups, inputs that are heard, and the check for a sound card. It joins the remarks of
+// these parts to the detail of this backend in /health.
 
 import { type Clock, within } from '../../host/clock.js';
 import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';
@@ -86,8 +86,9 @@ export class Upkeep {
   }
 
   /**
-   * Loads listening where inputs are to be heard. At the first time also where a stream shows that an earlier
-   * life of the daemon has let an input be heard: listening then takes that over.
+   * Loads the keeper of loopbacks if inputs are to be heard, and notifies it. The keeper is also loaded if a
+   * stream shows that an earlier life of the daemon has let an input be heard, which the keeper then takes
+   * over.
    */
   #updateListening(): void {
     const { listenPairs, state } = this.#context;
