@@ -20,7 +20,10 @@ export class Captures {
     this.#onRead = onRead;
   }
 
-  /** Does nothing the second time. Subscribes before it reads, or a change in between would be missed. */
+  /**
+   * Does nothing if it has begun with this link already. Subscribes before it reads, because a change in
+   * between would be missed.
+   */
   begin(link: Link): void {
     if (this.#link === link) return;
     this.#link = link;

@@ -17,7 +17,7 @@ export interface NodeToReach {
   readonly cookiePort: number | undefined;
 }
 
-/** How often PulseAudio 16 and PipeWire 1.4 try to connect to a node that is away. */
+/** The pause after which PulseAudio 16 and PipeWire 1.4 try again to connect to a node that is away. */
 const RECONNECT_MS = 5_000;
 
 /** The only file from which a tunnel of PipeWire takes its cookie. PipeWire itself does not need the file. */
@@ -50,7 +50,7 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
   ];
 }
 
-/** Copies the cookie to a file that only the user of the computer may read. */
+/** Returns the line that copies the cookie to a file that only the user of the computer may read. */
 function cookieLine({ address, user, cookiePort }: NodeToReach, file: string): string {
   const from = inUrl(address);
   const get =

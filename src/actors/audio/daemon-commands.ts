@@ -1,5 +1,5 @@
-// Answers the commands that the daemon carries out itself, without the sound server: the cookie, the network,
-// the sleep. Rarely used parts are loaded with their first use.
+// Answers the commands for cookie, network and sleep, for which the sound server alone is not enough. Rarely
+// used parts are loaded with their first use.
 
 import { join } from 'node:path';
 import type { Clock } from '../../host/clock.js';
@@ -58,8 +58,8 @@ export class DaemonCommands {
   }
 
   /**
-   * Commands that come while an answer is made share the next one: each answer takes one of the few requests
-   * that a connection may have under way.
+   * Commands that come while an answer is made share the next answer, because each answer takes one of the
+   * few requests that a connection may have under way.
    */
   network(): Promise<Answer> {
     return this.#network.run();

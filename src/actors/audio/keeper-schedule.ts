@@ -1,15 +1,16 @@
-// Decides when a keeper (group-keeper.ts, listen-keeper.ts) compares the sound server with what it is to
-// have: once nothing has come or gone for a while, and again a few times after a refusal.
+// Decides when a keeper (group-keeper.ts, listen-keeper.ts) compares the sound server with the desired
+// state: when nothing has come or gone for a while, and again a few times after a refusal.
 
 import { type Clock, Timers } from '../../host/clock.js';
 
 /**
- * The pause after something has come or gone: a server that starts, or a card, makes several things at once.
+ * The pause after something has come or gone, because a server that starts, or a card, makes several things
+ * at once.
  */
 const CALM_MS = 1_000;
 /** If things come and go without end, the work begins after this time. */
 const CALM_MAX_MS = 5_000;
-/** The pause after a refusal of the server, and the tries until something comes or goes again. */
+/** The pause after a refusal of the server, and the most tries until something comes or goes again. */
 const RETRY_MS = 5_000;
 const TRIES_MAX = 5;
 

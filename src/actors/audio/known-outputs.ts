@@ -1,5 +1,5 @@
-// Keeps the names of the outputs that have appeared in this life of the sound server. A file of the runtime
-// directory has them, too, so that no output counts as new after a restart of the daemon.
+// Keeps the names of the outputs that have appeared in this life of the sound server. They are also in a
+// file of the runtime directory, so that no output counts as new after a restart of the daemon.
 
 import { join } from 'node:path';
 import { type Clock, within } from '../../host/clock.js';
@@ -10,9 +10,9 @@ import { jsonObject } from '../text.js';
 import { SharedWork } from '../turns.js';
 import type { ServerContext } from './server-address.js';
 
-/** The oldest names are forgotten first. */
+/** At most this many names are kept. The oldest ones are forgotten first. */
 const NAMES_MAX = 256;
-/** Enough for 256 of the longest names that PipeWire gives. */
+/** Enough for `NAMES_MAX` of the longest names that PipeWire gives. */
 const FILE_MAX_BYTES = 1024 * 1024;
 
 export class KnownOutputs {

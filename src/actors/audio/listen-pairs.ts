@@ -1,5 +1,6 @@
-// Remembers which inputs are to be heard at which outputs, and which no longer. It outlives the connections
-// to the sound server: a pair that was desired before the server's restart is desired after it. Pure.
+// Remembers which inputs are to be heard at which outputs, and for which pairs this has ended. The memory
+// outlives the connections to the sound server, so a pair that was desired before the server's restart is
+// desired after it. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import {
@@ -14,7 +15,9 @@ export const PAIRS_MAX = 8;
 
 interface DesiredPair {
   readonly pair: ListenPair;
-  /** See `indicesOf`: those that the input and output last had on this connection; undefined before. */
+  /**
+   * The indices that the input and output last had on this connection (see `indicesOf`); undefined before.
+   */
   indices: string | undefined;
 }
 
@@ -24,7 +27,7 @@ export class ListenPairs {
   #desired: DesiredPair[];
   /** Pairs whose loopbacks are to be unloaded. */
   #ended: readonly ListenPair[] = [];
-  /** False until the loopbacks of an earlier life of the daemon have been taken over, or there were none. */
+  /** False until the loopbacks of an earlier life of the daemon have been taken over, or none were found. */
   hasAdopted = false;
 
   constructor(listen: AudioSettings['listen']) {
@@ -69,9 +72,9 @@ export class ListenPairs {
   }
 
   /**
-   * Takes over the pairs that commands have begun in an earlier life of the daemon. Ends the pairs of
-   * commands whose input or output is gone or another one now; a pair of the configuration waits until it
-   * comes back.
+   * The first time, takes over the pairs that commands began in an earlier life of the daemon. Each time,
+   * ends the pairs of commands whose input or output is gone, or has become another one of the same name. A
+   * pair of the configuration waits until both are back.
    */
   observe(observed: ObservedLoopbacks): void {
     if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));
@@ -85,7 +88,7 @@ export class ListenPairs {
     if (toEnd.length > 0) this.remove((pair) => toEnd.includes(pair));
   }
 
-  /** Pairs that an earlier configuration had and this one has not are ended. */
+  /** Takes over the pairs of commands, and ends the pairs that only an earlier configuration had. */
   #adopt(found: readonly ListenPair[]): void {
     this.hasAdopted = true;
     const byCommand = found.filter(({ origin }) => origin === 'command');

@@ -1,5 +1,5 @@
-// Finds the TCP sockets on which the sound server's process listens, in the kernel's tables, because PipeWire
-// tells no client about them. By which of them other machines can play is decided in open-ports.ts.
+// Finds the TCP sockets on which the sound server's process listens, in the kernel's tables, because
+// PipeWire tells no client about them. open-ports.ts decides by which of them other machines can play.
 
 import { readdir, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ export interface ListeningSocket {
   readonly port: number;
 }
 
-/** A table of the kernel that is longer is not read. A line has 150 bytes, so 28 000 sockets fit. */
+/** A longer table of the kernel is not read. A line has 150 bytes, so 28 000 sockets fit. */
 const TABLE_MAX_BYTES = 4 * 1024 * 1024;
 
 /** The state of a connected socket in the table of Unix sockets. */
@@ -25,8 +25,9 @@ const PROCESS = /^\d+$/;
 const SOCKET_LINK = /^socket:\[(\d+)\]$/;
 
 /**
- * The sockets of the process to which we are connected by the Unix socket at `path`. Undefined if that
- * process cannot be read: it is another user's, or outside of this container.
+ * The TCP sockets of the sound server, which is the process to which we are connected by the Unix socket at
+ * `path`. Undefined if that process cannot be read, because it is another user's, or outside of this
+ * container.
  */
 export async function listeningSockets(
   path: string,
@@ -40,15 +41,15 @@ export async function listeningSockets(
   return tables.flatMap((table) => listeningIn(table, inodes));
 }
 
-/** Empty if the table cannot be read: a kernel without IPv6 has none for it. */
+/** Empty if the table cannot be read: a kernel without IPv6 has no table of TCP over IPv6. */
 async function readTable(path: string): Promise<string> {
   const read = await readSmallFile(path, TABLE_MAX_BYTES);
   return read.ok ? Buffer.from(read.value.bytes).toString() : '';
 }
 
 /**
- * The inodes of the server's ends of connections that were made by a socket at one of these paths. The socket
- * that waits for connections does not show which process is the server: systemd has that socket, too.
+ * The inodes of the server's ends of connections to a Unix socket at one of these paths. The socket that
+ * waits for connections does not show which process is the server, because systemd has that socket, too.
  */
 function connectedAt(paths: readonly string[], table: string): ReadonlySet<string> {
   const rows = table.split('\n').map((line) => /^\S+ \S+ \S+ \S+ \S+ (\S+) +(\d+) (.*)$/.exec(line) ?? []);

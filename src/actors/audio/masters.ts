@@ -1,5 +1,5 @@
-// Finds the master of a filter: the sink to which the filter plays. Its volume limit holds for the filter,
-// too. Pure.
+// Finds the master of a filter: the sink to which the filter plays. The volume limit of the master holds for
+// the filter, too. Pure.
 
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { isOfModule } from './marks.js';
@@ -10,10 +10,13 @@ const MASTER = 'device.master_device';
 /** PA_SINK_FLAT_VOLUME: the sink's volume is that of its loudest stream. */
 const SINK_FLAT_VOLUME = 0x40;
 
-/** Sinks of a chain of filters that are followed: a server may report filters that play in a circle. */
+/**
+ * At most this many sinks of a chain of filters are followed, because a server may report filters that play
+ * in a circle.
+ */
 const CHAIN_MAX_SINKS = 16;
 
-/** The part of a sound server's state that this needs: the records by index. */
+/** The part of a sound server's state that this file needs: the records by index. */
 export interface SoundRecords {
   readonly sinks: ReadonlyMap<number, { readonly info: SinkInfo }>;
   readonly sinkInputs: ReadonlyMap<number, { readonly info: SinkInputInfo }>;
@@ -25,9 +28,9 @@ export function isFilter({ props }: SinkInfo): boolean {
 
 function masterOf({ sinks, sinkInputs }: SoundRecords, filter: SinkInfo): SinkInfo | undefined {
   if (!isFilter(filter)) return undefined;
-  // A filter plays by a stream of its module. That stream decides, and the property only where there is none:
-  // after the stream has been moved, PulseAudio's property still names the old sink
-  // (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+  // A filter plays by a stream of its module, and the sink of that stream is the master. The property
+  // decides only where there is no such stream: after the stream has been moved, PulseAudio's property still
+  // names the old sink (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
   for (const { info: stream } of sinkInputs.values()) {
     if (!isOfModule(stream) || stream.ownerModule !== filter.ownerModule) continue;
     const master = sinks.get(stream.sink ?? -1)?.info;
@@ -48,7 +51,10 @@ export function mastersFrom(records: SoundRecords, sink: SinkInfo): readonly Sin
   return chain;
 }
 
-/** The last master: a sink that is no filter, of a card or virtual. The sink itself if it is no filter. */
+/**
+ * The end of the chain: a sink that is no filter, of a card or virtual. This is `sink` itself if it is no
+ * filter.
+ */
 export function rootOf(records: SoundRecords, sink: SinkInfo): SinkInfo {
   return mastersFrom(records, sink).at(-1) ?? sink;
 }

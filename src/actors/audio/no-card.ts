@@ -40,8 +40,8 @@ export async function whyNoCard(folder = DEVICES): Promise<string> {
 }
 
 /**
- * One for each connection. A server that has just started finds its cards late, so a missing one is reported
- * only after `afterMs`.
+ * One for each connection. A server that has just started finds its cards late, so the lack of a card is
+ * reported only after `afterMs`.
  */
 export class NoCardWatch {
   readonly #remark: (text: string | undefined) => void;

@@ -19,12 +19,12 @@ export interface OpenPort {
 }
 
 const NATIVE = { name: 'module-native-protocol-tcp', port: 4713 };
-/** The process of PipeWire may listen for this module, too. Nobody can play by its protocol. */
+/** PipeWire's process may listen for this module, too, but nobody can play by the module's protocol. */
 const SIMPLE = { name: 'module-simple-protocol-tcp', port: 4711 };
 
 type Arguments = Readonly<Record<string, string>>;
 
-/** `sockets`: those of the server's process; undefined where it cannot be read. */
+/** `sockets`: those of the server's process; undefined if the process cannot be read. */
 export function openPorts(
   kind: SoundServerKind,
   modules: readonly LoadedModule[],
@@ -52,7 +52,7 @@ function portsOfModules(
   });
 }
 
-/** For PipeWire: it opens the ports of its configuration without a module that it would list. */
+/** Used for PipeWire, which lists no module for the ports that its configuration opens. */
 function portsOfSockets(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[],

@@ -14,7 +14,8 @@ export interface DesiredProfile {
 }
 
 /**
- * Everything is read again so often, because PipeWire before 1.5.82 may not announce a card's new profile.
+ * Everything is read again after each such pause, because PipeWire before 1.5.82 may not announce a card's
+ * new profile.
  */
 const READ_AGAIN_MS = 100;
 
@@ -35,7 +36,8 @@ function streamsWithSink({ sinkInputs, sinks }: SoundState): ReadonlySet<number>
 
 /**
  * True if the card has the profile and all outputs of it, and there is a default output, and every stream
- * that had an output has one again. Also true if the card is gone.
+ * that had an output has one again. Also true if the card is gone. Default and streams do not count if there
+ * is no output at all.
  */
 function isReached(state: SoundState, { card, profile, streams }: DesiredProfile): boolean {
   const info = state.cards.get(card);

@@ -16,8 +16,8 @@ const SETTLE_MS = 0;
 export interface AwaitedSocket {
   readonly path: string;
   /**
-   * Its `fileIdentity` before the attempt to connect; undefined if there was none. A new server has a new
-   * one.
+   * The `fileIdentity` of the socket before the attempt to connect; undefined if there was no socket. The
+   * socket of a new server has another identity.
    */
   readonly before: string | undefined;
 }
@@ -28,8 +28,8 @@ function isNew({ path, before }: AwaitedSocket): boolean {
 }
 
 /**
- * Waits for `delayMs`. Resolves to true sooner if a socket appears or is replaced; to false at once if the
- * signal is aborted.
+ * Resolves with true as soon as a socket appears or is replaced; with false after `delayMs`, or at once if
+ * the signal is aborted.
  */
 export function socketOrDelay(
   awaited: readonly AwaitedSocket[],

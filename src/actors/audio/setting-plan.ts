@@ -37,7 +37,10 @@ export type SoundCommand =
 interface SetPlan {
   readonly kind: 'set';
   readonly setting: Setting;
-  /** The record that the request changes. It is read again, so that the next command is planned from that. */
+  /**
+   * The record that the request changes. It is read again, so that the next command is planned from its new
+   * state.
+   */
   readonly changed: ReadRequest;
   /** The balance that the request sets. It is remembered then, because silent channels do not show it. */
   readonly balance?: Balance;
@@ -47,8 +50,8 @@ export interface Refusal {
   readonly kind: 'fault';
   readonly fault: Fault;
   /**
-   * The record because of which the command is refused. Its last reading may be out of date, so the record is
-   * read again before that.
+   * The record because of which the command is refused. Its last reading may be out of date, so the record
+   * is read again before the refusal.
    */
   readonly reason?: ReadRequest;
 }

@@ -1,12 +1,15 @@
-// The sources of the sound server as last read, without monitors: clients see them as inputs. Pure. Their
-// records are made in input-record.ts.
+// Keeps the sources of the sound server as last read, without monitors. Clients see these sources as inputs,
+// whose records are made in input-record.ts. Pure.
 
 import type { SourceInfo } from '../../protocol/pulse/records.js';
 import { type Balance, rememberBalance } from '../../protocol/pulse/volume.js';
 import { isAwake } from './device-states.js';
 import { byId, type KnownRecord, removeUnlisted } from './known-records.js';
 
-/** Further sources are left out until one of these goes. */
+/**
+ * At most this many sources are kept. A further one is left out until it is read again after another one has
+ * gone.
+ */
 export const SOURCES_MAX_RECORDS = 16;
 
 export type KnownSource = KnownRecord<SourceInfo>;
@@ -14,7 +17,10 @@ export type KnownSource = KnownRecord<SourceInfo>;
 export class Sources {
   readonly #known = new Map<number, KnownSource>();
   readonly #leftOut = new Set<number>();
-  /** Sources that no command needs to wake: awake before in this life of the server, or never to be woken. */
+  /**
+   * Sources that no command needs to wake: they have been awake in this life of the server, or cannot be
+   * woken.
+   */
   readonly #awake = new Set<number>();
   /** Called when a record may differ from what was published. */
   readonly #onChange: () => void;
@@ -41,7 +47,7 @@ export class Sources {
     const { index, monitorOfSink, volume } = info;
     if (monitorOfSink !== undefined) return;
     const atIndex = this.#known.get(index);
-    // Another source may have been at this index, if its removal was missed.
+    // If another source was at this index, its removal was missed. The new source inherits nothing from it.
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
     if (atIndex === undefined && this.#known.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
     else this.#known.set(index, { info, balance: rememberBalance(before?.balance, volume) });
@@ -76,13 +82,16 @@ export class Sources {
     return byId(this.#known, ref) ?? this.all.find(({ info }) => info.name === ref);
   }
 
-  /** True for a source without a card that has not been awake, and that no attempt has failed to wake. */
+  /** True for a source without a card if it has never been awake and no attempt to wake it has failed. */
   mayWake(index: number): boolean {
     const source = this.#known.get(index);
     return source !== undefined && source.info.card === undefined && !this.#awake.has(index);
   }
 
-  /** Records that the source could not be woken: each further attempt would take as long. */
+  /**
+   * Keeps commands from waking the source again after a failure, because each further attempt would take as
+   * long.
+   */
   letSleep(index: number): void {
     if (this.#known.has(index)) this.#awake.add(index);
   }

@@ -1,6 +1,6 @@
 // Sets the configured start volume of each output that appears, once in a life of the sound server
-// (docs/configuration.md, "Audio, players and power"). Which outputs have appeared before is known by
-// known-outputs.ts.
+// (docs/configuration.md, "Audio, players and power"). known-outputs.ts knows which outputs have appeared
+// before.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -11,8 +11,9 @@ import type { SoundState } from './state.js';
 import { type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * The start volume is set this long after the output has appeared: PipeWire restores a stored volume up to 20
- * ms after it has announced the output, on a slow board later, and overwrites a volume that is set before.
+ * The start volume is set this long after the output has appeared, because PipeWire restores a stored volume
+ * up to 20 ms after it has announced the output, on a slow board later, and overwrites a volume that is set
+ * before.
  */
 const RESTORED_AFTER_MS = 400;
 
@@ -59,8 +60,8 @@ export class StartVolumes {
   }
 
   /**
-   * Sets a timer for each output that has appeared and has a start volume; the others become known at once.
-   * An output that has gone gets none.
+   * Sets a timer for each output that has appeared and has a start volume. The other outputs become known at
+   * once. The timer of an output that has gone is cancelled.
    */
   #planForAppeared(): void {
     const { state, wishes, knownOutputs } = this.#context;

@@ -22,12 +22,13 @@ interface Capture {
 const MONO = 0;
 
 /**
- * True if the server does not report the true volume and mute of a sink. PipeWire 1.4 does not for a
- * virtual one that has never been awake: it reports 100 %, whatever WirePlumber has restored and whatever
- * volume and mute it has accepted, so a step would start from the wrong volume. The first reading in which
- * the sink is idle or running has the true volume, and later changes are reported at once, also while the
- * sink sleeps (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). The sink of a card always
- * reports both. The flag PA_SINK_HARDWARE cannot decide this: PipeWire 1.4.2 gives it to its null sinks, too.
+ * True if the server does not report the true volume and mute of a sink. PipeWire 1.4 does not report them
+ * for a virtual sink that has never been awake. It reports 100 %, whatever WirePlumber has restored and
+ * whatever volume and mute a command has set, so a step would start from the wrong volume. The first reading
+ * in which the sink is idle or running has the true volume, and later changes are reported at once, also
+ * while the sink sleeps (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). The sink of a card
+ * always reports both. The flag PA_SINK_HARDWARE cannot decide this, because PipeWire 1.4.2 gives it to its
+ * null sinks, too.
  */
 export function hidesVolume(state: SoundState, sink: SinkInfo): boolean {
   return sink.card === undefined && state.mayWake(sink.index) && state.kind === 'pipewire';
@@ -48,8 +49,8 @@ export class Waker {
   readonly waking: ReadonlyMap<string, unknown> = this.#captures;
 
   /**
-   * `onEnded` is called each time a device has woken or has not, which is decided after `limitMs` at the
-   * latest.
+   * `onEnded` is called each time the waking of a device has ended, after `limitMs` at the latest, whether
+   * the device has woken or not.
    */
   constructor(
     open: OpenLink,
@@ -75,7 +76,7 @@ export class Waker {
     return true;
   }
 
-  /** To be called when something has been read. */
+  /** Ends the captures of devices that are awake. To be called when something has been read. */
   onRead(): void {
     for (const { of, index, link } of this.#captures.values())
       if (this.#sourceToCapture(of, index) === undefined) link.close({ kind: 'stopped' });
