@@ -1,4 +1,4 @@
-// The cards of the sound server as last read. Pure.
+// Keeps the cards of the sound server as last read. Pure.
 
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { CardInfo } from '../../protocol/pulse/records.js';
@@ -6,7 +6,7 @@ import { byId, removeUnlisted } from './known-records.js';
 
 export class Cards {
   readonly #known = new Map<number, CardInfo>();
-  /** Called with a card's index when it has come, gone or been read again. */
+  /** Called with the index of a card that has come, gone or been read again. */
   readonly #onChange: (card: number) => void;
 
   constructor(onChange: (card: number) => void) {

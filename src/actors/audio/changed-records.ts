@@ -1,13 +1,13 @@
 // Collects which records of the sound server have changed since they were last published.
 
 /**
- * The lists have the indices of records, each once. Mostly there is one, for which an array takes less memory
- * than a set.
+ * The lists have the indices of records, each once. A list mostly has one index, for which an array takes
+ * less memory than a set.
  */
 export interface ChangedRecords {
   hasServerChanged: boolean;
   haveSinksComeOrGone: boolean;
-  /** No list: sources are few, so all of them are compared with what was published. */
+  /** There is no list: all sources are compared with what was published, because they are few. */
   haveSourcesChanged: boolean;
   readonly sinks: number[];
   readonly sinkInputs: number[];

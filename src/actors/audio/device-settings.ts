@@ -1,5 +1,5 @@
-// Plans the settings that only outputs and inputs have, both in the same way: the port, and which one is the
-// default. Pure.
+// Plans two settings that only outputs and inputs have, for both in the same way: the port and the default.
+// Pure.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { KnownRecord } from './known-records.js';
@@ -31,7 +31,7 @@ export function planPort({ kind, record }: Device, port: string): SettingPlan {
   return setPlan({ command: REQUESTS[kind].port, args: { index, port } }, kind, index);
 }
 
-/** Refuses a device whose name another one has, too: the request has only the name. */
+/** Refuses a device if another one has the same name, because the request contains only the name. */
 export function planDefault({ sinks, sources }: SoundState, { kind, record }: Device): SettingPlan {
   const { index, name } = record.info;
   const devices = kind === 'sink' ? [...sinks.values()] : sources.all;

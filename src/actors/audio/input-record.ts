@@ -11,7 +11,7 @@ import { type Encodable, optional, type PropertyCache, portsOf } from './view.js
 export interface InputSurroundings {
   readonly isDefault: boolean;
   readonly card: string | undefined;
-  /** Names of the outputs at which it is heard. */
+  /** Names of the outputs at which the input is heard. */
   readonly listen: readonly string[];
 }
 

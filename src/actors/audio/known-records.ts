@@ -6,7 +6,10 @@ import type { Balance } from '../../protocol/pulse/volume.js';
 /** A record of the server as last read. */
 export interface KnownRecord<R> {
   readonly info: R;
-  /** Remembered, because silent channels do not show it. Undefined until the channels were not silent. */
+  /**
+   * The balance is remembered, because silent channels do not show it. Undefined as long as they have been
+   * silent.
+   */
   readonly balance: Balance | undefined;
 }
 

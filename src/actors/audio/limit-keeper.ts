@@ -1,5 +1,5 @@
-// Sets the sinks that limit-guard.ts finds back to their volume limit, by commands that wait in the same
-// queue as all others, and logs that.
+// Sets a sink back to its volume limit when limit-guard.ts has found it above the limit, and logs that. It
+// uses commands, which wait in the same queue as all others.
 
 import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';

@@ -6,7 +6,10 @@ import { loudestOf, RAW_NORM } from '../../protocol/pulse/volume.js';
 import { hasFlatVolume, mastersFrom, type SoundRecords } from './masters.js';
 import { type OutputWishes, wishFor } from './wishes.js';
 
-/** Half of the smallest step in a record: servers round the volumes that they store. */
+/**
+ * A sink may exceed its limit by half of the smallest step in a record, because servers round the volumes
+ * that they store.
+ */
 const TOLERANCE = 0.005;
 
 export class VolumeLimits {

@@ -7,7 +7,9 @@ import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 export const GROUP_PREFIX = 'tonearm.';
 /** The property that marks the sink of a group, and has the group's name. */
 export const GROUP_MARK = 'tonearm.group';
-/** The property of a sink that has the name of a missing output, only while a group is being made. */
+/**
+ * The property that marks a stand-in: a sink that has the name of a missing output while a group is made.
+ */
 export const STAND_IN_MARK = 'tonearm.stand_in';
 /** The property that marks the stream by which an input is heard, and has the input's name. */
 export const LISTEN_MARK = 'tonearm.listen';

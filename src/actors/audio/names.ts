@@ -1,6 +1,6 @@
-// Decides which name a stream of sound asks for (docs/http-api.md, "Names of clients"), from the name and the
-// properties in the server's record. Pure. Where another stream has that name, `../unique-names.ts` adds the
-// stream's id.
+// Decides the preferred name of a stream of sound (docs/http-api.md, "Names of clients"), from the name and
+// the properties in the server's record. Pure. If another stream has that name, `../unique-names.ts` adds
+// the stream's id.
 
 /** PulseAudio's name for a stream without media.name. */
 const PULSEAUDIO_NO_NAME = '(null)';
@@ -11,8 +11,8 @@ const SOUND_SERVERS: readonly (string | undefined)[] = ['org.PulseAudio.PulseAud
 export type Props = Readonly<Record<string, string>>;
 
 /**
- * `HOST (USER)`, or `HOST` if the user is unknown. A tunnel's own name contains the name of our output, so
- * that it would look like an output. Undefined if the stream is no tunnel, or does not say its host.
+ * `HOST (USER)`, or `HOST` if the user is unknown. A tunnel's own name contains the name of our output, and
+ * would look like an output. Undefined if the stream is no tunnel, or has no property for its host.
  */
 function tunnelName(props: Props): string | undefined {
   const host = props['application.process.host'];
@@ -22,8 +22,8 @@ function tunnelName(props: Props): string | undefined {
 }
 
 /**
- * The tunnel's name, or the first that is not empty: media.name, application.name, the binary, `stream`.
- * `name` is the record's own, which counts where the property media.name is missing.
+ * The tunnel's name; for other streams the first of these that is not empty: media.name, application.name,
+ * the binary, `stream`. `name` is the record's own, which counts where the property media.name is missing.
  */
 export function preferredName(name: string | undefined, props: Props): string {
   const tunnel = tunnelName(props);

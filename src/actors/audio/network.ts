@@ -33,7 +33,7 @@ export async function networkAnswer(
     openPort,
     addresses: reachableAt(openPort.addresses, interfaces).map(({ info }) => info.address),
   }));
-  // The record has one port: if possible, one that other machines can reach.
+  // The record has only one port, so a port that other machines can reach is preferred.
   const published = ports.find(({ addresses }) => addresses.length > 0) ?? ports[0];
   if (published === undefined) return answer({ enabled: false, addresses: [], commands: [] });
   const { openPort, addresses } = published;

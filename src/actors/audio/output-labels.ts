@@ -1,5 +1,5 @@
-// The labels of the outputs: the names for people in their records (docs/http-api.md, "Output"). If
-// several outputs have the same label, each of them has its name behind it. Pure.
+// Keeps the labels of the outputs: the names for people in their records (docs/http-api.md, "Output"). If
+// several outputs have the same label, the name of the output stands behind it in each record. Pure.
 
 interface LabelledOutput {
   readonly name: string;
@@ -25,7 +25,10 @@ export class OutputLabels {
     return true;
   }
 
-  /** With the name behind it if another output has the same label. Empty for an output that is not known. */
+  /**
+   * The label, with the output's name behind it if another output has the same label. Empty for an unknown
+   * output.
+   */
   of(id: number): string {
     const { label = '', name } = this.#byId.get(id) ?? {};
     return (this.#counts.get(label) ?? 0) > 1 ? `${label} (${name})` : label;

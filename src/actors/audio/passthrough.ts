@@ -4,7 +4,10 @@
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 
-/** PA_ENCODING_PCM. The only lower one is "any", which a server reports when it does not know. */
+/**
+ * PA_ENCODING_PCM. The only lower number is "any", which a server reports when it does not know the
+ * encoding.
+ */
 const PCM = 1;
 
 /** By `encoding` in libpulse's format.h. */
@@ -15,14 +18,16 @@ export function hasVolume({ hasVolume: isReadable, volume, format }: SinkInputIn
   return isReadable && volume.length > 0 && format.encoding <= PCM;
 }
 
-/** How a stream without a volume is played, as a part of the sentence that refuses one. */
+/** How a stream without a volume is played, as a part of the sentence that refuses a command. */
 export function howPlayed({ format: { encoding } }: SinkInputInfo): string {
   return encoding > PCM
     ? `as ${ENCODINGS[encoding] ?? 'it is encoded'} (passthrough)`
     : 'as it is (passthrough)';
 }
 
-/** The passthrough stream on a sink, which has no volume while that is played. `sink` is an index. */
+/**
+ * Finds the passthrough stream on a sink: while it is played, the sink has no volume. `sink` is an index.
+ */
 export function passthroughOn<S extends { readonly info: SinkInputInfo }>(
   sinkInputs: ReadonlyMap<number, S>,
   sink: number,

@@ -5,7 +5,9 @@ import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundConnection } from './connection.js';
 import type { SoundState } from './state.js';
 
-/** Rounds without a default output after which a connection is replaced, at most (see `#isToBeReplaced`). */
+/**
+ * A connection without a default output is replaced after at most this many rounds (see `#isToBeReplaced`).
+ */
 const PATIENCE_MAX_ROUNDS = 64;
 
 /** One for all connections, which follow one another. */
@@ -20,7 +22,7 @@ export class Reconciliation {
     this.#everyMs = everyMs;
   }
 
-  /** To be called when everything has been published once. */
+  /** To be called when everything has been published for the first time on the connection. */
   begin(connection: SoundConnection): void {
     this.#timers.set('round', this.#everyMs, () => {
       this.begin(connection);
@@ -37,9 +39,9 @@ export class Reconciliation {
 
   /**
    * To be called once in each round. True if there has been no default output for too many rounds.
-   * PipeWire's server answers each connection by the events that this connection has got, and now and then
-   * misses one for good; on another connection it reports the default. The number of rounds doubles each
-   * time, because a server without a session manager has no default, however often it is connected to.
+   * PipeWire's server answers from the events that it has got for this one connection. If it has missed the
+   * event of the default, only another connection helps. The number of rounds doubles each time, because a
+   * server without a session manager has no default on any connection.
    */
   #isToBeReplaced(state: SoundState): boolean {
     const hasDefault = state.sinks.size === 0 || state.defaultSink() !== undefined;

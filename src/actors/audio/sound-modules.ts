@@ -1,5 +1,5 @@
-// Loads modules into the sound server, and unloads those that we have loaded. Which of them are to be there
-// is decided elsewhere (group-modules.ts, listen-modules.ts).
+// Loads modules into the sound server, and unloads those that we have loaded. group-modules.ts and
+// listen-modules.ts decide which modules are to be there.
 
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
@@ -35,7 +35,10 @@ export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string
   return unloaded.ok ? undefined : describeFailure(unloaded.error);
 }
 
-/** The index alone does not tell: another module may have it when one has gone. */
+/**
+ * True if both are the same module. The index alone does not show this, because another module may get it
+ * later.
+ */
 export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
   return one.index === other.index && one.name === other.name && one.argument === other.argument;
 }

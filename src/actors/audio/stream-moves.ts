@@ -17,7 +17,7 @@ export function streamMoves(state: SoundState, output: string): readonly StreamM
     [...state.sinkInputs.values()]
       .filter(({ info }) => info.sink !== target.index)
       .filter(({ info }) => !playsForSink(state, info))
-      // A passthrough stream sets its output to 100 %.
+      // A passthrough stream would set a limited output to 100 %.
       .filter(({ info }) => !isLimited || hasVolume(info))
       .map(({ info: { index } }) => ({ command: 'MOVE_SINK_INPUT', args: { index, sink: target.index } }))
   );

@@ -1,5 +1,5 @@
 // Finds what the configuration wants of an output: its label, its volume limit, its volume at the start,
-// whether pages leave it out; and of a group the outputs that belong to it. Pure.
+// whether pages leave it out, and which outputs belong to it if it is a group. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { GROUP_PREFIX } from './marks.js';
@@ -35,7 +35,9 @@ export function wishFor({ volumeLimit, outputs, groups = {} }: OutputWishes, nam
   };
 }
 
-/** In whole hundredths, as records show volumes: so a slider can end exactly at the limit. */
+/**
+ * Rounds down to whole hundredths, as records show volumes, so that a slider can end exactly at the limit.
+ */
 function roundedDown(volume: number): number {
   // 0.57 * 100 is a little less than 57.
   return Math.floor(volume * 100 + 1e-6) / 100;
