@@ -39,7 +39,10 @@ export interface Performer {
    * `readAgain` for it.
    */
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<Result<unknown>>;
-  /** Resolves when a read that began after this call has ended, or when the connection has ended. */
+  /**
+   * Resolves when a read that began after this call has ended, or when the record is removed, or the
+   * connection has ended.
+   */
   readAgain(read: ReadRequest): Promise<void>;
   /** See `Waker.isWaking`; `Executor.proceed` is called when waking ends. */
   readonly isWaking: Waker['isWaking'];

@@ -11,9 +11,9 @@ import type { SoundState } from './state.js';
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 /**
- * More than twice the rate of sent levels, so that each level is the maximum of at least two peaks. With one
- * peak, it could be only the end of a sound. The rate is not 25, because the resampler of PipeWire 0.3.65
- * crashes (SIGSEGV) when a peak stream has two peaks in one cycle of its graph. The stream's own latency
+ * More than twice the rate of sent levels, so that each level is the maximum of at least two peaks. A level
+ * of one peak could be only the end of a sound. The rate is not 25, because the resampler of PipeWire 0.3.65
+ * crashes (SIGSEGV) when a peak stream has two peaks in one cycle of its graph. The latency of the stream
  * keeps a cycle below 50 ms, the time between two peaks.
  */
 const PEAKS_PER_SECOND = 20;

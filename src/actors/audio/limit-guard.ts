@@ -20,7 +20,10 @@ const RESTORING_MS = 1_000;
  */
 const TRIES_MAX = 8;
 
-/** At most this many commands are watched, each for `RESTORING_MS`. One more replaces the oldest. */
+/**
+ * At most this many commands are watched, each until `RESTORING_MS` after its end. One more replaces the
+ * oldest.
+ */
 const WATCHED_MAX_COMMANDS = 32;
 
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;

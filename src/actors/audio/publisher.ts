@@ -28,8 +28,8 @@ import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
  */
 const JSON_MAX_UNITS = 16 * 1024;
 /**
- * The most JSON that a shortened record has of its ports, or of its profiles. With the rest of the record
- * this fits into a line of the event stream.
+ * The ports of a shortened record have at most this much JSON, and so have its profiles. With the rest of
+ * the record, they fit into a line of the event stream.
  */
 const LIST_MAX_BYTES = 64 * 1024;
 
@@ -112,7 +112,7 @@ export class SoundPublisher {
   }
 
   /**
-   * Compares server, cards and outputs together, because they change seldom, and a change of one changes the
+   * Updates server, cards and outputs together, because they change seldom, and a change of one changes the
    * records of the others.
    */
   #updateServerCardsAndOutputs(

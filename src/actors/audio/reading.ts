@@ -27,8 +27,8 @@ interface ReadingEvents {
    */
   onReply(isConsistent: boolean): void;
   /**
-   * Called when a list could not be read, or when a record could not be read for another reason than an
-   * error of the server.
+   * Called when a list could not be read, or when a read of one record has failed without an error of the
+   * server.
    */
   onFailed(command: RequestName, error: RequestError): void;
 }
@@ -115,7 +115,10 @@ export class Reading {
     this.#refetch[of].hold(undefined);
   }
 
-  /** Resolves when a read that began after this call has ended, or when the connection has ended. */
+  /**
+   * Resolves when a read that began after this call has ended, or when the record is removed, or the
+   * connection has ended.
+   */
   readonly readAgain = (read: ReadRequest): Promise<void> => {
     if (this.#hasEnded) return Promise.resolve();
     const hasBeenRead = this.#waiters.add(read);

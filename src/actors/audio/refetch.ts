@@ -77,10 +77,10 @@ export const RECORD_READS: { readonly [K in RecordKind]: ReadSpec<RecordRequests
 const NO_READS: readonly ReadRequest[] = [];
 
 /**
- * The reads of one kind. A list and single records are never read at the same time: PipeWire may reply out of
- * order, and an older reply about one record would then undo a newer list. An event about a record that is
- * being read needs no further read: both servers send events and replies about one record in order, so the
- * reply is newer than the event.
+ * The reads of one kind. A list and single records are never read at the same time, because PipeWire may
+ * reply to them out of order, and an older reply about one record would then undo a newer list. An event
+ * about a record that is being read needs no further read, because both servers send events and replies
+ * about one record in order, so that the reply is newer than the event.
  */
 export class Refetch {
   readonly #of: ReadKind;

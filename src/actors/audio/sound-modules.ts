@@ -24,9 +24,9 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
 }
 
 /**
- * Resolves with undefined if the module is gone, or with why the server has not unloaded it. PipeWire gives a
- * free index to the next module at once. So the module at the index is read first, and another one is left
- * alone.
+ * Resolves with undefined if the module is unloaded, was gone, or cannot be read; else with why the server
+ * has not unloaded it. PipeWire gives a free index to the next module at once. So the module at the index is
+ * read first, and another one is left alone.
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
   const present = await ask('GET_MODULE_INFO', { index: module.index });

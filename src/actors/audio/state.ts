@@ -28,7 +28,7 @@ export interface KnownSinkInput extends KnownRecord<SinkInputInfo> {
 }
 
 export class SoundState {
-  /** Undefined until it has been read. */
+  /** Undefined until the server's info has been read. */
   server: ServerInfo | undefined;
   readonly #sinks = new Map<number, KnownRecord<SinkInfo>>();
   readonly #sinkInputs = new Map<number, KnownSinkInput>();
