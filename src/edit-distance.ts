@@ -1,9 +1,10 @@
-// How far a mistyped word is from a known one. Pure.
+// Counts how many edits a mistyped word is away from a known word. Pure.
 
 /** The number of edits that turn one word into the other (Levenshtein). Upper and lower case are the same. */
 export function editDistance(one: string, other: string): number {
   const otherLetters = [...other.toLowerCase()];
-  // A row of Levenshtein's table: the edits from a beginning of `one` to each beginning of `other`.
+  // One row of Levenshtein's table: how many edits turn the first letters of `one` into the first 0, 1, 2
+  // and more letters of `other`.
   let row = Array.from({ length: otherLetters.length + 1 }, (_, column) => column);
   for (const letter of one.toLowerCase()) {
     const nextRow = [editsAt(row, 0) + 1];

@@ -30,8 +30,8 @@ import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { VERSION } from './version.js';
 
 /**
- * docs/configuration.md, "Exit statuses". 64 to 78 are from sysexits(3), which systemd and administrators
- * know; 126 is the shell's, for a program that cannot be run.
+ * The statuses of docs/configuration.md, "Exit statuses". Those from 64 to 78 are from sysexits(3), which
+ * systemd and administrators know. Shells use 126 for a program that cannot be run.
  */
 const EXIT = {
   ok: 0,
@@ -53,12 +53,15 @@ const ROOT = new URL('./', import.meta.url);
 
 type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
-/** The whole shutdown takes no longer, whatever hangs (docs/configuration.md, "Command line": 5 s). */
+/**
+ * The process ends at most this long after the first signal, whatever hangs (docs/configuration.md, "Command
+ * line", promises 5 s).
+ */
 const SHUTDOWN_DEADLINE_MS = 4800;
-/** The part of it that the gateway may take; those of the children are in supervisor/policy.ts. */
+/** The gateway's part of `SHUTDOWN_DEADLINE_MS`. supervisor/policy.ts has the parts of the children. */
 const GATEWAY_CLOSE_MS = 1800;
 
-/** The exit status; undefined if the service has started, which only a signal ends. */
+/** Resolves with the exit status, or with undefined if the daemon has started, which only a signal ends. */
 async function main(request: CommandLine): Promise<ExitStatus | undefined> {
   switch (request.do) {
     case 'help':
@@ -94,7 +97,8 @@ function failIfUnsupported(): ExitStatus | undefined {
 }
 
 /**
- * Always status 0, even while this program is being replaced: the upgrade script that calls it must continue.
+ * Resolves with status 0 even if it fails, because the upgrade script that calls it must continue. It may
+ * fail while an upgrade replaces this program.
  */
 async function progress(args: readonly string[]): Promise<ExitStatus> {
   try {
@@ -109,8 +113,9 @@ async function progress(args: readonly string[]): Promise<ExitStatus> {
 }
 
 /**
- * Measures a service that it starts itself with the default configuration, so that the node's own does not
- * matter. Signals are not handled: everything that the bench creates ends with the process.
+ * Measures a daemon that it starts itself with the default configuration, so that the node's own
+ * configuration does not matter. It handles no signals, because everything that the bench creates ends with
+ * the process.
  */
 async function bench(args: readonly string[]): Promise<ExitStatus> {
   const { parseBench, runBench } = await import('./cli/bench/bench.js');
@@ -123,7 +128,7 @@ async function bench(args: readonly string[]): Promise<ExitStatus> {
   const loaded = await load('/dev/null');
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.error.problems);
   const threads = firstThread();
-  // Printed before anything is created.
+  // The notice is printed before the bench creates anything.
   writeOut(process.stderr, request.notice, EXIT.cannotWrite);
   const report = await runBench(request, {
     settings: loaded.value.settings,
@@ -147,11 +152,14 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
   };
   const { end, message } = await runTrace(request, onSignal, printError);
   if (message !== undefined) printError(`tonearm: trace: ${message}\n`);
-  // Output that nobody reads would keep the process alive, so it is ended here.
+  // Output that nobody reads would keep the process alive, so the process is ended here.
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 
-/** Under sudo, acts for the user who called it: root himself has neither a tonearm nor a sound server. */
+/**
+ * Under sudo the process acts for the user who called sudo, because root has neither a tonearm nor a sound
+ * server.
+ */
 async function becomeInvokingUser(): Promise<void> {
   const { actAsInvokingUser } = await import('./cli/invoking-user.js');
   actAsInvokingUser();
@@ -195,8 +203,9 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   for (const warning of warnings) log('warn', warning);
   const { supervisor, gateway } = assemble(settings, threads, log);
   const { bind, api } = settings;
-  // Before the actors start, so that a program whose address is in use ends without side effects; and before
-  // the gateway listens, because it logs its addresses at once.
+  // The addresses are checked before the actors start, so that a daemon whose address is in use ends without
+  // side effects. They are checked before the gateway listens, because the gateway logs its addresses at
+  // once.
   const problem = await listenProblem(bind, api.port, networkInterfaces());
   if (problem !== undefined) {
     await gateway.close(0);
@@ -236,7 +245,7 @@ type OnSignal = (signal: NodeJS.Signals) => void;
 
 /** The first signal begins the shutdown, a second one cuts it short. Returns the handler of both. */
 function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): OnSignal {
-  // While a thread is stuck process.exit() would wait for it and ignore signals, so only SIGKILL is in time.
+  // While a thread is stuck, process.exit() would wait for it and ignore signals. Only SIGKILL is in time.
   const leave = () => (threads.hasStuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let isEnding = false;
   const end = (signal: NodeJS.Signals): void => {
@@ -259,7 +268,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
   return end;
 }
 
-/** SIGHUP has the configuration read again; if it came because the terminal was closed, the process ends. */
+/** SIGHUP makes the daemon read its configuration again. If the terminal was closed, it ends the process. */
 function reloadOnSignal(reload: Reload, end: OnSignal): void {
   const hasTerminal = (): boolean => STANDARD_FILES.some((file) => isatty(file));
   const hadTerminal = hasTerminal();

@@ -1,11 +1,9 @@
-// How texts of other programs, and errors, are written for people in `/health`, the log and a terminal: on
-// one line, without control characters, and never empty. Pure.
+// Decides how texts of other programs, and errors, are written for people in `/health`, the log and a
+// terminal. `printable` makes one line without control characters, and `errorText` is never empty. Pure.
 
-/** The reasons of one failure that are named; of further ones only the number is printed. */
+/** How many reasons of one failure are named. Further reasons are only counted. */
 const REASONS_NAMED_MAX = 4;
-/**
- * An error may have a cause, which may have another one. Causes can form a circle, so reading them must end.
- */
+/** How many levels of causes are read. There must be a limit, because causes can form a circle. */
 const CAUSES_MAX = 4;
 
 /** Characters that would break a line of a terminal or of the journal, colour it, or turn its direction. */
@@ -35,7 +33,7 @@ function reasonOf(error: unknown, causesMax: number): string {
 }
 
 /**
- * The different reasons of the errors that an AggregateError collects; for any other error that of its cause.
+ * The different reasons of the errors in an AggregateError. For any other error, the reason of its cause.
  */
 function reasonsOfCauses(error: Error, causesMax: number): readonly string[] {
   const causes: readonly unknown[] = error instanceof AggregateError ? error.errors : [error.cause ?? ''];

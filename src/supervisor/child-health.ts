@@ -10,7 +10,7 @@ export type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & {
   readonly detail: string | undefined;
 };
 
-/** A reason may quote a text of any length: of another program, or of the error that ended a thread. */
+/** A longer reason is cut. It may quote another program, or the error that ended a thread. */
 const DETAIL_MAX_CHARACTERS = 4096;
 
 const LEVELS = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;

@@ -1,7 +1,7 @@
-// The life of one child: when its thread starts, starts again and stops, what becomes of the thread's
-// messages, and how commands are answered meanwhile. A child on demand has a thread only while commands come.
-// Clients see the child's health as docs/http-api.md, "Backends that are away", describes it. incarnation.ts
-// decides whether a thread is dead.
+// Decides about the life of one child: when its thread starts, starts again and stops, where the thread's
+// messages go, and what happens to commands while there is no thread. A child on demand has a thread only
+// while commands come. Clients see the child's health as docs/http-api.md, "Backends that are away",
+// describes it. incarnation.ts decides whether a thread is dead.
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../host/clock.js';
@@ -27,14 +27,14 @@ export interface ChildContext {
   readonly askWithinMs: number;
   /** Returns true while a client watches the meters. */
   readonly areLevelsWatched: () => boolean;
-  /** Called when a pong has arrived, and when the thread has ended, so that none will. */
+  /** Called when a pong has arrived, and when the thread has ended, after which no pong can arrive. */
   readonly onPong: () => void;
 }
 
 /**
- * The state of the thread for commands. A child on demand is `resting` without a thread, `starting` until its
- * thread has reported a state, then `running`, and `ending` after a minute without commands. Every other
- * child is always `running`.
+ * The state of the thread. It gets commands only while it is `running`. A child on demand is `resting`
+ * without a thread, `starting` until its thread has reported a state, then `running`, and `ending` after a
+ * minute without commands. Every other child is always `running`.
  */
 type Phase = 'resting' | 'starting' | 'running' | 'ending';
 
@@ -52,7 +52,7 @@ export class Child {
   readonly #commands: PendingCommands;
   #phase: Phase = 'running';
   readonly #health: ChildHealth;
-  /** `stopping`: no further thread will start. `stopped`: the last one has ended. */
+  /** `stopping`: no further thread will start. `stopped`: the last thread has ended. */
   #end: 'stopping' | 'stopped' | undefined;
   /** Times of recent deaths, oldest first. */
   #deaths: readonly number[] = [];
@@ -61,7 +61,7 @@ export class Child {
   #cancelTimer: () => void = () => undefined;
   #onStopped: () => void = () => undefined;
   #resolveFirstMessage: (() => void) | undefined;
-  /** Resolves when the thread has sent its first message or has ended, and when the child rests on demand. */
+  /** Resolves when the first thread has sent a message or has ended, or when a child on demand rests. */
   readonly firstMessage = new Promise<void>((resolve) => {
     this.#resolveFirstMessage = () => {
       // Node reports each further call of `resolve` to a handler.
@@ -100,12 +100,12 @@ export class Child {
     if (this.#spec.isOnDemand) this.#phase = 'starting';
     if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
     const { state, restarts = 0, detail } = this.#health.last ?? {};
-    // A child that rested stays `up` for clients: their commands wait for the thread.
+    // A child that rested stays `up` for clients, because their commands wait for the thread.
     if (state === 'up') return;
     this.#health.report({ state: restarts === 0 ? 'connecting' : 'restarting', restarts, detail });
   };
 
-  /** From now on there is no thread, until the next command. */
+  /** Call it when there is no thread. The next command starts one. */
   #rest(): void {
     this.#phase = 'resting';
     this.#health.report({ state: 'up', restarts: this.#health.restarts, detail: 'started on demand' });
@@ -122,7 +122,7 @@ export class Child {
   /** Ends the thread after a minute without a command. Each call begins that minute anew. */
   #endWhenIdle(): void {
     this.#after(IDLE_MS_MAX, () => {
-      // A thread that is not `up` waits for its peer, and is the one that reports the peer's return.
+      // A thread that is not `up` must stay, because only it can report the return of its peer.
       const isIdle = this.#commands.isEmpty && this.#health.last?.state === 'up';
       if (!isIdle) return this.#endWhenIdle();
       this.#phase = 'ending';
@@ -130,20 +130,20 @@ export class Child {
     });
   }
 
-  /** Call it when the idle thread of a child on demand has ended: commands may have come meanwhile. */
+  /** Call it when the idle thread of a child on demand has ended. Commands may have come meanwhile. */
   #endedIdle(): void {
     this.#cancelTimer();
     if (this.#commands.isEmpty) this.#rest();
     else this.#startThread();
   }
 
-  /** Call it before `stop`: no further thread starts. A present one runs on until `stop`, or its own end. */
+  /** Call it before `stop`. No further thread starts. A present thread runs until `stop` or its own end. */
   stayDown(): void {
     this.#end = 'stopping';
     if (this.#incarnation === undefined) this.#halt();
   }
 
-  /** Resolves when the thread has ended, because it was asked to or in the end killed. Call it once. */
+  /** Ends the thread and resolves when it has ended. Kills a thread that takes too long. Call it once. */
   stop(): Promise<void> {
     return new Promise((resolve) => {
       this.#onStopped = resolve;
@@ -191,10 +191,10 @@ export class Child {
     return this.#incarnation;
   }
 
-  /** The fault of a command to a child without a thread, or with one that has to stop. */
+  /** The fault of a command to a child without a thread, or with a thread that has to stop. */
   #unavailable(): Answer {
     const { last } = this.#health;
-    // Without a report the child was never started.
+    // A child without a report was never started.
     const state = last === undefined ? 'connecting' : (this.#end ?? last.state);
     const reason = last?.detail === undefined ? '' : `: ${last.detail}`;
     return failure('unavailable', `The ${this.name} backend is ${state}${reason}`);
@@ -213,7 +213,8 @@ export class Child {
       this.#endedIdle();
       return;
     }
-    // The health has changed by now: a client that gets this fault finds the reason in `/health`.
+    // The commands are settled after the health has changed, so that a client that gets the fault finds the
+    // reason in `/health`.
     this.#commands.settleAll(this.#unavailable());
     this.#resolveFirstMessage?.();
   }

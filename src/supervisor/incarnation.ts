@@ -21,7 +21,7 @@ export interface HeartbeatPolicy {
    */
   readonly everyMs: number;
   readonly pongWithinMs: number;
-  /** An idle thread is pinged only in one of so many beats. */
+  /** An idle thread is pinged only once in this many beats. */
   readonly idleBeats: number;
 }
 
@@ -29,8 +29,8 @@ export interface HeartbeatPolicy {
 export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
 
 /**
- * Utilization of the event loop, 0..1, below which a thread counts as idle. A hung thread is busy: with so
- * little use since the last beat it has hung for a third of a second at most.
+ * Utilization of the event loop, 0..1, below which a thread counts as idle. A hung thread is busy, so below
+ * this value it has hung for a third of a second at most since the last beat.
  */
 const IDLE_UTILIZATION = 0.01;
 
@@ -46,13 +46,13 @@ const STORM_MS = 2;
 /** The id of a ping that is sent only for the report in its pong. The pong has no deadline. */
 const REPORT_ID = 0;
 
-/** Batches that are read after a thread's end. An actor sends fewer then, unless it is faulty. */
+/** How many batches are read after a thread's end. Only a faulty actor has sent more of them. */
 const LAST_BATCHES_MAX = 1024;
 
 /**
- * A thread that sends more is killed: its messages queue in the main thread's memory, where nothing else
- * limits them. A storm of 1000 changes of sound a second is far below; a thread that calls `publish` in a
- * loop reaches the limit within the second.
+ * A thread that sends more is killed, because its messages queue in the main thread's memory, where nothing
+ * else limits them. A storm of 1000 changes of sound a second is far below. A thread that calls `publish` in
+ * a loop reaches the limit within the second.
  */
 const ITEMS_PER_SECOND_MAX = 50_000;
 
@@ -93,7 +93,7 @@ export class Incarnation {
     this.#onBatch = onBatch;
     this.#rawPort = here;
     this.#port = typedPort<ToActor | ToBridge, FromActor>(here);
-    // The close of the port is ignored, because it may come before the end of the thread, which counts.
+    // The close of the port is ignored, because only the end of the thread counts, which may come later.
     this.#port.listen(this.#receive, () => undefined);
     this.#thread = threads.run(entry, { port: there, settings });
     this.#thread.ended.then(onEnded);
@@ -104,9 +104,9 @@ export class Incarnation {
   }
 
   /**
-   * Delivers a batch at once if it comes after a pause. In a storm all batches of one turn are delivered
-   * together at its end. Otherwise requests would wait: Node reads up to 1000 messages before it looks at the
-   * sockets, and on a starved machine a request waited for 4 s (measured).
+   * Delivers a batch at once if it comes after a pause. In a storm, all batches of one turn are delivered
+   * together at the end of the turn. Otherwise requests would wait, because Node reads up to 1000 messages
+   * before it looks at the sockets. On a machine with little CPU a request waited for 4 s (measured).
    */
   readonly #receive = (items: FromActor): void => {
     if (this.#isKilled) return;
@@ -134,7 +134,7 @@ export class Incarnation {
     return storm;
   }
 
-  /** From now on the thread's messages are ignored: a thread that has to be killed cannot be trusted. */
+  /** Kills the thread and ignores its messages from now on, because it cannot be trusted. */
   kill(reason: string): void {
     this.#isKilled = true;
     this.#thread.kill(reason);
@@ -178,7 +178,8 @@ export class Incarnation {
   }
 
   /**
-   * Call it when the pong is due. Returns true if the thread gets more time for it; else kills a late thread.
+   * Call it when the pong is due. Returns true if the thread gets more time. Otherwise it has answered or is
+   * killed.
    */
   checkPong(policy: HeartbeatPolicy): boolean {
     if (this.#openPing === undefined) return false;

@@ -39,8 +39,8 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    // docs/security.md, "What the daemon defends": the log never contains the cookie. No code logs it; this
-    // guards against a mistake.
+    // The log must never contain the cookie (docs/security.md, "What the daemon defends"). No code logs it,
+    // and this guards against a mistake.
     redact: ['cookie'],
   };
   const logger = pino(options, sink);
@@ -53,8 +53,8 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
 }
 
 /**
- * Escapes the texts, because JSON escapes only some of the characters that a terminal obeys. A stack keeps
- * its line feeds: Node makes it, so it is trusted.
+ * Escapes the texts, because JSON escapes only some of the characters that a terminal obeys. A stack is
+ * trusted, because Node makes it, and keeps its line feeds.
  */
 function printableFields(fields: LogFields): LogFields {
   const entries = Object.entries(fields).map(([name, value]) => {
@@ -65,7 +65,7 @@ function printableFields(fields: LogFields): LogFields {
 }
 
 function processOutput(): LogOutput {
-  // process.stdout is not used without a terminal, because it makes a stream that nothing else here needs.
+  // Without a terminal process.stdout is not used, because it makes a stream that nothing else here needs.
   if (!isatty(STDOUT)) return new LogOutput(standardOutput());
   // hasColors() knows the types of terminals, and respects NO_COLOR.
   const hasColours = process.stdout.hasColors();
@@ -82,9 +82,9 @@ interface LogEntry {
 }
 
 /**
- * The text for people of a log line: one line, and below it those of a stack. `json` may end with a line
- * feed; the text always does. Not made by pino-pretty: that is 53 kB and 19 packages, which plain fields do
- * not need, and it lets an escape sequence in a stream's name reach the terminal (measured, version 13).
+ * The text for people of a log line: one line, and below it the lines of a stack. `json` may end with a line
+ * feed, and the text always does. pino-pretty is not used: it has 53 kB and 19 packages, which plain fields
+ * do not need, and it lets an escape sequence in a stream's name reach the terminal (measured, version 13).
  */
 export function terminalLine(json: string, hasColours: boolean): string {
   const { time, level, backend = '', msg, stack, ...fields }: LogEntry = JSON.parse(json);
@@ -110,14 +110,14 @@ function clockTime(time: string | undefined): string {
 }
 
 /**
- * Writes to a file descriptor. Returns how many bytes were written, which may be only a part. Throws the
- * system's error, also where a write would have to wait.
+ * Writes to a file descriptor, and returns how many of the bytes were written. Throws the system's error,
+ * also if a write would have to wait.
  */
 type WriteBytes = (bytes: Uint8Array) => number;
 
 /**
- * Writes to standard output without waiting: files never block, sockets and pipes are made non-blocking. Only
- * a terminal that is stopped (^S) still blocks the service.
+ * Makes a function that writes to standard output without waiting. Files never block, and sockets and pipes
+ * are made non-blocking. A terminal that is stopped (^S) still blocks the service.
  */
 export function standardOutput(): WriteBytes {
   const stats = statsOfOutput();
@@ -137,9 +137,9 @@ function statsOfOutput(): Stats | undefined {
 }
 
 /**
- * The socket is journald's, which may stop reading. Node makes a stream socket non-blocking when an object is
- * made for it, which then lives as long as the process. For other kinds of socket Node cannot make one: they
- * go on blocking.
+ * The socket belongs to journald, which may stop reading. Node makes a stream socket non-blocking when a
+ * `Socket` is made for it, which then lives as long as the process. Node cannot make a `Socket` for other
+ * kinds of sockets, which still block.
  */
 function makeSocketNonBlocking(): void {
   try {
@@ -150,8 +150,8 @@ function makeSocketNonBlocking(): void {
 }
 
 /**
- * Opens the pipe once more, because the flag belongs to the open file: set on standard output, it would
- * change that of other processes, too.
+ * Opens the pipe once more, because the flag belongs to the open file. If standard output had the flag, the
+ * standard output of other processes would have it, too.
  */
 function openPipeNonBlocking(): number | undefined {
   try {

@@ -6,7 +6,7 @@ import type { ChildName } from '../protocol/actor/backends.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 
-/** Further commands are refused. */
+/** How many commands may wait for an answer. Further commands are refused. */
 const PENDING_MAX = 256;
 
 /** Posts a command to the thread, which answers with the same id. */

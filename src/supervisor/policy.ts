@@ -16,13 +16,15 @@ export interface ChildSpec {
    */
   readonly stopWithinMs: number;
   /**
-   * True: its thread is started by a command, and ends after a minute without one. That needs a child that
-   * owns no record and watches nothing.
+   * True if the thread is started by a command, and ends after a minute without one. Such a child must own
+   * no record and watch nothing.
    */
   readonly isOnDemand: boolean;
 }
 
-/** Longer for the upgrade backend, which may be writing its state file to slow flash. */
+/**
+ * The times that differ from the default. The upgrade backend may be writing its state file to slow flash.
+ */
 const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
   upgrade: 1000,
   discovery: 250,

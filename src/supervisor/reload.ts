@@ -1,6 +1,6 @@
-// Reads the configuration again while the service runs (docs/configuration.md, "Reloading"), and decides what
-// changes: nothing if it is wrong; else every part takes its settings, and the children whose settings differ
-// start anew. Of the parts it knows only that they take settings.
+// Reads the configuration again while the service runs (docs/configuration.md, "Reloading"), and decides
+// what changes. If the configuration is wrong, nothing changes. Otherwise every part takes its settings, and
+// the children whose settings differ start anew. This file knows nothing else of the parts.
 
 import { errorText } from '../printable.js';
 import type { ChildName } from '../protocol/actor/backends.js';
@@ -9,14 +9,16 @@ import type { Settings } from '../protocol/actor/settings.js';
 import { KEYS, type KeyValues, pathsIn, settingsOf } from './config/keys.js';
 import type { LoadResult } from './config/load.js';
 
-/** Keys whose values are taken only at the start. `withStartKeys` must have the same ones. */
+/** Keys whose values are taken only at the start. `withStartKeys` must have the same keys. */
 const NEED_RESTART: readonly string[] = ['api.port', 'api.sse.maxClients'];
 
 export interface ReloadParts {
   readonly load: () => Promise<LoadResult>;
   readonly log: Log;
   readonly setLogLevel: (level: Settings['logLevel']) => void;
-  /** A child whose settings have changed is stopped before the gateway takes them, and started after that. */
+  /**
+   * A child whose settings differ is stopped before the gateway takes the settings, and started after that.
+   */
   readonly supervisor: {
     stopChanged(settings: Settings): Promise<readonly ChildName[]>;
     startMissing(): void;
@@ -82,7 +84,7 @@ export class Reload {
     });
   }
 
-  /** Returns the names of the children that were stopped for it. */
+  /** Returns the names of the children that were stopped to take the settings. */
   async #apply(settings: Settings): Promise<readonly ChildName[]> {
     const { setLogLevel, supervisor, gateway } = this.#parts;
     setLogLevel(settings.logLevel);
@@ -93,7 +95,7 @@ export class Reload {
   }
 }
 
-/** The values, but those of the start for the keys of `NEED_RESTART`: all parts go on with these. */
+/** The values, except that the keys of `NEED_RESTART` have their values of the start. */
 function withStartKeys(values: KeyValues, valuesAtStart: KeyValues): KeyValues {
   const { port, sse } = valuesAtStart.api;
   const sseOfBoth = { ...values.api.sse, maxClients: sse.maxClients };

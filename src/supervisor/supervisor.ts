@@ -15,26 +15,26 @@ import { CHILDREN, type ChildSpec, RESTARTS, type RestartPolicy } from './policy
 import type { Threads } from './threads.js';
 
 /**
- * The longest wait for a child's first message before the next child starts. Children start one after another
- * because threads that load at once are all ready late: on two cores the first of four is ready after 125 ms
- * instead of 163 (measured). With a tenth of a core the first child needs more than 300 ms for its first
- * message. So long a wait costs little, because the first HTTP answer does not need the second child.
+ * The longest wait for a child's first message before the next child starts. Children start one after
+ * another because threads that load at once are all ready late: on two cores the first of four is ready
+ * after 125 ms instead of 163 (measured). With a tenth of a core the first child needs more than 300 ms for
+ * its first message. A long wait costs little, because the first HTTP answer does not need the second child.
  */
 const START_SPACING_MS_MAX = 1000;
 /**
- * docs/http-api.md, "Limits": later it is a 504. Actors have a somewhat shorter deadline of their own,
- * because the fault that they answer with is more exact.
+ * A command that has no answer by then is a 504 (docs/http-api.md, "Limits"). Actors have a somewhat shorter
+ * deadline of their own, because the fault in their answer is more exact.
  */
 const COMMAND_DEADLINE_MS = 10_000;
 
-/** True if the settings of this child, which are the section of its name, are not the same any more. */
+/** True if the settings of this child, which are the section with its name, are not the same any more. */
 function hasChanged(name: ChildName, before: Settings, after: Settings): boolean {
   return JSON.stringify(before[name]) !== JSON.stringify(after[name]);
 }
 
 export interface SupervisorOptions {
   readonly settings: Settings;
-  /** The directory, with a trailing slash. The entries of the children are relative to it. */
+  /** The directory to which the entries of the children are relative. It ends with a slash. */
   readonly root: URL;
   readonly log: Log;
   readonly children?: readonly ChildSpec[];
@@ -71,7 +71,7 @@ export class Supervisor implements Backends {
   start(listener: ChildListener): void {
     this.#listener = listener;
     this.startMissing();
-    // By now the first child has taken the preloaded thread, or no child will.
+    // If the first child has not taken the preloaded thread by now, no child will.
     void this.#options.threads.endPreloaded();
   }
 
@@ -140,8 +140,8 @@ export class Supervisor implements Backends {
   }
 
   /**
-   * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive: late
-   * threads have ended too. Never rejects, and does not resolve while a thread is stuck.
+   * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive,
+   * because late threads have ended, too. Never rejects, and does not resolve while a thread is stuck.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopAll();
@@ -151,7 +151,7 @@ export class Supervisor implements Backends {
   async #stopAll(): Promise<void> {
     this.#timers.cancelAll();
     const children = [...this.#children.values()].reverse();
-    // Before the loop, so that no child restarts while another one is stopping.
+    // All children are marked first, so that none restarts while another one is stopping.
     for (const child of children) child.stayDown();
     for (const child of children) await child.stop();
     await this.#options.threads.whenNoneIsStuck();

@@ -1,5 +1,6 @@
-// Starts and ends the threads of actors, and says why one has ended. Each thread is a piscina pool of its
-// own, whose only task runs one actor. The only file that knows piscina; it does not decide about restarts.
+// Starts and ends the threads of actors, and decides what is reported as the reason of an end. Each thread
+// is a piscina pool of its own, whose only task runs one actor. Only this file knows piscina. It does not
+// decide about restarts.
 
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
@@ -13,7 +14,7 @@ export interface Death {
   readonly stack?: string;
 }
 
-/** The thread's task has resolved: as it should after a stop was requested, else by a fault of the actor. */
+/** The death of a thread whose task has resolved. After a requested stop this is no fault of the actor. */
 export const RETURNED: Death = { reason: 'returned without being asked to' };
 
 const REASON_CHARS_MAX = 200;
@@ -26,8 +27,8 @@ const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
  * counts only its own heap, without Buffers (300 MB of them were measured under a limit of 32 MB), so every
  * actor bounds its own buffers.
  *
- * Without the young generation's limit V8 lets that of a busy thread grow to 32 MB and does not shrink it at
- * rest, which was half of the memory left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 chooses
+ * Without its own limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest.
+ * It was half of the memory left after a storm. 3 MB are three semi-spaces of 1 MB, which V8 also chooses
  * itself under the unit's MemoryMax=. A storm and a change cost as much CPU with 3 MB as with 16 MB
  * (measured).
  */
@@ -39,8 +40,8 @@ export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoun
  */
 const GONE_WITHIN_MS = 250;
 /**
- * Stuck threads per actor, after which no further one is started. Each keeps its memory, and a further one
- * would most likely be stuck for the same reason.
+ * If this many threads of one actor are stuck, no further one is started. Each stuck thread keeps its memory,
+ * and a further one would most likely be stuck for the same reason.
  */
 const STUCK_MAX_THREADS = 3;
 
@@ -82,7 +83,7 @@ class Pool {
     this.#diedEarly = new Promise((resolve) => {
       this.#pool.on('error', (error: unknown) => resolve(deathOf(error)));
       if (warmUpEntry === undefined) return;
-      // piscina reports the end of a thread to the task that runs, not to tasks that wait for it (measured).
+      // piscina reports the end of a thread to the task that runs, not to waiting tasks (measured).
       this.#settled(warmUpEntry, 'warmUp').then((death) => {
         if (death !== RETURNED) resolve(death);
       });
@@ -141,14 +142,14 @@ export class Threads {
     return this.#stuck.size > 0;
   }
 
-  /** Resolves when all stuck threads have ended after all: on a busy processor a thread may only be late. */
+  /** Resolves when all stuck threads have ended: on a busy processor a thread may end late. */
   async whenNoneIsStuck(): Promise<void> {
     await Promise.all(this.#stuck.keys());
   }
 
   /**
-   * Boots a thread for the next `run` of `entry`, and calls its `warmUp`. Meanwhile the caller reads the
-   * configuration on another core, which takes as long: 16 of the 87 ms until the first answer (measured).
+   * Boots a thread for the next `run` of `entry`, and calls its `warmUp`. The caller reads the configuration
+   * meanwhile, on another core. Each of the two takes 16 of the 87 ms until the first answer (measured).
    */
   preload(entry: string): void {
     this.#preloaded = { entry, pool: new Pool(this.#limits, entry) };
@@ -194,7 +195,9 @@ export class Threads {
     await Promise.all([this.endPreloaded(), ...living]);
   }
 
-  /** Ends a thread that was preloaded for another entry, because the module of that may have had effects. */
+  /**
+   * Takes the preloaded thread if it is for `entry`. Else ends it, because its module may have had effects.
+   */
   #takePreloaded(entry: string): Pool | undefined {
     const preloaded = this.#preloaded;
     if (preloaded?.entry !== entry) {

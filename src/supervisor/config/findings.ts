@@ -26,7 +26,9 @@ export interface Entry {
 /** A longer text from a file is cut in messages. */
 const MAX_QUOTED_CHARS = 60;
 
-/** Added to the edits to a key in another section: people mistype a key more often than its section. */
+/**
+ * Added to the edits for a key in another section, because people mistype a key more often than its section.
+ */
 const OTHER_SECTION_PENALTY = 1;
 
 /** User name and password in a URL (RFC 3986, section 3.2.1). They must not get into the journal. */
@@ -110,8 +112,8 @@ function finding(at: Location, key: string, text: string): Finding {
 }
 
 /**
- * The known path whose last name is nearest to that of `path`. Among paths that are equally near, the one
- * with the nearest section.
+ * The known path whose last name is nearest to that of `path`. If several are equally near, the nearest
+ * section decides.
  */
 function nearestKey(path: readonly string[], knownPaths: readonly string[]): string {
   const section = path.slice(0, -1).join('.');
