@@ -1,6 +1,6 @@
 // Table of the ways in which a command to a backend can fail: code, HTTP status, a sentence for the kind of
-// failure, and the backends that refuse a change with it. Actors use only the codes, and send with each a
-// `detail`, which says what exactly happened.
+// failure, and the backends that refuse a change for this reason. Actors use only the codes. With each code
+// they send a `detail`, which says what exactly happened.
 
 import type { Backend } from './backends.js';
 import { type Failure, failed } from './result.js';
@@ -48,15 +48,13 @@ const ROWS = {
 export interface FaultRow {
   readonly status: 400 | 403 | 404 | 409 | 502 | 503 | 504;
   readonly title: string;
-  /**
-   * The backends that may answer a change with it. Absent if all may, and if only a `GET` gets this answer.
-   */
+  /** The backends that may answer a change with this fault. Absent if all may, or if only a `GET` gets it. */
   readonly refusedBy?: readonly Backend[];
 }
 
 export type FaultCode = keyof typeof ROWS;
 
-/** The table with its rows widened to all optional fields. */
+/** The table, typed so that each row may have every optional field. */
 export const FAULTS: Readonly<Record<FaultCode, FaultRow>> = ROWS;
 
 /** Why a command failed. `detail` is one sentence for clients that says what happened. */

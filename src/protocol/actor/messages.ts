@@ -1,6 +1,5 @@
-// Everything that crosses a thread or goes between supervisor and gateway: one closed union of messages for
-// each direction, the ports that carry them, and the calls. Every message can be cloned by Node (structured
-// clone).
+// The messages between threads, as one closed union for each direction, the ports that carry them, and the
+// calls between supervisor and gateway. Every message can be cloned by Node (structured clone).
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, ChildName, Subscriber } from './backends.js';
@@ -29,8 +28,8 @@ export type Drop = { readonly kind: 'drop'; readonly collection: Collection; rea
 export type Change = Put | Drop;
 
 /**
- * A `Put` as it is posted: `collection` is the index in COLLECTION_NAMES. To clone it as an object, with
- * names that have to be found again, would add a tenth to what the main thread spends on a change of volume
+ * A `Put` as it is posted: `collection` is the index in COLLECTION_NAMES. An object would be cloned with the
+ * names of its members, which would add a tenth to the time of the main thread for a change of volume
  * (measured).
  */
 export type PostedPut = readonly [collection: number, key: string, json: string, rank: number | undefined];
@@ -72,11 +71,11 @@ export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonl
 export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
   /**
-   * `isWatched`: whether anybody watches the meters. Sent again for each new watcher, so that it gets a
-   * reading soon: readings are not kept.
+   * `isWatched` is true while anybody watches the meters. The message is sent again for each new watcher, so
+   * that the watcher gets a reading soon, because readings are not kept.
    */
   | { readonly kind: 'watch levels'; readonly isWatched: boolean }
-  /** Only to subscribers. */
+  /** Sent only to subscribers. */
   | ({ readonly kind: 'changes' } & ChangeBatch)
   | ToChild;
 export type ToBridge =
@@ -107,7 +106,9 @@ const UNWANTED_BY_MQTT: readonly Collection[] = [
   'bluetooth.outcome',
 ];
 
-/** Functions that return true for a collection that the subscriber does not need: it is not sent. */
+/**
+ * Functions that return true for a collection that the subscriber does not need, and that is not sent to it.
+ */
 export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => boolean>> = {
   discovery: (collection) => collection !== 'served',
   mqtt: (collection) => UNWANTED_BY_MQTT.includes(collection),
@@ -115,9 +116,9 @@ export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => b
 };
 
 /**
- * The changes since the subscriber's last pull: of each record only the newest, and every action, in order.
- * Between two changes the records may contradict each other, and after the last one they do not. While a
- * backend is not `up`, its records may be outdated.
+ * The changes since the subscriber's last pull, in order: the newest change of each record, and every
+ * action. Between two changes the records may contradict each other, and after the last one they do not.
+ * While a backend is not `up`, its records may be outdated.
  */
 export interface ChangeBatch {
   /** True if these are all records that there are: the receiver must forget all earlier ones. */
@@ -129,7 +130,7 @@ export interface ChangeBatch {
 export interface BridgeRequest {
   /** Undefined if no operation has the requested name. */
   readonly operation: OperationName | undefined;
-  /** By their names in the path. A value is undefined if its text could not be decoded. */
+  /** The values of the path's parameters, by name. A value is undefined if its text could not be decoded. */
   readonly params?: Readonly<Record<string, string | undefined>>;
   /** Parsed JSON. */
   readonly body?: unknown;
@@ -137,7 +138,10 @@ export interface BridgeRequest {
   readonly unread?: string;
 }
 
-/** The status and body (JSON or empty) that a client would get; for a refusal the problem document. */
+/**
+ * The status and body that a client would get over HTTP. The body is JSON or empty, for a refusal the
+ * problem document.
+ */
 export interface BridgeReply {
   readonly status: number;
   readonly body: string;
@@ -177,8 +181,8 @@ export interface BackendListener {
   changes(changes: readonly Change[]): void;
   level(json: string): void;
   /**
-   * Called after the changes that precede it. A backend that leaves `up` has its records dropped, except
-   * those that stay (see `status` in `ActorItem`).
+   * Called after the changes that precede the report. A backend that leaves `up` has its records dropped,
+   * except those that stay (see `status` in `ActorItem`).
    */
   health(child: ChildName, health: BackendHealth): void;
 }
@@ -209,7 +213,7 @@ export interface Backends {
   threads(): ReadonlyMap<ChildName, ThreadReport>;
 }
 
-/** A thread reports this of itself. */
+/** A thread's report about itself. */
 export interface ThreadReport {
   /** The thread's number in the kernel; undefined where /proc does not have it. */
   readonly tid: number | undefined;

@@ -51,7 +51,7 @@ function optionalKey<T>(read: ValueReader<T>): KeyRow<T, T | undefined> {
   return { byDefault: () => undefined, read };
 }
 
-/** The configured nodes of the house, each of which this node asks once a minute. */
+/** How many nodes of the house may be configured. This node asks each of them once a minute. */
 const NODES_MAX = 32;
 
 const target = read.checkedText('an interface name, an IP address or "all"', text.bindTarget);
@@ -151,7 +151,10 @@ type ValuesIn<Table> = {
 /** The complete values of all keys, in the shape of the file. */
 export type KeyValues = ValuesIn<typeof KEYS>;
 
-/** Section names of other programs, with our names: accepted so that their configurations can be used. */
+/**
+ * Section names of other programs, with our names. They are accepted so that configurations of these
+ * programs can be used.
+ */
 export const SECTION_ALIASES: ReadonlyMap<string, string> = new Map(
   CHILD_NAMES.map(outerNames).flatMap(({ section, sectionAlias }) =>
     sectionAlias === undefined ? [] : [[sectionAlias, section]],
@@ -188,7 +191,10 @@ export function configDirectory({ env, home }: Environment): string | undefined 
   return xdgDirectory(env['XDG_CONFIG_HOME']) ?? folderBelow(home, '.config');
 }
 
-/** Without a home directory nothing can survive a reboot: then the state file lies beside the socket. */
+/**
+ * The directory of the state file. Without a home directory nothing can survive a reboot, so it is the
+ * directory of the socket.
+ */
 function stateDirectory({ env, home, uid }: Environment): string {
   return (
     xdgDirectory(env['XDG_STATE_HOME']) ?? folderBelow(home, '.local/state') ?? runtimeDirectory(env, uid)

@@ -1,6 +1,6 @@
-// Decides which files make the configuration, and which of them cannot be read (docs/configuration.md, "Where
-// files are looked for"). resolve.ts interprets their texts. Files are read synchronously: there are few, at
-// the start and at a reload, and the first asynchronous call would start libuv's threads.
+// Decides which files make the configuration, and which of them cannot be read (docs/configuration.md,
+// "Where files are looked for"). resolve.ts interprets their texts. Files are read synchronously, because
+// they are few, and because the first asynchronous call would start libuv's threads.
 
 import { isUtf8 } from 'node:buffer';
 import * as fs from 'node:fs';
@@ -12,10 +12,12 @@ import { type ConfigFile, type Configuration, resolve, type WrongConfiguration }
 
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
-/** For one file. Bounds the cost of parsing, too: 64 KiB of brackets take about a second and 60 MB. */
+/**
+ * The size of one file. It also bounds the cost of parsing: 64 KiB of brackets take about a second and 60 MB.
+ */
 const MAX_FILE_BYTES = 64 * 1024;
 
-/** The limit for the files of a conf.d. */
+/** How many files a conf.d may have. */
 const MAX_DROP_INS = 256;
 
 /** The bits of a file's mode by which its group and all others may read it. */
@@ -93,7 +95,8 @@ function readConfig(path: string): FileRead | undefined {
     const bytes = result.value;
     if (bytes.length > MAX_FILE_BYTES)
       return unreadable(`document: is larger than ${MAX_FILE_BYTES} bytes`, 1);
-    // Not by a TextDecoder, the first of which costs 5 ms of CPU. The parser removes a byte order mark.
+    // A TextDecoder is not used, because the first one costs 5 ms of CPU. The parser removes a byte order
+    // mark.
     const text = bytes.toString();
     if (isUtf8(bytes)) return success({ path, text });
     const beforeBadBytes = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
@@ -108,7 +111,7 @@ function readConfig(path: string): FileRead | undefined {
 /**
  * True if a path that does not exist is a dangling link, or if one of the directories above it is, for
  * instance a link to a disk that is not mounted. Such a link shows that there should be a configuration, so
- * that the defaults must not be used in its place.
+ * the defaults must not be used in its place.
  */
 function isDanglingLink(path: string): boolean {
   const entry = fs.lstatSync(path, { throwIfNoEntry: false });
@@ -125,7 +128,7 @@ function readBounded(path: string): Result<Buffer, string> {
   const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
   try {
     const stats = fs.fstatSync(handle);
-    // A device is allowed for the sake of /dev/null: it is empty, and a link to it masks a file of conf.d.
+    // A device is allowed because of /dev/null, which is empty. A link to it masks a file of conf.d.
     if (!stats.isFile() && !stats.isCharacterDevice())
       return failed(`cannot be read: it is ${kindOfFile(stats)}`);
     const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
@@ -135,7 +138,10 @@ function readBounded(path: string): Result<Buffer, string> {
   }
 }
 
-/** The fault of a file that holds a secret; undefined if there is none. Only we may be able to read it. */
+/**
+ * The fault of a file that holds a secret; undefined if there is none. Only our own user may be able to read
+ * the file.
+ */
 function secretFault(path: string): string | undefined {
   try {
     const stats = fs.statSync(path);

@@ -1,5 +1,5 @@
-// The readers of values, one for each kind: decide which values of a file are valid and what they become in
-// the settings; report a problem, with its place, for any other value. Pure.
+// Decides, with a reader for each kind of value, which values of a file are valid and what they become in
+// the settings. A reader reports a problem, with its place, for any other value. Pure.
 
 import type { ControlChoice, OutputChoice } from '../../protocol/actor/settings.js';
 import { describe, type Entry, type Findings, quoted } from './findings.js';
@@ -14,8 +14,8 @@ export interface ReadingContext {
 }
 
 /**
- * Returns the value. If it returns undefined, or only a part of the value, it has reported a problem, for
- * which the whole configuration is refused.
+ * Returns the value. If it returns undefined, or only a part of the value, it has reported a problem, and
+ * the whole configuration is refused.
  */
 export type ValueReader<T> = (entry: Entry, context: ReadingContext) => T | undefined;
 
@@ -107,8 +107,8 @@ export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): 
 }
 
 /**
- * A list whose items are read by `readItem`. An empty value is an empty list, as if all its lines were
- * commented out.
+ * A list whose items are read by `readItem`. An empty value is an empty list, because all lines of the list
+ * may be commented out.
  */
 export function listOf<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, context) => {
@@ -172,7 +172,7 @@ export function flagOrList<T>(readItem: ValueReader<T>): ValueReader<boolean | r
   };
 }
 
-/** One value, which becomes a list of one, or a list of at least one. */
+/** One value, which becomes a list of one item, or a list of at least one item. */
 export function oneOrMore<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, context) => {
     const content = Array.isArray(entry.content) ? entry.content : [entry];
@@ -182,7 +182,8 @@ export function oneOrMore<T>(readItem: ValueReader<T>): ValueReader<readonly T[]
 }
 
 /**
- * A map by names of the administrator's, whose values are read by `readItem`. An empty value is an empty map.
+ * A map by names that the administrator chooses. Its values are read by `readItem`. An empty value is an
+ * empty map.
  */
 export function byName<T>(readItem: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
   return (entry, context) => {
@@ -251,13 +252,13 @@ export function readFields<T extends object>(
 
 export const label: ValueReader<string> = checkedText('a label', outputLabel);
 
-/** `{label, hidden, startVolume}`, of which each may be absent. */
+/** `{label, hidden, startVolume}`. Each of these may be absent. */
 export const outputChoice: ValueReader<OutputChoice> = (entry, context) =>
   entry.content instanceof Map
     ? readFields<OutputChoice>({ label, hidden: flag, startVolume: fraction }, entry.content, context)
     : reportExpected('a map of label, hidden and startVolume', entry, context);
 
-/** The entry of a list item's name: that of its `name` if the item is a map, else that of the item itself. */
+/** The entry that has the name of a list's item: the item's `name` if the item is a map, else the item. */
 export function nameEntry(item: Entry): Entry {
   const name = item.content instanceof Map ? item.content.get('name') : undefined;
   return name ?? item;

@@ -1,5 +1,5 @@
-// Turns the texts of the files into settings, or into all their problems: reads every key of the table once,
-// then checks what holds between keys. Pure.
+// Turns the texts of the files into settings, or into a list of all their problems. It reads every key of
+// the table once, then checks the rules that concern two keys. Pure.
 
 import { posix } from 'node:path';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -23,7 +23,9 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/** Warnings and problems are lines `FILE:LINE:COL: key: what is wrong`, by file. */
+/**
+ * `warnings`, and `problems` of the next type, are lines `FILE:LINE:COL: key: what is wrong`, by file.
+ */
 export interface Configuration {
   readonly settings: Settings;
   /** The settings in the shape of the file. */
@@ -46,14 +48,14 @@ export async function resolve(
   const findings = new Findings(files.map(({ path }) => path));
   const read: Entry[] = [];
   for (const { path, text } of files) {
-    // Loaded only if there is a file: the YAML reader has 1.2 MB and takes about 15 of the 16 ms of this
-    // function (measured, bundled, Node 20).
+    // The YAML reader is loaded only if there is a file, because it has 1.2 MB and takes about 15 of the 16
+    // ms of this function (measured, bundled, Node 20).
     const { parseConfig } = await import('./yaml.js');
     const root = parseConfig(path, text, findings);
     if (root !== undefined) read.push(root);
   }
-  // If a file could not be parsed, its keys are unknown, and the check of the others would report them as
-  // missing.
+  // If a file could not be parsed, its keys are unknown, and the check of the other files would report these
+  // keys as missing.
   const values = read.length === files.length ? valuesFrom(read, environment, findings) : undefined;
   const { problems, warnings } = findings;
   return problems.length > 0 || values === undefined
@@ -156,8 +158,8 @@ function readSection(
 function reportConflicts({ upgrade }: KeyValues, written: Entries, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
   const enabled = written.get('upgrade.enabled');
-  // Not `upgrade.resultFile === undefined`: a result file that is written but wrong has been reported
-  // already.
+  // A result file that is written but wrong has been reported already, so `upgrade.resultFile` is not tested
+  // for undefined.
   if (upgrade.enabled && enabled !== undefined && !written.has('upgrade.resultFile'))
     findings.problem(enabled.valueAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
   reportSameFiles(upgrade, written, findings);

@@ -7,7 +7,7 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 /** The converted text, or the reason why it is not valid. */
 type CheckResult = Result<string, string>;
 
-/** A leading `~` in a path becomes `home`, which is '' if there is none. */
+/** A leading `~` in a path becomes `home`, which is '' if there is no home directory. */
 export type TextCheck = (text: string, home: string) => CheckResult;
 
 /** A reason for which a text is refused, and the texts that it applies to. */
@@ -49,14 +49,14 @@ const interfaceName = acceptUnless(
 /** The limit of RFC 1035, section 2.3.4, for the form with dots. */
 const MAX_HOST_CHARS = 253;
 
-/** Labels of RFC 1123 with dots between them; also with the underscore, which home networks use. */
+/** Labels of RFC 1123 with dots between them. Home networks also use the underscore, so it is allowed. */
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
 
 /** `all`, an IP address, or the name of an interface. */
 export function bindTarget(text: string): CheckResult {
-  // Keeps `isIP` from being called for a plain name: its first call costs 4 ms of CPU (gateway/bind.ts).
+  // `isIP` is not called for a plain name, because its first call costs 4 ms of CPU (gateway/bind.ts).
   const mayBeAddress = /[.:]/.test(text);
   return mayBeAddress && isIP(text) !== 0 ? success(text) : interfaceName(text);
 }
@@ -78,7 +78,8 @@ export function corsOrigin(text: string): CheckResult {
 }
 
 /**
- * A host name. The result is in lower case and without a trailing dot: `Host` headers are compared with that.
+ * A host name. The result is in lower case and without a trailing dot, because `Host` headers are compared
+ * with it.
  */
 export function hostName(text: string): CheckResult {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
@@ -155,7 +156,7 @@ export const deviceName = acceptUnless(
 
 /**
  * A broker's address: scheme, host, optional port. User name and password are refused, because they would be
- * displayed with it.
+ * displayed with the address.
  */
 export const brokerUrl = acceptUnless(
   ['it does not begin with mqtt:// or mqtts://', not(/^mqtts?:\/\//i)],
@@ -171,7 +172,7 @@ const addressOfNode = acceptUnless(
   ['a node has no user and password', hasCredentials],
   ['nothing may follow the host and port', hasPath],
   ['port 0 cannot be used', hasPortZero],
-  // The record of a node has a port and no scheme, so that the port must tell which scheme it is.
+  // The record of a node has a port but no scheme, so the port must show which scheme it is.
   ['https is only possible at port 443', /^https:\/\/[^/]*:(?!443\/?$)\d+\/?$/i],
   ['port 443 is for https', /^http:\/\/[^/]*:443\/?$/i],
 );
@@ -211,7 +212,7 @@ export const mqttTopic = acceptUnless(
   ['one of its levels is empty', (text) => text.split('/').includes('')],
 );
 
-/** Bounds a unit's record, which is one event of the stream. */
+/** Bounds the record of a unit, because the record is one event of the stream. */
 const MAX_URL_BYTES = 4096;
 
 /** The address in a unit's record. It is published as it is written, whatever its scheme. */
@@ -233,8 +234,8 @@ export const userName = acceptUnless(
 const MAX_PATH_BYTES = 4095;
 
 /**
- * The size of sun_path in a sockaddr_un (unix(7)) without the terminating zero, and without room for the
- * folder in which the socket is bound before it is moved to its path.
+ * The size of sun_path in a sockaddr_un (unix(7)) without the terminating zero, and without the folder and
+ * name by which the socket is bound before it is moved to its path.
  */
 const MAX_SOCKET_PATH_BYTES = 107 - '.xxxxxx/s'.length;
 
@@ -268,8 +269,8 @@ const UNIT_SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|time
 const UNIT_STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 
 /**
- * The name of a unit that can be started, which a template without an instance cannot. As in
- * unit_name_is_valid() for plain names and instances (systemd, src/basic/unit-name.c).
+ * The name of a unit that can be started. A template without an instance cannot be started. The rules are
+ * those of unit_name_is_valid() for plain names and instances (systemd, src/basic/unit-name.c).
  */
 export const unitName = acceptUnless(
   ['it is empty', /^$/],
@@ -278,7 +279,7 @@ export const unitName = acceptUnless(
   ['it has nothing before the suffix', (name) => stemOf(name) === ''],
   ['only letters, digits and : - _ . \\ @ are allowed', (name) => !UNIT_STEM.test(stemOf(name))],
   ['it has nothing before the @', /^@/],
-  // The first @ ends the template's name. Behind it is the instance, in which there may be further ones.
+  // The first @ ends the template's name. The instance follows, and may contain further ones.
   ['a template needs an instance, such as player@kitchen.service', (name) => /^[^@]*@$/.test(stemOf(name))],
 );
 

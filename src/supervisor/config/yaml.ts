@@ -27,7 +27,7 @@ import {
 } from './findings.js';
 import type { KeyValues } from './keys.js';
 
-/** Syntax problems that are reported of one file. The first one usually causes the others. */
+/** How many syntax problems of one file are reported. The first one usually causes the others. */
 const MAX_SYNTAX_PROBLEMS = 10;
 
 const OPTIONS = {
@@ -60,8 +60,8 @@ const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 type LocationOf = (offset: number) => Location;
 
 /**
- * Reads a file's text. The content of the result is always a map: that of an empty text is an empty map.
- * Undefined if the text cannot be used, for a reason that `findings` has then.
+ * Reads a file's text. The content of the result is always a map, which is empty for an empty text. If the
+ * text cannot be used, the result is undefined, and `findings` has the reason.
  */
 export function parseConfig(file: string, text: string, findings: Findings): Entry | undefined {
   const forbidden = FORBIDDEN.exec(text);
@@ -85,7 +85,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Ent
   try {
     const alias = aliasWithoutAnchor(document);
     if (alias !== undefined) {
-      // Probably a pattern, which needs quotes.
+      // The text is probably a pattern, which needs quotes.
       const written = quoted(`*${alias.source}`);
       return reportSyntax(alias.range?.[0] ?? 0, `the alias ${written} has no anchor before it`);
     }
@@ -117,7 +117,7 @@ function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
 
 /**
  * The value of a node, and all values in it. Values in the target of an alias have their places where the
- * anchor defines them. A value without a node, as that of `a` in `{a}`, has the place of its key.
+ * anchor defines them. A value without a node, such as that of `a` in `{a}`, has the place of its key.
  */
 function entryOf(
   node: Node | null,
