@@ -38,7 +38,10 @@ export const EVENTS = {
 
 export type EventType = keyof typeof EVENTS;
 
-/** The event of the meters' newest reading: without id, never kept, and only for streams that ask for it. */
+/**
+ * The event with the newest reading of the meters. It has no id, is never kept, and goes only to streams
+ * that ask for it.
+ */
 export const LEVEL_EVENT = 'audio.level' satisfies EventType;
 /** The backend that has the meters. */
 export const LEVEL_BACKEND = 'audio' satisfies Backend;
@@ -56,24 +59,24 @@ export interface CollectionSpec {
    */
   readonly removed?: EventType;
   /**
-   * True: each record belongs to a record of another collection. When the backend goes away, the removal of
-   * that one is the event of both.
+   * True if each record belongs to a record of another collection. When the backend goes away, only the
+   * removal of that other record makes an event.
    */
   readonly isPart?: true;
   /**
    * The JSON of its events. By default it is the record. Else:
    * - `list`: an array of records that changed one after the other.
-   * - `player`: `{data, emitted_at}` with the record as `data`; of a removal only the bus name, which is the
+   * - `player`: `{data, emitted_at}` with the record as `data`; for a removal only the bus name, which is the
    *   key.
    * - `tracklist`: the record with the bus name, which is the key, as its first member.
-   * - `node`: the record; of a removal only the name, which is the key.
+   * - `node`: the record; for a removal only the name, which is the key.
    * - `backend`: the record without the members that only `/health` has.
    */
   readonly shape?: 'list' | 'player' | 'tracklist' | 'node' | 'backend';
   /**
    * How the journal keeps its records. By default it keeps the newest text of each key. Else:
    * - `passing`: likewise, but the records are in no snapshot, because another collection has the same
-   *   content; and a text that is equal to the last one makes an event, too.
+   *   content. A text that is equal to the last one makes an event, too.
    * - `actions`: every text is an action of its own, whatever its key.
    */
   readonly keeps?: 'passing' | 'actions';
@@ -114,8 +117,8 @@ const COLLECTIONS = {
   /** One record, key '': the whole answer to `GET /upgrade`. */
   upgrade: { backend: 'upgrade' },
   /**
-   * The parts of `upgrade` whose changes make events: keys `status` and `run`. In both, the event has the
-   * same type: clients take one with a `state` for a run, and any other one for a whole status.
+   * The parts of `upgrade` whose changes make events, under the keys `status` and `run`. Both make the same
+   * type of event: clients take an event with a `state` for a run, and any other event for a whole status.
    */
   'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info' },
   /** One record, key '': the last check. */
@@ -154,11 +157,14 @@ const COLLECTIONS = {
    */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
   /**
-   * Keyed by address: a device that a scan has found, or that has changed during a scan, as in
-   * `bluetooth.devices`.
+   * Keyed by address: a device that a scan has found, or that has changed during a scan. Its record is that
+   * of `bluetooth.devices`.
    */
   'bluetooth.discovered': { backend: 'bluetooth', updated: 'bluetooth.discovered', keeps: 'passing' },
-  /** The record of `bluetooth` once more, when what a client waits for has ended without changing it. */
+  /**
+   * The record of `bluetooth` once more, for a client that waits for the end of something, if this end has
+   * not changed the record.
+   */
   'bluetooth.outcome': { backend: 'bluetooth', updated: 'bluetooth.updated', keeps: 'passing' },
 } as const satisfies Record<string, CollectionSpec>;
 
@@ -166,7 +172,7 @@ export type Collection = keyof typeof COLLECTIONS;
 
 export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[];
 
-/** The table with its rows widened to all optional fields. */
+/** The table, typed so that each row may have every optional field. */
 export const SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
 
 export interface ResourceSpec {
@@ -174,8 +180,8 @@ export interface ResourceSpec {
   readonly collections: readonly Collection[];
   /**
    * Makes the answer's JSON; undefined if a record is missing without which the answer would be wrong.
-   * `texts` returns the JSON texts of a collection's records, by rank, then in the order in which they were
-   * first put.
+   * `texts` returns the JSON texts of a collection's records. They are sorted by rank, then in the order in
+   * which they were first put.
    */
   join(texts: (collection: Collection) => readonly string[]): string | undefined;
 }

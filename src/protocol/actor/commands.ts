@@ -16,7 +16,7 @@ export type UnitVerb = Exclude<SystemdCommand['do'], 'log'>;
 export type PowerCommand = CommandOf<'power'>;
 export type UpgradeCommand = CommandOf<'upgrade'>;
 
-/** `cover` comes from the gateway's cache. `cachedTag` is the tag of the cover that the cache has already. */
+/** The gateway's cache sends `cover`. `cachedTag` is the tag of the cover that the cache has already. */
 export type PlayersCommand =
   | CommandOf<'players'>
   | { readonly do: 'cover'; readonly player: string; readonly cachedTag?: string };
@@ -30,7 +30,8 @@ export type Command<B extends Backend = Backend> =
   | (B extends 'players' ? PlayersCommand : never);
 
 /**
- * A cover's web address, or its bytes and a tag that identifies them; `unchanged` if it has the `cachedTag`.
+ * A cover's web address, or its bytes and a tag that identifies them; `unchanged` if the cover has the
+ * `cachedTag`.
  */
 export type CoverAnswer =
   | { readonly location: string }

@@ -24,15 +24,15 @@ export type Need =
 export interface MqttName {
   /**
    * Where the name stands:
-   * - `word`: it is the whole payload.
-   * - `member`: it is a member of the payload, which is an object; the value is also a member of the body.
-   * - `level`: it is the last level of the topic; the payload is the value of a member of the body.
+   * - `word`: the name is the whole payload.
+   * - `member`: the payload is an object with a member of this name, whose value goes into the body.
+   * - `level`: the name is the last level of the topic, and the payload is a value that goes into the body.
    */
   readonly by: 'word' | 'member' | 'level';
   readonly name: string;
   /**
-   * The topic, if it does not follow from the path. If the topic lacks a parameter of the path, the payload's
-   * member of that name has its value.
+   * The topic, if it does not follow from the path. If the topic lacks a parameter of the path, the payload
+   * has a member of that name with its value.
    */
   readonly topic?: string;
   /** The member of the body that gets the value, if it is not called `name`. */
@@ -40,7 +40,7 @@ export interface MqttName {
   /** True: the value `true` requests the operation without a body. */
   readonly isBare?: true;
   /**
-   * A name for what the command sets. While it is queued, a newer command with the same name supersedes it.
+   * A name for the thing that the command sets. A newer command with the same name supersedes a queued one.
    * Absent if every command must be carried out.
    */
   readonly supersedes?: string;
@@ -184,7 +184,7 @@ function word(name: string, supersedes?: string): readonly MqttName[] {
 
 /**
  * The operation is requested by this member of the payload. By default a newer command supersedes a queued
- * one. `supersedes` is false for a relative change: each of these counts.
+ * one. `supersedes` is false for a relative change, because each of these changes counts.
  */
 function member(name: string, supersedes: string | false = name): MqttName {
   return { by: 'member', name, ...(supersedes !== false && { supersedes }) };
@@ -240,7 +240,8 @@ const SLEEP_TOPIC = 'audio/sleep';
 const BLUETOOTH = '/bluetooth';
 const UNIT = '/services/{scope}/{unit}';
 /**
- * The states that commands of units and of power set (`supersedes`): it runs or not; it is enabled or not.
+ * The states that commands of units and of power set (`supersedes`): whether the unit or the node runs, and
+ * whether the unit is enabled.
  */
 const RUN = 'run';
 const ENABLED = 'enabled';
@@ -515,7 +516,7 @@ export type CommandOf<B extends Backend> = {
 export type ChangeOperation = ChangeRow<Backend, string, BodyName | undefined, CommandOf<Backend>>;
 export type Operation = ReadWith<CommandOf<Backend>> | ChangeOperation;
 
-/** The table with its rows widened to all optional fields. */
+/** The table, typed so that each row may have every optional field. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = TABLE;
 
 export const OPERATION_NAMES = Object.keys(TABLE) as readonly OperationName[];

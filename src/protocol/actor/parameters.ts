@@ -1,6 +1,6 @@
 // Table of the parameters in the paths of operations: their names, values and forms. Pure.
 
-/** The values of each parameter: an id or a name, only a name, or one of these words. */
+/** The values of each parameter: an id or a name, only a name, or one of the listed words. */
 export const PARAMETERS = {
   output: 'id or name',
   input: 'id or name',
@@ -12,10 +12,16 @@ export const PARAMETERS = {
   unit: 'name',
 } as const satisfies Record<string, ParameterKind>;
 
-/** For a name in a path or a body. Names in sound servers have some hundred; ids of tracks may be URLs. */
+/**
+ * The limit of a name in a path or a body. Names in sound servers have some hundred characters, and ids of
+ * tracks may be URLs.
+ */
 export const NAME_MAX_CHARACTERS = 4_096;
 
-/** The forms of names of units (systemd.unit(5)) and on the bus. A text of another form is 404. */
+/**
+ * The forms of names of units (systemd.unit(5)) and of names on the bus. A text of another form is answered
+ * with 404.
+ */
 export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; readonly maxLength: number }>> =
   {
     unit: { pattern: '^[0-9A-Za-z:\\-_.\\\\@]+$', maxLength: 255 },

@@ -52,7 +52,7 @@ export interface AudioSettings {
   readonly outputs: Readonly<Record<string, OutputChoice>>;
   /** By the names of groups: 1 to 32 of the characters a-z, 0-9, _ and -. */
   readonly groups: Readonly<Record<string, GroupChoice>>;
-  /** The output at which an input is heard from the start, both by name: the key is the input. */
+  /** The outputs at which inputs are heard from the start: names of outputs by names of inputs. */
   readonly listen: Readonly<Record<string, string>>;
   /** The delay in milliseconds from an input to the output at which it is heard. */
   readonly listenLatency: number;
@@ -88,7 +88,7 @@ export interface BluetoothSettings {
   readonly adapter?: string | undefined;
   readonly powerOnStart: boolean;
   /**
-   * Which known loudspeakers and headphones are connected again: all, none, or these addresses (capitals).
+   * The known loudspeakers and headphones that are connected again: all, none, or these addresses (capitals).
    */
   readonly reconnect: boolean | readonly string[];
   /** In seconds. */

@@ -1,6 +1,6 @@
-// Table of the methods, signals, states and errors of org.freedesktop.Avahi in use. Data only. Reference:
-// avahi-daemon's own introspection files (org.freedesktop.Avahi.Server.xml, .EntryGroup.xml) and
-// avahi-common/defs.h.
+// Table of the methods, signals, states and errors of org.freedesktop.Avahi in use. Comments name the
+// arguments of a method, and after `->` its reply. Data only. Reference: avahi-daemon's own introspection
+// files (org.freedesktop.Avahi.Server.xml, .EntryGroup.xml) and avahi-common/defs.h.
 
 import { methodsOf, signalRow } from './method.js';
 

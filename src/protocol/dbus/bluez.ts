@@ -1,13 +1,13 @@
 // Table of the methods, signals, properties and errors of BlueZ (org.bluez) in use, and of the agent that
-// BlueZ calls. Data only. Reference: BlueZ's doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst,
-// .AgentManager.rst.
+// BlueZ calls. Comments name the arguments of a method, and after `->` its reply. Data only. Reference:
+// BlueZ's doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst, .AgentManager.rst.
 
 import type { PropertyTable } from './daemon.js';
 import { setProperty } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
 
 export const BLUEZ_NAME = 'org.bluez';
-/** The paths of all objects of BlueZ begin with it. */
+/** The beginning of the paths of all objects of BlueZ. */
 export const BLUEZ_PATHS = '/org/bluez';
 export const ADAPTER_INTERFACE = 'org.bluez.Adapter1';
 export const DEVICE_INTERFACE = 'org.bluez.Device1';
@@ -79,7 +79,7 @@ export const ADAPTER_PROPERTIES = {
   Discovering: 'b',
 } as const satisfies PropertyTable;
 
-/** The value of `PowerState` for an adapter that rfkill holds. */
+/** The value of `PowerState` for an adapter that rfkill has blocked. */
 export const POWER_BLOCKED = 'off-blocked';
 
 /** `Adapter` is a path. `RSSI` is only there while a scan finds the device. `Bonded` is new in BlueZ 5.66. */
@@ -137,7 +137,7 @@ const HANDS_FREE_GATEWAY = '111f';
 const HUMAN_INTERFACE = '1124';
 const HUMAN_INTERFACE_LOW_ENERGY = '1812';
 
-/** Sound, and the remote control of players. */
+/** True for a service of sound, or of the remote control of players. */
 export const isSoundService = isOneOf(
   A2DP_SOURCE,
   A2DP_SINK,
@@ -152,8 +152,8 @@ export const isSoundService = isOneOf(
   HANDS_FREE_GATEWAY,
 );
 
-/** Services of loudspeakers and headphones, which play the sound that others send. */
+/** True for a service of loudspeakers and headphones, which play the sound that others send. */
 export const isPlayingService = isOneOf(A2DP_SINK, HEADSET, HANDS_FREE);
 
-/** Services of keyboards, mice and remote controls. */
+/** True for a service of keyboards, mice and remote controls. */
 export const isInputService = isOneOf(HUMAN_INTERFACE, HUMAN_INTERFACE_LOW_ENERGY);

@@ -1,6 +1,6 @@
 // Table of the methods and signals in use of the bus itself (org.freedesktop.DBus) and of the interface of
-// properties; and which of the properties that a service has sent are valid, because their values come
-// without types. Pure.
+// properties. Comments name the arguments of a method, and after `->` its reply. The file also decides which
+// of the properties that a service has sent are valid, because their values come without types. Pure.
 
 import { type Effect, type Match, type Method, methodsOf, signalRow, type VariantValue } from './method.js';
 import type { Values } from './signatures.js';
@@ -51,7 +51,7 @@ export const OWNER_CHANGES: Match = { sender: BUS_NAME, interface: BUS_NAME, mem
 /** Properties by name as a service has sent them, in a reply or a signal: their values may be of any type. */
 export type PropertyRecord = Readonly<Record<string, unknown>>;
 
-/** The expected signature of each property. It is one of those whose values can be checked at run time. */
+/** The expected signature of each property. Only those of `CHECKS` can be checked at run time. */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
 
 const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
@@ -65,7 +65,7 @@ const CHECKS = {
   x: isInteger,
   // A value is a bigint if a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
-  // Any number but NaN and infinity, which JSON lacks. It may be whole: then it looks like an integer.
+  // Any number except NaN and infinity, which JSON lacks. A whole number is valid, too.
   d: Number.isFinite,
   'a{sv}': (value: unknown): boolean =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),

@@ -1,5 +1,5 @@
-// Table of the methods and errors of org.freedesktop.login1 in use. Data only. Reference:
-// org.freedesktop.login1(5).
+// Table of the methods and errors of org.freedesktop.login1 in use. Comments name the arguments of a method,
+// and after `->` its reply. Data only. Reference: org.freedesktop.login1(5).
 
 import { methodsOf } from './method.js';
 
@@ -14,8 +14,8 @@ export const LOGIND_METHODS = {
   /** -> a row for each inhibitor: what (words with colons between), who, why, mode, user id, process id. */
   listInhibitors: manager('ListInhibitors', ['', 'a(ssssuu)'], 'none'),
   /**
-   * True if logind may ask for a password. We send false: nobody is there to ask. The machine goes down some
-   * milliseconds after the reply.
+   * The argument is true if logind may ask for a password. We send false, because nobody is there to ask.
+   * The machine goes down some milliseconds after the reply.
    */
   reboot: manager('Reboot', ['b', ''], 'power'),
   powerOff: manager('PowerOff', ['b', ''], 'power'),

@@ -3,7 +3,9 @@
 
 import type { MethodReply, Signature, Values } from './signatures.js';
 
-/** The kind of thing that a method changes. Besides `none`, a connection to a bus allows one of them. */
+/**
+ * The kind of thing that a method changes. A connection to a bus allows `none` and one other kind at most.
+ */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
@@ -54,7 +56,7 @@ export function signalRow<S extends Signature>(
   return { interface: iface, member, signature };
 }
 
-/** A received signal, or a call to us. `sender` is a unique name. Of variants `values` has the contents. */
+/** A received signal, or a call to us. `sender` is a unique name. A variant in `values` is its content. */
 export interface Signal {
   readonly sender: string;
   readonly path: string;

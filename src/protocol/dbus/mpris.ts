@@ -1,6 +1,7 @@
-// Table of the methods, signals and properties of media players in use, MPRIS (org.mpris.MediaPlayer2). Data
-// only. Reference: MPRIS D-Bus Interface Specification, version 2.2. Players are called by their unique
-// names, so that a call starts no player.
+// Table of the methods, signals and properties of media players in use, MPRIS (org.mpris.MediaPlayer2).
+// Comments name the arguments of a method, and after `->` its reply. Data only. Reference: MPRIS D-Bus
+// Interface Specification, version 2.2. Players are called by their unique names, so that a call starts no
+// player.
 
 import { getAll, getProperty, OWNER_CHANGES, type PropertyTable, setProperty } from './daemon.js';
 import { type Match, methodsOf, signalRow } from './method.js';
@@ -13,8 +14,8 @@ export const TRACKLIST_INTERFACE = `${PLAYER_NAMES}TrackList`;
 /** Stands for no track. A track that is added after it goes to the beginning of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 /**
- * The interface by which playerctld is recognized. It repeats the newest player under a name of its own, and
- * lists the names of the players that it stands for.
+ * The interface by which playerctld is recognized. playerctld repeats the newest player under a name of its
+ * own, and lists the names of the players that it stands for.
  */
 export const STAND_IN_INTERFACE = 'com.github.altdesktop.playerctld';
 
@@ -66,7 +67,8 @@ export const ROOT_PROPERTIES = {
 } as const satisfies PropertyTable;
 
 /**
- * A player has a tracklist if it has `Tracks`. `HasTrackList` is not used: VLC 3.0 has one and says false.
+ * A player has a tracklist if it has `Tracks`. `HasTrackList` is not used, because VLC 3.0 has a tracklist
+ * and says false.
  */
 export const TRACKLIST_PROPERTIES = { Tracks: 'as', CanEditTracks: 'b' } as const satisfies PropertyTable;
 

@@ -1,6 +1,6 @@
 // Table of the methods, signals and properties of org.freedesktop.systemd1 in use, and the path of a unit.
-// Data only. Reference: org.freedesktop.systemd1(5). The same tables serve the system's manager and the
-// user's.
+// Comments name the arguments of a method, and after `->` its reply. Data only. Reference:
+// org.freedesktop.systemd1(5). The same tables serve the system's manager and the user's.
 
 import { getAll, type PropertyTable } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
@@ -17,10 +17,11 @@ export const SYSTEMD_METHODS = {
   /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
   subscribe: manager('Subscribe', ['', ''], 'none'),
   /**
-   * Name -> state of the unit file. Always current: the property of a loaded unit is outdated until `Reload`.
+   * Name -> state of the unit file. The reply is always current, but the property of a loaded unit is
+   * outdated until `Reload`.
    */
   getUnitFileState: manager('GetUnitFileState', ['s', 's'], 'none'),
-  /** Name, mode -> path of the job; so are `stopUnit` and `restartUnit`. */
+  /** Name, mode -> path of the job. The same holds for `stopUnit` and `restartUnit`. */
   startUnit: manager('StartUnit', ['ss', 'o'], 'units'),
   stopUnit: manager('StopUnit', ['ss', 'o'], 'units'),
   restartUnit: manager('RestartUnit', ['ss', 'o'], 'units'),
@@ -51,7 +52,10 @@ export const SYSTEMD_ERRORS = {
   fileNotFound: 'org.freedesktop.DBus.Error.FileNotFound',
 } as const;
 
-/** Properties of `MANAGER_INTERFACE`: its start in microseconds, which a reload or re-execution keeps. */
+/**
+ * Properties of `MANAGER_INTERFACE`: when the manager started, in microseconds. A reload or re-execution
+ * keeps it.
+ */
 export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
 
 /**
