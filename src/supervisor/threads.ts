@@ -40,8 +40,8 @@ export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoun
  */
 const GONE_WITHIN_MS = 250;
 /**
- * If this many threads of one actor are stuck, no further one is started. Each stuck thread keeps its memory,
- * and a further one would most likely be stuck for the same reason.
+ * If this many threads of one actor are stuck, no further one is started. Each stuck thread keeps its
+ * memory, and a further one would most likely be stuck for the same reason.
  */
 const STUCK_MAX_THREADS = 3;
 

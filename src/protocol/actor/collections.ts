@@ -66,8 +66,8 @@ export interface CollectionSpec {
   /**
    * The JSON of its events. By default it is the record. Else:
    * - `list`: an array of records that changed one after the other.
-   * - `player`: `{data, emitted_at}` with the record as `data`; for a removal only the bus name, which is the
-   *   key.
+   * - `player`: `{data, emitted_at}` with the record as `data`; for a removal only the bus name, which is
+   *   the key.
    * - `tracklist`: the record with the bus name, which is the key, as its first member.
    * - `node`: the record; for a removal only the name, which is the key.
    * - `backend`: the record without the members that only `/health` has.

@@ -48,7 +48,7 @@ const ROWS = {
 export interface FaultRow {
   readonly status: 400 | 403 | 404 | 409 | 502 | 503 | 504;
   readonly title: string;
-  /** The backends that may answer a change with this fault. Absent if all may, or if only a `GET` gets it. */
+  /** The backends that may answer a change with this fault. Absent if all may, or only a `GET` gets it. */
   readonly refusedBy?: readonly Backend[];
 }
 

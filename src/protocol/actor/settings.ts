@@ -88,7 +88,7 @@ export interface BluetoothSettings {
   readonly adapter?: string | undefined;
   readonly powerOnStart: boolean;
   /**
-   * The known loudspeakers and headphones that are connected again: all, none, or these addresses (capitals).
+   * The known loudspeakers and headphones that are connected again: all, none, or these (in capitals).
    */
   readonly reconnect: boolean | readonly string[];
   /** In seconds. */

@@ -124,7 +124,10 @@ const PLAYBACK_STREAM = {
   sink: byIndex,
   maxLength: index,
   corked: bool,
-  /** In bytes: how full the server keeps its buffer and how full it is at the start; its smallest request. */
+  /**
+   * In bytes: how full the server keeps its buffer, how full the buffer must be at the start, and the
+   * smallest request of the server.
+   */
   targetLength: index,
   prebuffering: index,
   minimumRequest: index,
@@ -189,7 +192,10 @@ export const REQUESTS = {
   SET_PLAYBACK_STREAM_NAME: request(46, { stream: u32, name: text }, acknowledgement),
   /** The module stays when the connection that has loaded it ends. */
   LOAD_MODULE: request(51, { name: text, argument: text }, record({ index: u32 })),
-  /** Read before which module has the index now: PipeWire gives a free index to the next module at once. */
+  /**
+   * Before this request it must be read which module has the index, because PipeWire gives a free index to
+   * the next module at once.
+   */
   UNLOAD_MODULE: request(52, { index: u32 }, acknowledgement),
   MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),
   SET_SINK_INPUT_MUTE: request(69, { index: u32, muted: bool }, acknowledgement),
@@ -220,7 +226,7 @@ export const IGNORED: ReadonlySet<number> = new Set(
     RECORD_STREAM_SUSPENDED: 77,
     PLAYBACK_STREAM_MOVED: 78,
     RECORD_STREAM_MOVED: 79,
-    /** Sent when a module of the server that decides about streams addresses a client. */
+    /** Sent to a client by a module of the server that decides about streams. */
     CLIENT_EVENT: 91,
     PLAYBACK_STREAM_EVENT: 92,
     RECORD_STREAM_EVENT: 93,

@@ -1,5 +1,5 @@
 // The kinds of fields in the tables of records and commands: how each is read and, if we send it, written. A
-// table of fields makes the reader of a record, and the type of what that returns. Pure.
+// table of fields makes the reader of a record, and the type of the record. Pure.
 
 import type { Format, Reader, SampleSpec, Values } from './reader.js';
 import type { Properties } from './text-cache.js';
@@ -32,15 +32,16 @@ function writableKind<K extends keyof Values, T>(
 
 export const u32 = writableKind('u32', (writer, value: number) => writer.u32(value));
 /**
- * The index of another object, or a number that we may leave to the server; undefined for none of them. On
- * the wire none is NONE.
+ * The index of another object, or a number that we may leave to the server. Undefined stands for neither,
+ * which is NONE on the wire.
  */
 export const index = writableKind('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
 export const ownIndex = readableKind('ownIndex');
 
 /**
- * The object of a request. The wire has an index and a name, and the server refuses both and neither
- * (INVALID). We always send the index and the null string as the name, because names are not unique.
+ * The object of a request. The wire has an index and a name, and the server refuses a request with both or
+ * with neither (INVALID). We always send the index and the null string as the name, because names are not
+ * unique.
  */
 export const byIndex: Writable<number> = {
   write: (writer, value) => {
@@ -112,8 +113,8 @@ interface Layout {
   /** In wire order. */
   readonly rows: readonly { readonly name: string; readonly kind: Readable<unknown> }[];
   /**
-   * All names, with undefined as the values. To fill a copy of it in takes a tenth less time, and half the
-   * heap, than to add the members to an empty object.
+   * All names, with undefined as the values. Copies of it are filled in. To add the members to an empty
+   * object would take a tenth more time, and twice the heap.
    */
   readonly empty: Readonly<Record<string, unknown>>;
 }
@@ -146,7 +147,7 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
   };
 }
 
-/** Values that are kept of one list: the first ones. A sink has room for 256 streams (PulseAudio 16). */
+/** How many values of one list are kept, the first ones. A sink has room for 256 streams (PulseAudio 16). */
 export const RECORDS_MAX = 512;
 
 /** A list without a count, which goes to the end of the frame. Values beyond RECORDS_MAX are dropped. */
@@ -163,7 +164,7 @@ export function listToEnd<T>(kind: Readable<T>): Readable<T[]> {
   };
 }
 
-/** A list after its count. Whatever the count claims, there are not more values than the frame has. */
+/** A list after its count. A count beyond the list causes a WireError, at the latest at the frame's end. */
 function listAfterCount<T>(count: Readable<number>, kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {

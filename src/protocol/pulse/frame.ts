@@ -5,9 +5,9 @@ import { WireError } from './wire.js';
 
 /** Five words of 32 bits, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;
-/** The channel of commands. On any other channel, whose number is that of a stream, there is audio data. */
+/** The channel of commands. Any other channel has audio data, and its number is that of a stream. */
 export const CONTROL_CHANNEL = 0xffffffff;
-/** Both servers and libpulse end a connection with a longer payload. That of 200 sink inputs has 0.3 MB. */
+/** PulseAudio, PipeWire and libpulse end a connection with a longer payload. 200 sink inputs have 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
  * The first size of the buffer for a frame that comes in pieces. It doubles as bytes arrive, so that memory
@@ -16,8 +16,8 @@ export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 const STAGING_MIN_BYTES = 4096;
 
 /**
- * Received bytes, with two views of them. To make the views costs as much as a frame: the socket reads
- * everything into one buffer, so that they are made once.
+ * Received bytes, with two views of them. To make the views costs as much as to handle a frame. So the
+ * socket reads everything into one buffer, whose views are made once.
  */
 export class Chunk {
   readonly bytes: Buffer;
@@ -56,7 +56,7 @@ export class Framer {
   /** A frame that comes in pieces: its first `#stagedBytes` bytes, header included. */
   #staging: Uint8Array = NOTHING;
   #stagedBytes = 0;
-  /** The header of that frame, once it is complete. */
+  /** The header of the frame in `#staging`, once the header is complete. */
   #header: FrameHeader | undefined;
   /** The last received bytes, and the chunk with the views that were made of them. */
   #received: Uint8Array = NOTHING;

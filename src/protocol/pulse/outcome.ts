@@ -56,7 +56,9 @@ export type ClosedReason =
   /** The server has answered the handshake with an error. */
   | { readonly kind: 'auth-refused'; readonly command: HandshakeName; readonly fault: ServerFault }
   | { readonly kind: 'version-unsupported'; readonly version: number }
-  /** A command had no answer by its deadline. The session itself ends so only in the handshake. */
+  /**
+   * A command had no answer by its deadline. The session itself ends for this reason only in the handshake.
+   */
   | { readonly kind: 'timeout'; readonly command: CommandName }
   | { readonly kind: 'peer-closed' }
   | { readonly kind: 'transport-failed'; readonly detail: string }

@@ -4,7 +4,7 @@
 
 import { TEXT_MAX_BYTES } from './text-cache.js';
 
-/** Entries that are kept of one list: the first ones, and the needed ones wherever they stand. */
+/** How many entries of one list are kept: the first ones, and the needed ones wherever they stand. */
 const PROPS_MAX_ENTRIES = 128;
 /**
  * The bytes of keys and values that are kept of one list. An ALSA sink has 2 kB; 130 streams with 110 kB each
@@ -40,7 +40,7 @@ export class PropertyBudget {
     this.#bytes = maxBytes;
   }
 
-  /** True if the next entry is kept. Of a long text only the part that would be kept counts. */
+  /** True if the next entry is kept. Only the part of a long text that would be kept counts. */
   admits(key: string, keyBytes: number, valueBytes: number): boolean {
     const bytes = Math.min(keyBytes, TEXT_MAX_BYTES) + Math.min(valueBytes, TEXT_MAX_BYTES);
     if (this.#entries === 0 || bytes > this.#bytes) return NEEDED.has(key);

@@ -12,7 +12,7 @@ const TWO_TO_32 = 0x1_0000_0000;
 const TEXT_FRAME_BYTES = 2;
 /** The bytes before a property's value: the value's length as a u32, then its tag and its length again. */
 const PROP_HEADER_BYTES = 10;
-/** Bytes that are kept of a format's properties, which are not published. Those of PCM have 50. */
+/** How many bytes of a format's properties are kept. The properties of PCM have 50. None are published. */
 const FORMAT_PROPS_MAX_BYTES = 512;
 
 /** The kinds of values, and the type that each is read as. */
@@ -200,7 +200,7 @@ export class Reader {
     if (tag !== TAG.text) throw this.#unexpected(TAG.text);
     const start = this.#offset + 1;
     let end = start;
-    // A loop, because texts are short: it finds the end sooner than a call of indexOf.
+    // A loop finds the end of a short text sooner than a call of indexOf.
     while (end < this.#end && bytes[end] !== 0) end += 1;
     if (end >= this.#end) throw this.#error('a text without its end');
     this.#offset = end + 1;
@@ -237,8 +237,8 @@ export class Reader {
   }
 
   /**
-   * Skips a property's value and returns where its bytes begin. All that precedes them is checked here and
-   * not by u32() and others, because half of all values that are read are those of properties.
+   * Skips a property's value and returns where its bytes begin. Checks the tags and lengths before them
+   * itself and does not call u32(), because half of all values that are read are those of properties.
    */
   #skipPropValue(): number {
     const bytes = this.#bytes;
@@ -252,7 +252,7 @@ export class Reader {
     return this.#advance(length);
   }
 
-  /** The value whose bytes are [start, offset). It is a text, at whose end there is a NUL by convention. */
+  /** The value whose bytes are [start, offset). It is a text, which ends with a NUL by convention. */
   #valueText(start: number): string {
     const end = this.#offset;
     const hasNul = end > start && this.#bytes[end - 1] === 0;

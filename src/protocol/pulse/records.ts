@@ -1,6 +1,6 @@
-// Tables of the server's records: fields in wire order; for fields that not all versions have, the version
-// that introduced them (PulseAudio's file PROTOCOL). Readers and TypeScript types follow from these rows
-// alone.
+// Tables of the server's records, with the fields in wire order. If not all versions have a field, its row
+// has the version that introduced it (PulseAudio's file PROTOCOL). Readers and TypeScript types follow from
+// these rows alone.
 
 import {
   bool,
@@ -32,7 +32,7 @@ export const SERVER_INFO = {
   user: excerpt,
   host: excerpt,
   sampleSpec,
-  /** `defaultSink` and `defaultSource` are whole, because they are compared with names. */
+  /** `defaultSink` and `defaultSource` are whole texts, because they are compared with names. */
   defaultSink: optionalText,
   defaultSource: optionalText,
   cookie: u32,

@@ -21,19 +21,23 @@ import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';
 
-/** Both servers refuse a cookie of another length. Its content matters only where they check it. */
+/**
+ * PulseAudio and PipeWire refuse a cookie of another length. Its content matters only where they check it.
+ */
 const COOKIE_BYTES = 256;
 
 export interface SessionOptions {
-  /** The bytes of the cookie file. If there are not exactly 256, or none, zeros are sent in their place. */
+  /** The bytes of the cookie file. If they are absent, or not exactly 256, zeros are sent in their place. */
   readonly cookie?: Uint8Array | undefined;
   /** Our properties, such as `application.name`. They are sent in SET_CLIENT_NAME. */
   readonly clientProps: Readonly<Record<string, string>>;
-  /** In ms, for the whole handshake. A server that its socket had started once took 25 s for it. */
+  /** In ms, for the whole handshake. A server that systemd had just started for it once took 25 s. */
   readonly authDeadlineMs: number;
   /** In ms, for each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
-  /** How many requests may have no reply, those that have timed out included. One more is refused. */
+  /**
+   * How many requests may be without a reply, including those that have timed out. Further ones are refused.
+   */
   readonly pendingMax: number;
 }
 
@@ -136,7 +140,7 @@ export class Session {
     return next;
   }
 
-  /** Settles the requests whose deadline has passed. That of the handshake ends the session, too. */
+  /** Settles the requests whose deadline has passed. The handshake's deadline ends the session, too. */
   expire(now: number): void {
     if (this.#state.kind === 'handshake' && this.#state.deadline <= now)
       this.close({ kind: 'timeout', command: this.#state.command });
@@ -172,7 +176,7 @@ export class Session {
       if (result.ok) next(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // After every other error the session ends anyway.
+      // After a timeout, a violation or an end the session is over anyway. Our arguments fit the wire.
     });
   }
 
@@ -183,7 +187,8 @@ export class Session {
       return;
     }
     this.#version = version;
-    // Requests wait for the reply: PipeWire takes them in any order, and refuses those before the name.
+    // Requests wait for the reply, because PipeWire takes messages in any order, and refuses requests that
+    // come before the name.
     this.#sendHandshake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);
@@ -274,7 +279,7 @@ export class Session {
         request.settle({ ok: false, error: { kind: 'violation', detail: error.message } });
       throw error;
     }
-    // Not in `try`: an exception of `settle` is no error of the wire.
+    // `settle` is called outside of `try`, because its exceptions are no errors of the wire.
     request.settle(result);
   }
 }

@@ -1,9 +1,9 @@
-// The events of a subscription: which of them are requested, and what the word of an event means.
+// Decides which events of a subscription are requested, and what the word of an event means.
 
 import { NONE, WireError } from './wire.js';
 
 /**
- * The kinds of objects. The low four bits of an event, and a bit's position in the mask, are an index here.
+ * The kinds of objects. The index in this list is the low four bits of an event, and a bit's place in masks.
  */
 export const FACILITIES = [
   'sink',
@@ -42,7 +42,9 @@ function maskOf(...facilities: readonly Facility[]): number {
   return mask;
 }
 
-/** The events that records need. Others would only cost: each run of pactl makes three events of clients. */
+/**
+ * The events that records need. Others would cost time: each run of pactl makes three events of clients.
+ */
 export const AUDIO_MASK = maskOf('sink', 'source', 'sink-input', 'server', 'card');
 /** The events of streams that read a source. Only the levels of inputs need them. */
 export const CAPTURE_MASK = maskOf('source-output');

@@ -1,23 +1,23 @@
-// Caches of decoded texts and of property lists, and which of them are kept. A list of sink inputs has the
-// same keys, and mostly the same values, for every stream and at every reading: to find a text costs a third
+// Caches decoded texts and property lists, and decides which of them are kept. A list of sink inputs has the
+// same keys, and mostly the same values, for every stream and at every reading. To find a text costs a third
 // of decoding it, and equal texts are one string in memory. A stream is read again at every change of its
-// volume, while its properties, which are most of its record, stay the same: to compare their bytes costs a
+// volume, while its properties, which are most of its record, stay the same. To compare their bytes costs a
 // tenth of decoding them, and the records of all these readings share one list.
 
-/** Texts that are kept; a power of two. */
+/** How many texts are kept; a power of two. */
 const SLOTS = 2048;
 /**
- * Longer texts are not kept: they are rarely repeated. With SLOTS that makes 128 kB of bytes, and at most as
- * much of strings.
+ * Longer texts are not kept, because they are rarely repeated. The bytes of all kept texts take 128 kB, and
+ * their strings at most as much.
  */
 const CACHED_MAX_BYTES = 64;
 /**
- * Bytes that are decoded of one text. Both servers pass on 60 000 bytes in each, and one character beyond
- * Latin-1 makes a string take two bytes per character: 136 streams with two such texts filled a thread's
- * whole heap (measured).
+ * How many bytes of one text are decoded. PulseAudio and PipeWire pass on 60 000 bytes in each text, and one
+ * character beyond Latin-1 makes a string take two bytes per character: 136 streams with two such texts
+ * filled a thread's whole heap (measured).
  */
 export const TEXT_MAX_BYTES = 1024;
-/** Bytes that are compared at a time. */
+/** How many bytes are compared at a time. */
 const CHUNK_BYTES = 4;
 /** Odd numbers that spread similar texts over the slots: 2^32 by the golden ratio, and a prime of xxHash. */
 const FACTORS = [0x9e3779b1, 0x85ebca77] as const;
@@ -25,14 +25,14 @@ const FACTORS = [0x9e3779b1, 0x85ebca77] as const;
 const SLOT_SHIFT = 32 - Math.log2(SLOTS);
 
 /**
- * Objects whose lists are kept; a power of two. Of objects that share a place, such as a sink and a stream,
- * the last one read.
+ * How many objects the cache can have lists of; a power of two. If objects share a place, such as a sink and
+ * a stream, only the lists of the last one that was read are kept.
  */
 const OBJECTS = 512;
-/** The properties of an object itself, and those of its format. */
+/** An object has two lists: its own properties, and those of its format. */
 export const LISTS_PER_OBJECT = 2;
 const PLACE_MASK = OBJECTS * LISTS_PER_OBJECT - 1;
-/** Longer lists are not kept, but decoded each time. With OBJECTS that makes at most 2 MB of bytes. */
+/** Longer lists are not kept, but decoded each time. The bytes of all kept lists take at most 2 MB. */
 const LIST_MAX_BYTES = 2048;
 /** Spare room behind a list's bytes, so that a list that has grown a little fits into the same array. */
 const SPARE_BYTES = 64;
@@ -59,8 +59,8 @@ class ListCache {
     const cached = this.#lists[place & PLACE_MASK];
     if (cached === undefined) return undefined;
     const end = start + cached.length;
-    // By Node's own comparison: one call costs as much as 50 chunks in a loop, and a list has hundreds of
-    // chunks.
+    // Node's own comparison is faster than a loop: one call costs as much as 50 chunks in a loop, and a list
+    // has hundreds of chunks.
     const isSame = end <= payload.length && payload.compare(cached.bytes, 0, cached.length, start, end) === 0;
     return isSame ? cached : undefined;
   }
@@ -110,8 +110,8 @@ export class TextCache {
     // The hash is of the length and both ends: to read all bytes would cost more than the rare collisions.
     const mixed = Math.imul(first + length, FACTORS[0]) ^ last;
     const slot = Math.imul(mixed ^ (mixed >>> 15), FACTORS[1]) >>> SLOT_SHIFT;
-    // A text may be in two slots. With one, two keys of every stream that have the same slot would evict each
-    // other for ever.
+    // A text may be in two slots. With only one slot, two keys of every stream that have the same slot would
+    // evict each other for ever.
     return (
       this.#find(slot, first, chunks, start, end) ??
       this.#find(slot ^ 1, first, chunks, start, end) ??
@@ -136,7 +136,8 @@ export class TextCache {
   /** Decodes the text, and keeps it in one of its two slots. */
   #make(slot: number, first: number, bytes: Buffer, start: number, end: number): string {
     const text = bytes.toString('utf8', start, end);
-    // Kept only if every character is one byte: `#find` takes the length of a text for that of its bytes.
+    // A text is kept only if every character is one byte, because `#find` compares the length of the text
+    // with a number of bytes.
     if (text.length !== end - start) return text;
     // If both slots are taken, the first and the second are evicted in turn.
     this.#evictSecond = !this.#evictSecond;

@@ -1,8 +1,8 @@
 // Turns the volumes of channels into one fraction (1 = 100 %) and a balance, and back. Pure.
 
 /**
- * The raw volume of 100 %. Percentages are linear in raw volumes, as in pactl; the server's curve comes
- * later.
+ * The raw volume of 100 %. Percentages are linear in raw volumes, as in pactl. The server applies its own
+ * curve to raw volumes.
  */
 export const RAW_NORM = 0x10000;
 /** The largest raw volume that a server accepts (PA_VOLUME_MAX). */
@@ -82,8 +82,8 @@ export function channelsOf(balance: Balance, loudest: number): number[] {
 
 /**
  * The balance to remember when the raw volumes of a thing's channels have been read. It stays the same at
- * silence, which has no balance, and where the channels differ from it only by our own rounding. Without the
- * latter, quiet volumes would change it more and more.
+ * silence, which has no balance, and if the channels differ from it only by our own rounding. Otherwise the
+ * rounding of quiet volumes would change it more and more.
  */
 export function rememberBalance(
   before: Balance | undefined,

@@ -7,14 +7,12 @@ export const OLDEST_VERSION = 32;
 export const NEWEST_VERSION = 35;
 
 /**
- * The version's half of its word. The upper half has flags for kinds of shared memory. We offer none, so that
- * those of the server have no effect.
+ * The lower half of the word that has the version. The upper half has flags for kinds of shared memory. We
+ * offer no kind, so the server's flags have no effect.
  */
 const VERSION_BITS = 0xffff;
 
-/**
- * The lower one of both versions, which both sides use; undefined if that is older than any that we can read.
- */
+/** The lower of both versions, which both sides then use; undefined if it is older than OLDEST_VERSION. */
 export function negotiate(serverVersion: number): number | undefined {
   const version = Math.min(NEWEST_VERSION, serverVersion & VERSION_BITS);
   return version < OLDEST_VERSION ? undefined : version;

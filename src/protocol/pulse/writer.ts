@@ -6,7 +6,7 @@ import type { Format, SampleSpec } from './reader.js';
 import { RAW_MAX } from './volume.js';
 import { TAG, WireError } from './wire.js';
 
-/** Room for some two hundred requests. A buffer for each would take half the time of a small request. */
+/** Room for some two hundred requests. One buffer for each would cost half the time of a small request. */
 const CHUNK_BYTES = 8192;
 const U8_MAX = 0xff;
 const U32_MAX = 0xffffffff;
@@ -23,7 +23,7 @@ export class Writer {
   #first = 0;
   /** Where the last complete frame ends. */
   #end = 0;
-  /** Where the frame that is being written has got to. */
+  /** Where the frame that is being written ends so far. */
   #length = 0;
 
   /** Begins a frame, with the command's code and tag. What was written of an unfinished frame is dropped. */
@@ -34,14 +34,14 @@ export class Writer {
     this.u32(tag);
   }
 
-  /** Completes the frame, by its header. */
+  /** Completes the frame by writing its header. */
   end(): void {
     const bytes = this.#bytes;
     const start = this.#end;
     const payload = start + HEADER_BYTES;
     bytes.writeUInt32BE(this.#length - payload, start);
     bytes.writeUInt32BE(CONTROL_CHANNEL, start + 4);
-    // Offset and flags are 0. By Node's `fill` the whole frame would take a seventh longer (measured).
+    // Offset and flags are 0. With Node's `fill` the whole frame would take a seventh longer (measured).
     for (let at = start + 8; at < payload; at += 1) bytes[at] = 0;
     this.#end = this.#length;
   }
@@ -107,7 +107,7 @@ export class Writer {
     this.#channels(TAG.volumes, values.length);
     let at = this.#grow(4 * values.length);
     for (const value of values) {
-      // Refused here, because PipeWire would accept a larger one.
+      // A larger volume is refused here, because PipeWire would accept it.
       if (!(value >= 0 && value <= RAW_MAX && Number.isInteger(value)))
         throw new WireError(`a volume of ${value}`);
       at = this.#bytes.writeUInt32BE(value, at);

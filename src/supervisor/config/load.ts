@@ -13,7 +13,7 @@ import { type ConfigFile, type Configuration, resolve, type WrongConfiguration }
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
 /**
- * The size of one file. It also bounds the cost of parsing: 64 KiB of brackets take about a second and 60 MB.
+ * The size of a file. It bounds the cost of parsing, too: 64 KiB of brackets take about a second and 60 MB.
  */
 const MAX_FILE_BYTES = 64 * 1024;
 

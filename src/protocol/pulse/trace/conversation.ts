@@ -11,7 +11,7 @@ import { type TypedValue, type Value, valueIn } from './values.js';
 
 export type Side = 'client' | 'server';
 
-/** One message. What is undefined here was not in the message. */
+/** One message. A member is undefined if the message does not have it. */
 export interface DecodedMessage {
   /** The command's name; its number if that has no name; `?` if the frame has no number. */
   readonly command: string | number;
@@ -41,7 +41,10 @@ const OFFSET_AT = 8;
 const SEEK_AT = 19;
 /** Names of PA_SEEK_*. */
 const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
-/** Positions in a frame of the tags before code, command's tag and, in AUTH and its reply, the version. */
+/**
+ * Positions in a frame: of the type tags before the code, before the command's own tag, and before the
+ * version in AUTH and its reply.
+ */
 const CODE_AT = HEADER_BYTES;
 const TAG_AT = CODE_AT + 5;
 const VERSION_AT = TAG_AT + 5;
@@ -58,10 +61,11 @@ const COOKIE_BYTES_AT = COOKIE_AT + 5;
 const SHARED_MEMORY_FLAGS = { shm: 0x80, memfd: 0x40 };
 
 /**
- * Requests without a reply that are remembered. If there are more, the replies to the oldest have no names.
+ * How many requests without a reply are remembered. If there are more, the values in the replies to the
+ * oldest ones have no names.
  */
 const PENDING_MAX = 4096;
-/** Values without a name that are decoded of one message: the first ones. */
+/** How many values without a name are decoded of one message: the first ones. */
 const UNNAMED_MAX = 64;
 
 const codeOf = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
@@ -150,8 +154,8 @@ export function blockOf(frame: Buffer, channel: number): Block {
 }
 
 /**
- * The frame itself, or a copy of that of AUTH in which everything is 0 from the cookie's bytes on; if no
- * cookie stands at its place, from behind the version on.
+ * Returns a copy of a frame of AUTH without the cookie, and any other frame itself. In the copy everything
+ * is 0 from the cookie's bytes on. If the cookie is not in its place, everything after the version is 0.
  */
 export function withoutCookie(frame: Buffer): Buffer {
   if (labelOf(frame).command !== AUTH) return frame;
@@ -196,7 +200,7 @@ function decode(reader: Reader, named: Fields, version: number) {
   }
 }
 
-/** Reads the fields of a record into `values`, which has those that come before an error, too. */
+/** Reads the fields of a record into `values`. After an error, `values` has the fields before it. */
 function readRecord(reader: Reader, fields: Fields, version: number, values: Record<string, Value> = {}) {
   for (const field of fields) {
     if (version < (field.since ?? 0)) continue;
@@ -213,7 +217,7 @@ function plainValue(reader: Reader, { as }: Field): Value {
   return as !== undefined && typeof value === 'number' ? as(value) : value;
 }
 
-/** Whatever a list's count claims, there are not more values than the frame has. */
+/** Reads a list. A count beyond the list causes a WireError, at the latest at the frame's end. */
 function listValue(reader: Reader, field: Field, version: number): Value[] {
   const isToEnd = field.list === '+';
   const count = isToEnd ? Number.POSITIVE_INFINITY : valueIn(reader).value;

@@ -10,7 +10,7 @@ export type TraceItem =
   | { readonly from: Side; readonly data: Block }
   | { readonly from?: Side; readonly note: string };
 
-/** `seconds` since the trace began. The first connection is 1. */
+/** `seconds` is the time since the trace began. The first connection is 1. */
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
 const TEXT_MAX_CHARS = 160;

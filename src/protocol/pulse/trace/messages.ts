@@ -1,7 +1,7 @@
 // Table of all commands of the protocol, versions 32 to 35: number, name, and the names of the fields of
-// request and reply in wire order (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). The types of
-// fields are not needed, because they stand on the wire. What the daemon has tables of its own for gets its
-// names from these.
+// request and reply in wire order (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). The types
+// of fields are not needed, because they stand on the wire. Where the daemon has a table of its own, the
+// names come from that table.
 
 import { type Arguments, COMMANDS, type CommandName } from '../commands.js';
 import { byIndex } from '../fields.js';
@@ -35,7 +35,7 @@ function fieldsOf(text: string): Fields {
   });
 }
 
-/** The fields of a table of the daemon's. `details` are its fields that have a naming or are a list. */
+/** The fields of one of the daemon's tables. `details` are those fields that have a naming or are a list. */
 function fieldsOfTable(table: Arguments | Readonly<Record<string, object>>, details = ''): Fields {
   const detailed = fieldsOf(details);
   return Object.entries(table).flatMap(([name, kind]) => {
@@ -48,7 +48,7 @@ function fieldsOfTable(table: Arguments | Readonly<Record<string, object>>, deta
   });
 }
 
-/** Groups of fields that have a name, because lists have them as items or several commands have them. */
+/** Named groups of fields, which are the items of lists or belong to several commands. */
 const RECORDS: Readonly<Record<string, Fields>> = {
   OBJECT: fieldsOf('index name'),
   /**

@@ -1,5 +1,6 @@
-// How values of a trace are decoded and named. Each is read by the tag before it on the wire, as a value of
-// JSON: null means "none". The table in ./messages.ts says which numbers have names.
+// Decodes and names the values of a trace. The tag before a value on the wire decides how the value is read.
+// The result is a value of JSON, in which null means "none". The table in ./messages.ts says which numbers
+// have names.
 
 import * as fields from '../fields.js';
 import { serverFault } from '../outcome.js';
@@ -108,7 +109,8 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
   deviceState: nameFrom(['running', 'idle', 'suspended']),
 
   /**
-   * The lower bits only. The upper ones are the flags of shared memory, for which a message has `declined`.
+   * The lower bits only. The upper bits are the flags of shared memory, which `DecodedMessage.declined`
+   * names.
    */
   protocolVersion: (word) => word & 0xffff,
 
