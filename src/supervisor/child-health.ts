@@ -1,4 +1,4 @@
-// The health of one child: decides which of its reports reach the clients, and which the log.
+// The health of one child: decides which of its reports reach the clients, and which reach the log.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';

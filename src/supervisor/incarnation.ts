@@ -196,8 +196,9 @@ export class Incarnation {
   }
 
   /**
-   * Closes the port and returns the batches that were not delivered, oldest first; none of a killed thread. A
-   * thread's last messages explain its death, and Node does not guarantee that they arrive before its end.
+   * Closes the port and returns the batches that were not delivered, oldest first. For a killed thread it
+   * returns none. A thread's last messages explain its death, and Node does not guarantee that they arrive
+   * before its end.
    */
   close(): FromActor[] {
     const batches = this.#isKilled ? [] : this.#unreadBatches();

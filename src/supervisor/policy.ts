@@ -10,9 +10,9 @@ export interface ChildSpec {
   readonly entry: string;
   readonly isEnabled: (settings: Settings) => boolean;
   /**
-   * How long the actor may take to stop; then its thread is killed. The sum over all children must stay below
-   * 4 s: the whole process has 5 s (docs/configuration.md, "Command line"), of which the gateway needs a
-   * part.
+   * How long the actor may take to stop before its thread is killed. The sum for all children must stay
+   * below 4 s, because the whole process has 5 s (docs/configuration.md, "Command line"), and the gateway
+   * needs a part of these.
    */
   readonly stopWithinMs: number;
   /**

@@ -82,7 +82,7 @@ export interface CollectionSpec {
   readonly keeps?: 'passing' | 'actions';
 }
 
-/** The row of a collection of things of the sound server. One event may carry several of them. */
+/** The row of a collection of things of the sound server. One event may carry several such things. */
 function ofSound<E extends string>(event: E) {
   return {
     backend: 'audio',

@@ -121,7 +121,7 @@ export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => b
  * While a backend is not `up`, its records may be outdated.
  */
 export interface ChangeBatch {
-  /** True if these are all records that there are: the receiver must forget all earlier ones. */
+  /** True if `changes` has all records that there are. Then the receiver must forget all earlier records. */
   readonly isWhole: boolean;
   readonly changes: readonly Change[];
 }

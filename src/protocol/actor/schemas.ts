@@ -1,5 +1,5 @@
 // Table of the schemas of records and request bodies. TypeScript types, validators and the OpenAPI document
-// follow from it. Import its values only in parts that are loaded late, because that loads typebox; its types
+// follow from it. Import its values only in parts that are loaded late, because they load typebox. Its types
 // can be imported anywhere.
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';

@@ -78,7 +78,9 @@ export const UNIT_PROPERTIES = {
   InactiveExitTimestamp: 't',
 } as const satisfies PropertyTable;
 
-/** Properties of the interface Service: the result of the last run; how often `Restart=` has started it. */
+/**
+ * Properties of the interface Service: the result of the last run, and how often `Restart=` has started it.
+ */
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satisfies PropertyTable;
 
 /**

@@ -147,7 +147,7 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
   };
 }
 
-/** How many values of one list are kept, the first ones. A sink has room for 256 streams (PulseAudio 16). */
+/** How many values of one list are kept: the first ones. A sink has room for 256 streams (PulseAudio 16). */
 export const RECORDS_MAX = 512;
 
 /** A list without a count, which goes to the end of the frame. Values beyond RECORDS_MAX are dropped. */

@@ -64,7 +64,7 @@ export class Framer {
 
   /**
    * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError for
-   * a header that no server may send; the stream is then lost.
+   * a header that no server may send. No further frame can be found then.
    */
   push(received: Uint8Array, deliver: Deliver, length = received.length): void {
     if (received !== this.#received) this.#chunk = new Chunk(received);

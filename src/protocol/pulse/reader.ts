@@ -238,7 +238,7 @@ export class Reader {
 
   /**
    * Skips a property's value and returns where its bytes begin. Checks the tags and lengths before them
-   * itself and does not call u32(), because half of all values that are read are those of properties.
+   * without calls of u32(), because half of all values that are read are values of properties.
    */
   #skipPropValue(): number {
     const bytes = this.#bytes;

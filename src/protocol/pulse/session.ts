@@ -72,7 +72,7 @@ export class Session {
   readonly #events: SessionEvents;
   readonly #framer = new Framer();
   readonly #texts = new TextCache();
-  /** The requests that wait for a reply, oldest first: both servers answer most of them in this order. */
+  /** The requests that wait for a reply, oldest first. Servers answer most requests in this order. */
   #pending: PendingRequest[] = [];
   /** The tags of requests that have timed out: each is used again only after its late reply. */
   readonly #timedOutTags = new Set<number>();

@@ -151,8 +151,8 @@ export class TextCache {
 }
 
 /**
- * A text of at most TEXT_MAX_BYTES. It ends before the first byte of a character, which is at most three
- * bytes away; invalid UTF-8 may end anywhere.
+ * A text of at most TEXT_MAX_BYTES. It is cut before the first byte of a character, which is at most three
+ * bytes back. Invalid UTF-8 may be cut anywhere.
  */
 function longText(bytes: Buffer, start: number, end: number): string {
   const limit = start + TEXT_MAX_BYTES;

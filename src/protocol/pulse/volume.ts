@@ -75,7 +75,7 @@ function averageOf(
 /** Each channel as a part of the loudest one, 0..1. */
 export type Balance = readonly number[];
 
-/** The raw volumes of the channels. `loudest` is that of the loudest one. */
+/** The raw volumes of the channels. `loudest` is the raw volume of the loudest channel. */
 export function channelsOf(balance: Balance, loudest: number): number[] {
   return balance.map((part) => Math.round(part * loudest));
 }

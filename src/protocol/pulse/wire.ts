@@ -47,7 +47,7 @@ export function describeTag(byte: number | undefined): string {
   return NAMES.get(byte) ?? `byte 0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** The index that means "no object"; also the tag of messages of the server that answer no request. */
+/** The index that means "no object". It is also the tag of messages of the server that answer no request. */
 export const NONE = 0xffffffff;
 
 /** The other side has broken the protocol, or a value does not fit it. Caught where frames are handled. */

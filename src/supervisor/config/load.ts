@@ -120,9 +120,9 @@ function isDanglingLink(path: string): boolean {
 }
 
 /**
- * The file's bytes, at most one more than is allowed; or what is wrong with the file. Opens without blocking:
- * a FIFO that nobody writes to must neither block the start nor count as an empty file. Throws the system's
- * error.
+ * The file's bytes, at most one more than is allowed, or what is wrong with the file. The file is opened
+ * without blocking, because a FIFO that nobody writes to must neither block the start nor count as an empty
+ * file. Throws the system's error.
  */
 function readBounded(path: string): Result<Buffer, string> {
   const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);

@@ -32,8 +32,8 @@ const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(t
 const MAX_INTERFACE_BYTES = 15;
 
 /**
- * Stricter than the kernel (dev_valid_name in net/core/dev.c): the other names that it allows are typing
- * errors here, or remains of a shell's syntax.
+ * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). The other names that the
+ * kernel allows are typing errors here, or remains of a shell's syntax.
  */
 const interfaceName = acceptUnless(
   ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],

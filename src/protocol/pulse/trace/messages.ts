@@ -10,7 +10,7 @@ import { NAMINGS, type Naming } from './values.js';
 
 export interface Field {
   readonly name: string;
-  /** The protocol version that introduced it; absent if all have it. */
+  /** The protocol version that introduced the field. Absent if all versions have it. */
   readonly since?: number;
   /** Makes the name of a value that is a number. */
   readonly as?: Naming | undefined;
@@ -23,8 +23,9 @@ export interface Field {
 export type Fields = readonly Field[];
 
 /**
- * How a field is written in the texts below: `index`; with a name of NAMINGS `state:deviceState`; a list of
- * values `formats*`; a list of records `ports*PORT`. A name in capitals stands for all fields of that record.
+ * A field in the texts below is written as `index`, with a name of NAMINGS as `state:deviceState`, as a list
+ * of values `formats*`, as a list of records `ports*PORT`. A name in capitals stands for all fields of that
+ * record.
  */
 const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
 
@@ -78,10 +79,10 @@ const RECORDS: Readonly<Record<string, Fields>> = {
 export const recordOf = (name: string): Fields => RECORDS[name] ?? [];
 
 /**
- * A line for each command, in the order of their numbers: its name, its fields, and after the arrow those of
- * its reply. A command that the daemon sends has no fields here, because they are in COMMANDS. The commands
- * with AUTOLOAD have none because they were removed in 0.9.15. After the fields of an EXTENSION there are
- * those of its module, without names.
+ * A line for each command, in the order of their numbers: its name, its fields, and after the arrow the
+ * fields of its reply. A command that the daemon sends has no fields here, because they are in COMMANDS. The
+ * commands with AUTOLOAD have none because they were removed in 0.9.15. The fields of an EXTENSION are
+ * followed by the fields of its module, which have no names here.
  */
 const LINES = `
   ERROR error:fault
