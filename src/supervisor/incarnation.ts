@@ -35,8 +35,8 @@ export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_00
 const IDLE_UTILIZATION = 0.01;
 
 /**
- * Utilization from which a thread counts as busy all the time. Less than 1, because reading the clocks takes
- * some time, and the loop may have idled just after the ping.
+ * Utilization from which a thread counts as busy all the time. The value is less than 1, because reading the
+ * clocks takes some time, and the loop may have idled just after the ping.
  */
 const BUSY_UTILIZATION = 0.95;
 

@@ -1,7 +1,7 @@
 // The log: decides what a line looks like, and what becomes of lines that cannot be written. A line is a JSON
 // object on standard output, which journald stores; on a terminal it is text for people. Lines are written at
 // once and never wait: when a disk is full or a reader is blocked, lines are lost and the service goes on.
-// pino's own destination would retry for ever on the main thread (measured). The only file that knows pino.
+// pino's own destination would retry for ever on the main thread (measured). Only this file knows pino.
 
 import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';

@@ -87,8 +87,8 @@ export type Values<S extends Signature> = Signatures[S];
 
 /**
  * The result of a call whose reply has this signature: undefined without values, the value itself if there is
- * one, a tuple of several. `''` makes `undefined`, `s` makes `string`, `so` makes `readonly [string,
- * string]`.
+ * one, a tuple of several values. `''` makes `undefined`, `s` makes `string`, and `so` makes
+ * `readonly [string, string]`.
  */
 export type MethodReply<S extends Signature> =
   Values<S> extends readonly [] ? undefined : Values<S> extends readonly [infer Only] ? Only : Values<S>;

@@ -41,8 +41,8 @@ export type Arguments = Readonly<Record<string, Writable<never>>>;
 type ArgumentOf<Kind> = Kind extends Writable<infer Value> ? Value : never;
 
 /**
- * The values of arguments: `{ index: typeof u32, muted: typeof bool }` makes `{ index: number, muted: boolean
- * }`.
+ * The values of arguments: `{ index: typeof u32, muted: typeof bool }` makes
+ * `{ index: number, muted: boolean }`.
  */
 type ArgsOf<Rows extends Arguments> = { readonly [Name in keyof Rows]: ArgumentOf<Rows[Name]> };
 

@@ -1,5 +1,5 @@
-// Reads YAML text as values with their places, and prints the effective configuration as YAML text. Pure. The
-// only file that knows the package `yaml` (1.2, core schema).
+// Reads YAML text as values with their places, and prints the effective configuration as YAML text. Pure.
+// Only this file knows the package `yaml` (1.2, core schema).
 
 import {
   type Alias,
