@@ -87,9 +87,7 @@ export interface BluetoothSettings {
   /** BlueZ's name of the adapter, such as `hci0`; by default the first adapter. */
   readonly adapter?: string | undefined;
   readonly powerOnStart: boolean;
-  /**
-   * The known loudspeakers and headphones that are connected again: all, none, or these (in capitals).
-   */
+  /** The known loudspeakers and headphones that are connected again: all, none, or these (in capitals). */
   readonly reconnect: boolean | readonly string[];
   /** In seconds. */
   readonly pairingTimeout: number;

@@ -23,9 +23,7 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/**
- * `warnings`, and `problems` of the next type, are lines `FILE:LINE:COL: key: what is wrong`, by file.
- */
+/** `warnings`, and `problems` of the next type, are lines `FILE:LINE:COL: key: what is wrong`, by file. */
 export interface Configuration {
   readonly settings: Settings;
   /** The settings in the shape of the file. */
