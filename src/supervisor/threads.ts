@@ -142,7 +142,7 @@ export class Threads {
     return this.#stuck.size > 0;
   }
 
-  /** Resolves when all stuck threads have ended: on a busy processor a thread may end late. */
+  /** Resolves when all stuck threads have ended. On a busy processor a thread may only be late. */
   async whenNoneIsStuck(): Promise<void> {
     await Promise.all(this.#stuck.keys());
   }

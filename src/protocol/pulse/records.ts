@@ -102,7 +102,7 @@ export const SINK_INPUT_INFO = {
   sink: index,
   sampleSpec,
   channelMap,
-  /** One per channel, raw (volume.ts). Without meaning unless `hasVolume`. */
+  /** One per channel, raw (volume.ts). It has no meaning unless `hasVolume` is true. */
   volume: volumes,
   bufferLatency: usec,
   sinkLatency: usec,
@@ -141,7 +141,7 @@ export const SOURCE_OUTPUT_INFO = {
 export const MODULE_INFO = {
   index: ownIndex,
   name: text,
-  /** Whole, because it shows whose module it is. */
+  /** A whole text, because it shows whose module it is. */
   argument: optionalText,
   /** How many streams or devices use the module; undefined if that is unknown. */
   used: index,
@@ -186,7 +186,7 @@ export const PLAYBACK_STREAM = {
 };
 
 export const CARD_PROFILE = {
-  /** Whole, because it is sent back to the server. */
+  /** A whole text, because it is sent back to the server. */
   name: optionalText,
   description: excerpt,
   /** How many sinks and sources the profile makes. */
@@ -215,12 +215,12 @@ export const CARD_PORT = {
 
 export const CARD_INFO = {
   index: ownIndex,
-  /** Whole. Undefined in older versions of PipeWire for a device without a name. */
+  /** A whole text; undefined in older versions of PipeWire for a device without a name. */
   name: optionalText,
   ownerModule: index,
   driver: excerpt,
   profiles: listAfterU32(record(CARD_PROFILE)),
-  /** Whole, because it is compared with the names of profiles. */
+  /** A whole text, because it is compared with the names of profiles. */
   activeProfile: optionalText,
   props,
   ports: listAfterU32(record(CARD_PORT)),

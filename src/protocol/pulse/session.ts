@@ -41,7 +41,7 @@ export interface SessionOptions {
   readonly pendingMax: number;
 }
 
-/** Called by the session's methods. They may themselves call the session. */
+/** The session's methods call these functions, which may call the session themselves. */
 export interface SessionEvents {
   /** The handshake has succeeded: from now on requests are allowed. */
   onReady(version: number): void;

@@ -172,7 +172,7 @@ function declineSharedMemory(frame: Buffer): readonly string[] {
   return offered.map(([name]) => name);
 }
 
-/** AUTH as it is if it has the usual form, else without its values: any of these may be the cookie. */
+/** Returns AUTH as it is if it has the usual form, else without values, because any may be the cookie. */
 function withoutSecrets(auth: DecodedMessage): DecodedMessage {
   const { fields, unnamed, problem } = auth;
   const { version, cookie } = fields;

@@ -56,7 +56,7 @@ const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
     const { format, ...others } = fields.sampleSpec.read(reader);
     return { format: SAMPLE_FORMATS[format] ?? format, ...others };
   },
-  /** Only the number of bytes, because they may be a secret. */
+  /** Only the number of bytes, because the bytes may be a secret. */
   bytes: (reader) => {
     const rest = reader.rest();
     const length = rest.length < 5 ? 0 : rest.readUInt32BE(1);
