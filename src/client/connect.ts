@@ -1,6 +1,6 @@
-// Live state of one node: applies the stream's events to the store, and notifies subscribers of the slices
-// that changed. The stream does not carry `server`, `power` and `can_*` of upgrade; they are fetched when a
-// connection or a backend comes up.
+// Keeps the live state of one node: the stream's events change it, and subscribers are notified of the
+// slices that have changed. The stream carries neither `server` nor `power` nor the `can_*` of `upgrade`.
+// They are fetched when a connection or a backend comes up.
 
 import type { EventName, NodeEvent } from './events.js';
 import { NodeClock } from './node-clock.js';
@@ -18,16 +18,18 @@ export interface ConnectOptions {
   readonly types?: readonly EventName[];
   /** Only the events of these backends. If `types` is given too, events of either list pass. */
   readonly backend?: readonly Backend[];
+  /** These events are not sent, even if `types` or `backend` names them. */
   readonly exclude?: readonly EventName[];
   /**
-   * Receive the peaks of all outputs, up to ten times a second. They cost the node CPU time; off by default.
+   * True if the peaks of outputs and inputs are received, up to ten times a second. The default is false,
+   * because the measurement costs the node CPU time.
    */
   readonly levels?: boolean;
   /** Called once after each group of changes that arrived together. */
   readonly onChange?: (state: NodeState, changed: readonly Slice[]) => void;
   /**
-   * Called for each event, also for those without state (`power.action`, `upgrade.progress`). `state` does
-   * not contain it yet.
+   * Called for each event, also for those that change no state (`power.action`, `upgrade.progress`). `state`
+   * does not contain the event's change yet.
    */
   readonly onEvent?: (event: NodeEvent) => void;
   /** Closes the connection when it aborts. */
@@ -49,13 +51,13 @@ export interface Live {
    * then at each change. Call the returned function to unsubscribe.
    */
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
-  /** Turns the peaks of the outputs on or off. */
+  /** Turns the peaks of outputs and inputs on or off. */
   setLevels(isOn: boolean): void;
   /** If the connection is lost, tries again now and does not wait for the next attempt. */
   reconnect(): void;
   /**
-   * Milliseconds since the epoch by the node's clock, estimated from its players' events; this device's time
-   * until one has arrived.
+   * Milliseconds since the epoch by the node's clock, estimated from the events of its players. Until such
+   * an event has arrived, this is the time of this device.
    */
   nodeTime(): number;
   close(): void;
@@ -80,8 +82,8 @@ class LiveNode implements Live {
   /** The state that listeners have received last. */
   #published: NodeState;
   /**
-   * False while the store holds only part of a snapshot: from its first mark to its last event, the only one
-   * with an id.
+   * False while the store has only part of a snapshot. A snapshot begins with its first mark. It ends with
+   * its last event, which is its only event with an id.
    */
   #isWhole = true;
   #hasLevels: boolean;
@@ -97,7 +99,7 @@ class LiveNode implements Live {
       this.#setReady = resolve;
       this.#failReady = reject;
     });
-    // A caller that does not wait for it must not get its failure as an unhandled rejection.
+    // A caller that does not wait for `ready` must not get its failure as an unhandled rejection.
     this.ready.catch(() => undefined);
     this.#stream = new ReconnectingStream({
       transport: node.transport,
@@ -152,8 +154,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * `audio.level` is sent only if it is in `types`, and then `types` must list all other requested events,
-   * too.
+   * The node sends `audio.level` only if `types` names it. `types` must then name all other requested
+   * events, too, unless `backend` selects them.
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
@@ -166,15 +168,15 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // A snapshot begins. It has a mark of each enabled backend, so the others are forgotten here.
+    // A snapshot begins. It has a mark of each enabled backend, so all known backends are forgotten here.
     if (isMark(event) && this.#isWhole) this.#store.set({ backends: new Map() });
     this.#store.apply(event);
     this.#isWhole = hasNewId || (this.#isWhole && !isMark(event));
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
-    // A snapshot's events were made just now, so they make a new estimate: a clock may have been set since
-    // the old one.
+    // A clock may have been set since the last estimate. The events of a snapshot were made just now, so
+    // they make a new estimate.
     if (isMark(event)) this.#clock.forget();
     safely(() => this.#options.onEvent?.(event));
   }
@@ -206,7 +208,9 @@ class LiveNode implements Live {
     this.#store.set({ connection: { status, since, ...(problem && { problem: problem.problem }) } });
   }
 
-  /** Drops an incomplete snapshot, and goes back to the state before it. The node sends it again. */
+  /**
+   * Drops an incomplete snapshot, and goes back to the state before it. The node sends the snapshot again.
+   */
   #dropPartialSnapshot(): void {
     if (!this.#isWhole) this.#store.set(this.#published);
     this.#isWhole = true;
@@ -235,7 +239,10 @@ class LiveNode implements Live {
       for (const listener of this.#listeners.get(slice) ?? []) safely(() => listener(state[slice] as never));
   }
 
-  /** True once a whole snapshot is published. Only a node without enabled backends sends no snapshot. */
+  /**
+   * True once the request for the server has ended and a whole snapshot is published. Only a node without
+   * enabled backends sends no snapshot.
+   */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;
     if (connection.status !== 'live' || !this.#isServerRequestOver) return false;
@@ -249,7 +256,9 @@ class LiveNode implements Live {
     this.#notify();
   }
 
-  /** Fetches what the stream does not carry of each backend that was not up in the state before. */
+  /**
+   * Fetches what the stream does not carry, for each backend that has come up or is up in a new snapshot.
+   */
   #fetchUnstreamed({ backends: before }: NodeState): void {
     const hasComeUp = (name: Backend): boolean => {
       const info = this.state.backends.get(name);
@@ -267,7 +276,10 @@ class LiveNode implements Live {
     return requested?.includes(backend) ?? types === undefined;
   }
 
-  /** The response; if the stream has changed the upgrade since the request, with the stream's values. */
+  /**
+   * Returns the response. If the stream has changed the upgrade since the request, the stream's values
+   * replace those of the response.
+   */
   #mergeUpgrade(atRequest: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
     const { upgrade } = this.#store.state;
     const { can_check, can_upgrade, check } = record;
@@ -286,7 +298,10 @@ class LiveNode implements Live {
   }
 }
 
-/** A listener that throws is reported as an uncaught error, and does not stop the others. */
+/**
+ * Calls a listener. Its error is reported as an uncaught one later, so that the other listeners are still
+ * called.
+ */
 function safely(call: () => void): void {
   try {
     call();

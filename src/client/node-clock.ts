@@ -1,20 +1,22 @@
-// Estimates the time on the node from its events, as its clock may be years away from this device's.
+// Estimates the time on the node from its events, because the node's clock may be years away from this
+// device's.
 
 /**
- * If an event seems to have been on the way for this much longer than the fastest one, and is not an old one
- * that is replayed, one of the two clocks was set.
+ * An event that is not replayed may seem to have been on the way for this much longer than the fastest one.
+ * In this case one of the two clocks was set.
  */
 const CLOCK_SET_MS = 2000;
 
 export class NodeClock {
   /**
-   * True after a stream's first `love`, the node's sign of life: each event after it was sent just now.
-   * Events before it may be old, and replayed, because the connection was lost when they were sent.
+   * True after a stream's first `love`, the node's sign of life. Each later event was sent just now. Earlier
+   * events may be replays from the time when the connection was lost.
    */
   hasCaughtUp = false;
   /**
-   * Milliseconds between an event's time of arrival by this device's clock, and its time of sending by the
-   * node's: the smallest such difference so far, as it contains the shortest delay.
+   * By how many milliseconds this device's clock is ahead of the node's. The estimate is an event's time of
+   * arrival here minus its time of sending there, which also contains the delay. The smallest such
+   * difference counts, because it contains the shortest delay.
    */
   #aheadMs = Number.POSITIVE_INFINITY;
 

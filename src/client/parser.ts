@@ -1,11 +1,11 @@
-// Text of an event stream -> events, by the rules of the HTML standard (9.2.6). Pure.
+// Parses the text of an event stream into events, by the rules of the HTML standard (9.2.6). Pure.
 
 export interface ParsedEvent {
   readonly type: string;
   readonly data: string;
 }
 
-/** For one event, in UTF-16 units; the node's own have at most 260 000. */
+/** The limit of one event, in UTF-16 units. The node's own events have at most 260 000. */
 const EVENT_LENGTH_MAX = 4 * 1024 * 1024;
 
 export class EventParser {
@@ -15,11 +15,13 @@ export class EventParser {
   retryMs: number | undefined;
   /** The beginning of a line whose end has not come. */
   #lineBegin = '';
-  /** An LF that comes next belongs to this CR, and ends no other line. */
+  /**
+   * True if the text so far ends in a CR. An LF that comes next belongs to this CR, and ends no other line.
+   */
   #endedInCr = false;
   #type = '';
   #data: string | undefined;
-  /** The last `id:` field; it counts at the end of its event. */
+  /** The last `id:` field. It becomes `lastEventId` at the end of its event. */
   #id: string;
 
   constructor(lastEventId: string) {
@@ -28,8 +30,8 @@ export class EventParser {
   }
 
   /**
-   * The events that `text` completes; while one is yielded, `lastEventId` is its id. Throws a RangeError if
-   * an event gets too long.
+   * Yields the events that `text` completes. While an event is yielded, `lastEventId` is the id of this
+   * event. Throws a RangeError if an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
     const received = this.#lineBegin + (this.#endedInCr && text.startsWith('\n') ? text.slice(1) : text);

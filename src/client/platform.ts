@@ -1,6 +1,6 @@
-// The types of the platform that the client's own declarations name. A project without the DOM's types, and
-// without Node's, has none of them, and compiles all the same. Each type below is the global's where there is
-// one: with the DOM's types `Signal` is `AbortSignal`, without them it is `SignalLike`. Types only.
+// The types of the platform that the client's own declarations name. Each type is the platform's own, if the
+// project has it: `Signal` is `AbortSignal` if there are the types of the DOM or of Node, and otherwise
+// `SignalLike`. So a project without these types compiles, too. Types only.
 
 /** The part of a signal that the client uses. */
 interface SignalLike {

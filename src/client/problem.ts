@@ -1,8 +1,12 @@
-// Makes one error, `ProblemError`, of every failure of a request. It has a problem document (RFC 9457).
+// Makes one kind of error, `ProblemError`, of every failure of a request. The error has a problem document
+// (RFC 9457).
 
 import type { FaultCode, ProblemRecord } from './records.js';
 
-/** Problems that the client finds itself: no response in time, or one that is not from tonearm. */
+/**
+ * The codes of problems that the client finds itself, such as no response in time, or a response that does
+ * not come from tonearm.
+ */
 export type OwnCode = 'unreachable' | 'silent' | 'offline' | 'bye' | 'not-the-service' | 'aborted';
 
 /** The reason for a failure. The gateway has further codes (`not-found`, `bad-body`, ...). */
@@ -19,7 +23,7 @@ const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
   aborted: 'It was ended from here',
 };
 
-/** The only error that functions of the client reject with. */
+/** The error of a request that fails. Its message is the problem's detail, or else the problem's title. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   /** The node's problem document; if there was no response, one of the same form with status 0. */
@@ -35,6 +39,7 @@ export class ProblemError extends Error {
     return this.problem.status;
   }
 
+  /** The problem's `type` without tonearm's prefix. A type of another program is returned as it is. */
   get code(): ProblemCode {
     return this.problem.type.replace(TYPE, '');
   }
@@ -44,7 +49,7 @@ export function ownProblem(code: OwnCode, detail = '', status = 0, cause?: unkno
   return new ProblemError({ type: TYPE + code, title: OWN_TITLES[code], status, detail }, { cause });
 }
 
-/** The caller's signal has aborted. */
+/** The problem of a request or connection that the caller has ended. `reason` becomes its detail. */
 export function abortedProblem(reason: unknown): ProblemError {
   return ownProblem('aborted', messageOf(reason), 0, reason);
 }
@@ -59,12 +64,14 @@ export function asProblem(error: unknown): ProblemError {
   return ownProblem(code, messageOf(error), 0, error);
 }
 
-/** An error's cause may have a cause. They may be a circle, so only this many are followed. */
+/**
+ * A cause may have a cause itself, and causes may lead back to each other, so only this many are followed.
+ */
 const CAUSES_MAX = 4;
 
 /**
- * The message of an error, never empty for an `Error`. A connection to a name with several addresses fails
- * with an error whose own message is empty: the reasons are in its `errors`.
+ * The message of an error, which is never empty for an `Error`. A connection to a name with several
+ * addresses fails with an error whose own message is empty, and whose `errors` contain the reasons.
  */
 function messageOf(error: unknown, causesMax = CAUSES_MAX): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);

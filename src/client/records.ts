@@ -71,7 +71,10 @@ type BodyArgument<Row> = Row extends { readonly body: infer Body extends BodyNam
 /** The query: a log makes `[query?: { lines?: number }]`, any other operation makes `[]`. */
 type QueryArgument<Row> = Row extends { readonly kind: 'log' } ? [query?: { readonly lines?: number }] : [];
 
-/** A change makes `Promise<void>`, a row with the schema `'Outputs'` its type, and bytes a Blob. */
+/**
+ * A `POST` makes `Promise<void>`. A `GET` with the schema `'Outputs'` makes a promise of that type, and a
+ * `GET` without a schema makes `Promise<Binary>`.
+ */
 type AnswerOf<Row> = Row extends { readonly method: 'POST' }
   ? Promise<void>
   : Row extends { readonly schema: infer Schema extends ComponentName }
@@ -79,8 +82,9 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
     : Promise<Binary>;
 
 /**
- * Each function rejects with a `ProblemError`. Functions that change something resolve when the sound server,
- * systemd, logind or the player has accepted the change. Names are encoded for you.
+ * A function that fails rejects with a `ProblemError`, or with a `URIError` if a parameter of the path
+ * cannot be encoded. Functions that change something resolve when the sound server, systemd, logind or the
+ * player has accepted the change. Pass names as they are, because the functions encode them.
  */
 export type Routes = {
   readonly [N in keyof OperationTable]: (

@@ -1,11 +1,14 @@
-// Sends one request; the result is the response, or a `ProblemError`.
+// Sends one request, reads its response, and makes a `ProblemError` of a failure.
 
 import { withDeadline } from './deadline.js';
 import { abortedProblem, asProblem, ownProblem, ProblemError } from './problem.js';
 import type { ProblemRecord } from './records.js';
 import type { Transport } from './transport.js';
 
-/** The node's longest responses have 8 MiB: a cover, or the full state of a sound server. */
+/**
+ * The limit of a response. The node's longest responses, a cover or the full state of a sound server, have 8
+ * MiB.
+ */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** The whole response body; rejects if it is larger than `ANSWER_BYTES_MAX`. */

@@ -1,5 +1,5 @@
-// One HTTP function per operation of a node. It sends requests only when a function is called, and keeps no
-// state.
+// Makes one HTTP function per operation of a node. A request is sent only when a function is called, and
+// nothing is remembered between calls.
 
 import { BLOBS, PATHS } from './paths.js';
 import type { Fetch, Signal } from './platform.js';
@@ -10,16 +10,19 @@ import type { Transport } from './transport.js';
 export interface ClientOptions {
   /** Used in place of the platform's `fetch`. */
   readonly fetch?: Fetch;
-  /** For a request and its whole response; 15 000 by default. The node itself takes at most 10 s. */
+  /**
+   * The time-out of a request with its whole response; 15 000 by default. The node itself takes at most 10
+   * s.
+   */
   readonly timeoutMs?: number;
   /**
-   * Sent with each request, and with the event stream: headers that a proxy demands, such as `Authorization`.
+   * The headers of each request and of the event stream, such as an `Authorization` that a proxy demands.
    */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface CallOptions extends Pick<ClientOptions, 'timeoutMs' | 'headers'> {
-  /** Ends the requests that are under way when it aborts: they reject with the code `aborted`. */
+  /** When it aborts, the requests that are under way end, and reject with the code `aborted`. */
   readonly signal?: Signal;
 }
 
@@ -73,15 +76,15 @@ function checkedAddress(base: string): string {
   return base;
 }
 
-/** The function takes the path's parameters and then the body, or the query of a `GET`. */
+/** The returned function takes the parameters of the path, and then the body, or the query of a `GET`. */
 function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
   const read = async (response: Response): Promise<unknown> => {
     if (BLOBS.includes(name)) return contentOf(response);
     return method === 'GET' ? jsonOf(response) : undefined;
   };
-  // Async, so that the promise rejects for a parameter that cannot be encoded, too: callers have one place
-  // for failures.
+  // The function is async, so that its promise rejects even for a parameter that cannot be encoded. Callers
+  // then have one place for failures.
   return async (...args: readonly unknown[]): Promise<unknown> => {
     const values = [...args];
     const path = template.replaceAll('{}', () => encodeURIComponent(String(values.shift())));

@@ -6,13 +6,13 @@ import type * as records from './records.js';
 
 export interface BackendInfo {
   readonly state: records.BackendState;
-  /** The reason why it is not up, or the part of it that does not work. */
+  /** Why the backend is not up; if it is up, which part of it does not work. */
   readonly detail?: string;
 }
 
 /**
- * `connecting`: not connected yet. `live`: the state is current. `lost`: the state is as it was last; the
- * client reconnects by itself. `closed`: `close` was called.
+ * `connecting`: not connected yet. `live`: the state is current. `lost`: the state is as it was last, but
+ * without levels, and the client reconnects by itself. `closed`: `close` was called.
  */
 export interface Connection {
   readonly status: 'connecting' | 'live' | 'lost' | 'closed';
@@ -29,8 +29,8 @@ export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus
 export interface NodeState {
   readonly connection: Connection;
   /**
-   * The enabled backends, and the node's bridges. While one is not `up`, its outputs, inputs, cards, clients,
-   * players and nodes are gone; units and the upgrade are as they were last.
+   * The enabled backends, and the node's bridges. While one of them is not `up`, its outputs, inputs, cards,
+   * clients, players and nodes are gone. Units and the upgrade stay as they were last.
    */
   readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
   /** By id. */
@@ -43,11 +43,11 @@ export interface NodeState {
   readonly cards: ReadonlyMap<number, records.CardRecord>;
   /** By id. */
   readonly clients: ReadonlyMap<number, records.ClientRecord>;
-  /** When the music ends, once it is known. */
+  /** Whether and when the music ends; undefined until the node has said so. */
   readonly sleep: records.SleepRecord | undefined;
   /** By bus name. */
   readonly players: ReadonlyMap<string, records.PlayerRecord>;
-  /** By bus name; of the players that have one. */
+  /** The tracklists by bus name. Players without a tracklist are missing here. */
   readonly tracklists: ReadonlyMap<string, StreamedTracklist>;
   /** The nodes on the network, by name, if the node looks for them. */
   readonly nodes: ReadonlyMap<string, records.NodeRecord>;
@@ -55,11 +55,16 @@ export interface NodeState {
   readonly units: ReadonlyMap<string, records.ServiceRecord>;
   /** The known parts: status, run, `can_*`; undefined until one is known. */
   readonly upgrade: Partial<records.UpgradeRecord> | undefined;
-  /** The adapter, and the devices that it knows; as it was last while the backend is not up. */
+  /**
+   * The adapter, and the devices that it knows. While the backend is not up, this is the last known value.
+   */
   readonly bluetooth: records.BluetoothRecord | undefined;
-  /** The finds of the present scan, or of the last one, by address; known devices are among them. */
+  /** The devices that the present or the last scan has found, by address. Known devices are among them. */
   readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
-  /** The allowed actions. Fetched at each connection, because changes are not announced. */
+  /**
+   * The allowed actions. They are fetched with each snapshot, and when the backend comes up, because the
+   * node does not announce changes.
+   */
   readonly power: records.PowerRecord | undefined;
   readonly server: records.ServerRecord | undefined;
   /**
@@ -109,7 +114,7 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
 
 /**
  * The slices that become empty at a backend's mark, because some of their records may have ended while
- * nothing was connected. The other slices have one value, which the snapshot replaces.
+ * nothing was connected. A slice with only one value is not here, because the snapshot replaces this value.
  */
 const FORGOTTEN: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'inputs', 'cards', 'clients'],
@@ -223,8 +228,9 @@ export class Store {
     if (isMark(event)) {
       const empty = emptySlices();
       const forgotten = (FORGOTTEN[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
-      // At a stream's beginning all is forgotten, also that of backends that are no longer enabled. A stream
-      // that was too slow gets a snapshot later, too.
+      // The first mark of a stream empties all slices, also those of backends that are no longer enabled. A
+      // stream that was too slow gets a snapshot later. Each mark of such a snapshot empties only its
+      // backend's slices.
       this.set(this.#isBeginning ? empty : Object.fromEntries(forgotten));
       this.#isBeginning = false;
     }
@@ -259,7 +265,9 @@ function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap
   return left;
 }
 
-/** A player that no longer has a tracklist says so only in its record; no event removes the tracklist. */
+/**
+ * No event reports that a tracklist has ended. Only the player's record shows that the player has none now.
+ */
 function playerPatch({ players, tracklists }: RecordSlices, { data }: EventData['player.added']): Patch {
   const hasTracklistEnded = !data.tracklist_supported && tracklists.has(data.bus_name);
   return {
@@ -268,7 +276,7 @@ function playerPatch({ players, tracklists }: RecordSlices, { data }: EventData[
   };
 }
 
-/** The players with new positions. Those of players that are not known are left out. */
+/** Returns the players with their new positions. Positions of unknown players are left out. */
 function withPositions(players: NodeState['players'], positions: readonly records.PlayerPosition[]) {
   const moved = positions.flatMap(({ bus_name, position, emitted_at }): records.PlayerRecord[] => {
     const player = players.get(bus_name);
@@ -277,7 +285,7 @@ function withPositions(players: NodeState['players'], positions: readonly record
   return put(players, moved, busNameOf);
 }
 
-/** A status is complete: `checked_at` or `extra` that it leaves out does not hold any more. */
+/** A status is complete. If it has no `checked_at` or no `extra`, the older one is no longer valid. */
 function upgradeWithStatus(
   upgrade: NodeState['upgrade'],
   status: records.UpgradeStatus,

@@ -8,16 +8,18 @@ import type { Transport } from './transport.js';
 
 /** Proxies and service workers know a stream by this type in the request, and pass it on unbuffered. */
 const EVENT_STREAM = 'text/event-stream';
-/** The node is asked to send a sign of life after this much silence. It accepts no smaller value. */
+/** The node is asked to send a sign of life after this much silence. The node accepts no smaller value. */
 const KEEPALIVE_S = 10;
 /** After this much silence the connection is lost. */
 const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
-/** The wait before the second attempt, until the node has sent another in `retry:`. */
+/** The wait before the second attempt, as long as the node has not sent another wait in `retry:`. */
 const RETRY_MS = 2000;
 const RETRY_MS_MAX = 30_000;
 /** The shortest wait, even if the node's `retry:` is shorter. */
 const RETRY_MS_MIN = 1000;
-/** Ids that may stand in a header: `fetch` refuses a request with any other. */
+/**
+ * The ids that are sent, because `fetch` refuses a request whose header contains certain other characters.
+ */
 const SENDABLE_ID = /^[!-~]{1,256}$/;
 
 export interface EventStreamOptions {
@@ -25,17 +27,17 @@ export interface EventStreamOptions {
   /** Called before each attempt. */
   readonly query: () => URLSearchParams;
   /**
-   * `hasNewId` is true if the id differs from that of the event before. It may throw for an event that it
-   * does not understand; the stream is then opened again without an id.
+   * `hasNewId` is true if the id differs from that of the event before. `onEvent` may throw for an event
+   * that it does not understand. The stream is then opened again without an id.
    */
   readonly onEvent: (event: ParsedEvent, hasNewId: boolean) => void;
-  /** Called after each chunk of bytes, when `onEvent` has had its events. */
+  /** Called after each chunk of bytes, once `onEvent` was called for all events of the chunk. */
   readonly onRead: () => void;
   /** Called at each loss, and at each failed attempt. */
   readonly onLost: (problem: ProblemError) => void;
 }
 
-/** The global object: browsers have its events and its document, Node has neither. */
+/** The global object. In browsers it has events and a document, in Node it has neither. */
 interface MaybeBrowser extends Partial<EventTarget> {
   readonly document?: EventTarget & { readonly visibilityState: string };
 }
@@ -50,9 +52,12 @@ export class ReconnectingStream {
   #attempt = new AbortController();
   /** Ends the wait for the next attempt. */
   #endPause: () => void = () => undefined;
-  /** The current attempt was aborted in order to connect with another query. */
+  /**
+   * True if the current attempt was aborted so that the next one begins at once, for example with another
+   * query.
+   */
   #isRenewing = false;
-  /** The current attempt has received data. */
+  /** True if the current attempt has received data. */
   #isOpen = false;
 
   constructor(options: EventStreamOptions) {
@@ -61,7 +66,7 @@ export class ReconnectingStream {
     void this.#run();
   }
 
-  /** Reconnects because the query has changed; missed events are replayed. */
+  /** Reconnects at once, for example because the query has changed. The node replays the missed events. */
   renew(): void {
     this.#isRenewing = true;
     this.#attempt.abort();
@@ -160,8 +165,8 @@ export class ReconnectingStream {
   }
 
   /**
-   * Waits before the next attempt: twice as long after each failure, less a random part of up to a half, so
-   * that clients do not reconnect together.
+   * Waits before the next attempt. The wait doubles with each failure. A random part of it, up to a half, is
+   * left out, so that clients do not reconnect together.
    */
   #pause(): Promise<void> {
     const ms = Math.min(RETRY_MS_MAX, this.#retryMs * 2 ** this.#failures) * (1 - Math.random() / 2);
@@ -183,7 +188,7 @@ export class ReconnectingStream {
     const { document } = window;
     const onVisibility = (): void => {
       if (document?.visibilityState !== 'visible') return;
-      // By the date, because timers and the monotonic clock may stop while a phone sleeps.
+      // The date is compared, because timers and the monotonic clock may stop while a phone sleeps.
       if (Date.now() - this.#receivedAt > SILENCE_MS_MAX) this.#attempt.abort(ownProblem('silent'));
       this.#endPause();
     };
