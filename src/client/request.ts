@@ -6,8 +6,7 @@ import type { ProblemRecord } from './records.js';
 import type { Transport } from './transport.js';
 
 /**
- * The limit of a response. The node's longest responses, a cover or the full state of a sound server, have 8
- * MiB.
+ * The limit of a response. The node's longest are covers, and the full state of a sound server, with 8 MiB.
  */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 

@@ -10,10 +10,7 @@ import type { Transport } from './transport.js';
 export interface ClientOptions {
   /** Used in place of the platform's `fetch`. */
   readonly fetch?: Fetch;
-  /**
-   * The time-out of a request with its whole response; 15 000 by default. The node itself takes at most 10
-   * s.
-   */
+  /** The time-out of a request and its whole response, 15 000 by default. The node takes 10 s at most. */
   readonly timeoutMs?: number;
   /**
    * The headers of each request and of the event stream, such as an `Authorization` that a proxy demands.

@@ -20,8 +20,8 @@ export function ForeignLine({ children, class: name = '' }: Readonly<{ children:
 }
 
 /**
- * A listener for clicks: shows a text that is cut off as a whole, and cut off again at the next click. A
- * mouse pointer shows the whole text without it, a finger cannot.
+ * Handles a click on a text that is cut off: the whole text appears, and is cut off again at the next click.
+ * A mouse pointer on the text shows the whole text without a click, but a finger cannot.
  */
 export function toggleWholeText({ target }: Event): void {
   if (!(target instanceof Element) || target.closest('button, a, summary') !== null) return;
@@ -32,8 +32,8 @@ export function toggleWholeText({ target }: Event): void {
 }
 
 /**
- * Drawn in the place of a backend that is not up: its state and the reason. `what` is its name, where the
- * section has another.
+ * Drawn in the place of a backend that is not up: its state and the reason. `what` is the backend's name, if
+ * the section has another name.
  */
 export function Away({ what, state, detail }: BackendInfo & { readonly what?: string }) {
   const text = stateText(state);
@@ -90,8 +90,8 @@ export function Rows({ children }: { readonly children: readonly ComponentChildr
 }
 
 /**
- * The button at the end of a row, which opens the rarely needed controls below it. `name` is that of the
- * row's thing.
+ * Makes the button at the end of a row that opens the rarely needed controls below the row. `name` is the
+ * name of the thing that the row shows.
  */
 export function useUnfold(name: string) {
   const [isOpen, setOpen] = useState(false);
@@ -137,7 +137,8 @@ export function useLater(ms: number | undefined, run: () => void, inputs: readon
 }
 
 /**
- * `View`, which is drawn again only if a prop has changed. A record that has not changed is the same object.
+ * Returns `View` as a component that is drawn again only if a prop has changed. This is enough, because a
+ * record that has not changed is the same object.
  */
 export function memoized<P extends object>(View: (props: P) => JSX.Element | null) {
   return class Memoized extends Component<P> {
@@ -164,7 +165,10 @@ class DrawQueue {
   #pieces: readonly (() => void)[] = [];
   #isScheduled = false;
 
-  /** Adds a piece; with `isLast` after all others, or else before them. The returned function removes it. */
+  /**
+   * Adds a piece, with `isLast` after all others, otherwise before them. The returned function removes the
+   * piece.
+   */
   add(piece: () => void, isLast: boolean): () => void {
     this.#pieces = isLast ? [...this.#pieces, piece] : [piece, ...this.#pieces];
     this.#schedule();
@@ -176,7 +180,7 @@ class DrawQueue {
   #schedule(): void {
     if (this.#isScheduled || this.#pieces.length === 0) return;
     this.#isScheduled = true;
-    // One per frame, because the browser would lay out several pieces as one long task.
+    // One piece is drawn per frame, because the browser would lay out several pieces as one long task.
     requestAnimationFrame(() => setTimeout(() => this.#drawNext(), AFTER_FRAME_MS));
   }
 
@@ -194,7 +198,7 @@ export const DrawOrder = createContext(new DrawQueue());
 
 /**
  * How many of `total` things are drawn now. The number grows by `step` per frame. With `isLast` these things
- * are drawn after those of all other lists, which would move them down if they came later.
+ * are drawn after all other lists, because a list that comes later would move them down.
  */
 export function useGrowing(total: number, step: number, isLast = false): number {
   const queue = useContext(DrawOrder);

@@ -1,4 +1,5 @@
-// The media players: the one that plays is large, with its cover; each other one is a row that opens.
+// Draws the media players. The current one is large, with its cover. Each other one is a row that can be
+// opened.
 
 import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord, StreamedTracklist } from '../client/client.js';
@@ -30,9 +31,9 @@ import { VolumeSlider } from './volume-slider.js';
 const TRACKS = new Part(async () => (await import('./tracklist.js')).Tracks);
 
 interface PlayersProps extends NodeState {
-  /** The large one. */
+  /** The player that is drawn large. */
   readonly player: PlayerRecord;
-  /** The output that it plays to. */
+  /** The output to which this player plays. */
   readonly output: OutputRecord | undefined;
 }
 
@@ -87,7 +88,10 @@ export function Players({ player, output, ...state }: PlayersProps) {
   );
 }
 
-/** Always drawn, so that it keeps its place however many players play. */
+/**
+ * Draws the button that pauses all players. It is always there, so that it stays in its place when players
+ * begin or stop.
+ */
 function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   const node = useNode();
   const pausable = players.filter(canBePaused);

@@ -1,7 +1,7 @@
-// Decides when the page asks whether the node still answers, and which reason explains that it does not. A
-// pulled cable causes no event, and the stream detects silence only after 15 s. So the page sends requests:
-// often while somebody uses it and no event arrives, and once a second while the connection is lost. All
-// deadlines grow with the time that answers take.
+// Decides when the page asks whether the node still answers, and for which reason the node is away. A pulled
+// cable causes no event, and the stream detects silence only after 15 s. So the page sends requests: often
+// while somebody uses it and no event arrives, and once a second while the connection is lost. All deadlines
+// grow with the time that answers take.
 
 import type { NodeState } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
@@ -27,20 +27,20 @@ const TICK_MS = 100;
 const SILENCE_MS = 350;
 /**
  * The node does not answer if no answer has come for this long, plus twice the time that answers take. In a
- * local network the page thus shows it within a second of the last sign of life.
+ * local network the page thus shows the loss within a second of the last sign of life.
  */
 const ANSWER_MS = 430;
 /**
- * The time between two requests while the connection is lost; also their time-out, to which twice the time
- * that answers take is added.
+ * The time between two requests while the connection is lost. The time-out of such a request is this time,
+ * plus twice the time that answers take.
  */
 const RETURN_MS = 1000;
 /**
- * The time that an answer takes, until the first has come: too long for most nodes, but it prevents a false
- * alarm for one that is far away.
+ * The time that answers are expected to take before the first has come. It is too long for most nodes, but
+ * it prevents a false alarm for a node that is far away.
  */
 const FIRST_LATENCY_MS = 1000;
-/** Longer times count as this one: with them the page is of no use. */
+/** Longer times count as this one, because the page is of no use with them. */
 const LATENCY_MS_MAX = 4000;
 /** The page is in use for this long after its last input. */
 export const IN_USE_MS = 60_000;
@@ -63,13 +63,13 @@ export class InputWatch {
 }
 
 /**
- * Estimates the time that an answer takes. A slower answer is the new estimate at once; faster ones lower it
- * by half at most, each.
+ * Estimates the time that an answer takes. A slower answer is the new estimate at once. Each faster answer
+ * lowers the estimate by half at most.
  */
 class Latency {
   estimateMs = FIRST_LATENCY_MS;
   /**
-   * The estimate for deadlines: doubled while answers are late, because they may take longer than ever now.
+   * The estimate for deadlines. Each late answer doubles it, because answers may take longer than ever now.
    */
   deadlineMs = FIRST_LATENCY_MS;
   #isKnown = false;
@@ -189,8 +189,8 @@ const REASON_MS: Readonly<Record<AbsenceReason, number>> = {
 };
 
 /**
- * The reason why the node is away; undefined if none was announced, or it is away for longer than the reason
- * explains. `lostSince` and `now` are milliseconds since the epoch.
+ * The reason why the node is away; undefined if no reason is known, or if the node is away for longer than
+ * its reason explains. `lostSince` and `now` are milliseconds since the epoch.
  */
 export function absenceReason(
   absence: AnnouncedAbsence | undefined,

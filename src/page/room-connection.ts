@@ -1,5 +1,5 @@
-// Keeps the live connection to another node of the house, at the first of its addresses that answers, and
-// knows why there is none.
+// Keeps the live connection to another node of the house, at the first of its addresses that answers. If
+// there is no connection, the file decides why.
 
 import type { EventName, NodeRecord, NodeState } from '../client/client.js';
 import { tonearm } from '../client/client.js';
@@ -42,7 +42,10 @@ export function placesOf({ addresses, host, port, path }: NodeRecord): readonly 
   });
 }
 
-/** Most browsers refuse a page that came by https to speak by http, as if nobody answered. */
+/**
+ * True for an http address on a page that came by https. Most browsers refuse such a request, as if nobody
+ * answered.
+ */
 const isMixed = (place: string): boolean => location.origin.startsWith('https:') && place.startsWith('http:');
 
 /** Undefined for a text that is no URL. `URL.canParse` exists only from Safari 17 on. */
@@ -58,7 +61,7 @@ export class RoomConnection {
   readonly #draw: () => void;
   readonly #channel: string;
   #places: readonly string[];
-  /** Those that the node had when it was first known here. */
+  /** The places that the node had when this page first knew it. */
   readonly #firstPlaces: readonly string[];
   #place: string;
   #path: string;
@@ -68,7 +71,7 @@ export class RoomConnection {
   #isShut = false;
   #isProbing = false;
 
-  /** `channel`: tabs that have the same one share the connection. */
+  /** Tabs that have the same `channel` share the connection. */
   constructor(record: NodeRecord, channel: string, draw: () => void) {
     this.#draw = draw;
     this.#channel = channel;
@@ -112,8 +115,8 @@ export class RoomConnection {
   }
 
   /**
-   * True if this page's policy does not know the node, or not the address to which it has moved. Its name
-   * below `.local`, which the policy knows, does not help: not every device finds such names.
+   * True if this page's policy allows none of the node's places, or not the new place to which the node has
+   * moved. The policy allows the node's name below `.local`, but not every device finds such names.
    */
   get #isBlocked(): boolean {
     const isBlocked = (place: string): boolean => this.#blocked.has(originOf(place) ?? '');
@@ -121,7 +124,10 @@ export class RoomConnection {
     return (hasMoved && isBlocked(this.#place)) || this.#places.every(isBlocked);
   }
 
-  /** Takes over how the node is announced now, and connects to a new address if the present one is gone. */
+  /**
+   * Takes over how the node is announced now. If the present place is no longer announced, connects to the
+   * first new one.
+   */
   update(record: NodeRecord): void {
     const places = placesOf(record);
     this.#path = record.path;
@@ -187,7 +193,7 @@ export class RoomConnection {
   }
 }
 
-/** True if something answers there, even if the page may not read the answer. */
+/** Resolves with true if something answers at `place`, even if the page may not read the answer. */
 function isAnswering(place: string): Promise<boolean> {
   const request = (signal: AbortSignal): Promise<Response> =>
     fetch(`${place}/server`, { mode: 'no-cors', signal });

@@ -19,7 +19,7 @@ import type { SectionId, TabId, View } from './view.js';
 interface SectionState extends NodeState, Pick<Parameters<typeof Streams>[0], 'unfolding'> {
   /** The player that is drawn large, and the output at which it is heard. */
   readonly current: { readonly player: PlayerRecord | undefined; readonly output: OutputRecord | undefined };
-  /** The listeners that keep the large player while somebody uses the players. */
+  /** The listeners that keep the large player the same while somebody uses the players. */
   readonly holding: ReturnType<typeof useLargePlayer>['holding'];
   readonly folding: Folding;
 }
@@ -39,8 +39,8 @@ const SOUND = new Part(() => import('./sound-tab.js'));
 const NODE = new Part(() => import('./node-tab.js'));
 
 /**
- * In the order in which they are drawn, which is also that within a column: late sections are below the
- * others. A section exists if its backend is enabled.
+ * The sections in the order in which they are drawn. Within a column they have the same order, so that
+ * sections of late parts are below the others. A section exists if its backend is enabled.
  */
 const SECTIONS: readonly SectionRow[] = [
   { id: 'now', tab: 'music', content: () => Now },
@@ -122,13 +122,13 @@ interface SectionsProps {
 }
 
 export function Sections({ state: known, only }: SectionsProps) {
-  // This keeps the unfolding of the streams, because their section goes away with the sound server.
+  // The unfolding of the streams is kept here, because their section goes away with the sound server.
   const state = { ...known, upgrade: useLastStep(known.upgrade), unfolding: useState(false) };
   const displayed = SECTIONS.filter((row) => (only?.has(row.id) ?? true) && isDisplayed(state, row));
   const isNeeded = (part: Part<unknown>): boolean => displayed.some((row) => row.part === part);
   usePart(SOUND, isNeeded(SOUND));
   usePart(NODE, isNeeded(NODE));
-  // Nothing is drawn below a section that is still being loaded, because it would be moved later.
+  // The sections below one that is still being loaded are not drawn, because they would be moved down later.
   const loading = displayed.findIndex(({ part, content }) => content() === undefined && part?.failures === 0);
   const loaded = loading < 0 ? displayed : displayed.slice(0, loading);
   const drawn = loaded.slice(0, useGrowing(SECTIONS.length, 1, true));

@@ -168,7 +168,10 @@ type Verb = 'start' | 'stop' | 'restart';
 
 const FAILURE_TITLES = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNotRestart' } as const;
 
-/** How long "Restarted" is displayed, because the unit's own state is the same before and after. */
+/**
+ * "Restarted" is displayed for this time, because the unit's own state is the same before and after a
+ * restart.
+ */
 const CONFIRMATION_MS = 2000;
 
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
@@ -193,7 +196,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const displayMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;
   useLater(isAccepted ? displayMs : undefined, () => setCommand(undefined), [command]);
   useEffect(() => {
-    // The unit has a new state, so the command's own is no longer displayed.
+    // The unit has a new state, so the state that was displayed for the command is no longer needed.
     if (isAccepted && !hasRestarted) setCommand(undefined);
   }, [active_state]);
   const run = (requested: Verb): void => {

@@ -19,7 +19,7 @@ import { Tabs } from './tabs.js';
 type Update =
   | {
       readonly state: Partial<NodeState>;
-      /** By how much this device's clock is ahead of the node's. */
+      /** By how many milliseconds this device's clock is ahead of the node's. */
       readonly aheadMs: number;
     }
   | { readonly event: NodeEvent };
@@ -27,8 +27,8 @@ type Update =
 const RELAYED: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
 /**
- * The longest silence of a holder. An open stream has something new every 10 s at least; while it is lost,
- * the client tries again every 45 s at least.
+ * The longest silence of a holder. An open stream brings something new every 10 s or sooner. While the
+ * stream is lost, the client tries again every 45 s or sooner.
  */
 const SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
 
@@ -41,9 +41,12 @@ export class SharedLive implements PageLive {
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
   readonly #tabs: Tabs<Update>;
   readonly #closing = new AbortController();
-  /** This tab's own connection, while it is the holder. */
+  /** This tab's own connection, while the tab is the holder. */
   #own: Live | undefined;
-  /** The state when this tab became the holder, until its own connection has received as much. */
+  /**
+   * The state at the time when this tab became the holder. It is dropped once the tab's own connection has
+   * received the whole state.
+   */
   #inherited: NodeState | undefined;
   /** True once another tab has existed. Before that nothing is sent. */
   #isShared = false;
@@ -51,7 +54,7 @@ export class SharedLive implements PageLive {
   #aheadMs = 0;
   #state: NodeState;
 
-  /** `name`: the tabs of the same page version and node have the same one. */
+  /** All tabs with the same version of the page and the same node have the same `name`. */
   constructor(node: Tonearm, name: string, options: SharedOptions) {
     this.node = node;
     this.#options = options;
@@ -108,7 +111,10 @@ export class SharedLive implements PageLive {
     this.#tabs.leave();
   }
 
-  /** Draws the page as connecting: if the browser brings it back, it first shows what is drawn here. */
+  /**
+   * Draws the page as connecting, because a page that the browser brings back first shows what is drawn
+   * here.
+   */
   #leave(): void {
     this.#tabs.leave();
     this.#show({ ...this.#state, connection: { status: 'connecting', since: Date.now() } });
@@ -146,8 +152,8 @@ export class SharedLive implements PageLive {
   }
 
   /**
-   * Shows the state of this tab's own connection. If the tab has just become the holder, the state before
-   * stays until that connection has received the node's.
+   * Shows the state of this tab's own connection. If the tab has just become the holder, the inherited state
+   * stays until the connection has received the node's state.
    */
   #adopt(state: NodeState): void {
     const inherited = this.#inherited;
@@ -215,7 +221,10 @@ function isWhole(state: NodeState): boolean {
   return server !== undefined && hasPower && hasFetchedUpgrade(state);
 }
 
-/** The state; what a new connection fetches only after its snapshot is from `inherited` until it is there. */
+/**
+ * Returns the state of a new connection. Until the connection has fetched the values that its snapshot
+ * lacks, they come from `inherited`.
+ */
 function withInherited(state: NodeState, inherited: NodeState): NodeState {
   const { backends, server, power, upgrade } = state;
   return {
@@ -226,7 +235,10 @@ function withInherited(state: NodeState, inherited: NodeState): NodeState {
   };
 }
 
-/** A snapshot has no `can_check`, so it was fetched. */
+/**
+ * True if the upgrade is complete. A snapshot has no `can_check`, so an upgrade with `can_check` was
+ * fetched.
+ */
 function hasFetchedUpgrade({ backends, upgrade }: NodeState): boolean {
   return upgrade?.can_check !== undefined || !backends.has('upgrade');
 }

@@ -1,5 +1,5 @@
-// A slider: what it shows, and which values it sets. Keys and screen readers use the browser's native one;
-// pointers do not (slider-pointer.ts).
+// Decides what a slider shows, and which values it sets. Keys and screen readers use the browser's native
+// slider. Pointers do not, because the browser would set values of its own (slider-pointer.ts).
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -24,22 +24,28 @@ interface SliderProps {
   readonly class?: string;
   readonly disabled?: boolean;
   readonly dim?: boolean;
-  /** Its value changes all the time. A screen reader must announce it only on request, not each second. */
+  /**
+   * True if the value changes all the time. A screen reader must announce such a value only on request, not
+   * each second.
+   */
   readonly movesByItself?: boolean;
   /** The change of the value per arrow key and per notch of the wheel; one step by default. */
   readonly keyStep?: () => number;
-  /** A mouse wheel changes the value; otherwise it scrolls the page. */
+  /** True if a mouse wheel changes the value. Otherwise the wheel scrolls the page. */
   readonly hasWheel?: boolean;
   /**
-   * The value is sent only when the pointer is released, and a tap sets its value in one step, because each
-   * value in between would be heard as a jump.
+   * True if the value is sent only when the pointer is released, and a tap sets its value in one step. This
+   * is for a value that would be heard as a jump at each step in between.
    */
   readonly setsOnRelease?: boolean;
 }
 
 /** The largest upward step of a tap, as a part of the range, so that no tap makes a sudden loud sound. */
 const RISE_MAX = 0.1;
-/** The time between two steps: the whole range takes less than a second. */
+/**
+ * The time between two upward steps of a tap. With it a tap through the whole range takes less than a
+ * second.
+ */
 const RISE_MS = 95;
 
 /** Where the node may not be changed, a bar with its text takes the slider's place. */
@@ -108,8 +114,8 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           value={announced}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // While the slider moves by itself, the native one has an older value, unless another key has
-            // changed it since the last drawing.
+            // While the slider moves by itself, the native slider has an older value. Its value is newer
+            // only if another key has changed it since the last drawing.
             if (movesByItself && field.valueAsNumber === announced) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
           }}
@@ -157,9 +163,9 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
     stepAt: (part: number): number => Math.round(part * lastStep),
     isPreview: preview !== undefined,
     set: setStep,
-    /** For each step of a movement that goes on. */
+    /** Sets a step while a movement goes on. */
     setWhileMoving: setsOnRelease ? setPreview : setStep,
-    /** For the last step of a movement. */
+    /** Sets the last step of a movement. */
     finish: (steps: number): void => {
       setStep(steps);
       setPreview(undefined);
@@ -178,9 +184,9 @@ function SliderText({ value, text, ends }: Pick<SliderProps, 'value' | 'text' | 
 }
 
 /**
- * The step to set after a key. The browser has moved the native slider already, as it knows which arrow leads
- * upwards in a script from right to left. A movement by one was an arrow key, which moves by `stepsPerKey`
- * here; other keys move by more, and as the browser says.
+ * The step to set after a key. The browser has moved the native slider already, because it knows which arrow
+ * leads upwards in a script from right to left. A movement by one step was made by an arrow key, which moves
+ * by `stepsPerKey` here. Other keys move by more than one step, and their movement is kept.
  */
 function stepAfterKey(before: number | undefined, after: number, stepsPerKey: number): number {
   if (before === undefined || Math.abs(after - before) !== 1) return after;
@@ -188,8 +194,8 @@ function stepAfterKey(before: number | undefined, after: number, stepsPerKey: nu
 }
 
 /**
- * The step that screen readers announce. While the slider moves by itself and has the focus, it stays the one
- * of the time when the focus came.
+ * The step that screen readers announce. While the slider moves by itself and has the focus, this stays the
+ * step at which the slider was when it got the focus.
  */
 function useAnnounced(
   input: { readonly current: Element | null },

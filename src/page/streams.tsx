@@ -1,5 +1,6 @@
-// The streams, each a row: its volume, its mute, and its output, which is chosen in a menu or by dragging.
-// All but the first are behind a button, so that on a phone the sections below are not far away.
+// Draws the streams, each as a row with its volume, its mute and its output, which is chosen in a menu or by
+// dragging. Only the first rows are visible at first. The others are behind a button, so that on a phone the
+// sections below are not far away.
 
 import type { JSX } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -18,15 +19,15 @@ import { VolumeSlider } from './volume-slider.js';
 const ROWS_AT_ONCE = 2;
 /** Rows that are drawn again per frame. */
 const CHANGES_AT_ONCE = 4;
-/** Rows before the button. One row more is drawn as well, in place of a button. */
+/** Rows before the button. If there is only one row more, it is drawn in place of the button. */
 const FIRST_ROWS = 8;
 
 interface StreamsProps extends StreamsState, Pick<NodeState, 'clients' | 'players'> {
-  /** True while the streams behind the button are drawn; and the function that sets this. */
+  /** Whether the streams behind the button are drawn, and the function that sets this. */
   readonly unfolding: readonly [isUnfolded: boolean, setUnfolded: (isUnfolded: boolean) => void];
 }
 
-/** The streams that no player plays: those of a player are drawn with it. */
+/** Draws the streams that no player plays, because the streams of a player are drawn with the player. */
 export function Streams({ clients, players, unfolding: [isUnfolded, setUnfolded], ...state }: StreamsProps) {
   const ofPlayers = new Set([...players.values()].flatMap((player) => streamsOf(player, clients)));
   const others = [...clients.values()].filter((stream) => !ofPlayers.has(stream)).sort((a, b) => a.id - b.id);
@@ -72,7 +73,7 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
       onDrag={setDrag}
     />
   ));
-  // In one list with the rows, so that the rows before and after the button are not made anew when it moves.
+  // The button is in one list with the rows, so that the rows around it are not made anew when it moves.
   if (children !== null) rows.splice(buttonAt, 0, children);
   return (
     <>
@@ -83,15 +84,15 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
 }
 
 /**
- * The streams to draw now. If many have changed, only some of them are new, and the others follow in the next
- * frames: all at once would be a task long enough to be noticed.
+ * Returns the streams to draw now. If many streams have changed, each frame draws only some of the changes,
+ * because all at once would be a task long enough to be noticed.
  */
 function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   const queue = useContext(DrawOrder);
   const redraw = useRedraw();
   /**
-   * The drawn records by id. A record that is drawn anew goes to the end of the map, so that the one that
-   * waits longest is first.
+   * The drawn records by id. A record that is drawn anew goes to the end of the map, so that the record that
+   * has waited longest is first.
    */
   const { current: displayed } = useRef(new Map<number, ClientRecord>());
   const latest = new Map(streams.map((stream) => [stream.id, stream]));
@@ -180,8 +181,8 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
 });
 
 /**
- * All outputs, within reach of the drag wherever the page is scrolled to; and the stream's name under the
- * pointer.
+ * Draws all outputs at the foot of the window, where the drag can reach them however far the page is
+ * scrolled. The stream's name follows the pointer.
  */
 function DropTray({ name, x, y, over, options }: StreamDrag & Pick<RowProps, 'options'>) {
   return (
@@ -213,11 +214,12 @@ interface StreamDrag {
 
 type DragOptions = Pick<RowProps, 'onDrag'> & Readonly<{ name: string; onDrop: (output: string) => void }>;
 
-/** A drag begins when the pointer has moved further; an unsteady hand moves less. */
+/** A drag begins when the pointer has moved further than this, because an unsteady hand moves less. */
 const DRAG_BEGIN_PX = 6;
 
 /**
- * Follows a pointer from its `pointerdown` on a stream's handle to its end, and finds the output under it.
+ * Follows a pointer from its `pointerdown` on a stream's handle until the drag ends, and finds the output
+ * under the pointer.
  */
 function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): void {
   const handle = down.currentTarget;

@@ -1,7 +1,8 @@
 // Decides which of this page's tabs and frames in a browser holds the event stream. A browser opens at most
-// six connections to a node: if each tab had a stream, the seventh tab would wait for ever, and so would
-// every command of the others. A visible tab comes before a hidden one, which the browser may stop; among
-// equals the oldest holds the stream. Uses nothing that browsers offer only to pages with https.
+// six connections to a node. If each tab had a stream, the seventh tab would wait for ever, and so would
+// every command of the others. A visible tab comes before a hidden one, which the browser may stop. Among
+// equals the oldest tab holds the stream. This file uses nothing that browsers offer only to pages with
+// https.
 
 /**
  * A tab, by what decides its rank. `since` also identifies it, because no two tabs begin at the same time.
@@ -28,20 +29,23 @@ export interface Channel extends Pick<EventTarget, 'addEventListener'> {
 }
 
 export interface TabsOptions<U> {
-  /** Undefined if the browser refuses a channel, as to some frames: then the tab has a stream of its own. */
+  /**
+   * Returns undefined if the browser refuses a channel, as it does to some frames. The tab then has a stream
+   * of its own.
+   */
   readonly openChannel: () => Channel | undefined;
   readonly isHidden: () => boolean;
-  /** This tab holds the stream now. */
+  /** Called when this tab begins to hold the stream. */
   readonly onHold: () => void;
-  /** Another tab holds the stream now, or this tab is being left. */
+  /** Called when another tab takes over the stream, or this tab is left. */
   readonly onYield: () => void;
-  /** There is a new follower, which needs the whole state of this holder. */
+  /** Called when there is a new follower, which needs the whole state of this holder. */
   readonly onJoin: () => void;
-  /** A follower has called `request`. */
+  /** Called when a follower has called `request`. */
   readonly onRequest: () => void;
-  /** The holder has sent an update to this follower. */
+  /** Called when the holder has sent an update to this follower. */
   readonly onUpdate: (update: U) => void;
-  /** The longest time in which a holder sends nothing. */
+  /** The longest time, in milliseconds, in which a holder sends nothing. */
   readonly silenceMs: () => number;
 }
 
@@ -58,7 +62,7 @@ export class Tabs<U> {
   #role: 'holder' | 'candidate' | 'follower' = 'follower';
   /** The holder that this follower knows. */
   #holder: Tab | undefined;
-  /** Until a candidate holds the stream, or until a follower no longer believes in its holder. */
+  /** Runs while a candidate waits for objections, and while a follower waits for a sign of its holder. */
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: TabsOptions<U>) {
@@ -87,7 +91,8 @@ export class Tabs<U> {
   }
 
   /**
-   * A tab that became visible may hold the stream now; a holder that became hidden lets a visible tab object.
+   * Claims the stream if this tab became visible. If a holder became hidden, its claim lets a visible tab
+   * object.
    */
   visibilityChanged(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
@@ -153,7 +158,7 @@ export class Tabs<U> {
     const isFollower = this.#role === 'follower';
     const isFromHolder = isFollower && sender.since === this.#holder?.since;
     if (ranksBefore(this.#self, sender)) {
-      // A follower leaves the objection to its holder, unless that is the one that claims.
+      // A follower leaves the objection to its holder, unless the holder itself is the sender.
       if (!isFollower || isFromHolder) this.#claim();
       return;
     }

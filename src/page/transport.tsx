@@ -87,7 +87,7 @@ export function PlayButton({ player, label }: TransportProps) {
 }
 
 interface ButtonsProps extends TransportProps {
-  /** The play button stands elsewhere. */
+  /** True if the play button stands elsewhere. */
   readonly isWithoutPlay?: boolean;
 }
 
@@ -115,12 +115,12 @@ export function TransportButtons({ player, label, isWithoutPlay = false }: Butto
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
 /**
- * An object path of D-Bus, as a player demands it for a track's id. Some players report other ids: then none
- * is sent, and the new position is for the track that plays.
+ * An object path of D-Bus, as a player demands it for a track's id. Some players report other ids. No id is
+ * sent for these, and the new position is then for the track that plays.
  */
 const TRACK_ID = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
-/** A slider that moves by itself. */
+/** Draws a slider that moves by itself. If the length of the track is not known, draws only the position. */
 export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const node = useNode();
   const live = useLive();
@@ -151,7 +151,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   );
 }
 
-/** 83000000 -> `1:23`. */
+/** The text for a time in microseconds: `1:23` for 83000000. */
 function clockOf(us: number): string {
   const total = Math.floor(us / US_PER_S);
   const hours = Math.floor(total / 3600);
@@ -165,7 +165,8 @@ function clockOf(us: number): string {
 const LAST_COVER = new Part(async () => (await import('./pictures.js')).LastCover);
 
 /**
- * After this time a cover that failed is loaded again: the web is slow, or a player still writes its file.
+ * A cover that failed is loaded again after this time, because the web may be slow, or a player may still
+ * write the cover's file.
  */
 const RELOAD_MS = 60_000;
 
@@ -184,7 +185,7 @@ export function Cover({ player, onPicture }: CoverProps) {
   const artUrl = player.metadata?.['mpris:artUrl'] ?? '';
   const [brokenUrl, setBrokenUrl] = useState('');
   useLater(brokenUrl === '' ? undefined : RELOAD_MS, () => setBrokenUrl(''), [brokenUrl]);
-  /** The node serves covers of these schemes. */
+  /** True if the node serves covers with the scheme of this address, and the cover has not failed. */
   const hasCover = /^(?:file|data|https?):/i.test(artUrl) && brokenUrl !== artUrl;
   const last = useRef({ address: '', player: '' });
   const { bus_name } = player;
@@ -212,13 +213,17 @@ export function Cover({ player, onPicture }: CoverProps) {
 }
 
 /**
- * The place of a cover while there is none. `isLarge`: in the large player, with the last cover of the tab.
+ * Drawn in the place of a cover while there is none. With `isLarge` this is the tab's last cover, if it is
+ * known.
  */
 export function NoCover({ isLarge }: { readonly isLarge: boolean }) {
   return isLarge ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }
 
-/** Part of a cover's address, so that each picture has its own, and the browser loads a picture only once. */
+/**
+ * The part of a cover's address that is different for each picture, so that the browser loads each picture
+ * once and not again.
+ */
 function hashOf(text: string): number {
   let hash = 7;
   for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007;
