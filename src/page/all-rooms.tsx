@@ -1,4 +1,4 @@
-// The controls of all rooms at once: pause, mute, and one volume that moves all in proportion.
+// Draws the controls of all rooms at once: pause, mute, and one volume that moves all in proportion.
 
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { Tonearm } from '../client/client.js';
@@ -46,7 +46,8 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   };
   const setVolume = (volume: number): Promise<unknown> => {
     const failureTitle = translate('couldNotSet', { name: translate('volumeOfAll') });
-    // The slider may go on when the first room has answered: a room that does not answer must not stop it.
+    // The slider may go on when the first room has answered, because a room that does not answer must not
+    // stop it.
     return Promise.race(reportAll(failureTitle, volumes.set(latest.current, volume)));
   };
   return (

@@ -1,5 +1,5 @@
-// The whole page: the header, what the address selects, the foot, the notices; and the title that the browser
-// shows outside the page.
+// Draws the whole page: the header, what the address selects, the foot, and the notices. Sets the title that
+// the browser shows outside the page, too.
 
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { NodeState, PlayerRecord } from '../client/client.js';
@@ -39,7 +39,7 @@ export function App({ query }: { readonly query: string }) {
   const [presence] = useState(() => new Presence(ownNode, redraw));
   const { notices, report, dismiss } = useNotices();
   const reportLoading = useCallback((loading: Promise<unknown>) => {
-    // If this page is older than the node, the node does not have its files any more.
+    // If this page is older than the node, the node no longer has the files of this page.
     void report(translate('partMissing'), loading).then(async (isLoaded) => {
       if (!isLoaded) await presence.compare();
     });
@@ -114,8 +114,8 @@ export function App({ query }: { readonly query: string }) {
 }
 
 /**
- * The tab that a phone shows, and the way to the place of a need. A desk shows all tabs as columns, and folds
- * the node's.
+ * The tab that a phone shows, and the function that opens the place of a need. A desk shows all tabs as
+ * columns, and can fold the column of the node.
  */
 function useTabs(state: NodeState) {
   const tabs = tabsOf(state);
@@ -128,20 +128,21 @@ function useTabs(state: NodeState) {
   const [isNodeOpen, setNodeOpen] = useState<boolean>();
   const [opened, setOpened] = useState<Need>();
   useEffect(() => {
-    // After the drawing, because the section may have been in a tab that was not drawn.
+    // The scroll comes after the drawing, because the section may have been in a tab that was not drawn.
     if (opened !== undefined) document.getElementById(opened.section)?.scrollIntoView();
   }, [opened]);
   const openNeed = (need: Need): void => {
     choose(need.tab);
     if (need.tab === 'node') setNodeOpen(true);
-    // A copy, so that a second press scrolls again.
+    // A copy is set, so that a second press on the same need scrolls again.
     setOpened({ ...need });
   };
   return { tab, tabs, openTab, openNeed, folding: [isNodeOpen, setNodeOpen] as const };
 }
 
 /**
- * The current track and the node's `name` in the title of the browser's tab, and its name for a home screen.
+ * Sets the title of the browser's tab to the current track and the node's `name`, and the name that the page
+ * gets on a home screen.
  */
 function useDocumentTitle(name: string, player: PlayerRecord | undefined): void {
   const track = player && isPlaying(player) ? [titleOf(player), player.metadata?.['xesam:artist']] : [];
@@ -150,7 +151,8 @@ function useDocumentTitle(name: string, player: PlayerRecord | undefined): void 
     document.title = title;
   }, [title]);
   useEffect(() => {
-    // An iPhone's name of the page on its home screen. The document that the node serves has no name in it.
+    // An iPhone takes the page's name on its home screen from this element. The document that the node
+    // serves does not contain the node's name.
     document.querySelector('meta[name="apple-mobile-web-app-title"]')?.setAttribute('content', name);
   }, [name]);
 }

@@ -1,5 +1,5 @@
-// Switches, choices and buttons. Each shows a new value at once. If the node refuses it, the old value comes
-// back, and a notice has the problem's text.
+// Draws switches, choices and buttons. Each shows a new value at once. If the node refuses the value, the
+// old one comes back, and a notice has the problem's text.
 
 import { useContext, useRef, useState } from 'preact/hooks';
 import { advance, type Control, type ControlInput, isSettling, type Same, SETTLE_MS } from './control.js';
@@ -11,7 +11,7 @@ import { useLater, useRedraw } from './parts.js';
 
 /**
  * `known` is the node's value. `send` rejects with the problem if the node refuses a value. `failureTitle`
- * makes the title of the notice of that.
+ * makes the title of the notice about the refusal. Values are compared by `same`.
  */
 export function useControl<T>(
   known: T,
@@ -21,7 +21,7 @@ export function useControl<T>(
 ) {
   const report = useContext(Reporting);
   const control = useRef<Control<T>>({ known });
-  /** For `handle`, which an earlier drawing may have made. */
+  /** The newest arguments, because `handle` may come from an earlier drawing. */
   const latest = useRef({ send, failureTitle, same });
   latest.current = { send, failureTitle, same };
   const redraw = useRedraw();
@@ -54,7 +54,7 @@ export function couldNotSet(label: string): () => string {
   return () => translate('couldNotSet', { name: label });
 }
 
-/** An action without a value: whether it is under way, and the function that begins it. */
+/** Returns whether an action without a value is under way, and the function that begins the action. */
 export function useAction(send: () => Promise<unknown>, failureTitle: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
@@ -150,7 +150,7 @@ interface ActionButtonProps extends Omit<Parameters<typeof Button>[0], 'onClick'
   readonly send: () => Promise<unknown>;
 }
 
-/** The notice of its failure has its label, or its text if it has none. */
+/** A notice names the button that failed by its label, or by its text if it has no label. */
 export function ActionButton({ send, ...button }: ActionButtonProps) {
   const what = button.label ?? String(button.children);
   const [isBusy, begin] = useAction(send, translate('didNotWork', { what }));

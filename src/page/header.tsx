@@ -1,5 +1,5 @@
-// The page's header: the node's name, with a menu of rooms if the node knows others; the state of the
-// connection, and why it is lost; and the first of the needs.
+// Draws the page's header: the node's name, the state of the connection, the reason why it is lost, and the
+// first of the needs. If the node knows other nodes, its name opens a menu of rooms.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
@@ -15,7 +15,8 @@ import type { TextKey } from './texts/english.js';
 const ROOMS = new Part(async () => (await import('./rooms.js')).RoomMenu);
 
 /**
- * How often the header is drawn while the node is away, as a reason explains an absence only for some time.
+ * The time between two drawings of the header while the node is away, because a reason explains an absence
+ * only for some time.
  */
 const CHECK_MS = 1000;
 /** A node that announced its end, and is still connected after this time, has not ended. */
@@ -46,10 +47,10 @@ interface HeaderProps {
   readonly name: string;
   readonly state: NodeState;
   readonly presence: Presence;
-  /** Only a part of the page is drawn, so the header has no bar. */
+  /** True if only a part of the page is drawn. The header has no bar then. */
   readonly isSmall: boolean;
   readonly needs: readonly Need[];
-  /** Opens the place of that need. */
+  /** Opens the place of the need. */
   readonly onNeed: (need: Need) => void;
 }
 
@@ -59,7 +60,7 @@ export function Header({ name, state, presence, isSmall, needs, onNeed }: Header
   useTicks(CHECK_MS, isLost || absence !== undefined);
   const now = Date.now();
   const isLeaving = absence !== undefined && now - absence.at < LEAVING_MS;
-  // While the node is connected, the upgrade's card shows its progress.
+  // While the node is connected, the upgrade's own card shows the progress, so the header does not.
   const upgrade = isLost ? state.upgrade : undefined;
   const reason =
     isLost || isLeaving ? absenceReason(absence, upgrade, state.connection.since, now) : undefined;
@@ -121,7 +122,7 @@ function NeedLine({ needs, onNeed }: Pick<HeaderProps, 'needs' | 'onNeed'>) {
 
 interface HouseProps {
   readonly name: string;
-  /** No other node is known. */
+  /** True if no other node is known. */
   readonly isOnlyNode: boolean;
   readonly isAway: boolean;
 }

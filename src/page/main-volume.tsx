@@ -15,7 +15,7 @@ import { isPlaying } from './player-controls.js';
 import { streamsOf } from './transport.js';
 import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 
-/** The least end of a slider: with a volume limit of 0 it would have no length. */
+/** The smallest end of a slider, because a slider with a volume limit of 0 would have no length. */
 const SLIDER_END_MIN = 0.01;
 
 /**
@@ -35,7 +35,7 @@ export function soundingOf(clients: NodeState['clients']): readonly ClientRecord
 
 interface OutputProps {
   readonly output: OutputRecord;
-  /** It is the volume of the room, so it has buttons for steps, and the mouse wheel moves it. */
+  /** True for the volume of the room. This one has buttons for steps, and the mouse wheel moves it. */
   readonly isMain?: boolean;
 }
 
@@ -87,7 +87,7 @@ export function OutputSlider({
   );
 }
 
-/** Each press sends a step, also while another is under way: the node adds them up. */
+/** Each press sends a step, also while another step is under way, because the node adds them up. */
 function StepButton({ output, isUp }: { readonly output: number; readonly isUp: boolean }) {
   const node = useNode();
   const report = useContext(Reporting);
@@ -116,8 +116,8 @@ export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord
 const STAYS_MS = 4000;
 
 /**
- * The current player; while somebody uses the players, the one that was it before, so that nothing moves
- * under a finger. `holding` are the listeners of the element around the players.
+ * Returns the current player. While somebody uses the players, it stays the player that was current before,
+ * so that nothing moves under a finger. `holding` are the listeners of the element around the players.
  */
 export function useLargePlayer(players: readonly PlayerRecord[]) {
   const current = useCurrentPlayer(players);

@@ -1,5 +1,5 @@
-// Decides how the page tells of a failure: a notice with a title in the page's language, and the problem's
-// own text behind "Details". It disappears when the cause is over, or after some time.
+// Decides how the page reports a failure: a notice has a title in the page's language, and the problem's own
+// text behind "Details". The notice disappears when the cause is over, or after some time.
 
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -35,7 +35,7 @@ const REASONS: ReadonlyMap<string, TextKey> = new Map([
 /** The exit status in systemd's text about a process: `code=exited, status=1/FAILURE`. */
 const EXIT_STATUS = /\bstatus=(\d+)/;
 
-/** The player's own text in the node's: `NAME did not pause: not logged in (ERROR)`. */
+/** The player's own text within the node's text: `NAME did not pause: not logged in (ERROR)`. */
 const PLAYER_TEXT = /^\S+ did not \w+: (.+?)(?: \([\w.]+\))?$/;
 
 /**
@@ -51,20 +51,22 @@ function reasonFor({ code, problem }: ProblemError): string | undefined {
 }
 
 /**
- * Resolves with true if `work` succeeds, and removes the notice with this `title`. If `work` fails, shows
- * such a notice, and resolves with false. A title says what failed, as "MPD could not start", so that the
- * same failure has one notice. Never rejects.
+ * Resolves with true if `work` succeeds, and removes the notice with this `title`. If `work` fails, shows a
+ * notice with this title, and resolves with false. The title says what failed, as "MPD could not start", so
+ * that the same failure has only one notice. Never rejects.
  */
 type Report = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
-/** How the part of the page around reports a failure. */
+/** The function with which the components of this part of the page report a failure. */
 export const Reporting = createContext<Report>(async () => true);
 
 interface FailureNotice {
   readonly title: string;
   readonly reason: string;
   readonly detail: string;
-  /** At the top of the screen, because the focused control is in the lower half. */
+  /**
+   * True if the notice stands at the top of the screen, because the focused control is in the lower half.
+   */
   readonly isAtTop: boolean;
 }
 
@@ -90,7 +92,8 @@ export function useNotices() {
       await work;
     } catch (error) {
       const notice = noticeOf(title, error);
-      // A failure that is repeated has one notice: a slider may be refused ten times.
+      // A failure that is repeated has only one notice, because a slider may be refused ten times in
+      // succession.
       setNotices((all) => [...without(all, title), notice].slice(-NOTICES_MAX));
       return false;
     }

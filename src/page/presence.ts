@@ -7,12 +7,9 @@ import type { PageLive } from './node.js';
 import { type AnnouncedAbsence, IN_USE_MS, InputWatch, Pulse } from './pulse.js';
 import { SharedLive } from './shared-live.js';
 
-/** A reason that was announced earlier than this does not explain a `bye`. */
+/** A reason that was announced longer ago than this does not explain a `bye`. */
 const REASON_MS = 5 * 60_000;
-/**
- * The time-out of the request for the document: enough for several round trips of a second. A request that
- * fails is repeated when the node returns the next time.
- */
+/** The time-out of the request for the document, enough for several round trips of a second. */
 const DOCUMENT_MS = 15_000;
 /** The page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 5000;
@@ -26,6 +23,7 @@ export class Presence {
   #isAnswering = true;
   /** True if the node has a newer page than this one. */
   isOld = false;
+  /** The reason that the node has announced for its absence; undefined once the node is back. */
   absence: AnnouncedAbsence | undefined;
   #status = 'connecting';
 
@@ -40,7 +38,7 @@ export class Presence {
         // A stream that is opened again while the connection is live is no return of the node.
         const isNewlyLive = status === 'live' && this.#status !== 'live';
         if (isNewlyLive) this.absence = undefined;
-        // From `connecting` to `live` this page is new itself.
+        // A page that was `connecting` until now is new itself, so it is not compared.
         if (isNewlyLive && this.#status === 'lost') void this.compare();
         this.#status = status;
         if (changed.some((slice) => slice !== 'levels')) draw();
@@ -112,14 +110,17 @@ export class Presence {
 }
 
 /**
- * The address of this page's script. Its name contains a hash of the content, so it differs for each node and
- * each version.
+ * The address of this page's script. It contains the node's origin and a hash of the content, so it is
+ * different for each node and each version.
  */
 export function ownScript(): string {
   return document.querySelector<HTMLScriptElement>('script[src]')?.src ?? '';
 }
 
-/** True if the node's document names another script than this page has, so that it is of another version. */
+/**
+ * Resolves with true if the node's document does not name this page's script, because the node has another
+ * version of the page then.
+ */
 async function namesOtherScript(node: Tonearm): Promise<boolean> {
   const own = document.querySelector('script[src]')?.getAttribute('src') ?? '';
   return withDeadline(DOCUMENT_MS, async (signal) => {

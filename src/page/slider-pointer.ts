@@ -1,5 +1,5 @@
-// Decides what a pointer on a slider means: a drag, a tap, or a scroll of the page. Browsers would set a
-// value wherever a finger comes down, even one that begins to scroll.
+// Decides what a pointer on a slider means: a drag, a tap, or a scroll of the page. A browser itself would
+// set a value wherever a finger comes down, even if the finger begins to scroll.
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -8,9 +8,12 @@ import { useEffect, useRef } from 'preact/hooks';
 interface PointerOptions {
   /** The thumb's position. */
   readonly part: number;
-  /** A mouse button was pressed, or a finger was lifted. */
+  /** Called when a mouse button is pressed, and when a finger or a button is lifted. */
   readonly onDown: () => void;
-  /** Upwards is positive. If undefined, the wheel scrolls the page. */
+  /**
+   * Called with the notches of the wheel, which are positive upwards. If undefined, the wheel scrolls the
+   * page.
+   */
   readonly onWheel: ((notches: number) => void) | undefined;
   readonly onGrab: () => void;
   readonly onMove: (part: number) => void;
@@ -21,17 +24,17 @@ interface PointerOptions {
 
 /** The width of the thumb, as in page.css. */
 const THUMB_REM = 1.375;
-/** A finger that moves further means it; an unsteady one moves less. */
+/** A finger that moves further than this does so on purpose, because an unsteady finger moves less. */
 const SIDEWAYS_PX = 8;
 /** A little less than what one notch of a mouse wheel scrolls. A touchpad sends smaller amounts. */
 const NOTCH_PX = 50;
-/** The height of a line, as some browsers count the wheel in lines. */
+/** The height of a line, because some browsers count the wheel in lines. */
 const LINE_PX = 16;
 
 /**
- * Decides what a pointer on `field`, a native slider, means: a drag, a tap, or a scroll of the page. Nothing
- * is set until the finger has moved sideways, or was lifted where it came down. The returned function is true
- * while a pointer is down: values that the browser sets meanwhile must be ignored.
+ * Follows the pointers on `field`, a native slider. Nothing is set until the finger has moved sideways, or
+ * was lifted where it came down. The returned function is true while a pointer is down. The values that the
+ * browser sets meanwhile must be ignored.
  */
 export function usePointer(
   field: RefObject<HTMLInputElement | null>,
@@ -47,8 +50,8 @@ export function usePointer(
       isDown.current = value;
     };
     for (const begin of ['pointerdown', 'touchstart']) current?.addEventListener(begin, () => setDown(true));
-    // By a timer, because the browser still sets its own value right after these events. A key is among them
-    // for a pointer whose end the browser did not send.
+    // A timer waits, because the browser still sets its own value right after these events. `keydown` is
+    // among them, because the browser may not have sent the end of a pointer.
     for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'])
       current?.addEventListener(end, () => setTimeout(() => setDown(false)));
     // Without `onWheel` there is no listener, because the browser would wait for it before it scrolls the
@@ -64,7 +67,7 @@ export function usePointer(
         if (notches !== 0) latest.current.onWheel?.(-notches);
       });
     current?.addEventListener('mousedown', (event) => {
-      // The browser would set a value and the focus of its own. Both are set here instead.
+      // The browser would set a value and the focus by itself. Both are set here instead.
       event.preventDefault();
       latest.current.onDown();
     });
@@ -117,7 +120,8 @@ function followGesture(
   });
   listen('pointerup', ({ clientX: x }) => {
     ended.abort();
-    // Called before the gesture's end, because for a finger the browser sends `mousedown` only after it.
+    // `onDown` comes before the end of the gesture, because for a finger the browser sends `mousedown` only
+    // after the end.
     latest.current.onDown();
     if (isDrag) latest.current.onEnd(partAt(x));
     else latest.current.onTap(partAt(x));

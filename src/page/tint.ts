@@ -27,7 +27,7 @@ const HUE_RANGES = 12;
  */
 const CHROMA_MIN = 0.03;
 const LIGHTNESS_STEP = 0.01;
-/** A more saturated accent would glare. */
+/** The limit of the accent's saturation, because a more saturated accent would glare. */
 const ACCENT_SATURATION_MAX = 0.85;
 /** Bytes per pixel: red, green, blue, alpha. */
 const PIXEL_BYTES = 4;
@@ -109,9 +109,9 @@ export function contrastOf(one: Colour, other: Colour): number {
 const grey = (part: number): Colour => [part / 255, part / 255, part / 255];
 
 /**
- * Where the search for a ground and for an accent begins. `others` are the colours of page.css beside which
- * it must be readable: the quiet text for the ground, cards and the text on the accent for the accent. Each
- * is a little worse here than there.
+ * Where the search for a ground and for an accent begins. `others` are greys in place of the colours of
+ * page.css that must be readable on the ground, or beside and on the accent. Each grey has a little less
+ * contrast than the colours that it replaces.
  */
 interface Scheme {
   readonly ground: {
@@ -121,7 +121,10 @@ interface Scheme {
     readonly others: readonly Colour[];
   };
   readonly accent: { readonly lightness: number; readonly others: readonly Colour[] };
-  /** The change of the ground's lightness until it is readable; the accent's goes the other way. */
+  /**
+   * The change of the ground's lightness in each step of the search. The accent's lightness changes the
+   * other way.
+   */
   readonly step: number;
 }
 
@@ -139,7 +142,8 @@ const SCHEMES: Readonly<Record<'light' | 'dark', Scheme>> = {
 };
 
 /**
- * The first colour of the tint, from this lightness on in steps, that has enough contrast with all others.
+ * Returns the first colour of the tint that has enough contrast with all others. The search begins with the
+ * lightness `from`, which changes by `step`.
  */
 function readableColour(tint: Tint, from: number, step: number, others: readonly Colour[]): Colour {
   let lightness = from;

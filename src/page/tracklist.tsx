@@ -1,5 +1,5 @@
-// A player's tracklist: each track plays at a touch. Where the player allows it, tracks are removed, after a
-// time in which that can be undone, and added.
+// Draws a player's tracklist, in which each track plays at a touch. Where the player allows it, tracks can
+// be added and removed. For some seconds a removal can be undone.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { PlayerRecord, StreamedTracklist, TracklistRecord } from '../client/client.js';
@@ -17,8 +17,8 @@ const TRACKS_AT_ONCE = 10;
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
 /**
- * The whole list. The stream has only the first tracks of a long one, so it is requested; until the response
- * comes, and if the request fails, these first tracks are the list.
+ * Returns the whole tracklist. The stream has only the first tracks of a long one, so the whole is
+ * requested. Until the response comes, and if the request fails, the first tracks are returned.
  */
 function useWholeTracklist(player: string, streamed: StreamedTracklist): TracklistRecord {
   const node = useNode();
@@ -112,7 +112,10 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
  */
 const UNDO_MS = 5000;
 
-/** Removes a track after `UNDO_MS`, or when its line or the page is left before; not if `undo` was called. */
+/**
+ * Removes a track after `UNDO_MS`, unless `undo` is called before. If the line is removed or the page is
+ * left earlier, the track is removed at once.
+ */
 function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
