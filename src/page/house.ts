@@ -1,5 +1,5 @@
-// Decides which rooms the house has: this node and the others that it knows. The page has a connection of its
-// own to each. Rooms come and go as the node's list of nodes changes.
+// Decides which rooms the house has: this node and the others that it knows. The page has one connection to
+// each room. Rooms come and go as the node's list of nodes changes.
 
 import type { NodeRecord, NodeState } from '../client/client.js';
 import type { PageLive } from './node.js';
@@ -30,7 +30,7 @@ export class House {
   readonly #connections = new Map<string, RoomConnection>();
   readonly #closing = new AbortController();
 
-  /** `channel`: tabs that have the same one share the connections. */
+  /** Tabs that have the same `channel` share the connections. */
   constructor(channel: string, draw: () => void) {
     this.#channel = channel;
     this.#draw = draw;
@@ -41,8 +41,9 @@ export class House {
   }
 
   /**
-   * Connects to the nodes that are new in the list. A node that is no longer in it stays as a room that is
-   * away, until another node has its address: then it is the same node under a new name.
+   * Connects to the nodes that are new in the list. A node that has left the list stays as a room that is
+   * away, if it was ever connected. When another node has its address, the room is dropped, because this is
+   * the same node under a new name.
    */
   update(nodes: NodeState['nodes']): void {
     const present = [...nodes.values()].filter(isControllable);

@@ -6,9 +6,9 @@ import { drawing } from './drawing.js';
 import { loadLanguage } from './language.js';
 import { toggleWholeText } from './parts.js';
 
-/** The elements that get the focus when one within them has lost it. */
+/** The elements that get the focus when an element within them has lost it. */
 const CONTAINERS = 'li, .card, section';
-/** Containers of the focus before that are remembered. */
+/** How many containers of earlier focused elements are remembered. */
 const OLDER_CONTAINERS_MAX = 8;
 
 function isUsable(element: HTMLElement): boolean {
@@ -22,7 +22,10 @@ function isUsable(element: HTMLElement): boolean {
  */
 class FocusKeeper {
   readonly #page: HTMLElement;
-  /** The focused element and its containers, nearest first; then those of the focus before. */
+  /**
+   * The focused element and its containers, the nearest first. After them come the elements that were
+   * remembered before.
+   */
   #path: readonly HTMLElement[] = [];
   /** The element that lost the focus, and its container, which has the focus meanwhile. */
   #lent: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
@@ -70,13 +73,13 @@ function drawPage(page: HTMLElement): void {
   const focus = new FocusKeeper(page);
   drawing.begin(() => focus.update());
   page.addEventListener('click', toggleWholeText);
-  // In a task of its own: the one that loaded this module was long already.
+  // The page is drawn in a task of its own, because the task that loaded this module was long already.
   setTimeout(() => render(<App query={location.search} />, page));
 }
 
 /**
- * True for a browser that is older than those of packaging/browsers.mjs: every such Firefox and Safari, and
- * nearly every such Chromium, lacks one of these three.
+ * True for a browser that is older than those of packaging/browsers.mjs. Every such Firefox and Safari, and
+ * nearly every such Chromium, lacks one of the three features that are tried here.
  */
 function isTooOld(): boolean {
   return !('hasOwn' in Object && 'HTMLDialogElement' in globalThis && 'BroadcastChannel' in globalThis);

@@ -1,5 +1,5 @@
-// The rarely used settings of an output: its socket, the profile of its card, and its balance. An input has
-// socket and balance, too.
+// Draws the rarely used settings of an output: its socket, the profile of its card, and its balance. An
+// input has a socket and a balance, too.
 
 import type { CardRecord, InputRecord, OutputRecord } from '../client/client.js';
 import { Choice } from './controls.js';
@@ -74,7 +74,10 @@ export function SocketChoice({ device, name, send }: DeviceProps<string>) {
   return <PlugChoice what="port" name={name} value={active_port} all={ports} send={send} />;
 }
 
-/** Below the balance a line has the device's state, its name in the sound server, and its driver. */
+/**
+ * Draws the balance, and below it a line with the device's state, its name in the sound server, and its
+ * driver.
+ */
 export function Balance({ device, name, send }: DeviceProps<number>) {
   const { muted, state, driver, balance } = device;
   return (

@@ -1,5 +1,5 @@
-// The section of the node's upgrade: the installed and the available version, the progress of a run, and the
-// result of the last one.
+// Draws the section of the node's upgrade: the installed and the available version, the progress of a run,
+// and the result of the last one.
 
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';

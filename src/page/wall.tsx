@@ -15,7 +15,7 @@ import { useTint } from './use-tint.js';
 /** The wall is dimmed after this time without input. */
 const DIM_AFTER_MS = 15_000;
 const DIM_CHECK_MS = 250;
-/** Everything moves by some pixels after this time, so that nothing burns in. */
+/** Everything moves by some pixels each time that this time has passed, so that nothing burns in. */
 const SHIFT_MS = 60_000;
 const SHIFTS_PX = [0, 6, 12, 6, 0, -6, -12, -6] as const;
 const CLOCK_MS = 1000;
@@ -81,7 +81,10 @@ function useIsDimmed(): boolean {
   return isDimmed;
 }
 
-/** The vertical shift is two steps ahead of the horizontal one, so that the picture goes round. */
+/**
+ * The shift of everything. The vertical shift is two steps ahead of the horizontal one, so that the picture
+ * moves in a circle.
+ */
 function useShift(): { readonly '--shift': string } {
   useTicks(SHIFT_MS);
   const count = Math.floor(Date.now() / SHIFT_MS);
