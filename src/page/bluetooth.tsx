@@ -1,5 +1,5 @@
-// The section of Bluetooth: the adapter with its pairing and its scan, the known devices, and those that were
-// found.
+// Draws the section of Bluetooth: the adapter with its pairing and its scan, the known devices, and the
+// devices that a scan has found.
 
 import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';

@@ -1,5 +1,5 @@
-// The foot of a phone's page: the volume of the room, the tabs, and a small player while the large one's
-// buttons are not on the screen.
+// Draws the foot of a phone's page: the volume of the room, the tabs, and a small player while the buttons
+// of the large player are not on the screen.
 
 import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { Icon, type IconName } from './icons.js';
@@ -13,20 +13,20 @@ import type { TabId } from './view.js';
 interface FootProps {
   readonly state: NodeState;
   readonly player: PlayerRecord | undefined;
-  /** Undefined where there is no sound. */
+  /** Undefined if there is no output, or if the sound server is away. */
   readonly output: OutputRecord | undefined;
-  /** Nothing can be sent now. */
+  /** True while nothing can be sent. */
   readonly isGone: boolean;
   readonly tabs: readonly TabId[];
   readonly tab: TabId;
   readonly onTab: (tab: TabId) => void;
-  /** The tabs that have something that a person must look at. */
+  /** The tabs in which something needs the attention of a person. */
   readonly marked: ReadonlySet<TabId>;
 }
 
 const TAB_ICONS: Readonly<Record<TabId, IconName>> = { music: 'note', sound: 'speaker', node: 'node' };
 
-/** It stays in its place while the page scrolls, whichever tab is open. */
+/** The foot stays in its place while the page scrolls, whichever tab is open. */
 export function Foot({ state, player, output, isGone, tabs, tab, onTab, marked }: FootProps) {
   const areButtonsVisible = useAreButtonsVisible();
   return (

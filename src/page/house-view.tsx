@@ -1,4 +1,4 @@
-// The page of the whole house: the controls of all rooms at once, then each room.
+// Draws the page of the whole house: the controls of all rooms at once, then each room.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
@@ -36,8 +36,8 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
 }
 
 /**
- * An address at which other nodes let this page in; undefined if the page has such an address, or none is
- * known.
+ * An address of this node at which other nodes let the page in; undefined if the page has such an address
+ * already, or if none is known.
  */
 function betterAddress(nodes: NodeState['nodes']): string | undefined {
   const own = [...nodes.values()].find(({ self }) => self);
@@ -49,12 +49,12 @@ function betterAddress(nodes: NodeState['nodes']): string | undefined {
 /** The page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 3000;
 const CHECK_MS = 1000;
-/** The key of the rooms for which this tab was loaded again, in its storage. */
+/** The key in the tab's storage. Its value is the rooms for which the page was loaded again. */
 const STORAGE_KEY = 'tonearm-blocked';
 
 /**
- * The page's policy names the nodes that were known when the page was loaded, and blocks all others. If rooms
- * are blocked, the page is loaded again, once, as soon as nobody uses it.
+ * The page's policy allows the nodes that were known when the page was loaded, and blocks all others. If
+ * rooms are blocked, the page is loaded again once, as soon as nobody uses it.
  */
 function useFreshPolicy(rooms: readonly NamedRoom[]): void {
   const [input] = useState(() => new InputWatch(document));
@@ -68,8 +68,8 @@ function useFreshPolicy(rooms: readonly NamedRoom[]): void {
 }
 
 /**
- * Stores the text. False if it was stored before, or cannot be stored: then the page would be loaded again
- * and again.
+ * Stores the text. Returns false if the text was stored before or cannot be stored, because the page would
+ * otherwise be loaded again and again.
  */
 function storeFirst(text: string): boolean {
   try {

@@ -51,7 +51,10 @@ export function Icon({ name }: { readonly name: IconName }) {
 }
 
 interface ButtonProps {
-  /** The name that screen readers announce, if the button has no text, or one that is too short. */
+  /**
+   * The name that screen readers announce. It is needed for a button without a text, or with a text that is
+   * too short.
+   */
   readonly label?: string | undefined;
   readonly icon?: IconName | undefined;
   readonly onClick: () => void;
@@ -61,9 +64,11 @@ interface ButtonProps {
   readonly isOpen?: boolean;
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** It looks disabled, but can be pressed, because the node may know better than the page. */
+  /**
+   * True if the button looks disabled, but can be pressed, because the node may know better than the page.
+   */
   readonly isDimmed?: boolean;
-  /** Its text; an icon alone needs none. */
+  /** The button's text. A button with only an icon has none. */
   readonly children?: ComponentChildren;
 }
 

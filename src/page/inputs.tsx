@@ -1,5 +1,5 @@
-// The inputs, each a card: the button that makes it the default, its volume, and the output at which it is
-// heard; behind another button its socket and its balance.
+// Draws the inputs, each as a card with its volume, the output at which it is heard, and the button that
+// makes it the default. Its socket and its balance are behind another button.
 
 import type { InputRecord, NodeState } from '../client/client.js';
 import { Choice, Toggle } from './controls.js';
@@ -64,7 +64,10 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
 
 const NOWHERE = '';
 
-/** An input may be heard at several outputs: the first one is displayed, and a choice replaces them all. */
+/**
+ * An input may be heard at several outputs. Only the first output is displayed, and a choice replaces them
+ * all.
+ */
 function ListenChoice({ input: { id, description: name, listen = [] }, outputs }: InputProps) {
   const node = useNode();
   const options = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));

@@ -23,13 +23,15 @@ class Words {
     return language;
   }
 
-  /** The key itself if it has no text, as for a state that only a newer node has. */
+  /**
+   * Returns the key itself if it has no text, because a newer node may have states that this page does not
+   * know.
+   */
   text(key: TextKey): string {
     return this.#texts[key] ?? ENGLISH[key] ?? key;
   }
 
-  // Made when it is needed, because a browser takes 20 ms for its first format of times, and a slow phone 100
-  // ms.
+  // The format is made when it is first needed, because this takes a browser 20 ms, and a slow phone 100 ms.
   get time(): Intl.DateTimeFormat {
     this.#time ??= new Intl.DateTimeFormat(formatTag, { dateStyle: 'medium', timeStyle: 'short' });
     return this.#time;
@@ -49,24 +51,27 @@ export function translate(key: TextKey, values: Readonly<Record<string, string |
 }
 
 /**
- * Marks a text that is not the page's own within a sentence, so that it keeps its direction, as `bdi` does.
+ * Marks a text that is not the page's own, so that it keeps its direction within a sentence, as in `bdi`.
  */
 export function isolated(text: string): string {
   return `\u2068${text}\u2069`;
 }
 
-/** Date and time of this device's time zone. `time` is in the form of RFC 3339. */
+/** The date and time in this device's time zone. `time` is in the form of RFC 3339. */
 export function formatTime(time: string): string {
   return words.time.format(new Date(time));
 }
 
-/** `09:05`. */
+/** The time of the day as `09:05`. */
 export function formatClock(time: Date): string {
   const twoDigits = (part: number): string => String(part).padStart(2, '0');
   return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}`;
 }
 
-/** 0.426 -> `43%`. A text has its form, because every page shows one at once: see `time`. */
+/**
+ * 0.426 makes `43%`. The form comes from a text of the page, because every page shows a percentage at once,
+ * and the browser's own formats are slow at first.
+ */
 export function formatPercent(part: number): string {
   return translate('percent', { value: Math.round(part * 100) });
 }

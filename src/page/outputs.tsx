@@ -1,5 +1,6 @@
-// The outputs, each a row: its kind, its volume with its level, and the button that makes it the default;
-// behind another button what is rarely set. A card without an output has a row with its profile.
+// Draws the outputs, each as a row with its kind, its volume, its level, and the button that makes it the
+// default. The rarely used settings are behind another button. A card without an output has a row with its
+// profile.
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { translate } from './language.js';
@@ -14,7 +15,7 @@ import { UseButton } from './use-button.js';
 const MORE = new Part(async () => (await import('./sound-tab.js')).OutputMore);
 const PROFILE = new Part(async () => (await import('./sound-tab.js')).ProfileChoice);
 
-/** In the sound server's order, which does not change, so that no row moves while it is used. */
+/** The outputs are in the order of their ids, which do not change, so that no row moves while it is used. */
 export function Outputs(state: NodeState) {
   const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];

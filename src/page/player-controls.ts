@@ -1,9 +1,12 @@
-// Decides which controls a player has, and which of them can be used now. Every view of a player asks here.
-// Pure.
+// Decides which controls a player has, and which of them can be used now. Every view of a player gets its
+// controls from here. Pure.
 
 import type { PlayerRecord } from '../client/client.js';
 
-/** `absent`: the player has no such control. `disabled`: it has it, and cannot use it now. */
+/**
+ * `absent`: the player has no such control. `disabled`: the player has the control, but it cannot be used
+ * now.
+ */
 type ControlState = 'usable' | 'disabled' | 'absent';
 
 export interface PlayerControls {
@@ -12,16 +15,19 @@ export interface PlayerControls {
   readonly play: ControlState | 'doubtful';
   readonly pause: ControlState;
   readonly next: ControlState;
-  /** Beside the other buttons, for a player that cannot pause. */
+  /** The stop button beside the other buttons. Only a player that cannot pause has it. */
   readonly stop: ControlState;
-  /** Among the rarely needed controls, because some players forget their list when they are stopped. */
+  /**
+   * The stop button among the rarely needed controls, for a player that can pause. It is not beside the
+   * others, because some players forget their list when they are stopped.
+   */
   readonly seldomStop: ControlState;
   readonly shuffle: ControlState;
   readonly loop: ControlState;
-  /** The slider; absent where the length is not known, as for a radio station. */
+  /** The slider of the position. It is absent if the length is not known, as for a radio station. */
   readonly position: ControlState;
   readonly volume: ControlState;
-  /** The tracks of its list, each a button. */
+  /** The tracks of the player's list, each of which is a button. */
   readonly tracks: ControlState;
 }
 

@@ -1,5 +1,5 @@
-// One room of the house: its track with the cover, its play button and its volume; or why it cannot be
-// controlled. Its upper part is a link to the room's own page.
+// Draws one room of the house: its track with the cover, its play button and its volume. A room that cannot
+// be controlled shows the reason instead. The upper part is a link to the room's own page.
 
 import type { NodeState, PlayerRecord } from '../client/client.js';
 import { translate } from './language.js';

@@ -1,4 +1,4 @@
-// The section of the machine: its power actions, the health of the node's backends, and the versions.
+// Draws the section of the machine: its power actions, the health of the node's backends, and the versions.
 
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
@@ -36,7 +36,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   );
 }
 
-/** The states of the backends and bridges; one line while all are up. */
+/** Draws the states of the backends and bridges, which are folded to one line while all are up. */
 function Health({ backends }: Pick<NodeState, 'backends'>) {
   const isWell = [...backends.values()].every(({ state }) => state === 'up');
   return (

@@ -1,5 +1,5 @@
-// The newest lines of a log, which are read only while they are open. For a failed unit also since when it is
-// failed, and how it failed.
+// Draws the newest lines of a log, which are read only while the log is open. If a unit has failed, the log
+// also shows when and how.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { LogEntryRecord } from '../client/client.js';
@@ -7,7 +7,7 @@ import { formatTime, translate } from './language.js';
 
 interface UnitLogProps {
   readonly read: () => Promise<readonly LogEntryRecord[]>;
-  /** The unit's state: when it changes, the log is read again. */
+  /** The log is read again when this text changes, which is the state of the unit or the end of a run. */
   readonly state: string | undefined;
   readonly hasFailed: boolean;
   readonly title: string;
@@ -42,7 +42,7 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
     return () => {
       isCurrent = false;
     };
-    // Without `read`, which is another function at each drawing.
+    // `read` is not in this list, because it is another function at each drawing.
   }, [state, isOpen]);
   if (!isOffered && !isOpen) return null;
   const lines = logEntries.map(
@@ -66,7 +66,7 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
 /** The line that systemd logs when a unit has failed. */
 const FAILED = /: Failed with result '([^']+)'/;
 
-/** Time and result of the last failure in the log; undefined if it has none. */
+/** The time and result of the last failure in the log; undefined if the log has no failure. */
 function lastFailure(logEntries: readonly LogEntryRecord[]) {
   const { time = '', message = '' } = logEntries.filter((entry) => FAILED.test(entry.message)).at(-1) ?? {};
   const result = FAILED.exec(message)?.[1];

@@ -1,5 +1,5 @@
-// The page of the house and the menu of rooms share this: the rooms, their labels, and the contexts in which
-// the controls of one room act on that room.
+// Contains what the page of the house and the menu of rooms share: the rooms, their labels, and the contexts
+// in which the controls of a room act on that room.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -15,7 +15,8 @@ import { ownScript } from './presence.js';
 import type { TextKey } from './texts/english.js';
 
 /**
- * The rooms of the house, to which the page is connected while this is drawn. `isAway`: this node is away.
+ * The rooms of the house. The page is connected to them while the component is drawn. `isAway` is true while
+ * this node is away.
  */
 export function useRooms(isAway: boolean): readonly Room[] {
   const own = useLive();
@@ -30,8 +31,8 @@ export function useRooms(isAway: boolean): readonly Room[] {
 export type NamedRoom = Room & { readonly label: string };
 
 /**
- * A room's label is that of its main output; rooms with the same one have their host's name in it, too. Until
- * a room's state is known, its label is the name under which its node is announced.
+ * A room's label is that of its main output. If several rooms have the same label, it also contains the name
+ * of the host. Until a room's state is known, its label is the name under which its node is announced.
  */
 export function withLabels(rooms: readonly Room[]): readonly NamedRoom[] {
   const labels = rooms.map(({ live, name }) => (live && labelOf(live.state)) ?? name);
