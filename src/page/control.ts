@@ -19,12 +19,12 @@ export type ControlInput<T> =
   | { readonly kind: 'grab' | 'release' | 'accepted' | 'refused' | 'settled' };
 
 /**
- * How long an accepted value is shown while the node's is another one: the event with the accepted value may
- * come after the response. If it never comes, somebody else has set another value.
+ * An accepted value is shown for this time while the node's value is another one, because the event with the
+ * accepted value may come after the response. If it never comes, somebody else has set another value.
  */
 export const SETTLE_MS = 800;
 
-/** True after a request, while the node's event with its value has not come. */
+/** True after a request, until the node reports the value that was sent. */
 export function isSettling<T>({ desired, sent, isGrabbed }: Control<T>): boolean {
   return desired !== undefined && sent === undefined && !isGrabbed;
 }

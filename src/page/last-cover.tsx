@@ -1,5 +1,5 @@
-// Keeps the last cover of this tab, also when the page is loaded again. It is stored as text, and drawn on a
-// canvas, because the page's policy lets an `<img>` load pictures only from nodes.
+// Keeps the last cover of this tab, even when the page is loaded again. The cover is stored as text, and
+// drawn on a canvas, because the page's policy lets an `<img>` load pictures only from nodes.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.js';

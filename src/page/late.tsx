@@ -1,5 +1,5 @@
 // Loads the parts of the page that have files of their own, when they are needed. A failure is reported, and
-// the file loaded again, because the node may have been away for a moment.
+// the file is loaded again, because the node may have been away only for a moment.
 
 import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -32,7 +32,7 @@ export class Part<T> {
   }
 }
 
-/** Is called with each loading that begins, in order to report its failure. */
+/** Called with each loading that begins, so that a failure is reported. */
 export const PartLoading = createContext<(loading: Promise<unknown>) => void>(() => undefined);
 
 /** Loads the part while it is needed, and draws the component again when it is loaded. */

@@ -1,5 +1,5 @@
-// How to play on this node from a computer: the lines to type there. Drawn only if the sound server is open
-// to the network.
+// Shows how to play on this node from a computer: the lines that have to be typed there. Nothing is drawn
+// unless the sound server is open to the network.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NetworkRecord, NodeState } from '../client/client.js';
@@ -33,7 +33,10 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
   );
 }
 
-/** Requested again when the sound server comes back, because a server opens its port at its start. */
+/**
+ * The record is requested again when the sound server comes back, because a server opens its port at its
+ * start.
+ */
 function useNetwork(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();

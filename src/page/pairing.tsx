@@ -1,5 +1,5 @@
-// The sheet that is there while a phone can be paired: the name to choose on the phone, and a ring with the
-// seconds that are left.
+// Draws the sheet that is there while a phone can be paired, with the name to choose on the phone, and a
+// ring with the seconds that are left.
 
 import { useState } from 'preact/hooks';
 import type { BluetoothRecord } from '../client/client.js';
@@ -16,7 +16,8 @@ interface PairingProps {
 }
 
 /**
- * It opens by itself, whoever has begun the pairing. A sheet that was closed stays closed until the next one.
+ * The sheet opens by itself, whoever has begun the pairing. A sheet that was closed stays closed until the
+ * next pairing.
  */
 export function Pairing({ adapter }: PairingProps) {
   const [isClosed, setClosed] = useState(false);
@@ -31,7 +32,8 @@ export function Pairing({ adapter }: PairingProps) {
 function Countdown({ adapter }: PairingProps) {
   const node = useNode();
   const seconds = useSecondsUntil(adapter.pairing_until ?? '');
-  // The time from the first drawing on, because a page that was opened later does not know when it began.
+  // The ring is full at the first drawing, because a page that was opened later does not know when the
+  // pairing began.
   const [totalSeconds] = useState(seconds);
   return (
     <div class="pairing">
@@ -51,7 +53,7 @@ function Countdown({ adapter }: PairingProps) {
   );
 }
 
-/** 0 after `time`, and for a text that is no time. */
+/** The seconds until `time`; 0 after that time, and for a text that is no time. */
 function useSecondsUntil(time: string): number {
   const live = useLive();
   useTicks(SECOND_MS);

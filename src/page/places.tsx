@@ -1,4 +1,4 @@
-// The sheet of all outputs. A press on one makes it the default output, and moves all that plays there.
+// Draws the sheet of all outputs. A press on an output makes it the default, and moves all streams to it.
 
 import type { NodeState, OutputRecord } from '../client/client.js';
 import { useControl } from './controls.js';

@@ -1,5 +1,5 @@
-// The line below a player's buttons: a button with the output's name opens the sheet of outputs, and a moon
-// opens the sheet of when the music ends.
+// Draws the line below a player's buttons. A button with the output's name opens the sheet of outputs, and a
+// moon opens the sheet in which a person chooses when the music ends.
 
 import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord } from '../client/client.js';
@@ -46,7 +46,7 @@ function PlaceButton({ output, outputs }: Pick<NodeState, 'outputs'> & { readonl
   );
 }
 
-/** Drawn only if the node knows when the music ends, which it does not without sound, and may be changed. */
+/** Drawn only if the node may be changed and has a sleep record. A node without sound has none. */
 function SleepButton({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
   const live = useLive();
   const mayChange = useMayChange();

@@ -1,4 +1,4 @@
-// A button that asks before it does what cannot be undone.
+// Draws a button that asks a question before an action that cannot be undone.
 
 import { useId, useRef } from 'preact/hooks';
 import { useAction } from './controls.js';
@@ -17,7 +17,7 @@ interface QuestionProps extends Pick<Parameters<typeof Button>[0], 'icon' | 'cla
   readonly send: () => Promise<unknown>;
 }
 
-/** It opens a dialog, which explains the effect, and whose first button cancels. */
+/** The button opens a dialog, which explains the effect, and whose first button cancels. */
 export function QuestionButton(props: QuestionProps) {
   const { text, question, explanation, confirm, isDangerous, failureTitle, send, ...button } = props;
   const id = useId();

@@ -6,7 +6,9 @@ import { type Proportions, proportionsAt, type RoomVolume } from './proportion.j
 /** Rejects if the room refuses the volume. */
 type SetVolume = (volume: number) => Promise<unknown>;
 
-/** Sends one room's volumes: one request at a time, and after it only the newest volume. */
+/**
+ * Sends the volumes of one room. One request is open at a time, and only the newest volume is sent after it.
+ */
 class NewestVolume {
   #next: number | undefined;
   #sending: Promise<void> | undefined;
@@ -34,7 +36,8 @@ export class RoomVolumes {
   readonly #senders = new Map<string, NewestVolume>();
 
   /**
-   * Sets the loudest room to `volume`. Each promise settles when its room has accepted or refused its newest.
+   * Sets the loudest room to `volume`, and the others in proportion. Each promise settles when its room has
+   * accepted or refused its newest volume.
    */
   set<R extends RoomVolume & { readonly setVolume: SetVolume }>(
     rooms: readonly R[],

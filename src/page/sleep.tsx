@@ -1,4 +1,5 @@
-// The sheet in which a person chooses when the music ends: after some minutes, with the track, or not at all.
+// Draws the sheet in which a person chooses when the music ends: after some minutes, with the track, or not
+// at all.
 
 import { type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
 import { ActionButton } from './controls.js';
