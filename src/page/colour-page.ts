@@ -1,8 +1,8 @@
-// Colours the page after a cover, or as usual.
+// Gives the page the colours of a cover, or its usual colours.
 
 import { cssOf, paletteOf, tintIn } from './tint.js';
 
-/** Width and height of the picture that is read: enough for one colour, and cheap. */
+/** The width and height at which a picture is read, which are enough for one colour, and cheap. */
 const SIDE_PX = 8;
 
 /** The properties of page.css that a cover changes. */
@@ -22,8 +22,8 @@ export function colourPage(picture: HTMLImageElement | undefined): void {
 }
 
 /**
- * Red, green, blue and alpha of each pixel, 0..255. The browser lets them be read, as covers are the node's
- * own.
+ * Red, green, blue and alpha of each pixel, 0..255. The browser lets the page read them, because covers come
+ * from the page's own node.
  */
 function pixelsOf(picture: HTMLImageElement): ArrayLike<number> {
   const canvas = document.createElement('canvas');

@@ -1,5 +1,5 @@
-// The large card of a node without a media player: the first stream that plays, how many others do, and the
-// volume of the output.
+// Draws the large card of a node without a media player: the first stream that plays, the number of the
+// others, and the volume of the output.
 
 import type { NodeState } from '../client/client.js';
 import { translate } from './language.js';

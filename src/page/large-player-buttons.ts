@@ -4,7 +4,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 class VisibilityWatch {
-  /** Made when it is needed, because this file is also loaded by browsers that lack it. */
+  /** Made when it is needed, because browsers that lack `IntersectionObserver` load this file, too. */
   #observer: IntersectionObserver | undefined;
   #isVisible = false;
   readonly #listeners = new Set<(isVisible: boolean) => void>();

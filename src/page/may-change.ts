@@ -1,11 +1,13 @@
-// Decides whether a part of the page may change its node (docs/security.md, "Look, do not touch"). Every
-// control asks here, and is not drawn, or is disabled, if the node would refuse its change.
+// Decides whether a part of the page may change its node (docs/security.md, "Look, do not touch"). A control
+// is not drawn, or is disabled, if the node would refuse its change.
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 
-/** True if the node around this part may be changed; a page of the house shows several. */
+/**
+ * True if the node that this part of the page shows may be changed. A page of the house shows several nodes.
+ */
 export const MayChange = createContext(true);
 
 /** True also before the node has answered, and for an older node, whose record does not have `control`. */

@@ -1,5 +1,5 @@
-// The level of an output: a line within its slider, and a value for screen readers. It changes ten times a
-// second, so both elements are changed directly, without a drawing.
+// Draws the level of an output: a line within its slider, and a value for screen readers. The level changes
+// ten times a second, so both elements are changed directly, without a drawing.
 
 import { useEffect, useRef } from 'preact/hooks';
 import { translate } from './language.js';
@@ -32,7 +32,7 @@ export function Meter({ output }: { readonly output: number }) {
   return <span ref={line} class="level" />;
 }
 
-/** For screen readers. */
+/** Draws the level for screen readers. */
 export function LevelOf({ output, name }: { readonly output: number; readonly name: string }) {
   const meter = useRef<HTMLMeterElement>(null);
   usePeak(output, (peak) => {

@@ -1,5 +1,5 @@
-// The column of the machine: upgrade, units, system. On a desk it is narrow, and can be folded; on a phone it
-// is a tab, and cannot.
+// Draws the column of the machine: upgrade, units, system. On a desk the column is narrow and can be folded.
+// On a phone it is a tab, which cannot be folded.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';

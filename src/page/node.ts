@@ -12,7 +12,7 @@ export const ownNode = tonearm(new URL('.', location.href));
  */
 export type PageLive = Omit<Live, 'ready'>;
 
-/** The connection of the part of the page around; undefined outside the page. */
+/** The connection of the surrounding part of the page; undefined outside the page. */
 export const Connected = createContext<PageLive | undefined>(undefined);
 
 export function useLive(): PageLive {
@@ -21,7 +21,10 @@ export function useLive(): PageLive {
   return live;
 }
 
-/** The functions of that node. A page of the house shows several nodes, each part of it another one. */
+/**
+ * The functions of the node that the surrounding part of the page shows. A page of the house shows several
+ * nodes.
+ */
 export function useNode(): Tonearm {
   return useLive().node;
 }

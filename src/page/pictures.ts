@@ -1,4 +1,4 @@
-// The uses of a cover besides showing it, in one file that is loaded late: only with a cover.
+// What the page does with covers besides showing them, in one file that is loaded late.
 
 export { colourPage } from './colour-page.js';
 export { keepCover, LastCover } from './last-cover.js';

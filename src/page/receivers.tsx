@@ -1,10 +1,10 @@
-// The sentence for when nothing plays: in which apps a person can choose this node. They follow from the
-// units that run, and from Bluetooth.
+// Draws the sentence that is there while nothing plays: in which apps a person can choose this node. The
+// apps follow from the units that run, and from Bluetooth.
 
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
 
-/** The app of each program that receives sound. */
+/** The app for each program that receives sound, which is recognized by the name of its unit. */
 const RECEIVERS: readonly (readonly [program: RegExp, app: string])[] = [
   [/spotifyd|librespot|raspotify/, 'Spotify'],
   [/shairport|airplay/, 'AirPlay'],

@@ -1,5 +1,5 @@
-// The header's menu of rooms: what each room plays, with its play button, and a link to the page of the
-// house. The menu is drawn, and the page connected to the rooms, only while it is open.
+// Draws the header's menu of rooms: what each room plays, with its play button, and a link to the page of
+// the house. The menu is drawn, and the page is connected to the rooms, only while the menu is open.
 
 import { translate } from './language.js';
 import { withoutHidden } from './main-volume.js';

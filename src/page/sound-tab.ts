@@ -1,4 +1,5 @@
-// The rest of the sound tab besides the rows of outputs, in one file that is loaded late: it comes at once.
+// The rest of the sound tab besides the rows of outputs, in one file that is loaded late, so that all comes
+// at once.
 
 export { Bluetooth } from './bluetooth.js';
 export { Inputs } from './inputs.js';

@@ -20,7 +20,7 @@ export type Language = 'en' | keyof typeof LOADERS;
 
 export interface Choice {
   readonly language: Language;
-  /** For dates and numbers: the browser's tag, such as `en-GB`. */
+  /** The browser's language tag for dates and times, such as `en-GB`. */
   readonly formatTag: string;
 }
 

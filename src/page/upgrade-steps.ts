@@ -3,7 +3,7 @@
 import { useRef } from 'preact/hooks';
 import type { NodeState, UpgradeRun } from '../client/client.js';
 
-/** The upgrade; if its run has no step any more, with the last known step of the same run. */
+/** Returns the upgrade. If its run has no step any more, the last known step of the same run is added. */
 export function useLastStep(upgrade: NodeState['upgrade']): NodeState['upgrade'] {
   const last = useRef<UpgradeRun | undefined>(undefined);
   const run = upgrade?.run;

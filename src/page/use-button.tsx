@@ -1,4 +1,4 @@
-// The button that makes an output, or an input, the default one. It is pressed in the one that is.
+// Draws the button that makes an output or an input the default. The button of the default is pressed.
 
 import { useControl } from './controls.js';
 import { Icon } from './icons.js';

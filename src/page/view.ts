@@ -10,9 +10,7 @@ export interface View {
   readonly only: ReadonlySet<SectionId> | undefined;
 }
 
-/**
- * The sections by the names of `only`: their own, and those that the HTTP interface has for the same things.
- */
+/** The sections by the names that `only` may have: the page's own names, and those of the HTTP interface. */
 const SECTION_NAMES = {
   now: 'now',
   players: 'now',

@@ -1,11 +1,11 @@
-// The slider of a volume, in percent, and the step by which a key, a notch of the wheel or a button moves
-// one.
+// Draws the slider of a volume in percent, and decides how far a key, a notch of the wheel or a button moves
+// it.
 
 import { formatPercent } from './language.js';
 import { useLive } from './node.js';
 import { Slider } from './slider.js';
 
-/** Used until the node's own is known; the default of `api.ui.volumeStep`. */
+/** The step until the node's own step is known. This is the default of `api.ui.volumeStep`. */
 const DEFAULT_STEP = 0.05;
 
 type VolumeProps = Omit<Parameters<typeof Slider>[0], 'text' | 'keyStep'>;

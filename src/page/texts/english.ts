@@ -1,5 +1,5 @@
-// The page's texts in English: the keys of all languages, and the text where another language has none.
-// `{name}` is a placeholder.
+// The page's texts in English. The other languages have the same keys, and a text that one of them lacks is
+// shown in English. `{name}` is a placeholder.
 
 export const ENGLISH = {
   connecting: 'Connecting',
@@ -231,5 +231,5 @@ export const ENGLISH = {
 
 export type TextKey = keyof typeof ENGLISH;
 
-/** The texts of a language. One that it lacks is English there. */
+/** The texts of a language. A text that is missing here is shown in English. */
 export type Texts = Readonly<Partial<Record<TextKey, string>>>;
