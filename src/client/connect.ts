@@ -39,7 +39,7 @@ export interface ConnectOptions {
 /** A live connection to one node, until `close`. */
 export interface Live {
   readonly node: Tonearm;
-  /** The latest consistent state; a snapshot appears in it only when it is complete. */
+  /** The latest consistent state. A snapshot appears in it only when the snapshot is complete. */
   readonly state: NodeState;
   /**
    * Resolves with the first whole state: every backend's records, and the server. It waits for a node that

@@ -46,8 +46,8 @@ export async function problemOf(response: Response): Promise<ProblemError> {
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /**
- * Resolves with what `read` makes of a successful response; rejects with a `ProblemError` and nothing else.
- * `path` is already encoded.
+ * Resolves with what `read` makes of a successful response; rejects with a `ProblemError` if the request
+ * fails. `path` is already encoded.
  */
 export async function send<T>(
   { base, fetch, timeoutMs, headers, signal: callerSignal }: Transport,

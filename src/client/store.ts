@@ -78,10 +78,10 @@ export interface NodeState {
 
 export type Slice = keyof NodeState;
 
-/** All slices but those that follow from others. */
+/** All slices except the one that follows from another. */
 type OwnSlices = Omit<NodeState, 'defaultOutput'>;
 
-/** The slices that a snapshot replaces. */
+/** The slices that become empty when a stream begins with a snapshot. */
 type RecordSlices = Omit<OwnSlices, 'connection' | 'server'>;
 
 function emptySlices(): RecordSlices {
@@ -212,7 +212,7 @@ export class Store {
     return this.#state;
   }
 
-  /** Sets values that do not come from the stream. */
+  /** Sets slices. The default output follows from the outputs. */
   set(changes: Partial<OwnSlices>): void {
     const defaultOutput = changes.outputs ? defaultOf(changes.outputs) : this.#state.defaultOutput;
     this.#state = { ...this.#state, ...changes, defaultOutput };

@@ -10,7 +10,7 @@ import type { Transport } from './transport.js';
 const EVENT_STREAM = 'text/event-stream';
 /** The node is asked to send a sign of life after this much silence. The node accepts no smaller value. */
 const KEEPALIVE_S = 10;
-/** After this much silence the connection is lost. */
+/** The connection counts as lost after this much silence. */
 const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
 /** The wait before the second attempt, as long as the node has not sent another wait in `retry:`. */
 const RETRY_MS = 2000;
@@ -18,7 +18,7 @@ const RETRY_MS_MAX = 30_000;
 /** The shortest wait, even if the node's `retry:` is shorter. */
 const RETRY_MS_MIN = 1000;
 /**
- * The ids that are sent, because `fetch` refuses a request whose header contains certain other characters.
+ * Only such ids are sent, because `fetch` refuses a request whose header contains certain other characters.
  */
 const SENDABLE_ID = /^[!-~]{1,256}$/;
 

@@ -33,7 +33,7 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   const changeable = rooms.flatMap(changeableRoom);
   const latest = useRef(changeable);
   latest.current = changeable;
-  /** Reports each failure with the name of its room. The promises never reject. */
+  /** Reports each failure with the name of its room. The returned promises never reject. */
   const reportAll = (failureTitle: string, sentToRooms: SentToRooms) =>
     sentToRooms.map(([{ label }, sent]) =>
       report(translate('because', { what: label, reason: failureTitle }), sent),

@@ -1,5 +1,6 @@
-// Decides what a control shows, and when it sends, while its value travels to the node and back. It never
-// shows an outdated value of the node, has one request open at a time, and always sends the last value. Pure.
+// Decides what a control shows, and when it sends, while its value travels to the node and back. A control
+// never shows an outdated value of the node, has one request open at a time, and always sends the last
+// value. Pure.
 
 export interface Control<T> {
   /** The node's latest value. */

@@ -8,7 +8,7 @@ import { placesOf, RoomConnection, type RoomStatus } from './room-connection.js'
 export interface Room {
   /** Identifies the node, also after its address has changed. */
   readonly key: string;
-  /** The address of its page. */
+  /** The address of the node's page. */
   readonly href: string;
   /** The name under which the node is announced; used until the node's state is known. */
   readonly name: string;

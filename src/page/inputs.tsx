@@ -1,5 +1,5 @@
 // Draws the inputs, each as a card with its volume, the output at which it is heard, and the button that
-// makes it the default. Its socket and its balance are behind another button.
+// makes it the default. The socket and the balance are behind another button.
 
 import type { InputRecord, NodeState } from '../client/client.js';
 import { Choice, Toggle } from './controls.js';

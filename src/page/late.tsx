@@ -5,7 +5,7 @@ import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { useLater, useRedraw } from './parts.js';
 
-/** The wait before a file that did not load is loaded again. It doubles with each failure. */
+/** The wait before a file that did not load is loaded again. The wait doubles with each failure. */
 const RELOAD_MS = 2_000;
 const RELOAD_MS_MAX = 60_000;
 

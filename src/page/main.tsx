@@ -88,8 +88,8 @@ function isTooOld(): boolean {
 const page = document.getElementById('page');
 if (page === null) throw new Error('The document has no place for the page');
 if (isTooOld()) {
-  // The sentence stands in the document, because even older browsers cannot run this script. For them it
-  // appears after a delay; here it appears at once.
+  // The sentence is part of the document, because the oldest browsers cannot run this script. They show the
+  // sentence after a delay. Here it appears at once.
   document.getElementById('needs')?.classList.add('too-old');
 } else {
   void loadLanguage().then((language) => {

@@ -4,7 +4,10 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { type Live, type Tonearm, tonearm } from '../client/client.js';
 
-/** The node that served this page. A proxy may have a path of its own in front of the node's `/ui`. */
+/**
+ * The node that served this page. Its address follows from the page's, because a proxy may serve the node
+ * below another path.
+ */
 export const ownNode = tonearm(new URL('.', location.href));
 
 /**

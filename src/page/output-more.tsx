@@ -9,7 +9,7 @@ import { Field } from './parts.js';
 import { Slider } from './slider.js';
 import type { TextKey } from './texts/english.js';
 
-/** Also used alone, for a card that has no output. */
+/** Draws the choice of a card's profile. For a card without an output only this is drawn. */
 export function ProfileChoice({ card }: { readonly card: CardRecord }) {
   const node = useNode();
   const { id, description, active_profile = '', profiles } = card;

@@ -118,8 +118,8 @@ export function ownScript(): string {
 }
 
 /**
- * Resolves with true if the node's document does not name this page's script, because the node has another
- * version of the page then.
+ * Resolves with true if the node's document does not name this page's script, so that the node has another
+ * version of the page.
  */
 async function namesOtherScript(node: Tonearm): Promise<boolean> {
   const own = document.querySelector('script[src]')?.getAttribute('src') ?? '';

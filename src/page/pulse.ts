@@ -45,7 +45,7 @@ const LATENCY_MS_MAX = 4000;
 /** The page is in use for this long after its last input. */
 export const IN_USE_MS = 60_000;
 
-/** Knows how long ago the page had its last input. Its loading counts as input. */
+/** Knows how long ago the page had its last input. The loading of the page counts as input. */
 export class InputWatch {
   #lastAt = performance.now();
 

@@ -4,7 +4,7 @@
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
 
-/** The app for each program that receives sound, which is recognized by the name of its unit. */
+/** The app for each program that receives sound. A program is recognized by the name of its unit. */
 const RECEIVERS: readonly (readonly [program: RegExp, app: string])[] = [
   [/spotifyd|librespot|raspotify/, 'Spotify'],
   [/shairport|airplay/, 'AirPlay'],

@@ -1,5 +1,5 @@
-// Keeps the live connection to another node of the house, at the first of its addresses that answers. If
-// there is no connection, the file decides why.
+// Keeps the live connection to another node of the house, at the first of its addresses that answers.
+// Decides also for which reason there is no connection.
 
 import type { EventName, NodeRecord, NodeState } from '../client/client.js';
 import { tonearm } from '../client/client.js';
@@ -66,7 +66,7 @@ export class RoomConnection {
   #place: string;
   #path: string;
   #live: SharedLive;
-  /** Origins that the page's policy does not name. */
+  /** The origins to which the page's policy has forbidden a request. */
   readonly #blocked = new Set<string>();
   #isShut = false;
   #isProbing = false;
@@ -187,7 +187,7 @@ export class RoomConnection {
     if (isOutdated) return;
     const first = places[answers.indexOf(true)];
     if (first !== undefined && first !== this.#place) this.#moveTo(first);
-    // A node that has let the page in before is not shut: it is only starting again.
+    // A node that has let the page in before is not shut, but only starting again.
     this.#isShut = first !== undefined && status === 'connecting';
     this.#draw();
   }

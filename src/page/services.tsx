@@ -1,5 +1,5 @@
-// The units of both scopes, one row each. Those of the user can be started, stopped, restarted and enabled;
-// those of the system are only shown.
+// Draws the units of both scopes, one row each. The user's units can be started, stopped, restarted and
+// enabled. The system's units are only shown.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState, ServiceRecord } from '../client/client.js';
@@ -177,8 +177,8 @@ const CONFIRMATION_MS = 2000;
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
 
 /**
- * Sends commands to a unit, and decides which state is displayed while one is under way. A newer command does
- * not wait for an older one.
+ * Sends commands to a unit, and decides which state is displayed while a command is under way. A newer
+ * command does not wait for an older one.
  */
 function useUnitCommands(service: ServiceRecord, title: string) {
   const { scope, name, active_state } = service;

@@ -48,7 +48,7 @@ export class SharedLive implements PageLive {
    * received the whole state.
    */
   #inherited: NodeState | undefined;
-  /** True once another tab has existed. Before that nothing is sent. */
+  /** True once another tab was noticed. Nothing is sent before. */
   #isShared = false;
   #hasLevels: boolean;
   #aheadMs = 0;
@@ -178,7 +178,7 @@ export class SharedLive implements PageLive {
     }
     this.#aheadMs = update.aheadMs;
     const { connection = this.#state.connection, ...slices } = update.state;
-    // A tab that has just become the holder is connecting, but the others show what they know.
+    // A new holder is connecting at first. Meanwhile the other tabs show the state that they know.
     const isNewHolder = connection.status === 'connecting' && this.#state.connection.status !== 'connecting';
     this.#show({ ...this.#state, ...slices, connection: isNewHolder ? this.#state.connection : connection });
   }

@@ -18,7 +18,7 @@ export function Sheet({ title, onClose, children }: SheetProps) {
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
-    // A click beside the sheet has the dialog as its target, a click on the sheet the element of its content.
+    // A click beside the sheet has the dialog as its target. A click on the sheet has an element within it.
     current?.addEventListener('click', ({ target }) => {
       if (target === current) current.close();
     });

@@ -18,7 +18,10 @@ interface PointerOptions {
   readonly onGrab: () => void;
   readonly onMove: (part: number) => void;
   readonly onTap: (part: number) => void;
-  /** Gets the last position of a drag; if the browser has cancelled the gesture, the thumb's first one. */
+  /**
+   * Called with the last position of a drag. If the browser has cancelled the gesture, this is the position
+   * that the thumb had before the drag.
+   */
   readonly onEnd: (part: number) => void;
 }
 

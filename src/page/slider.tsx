@@ -218,8 +218,8 @@ function stepsOfTap(from: number, to: number, riseMax: number): readonly number[
 }
 
 /**
- * The returned function sets steps one after another, one each `RISE_MS`, until it is called again or the
- * slider is removed. With an empty list it only stops.
+ * The returned function sets steps one after another, one every `RISE_MS`, until it is called again or the
+ * slider is removed. An empty list only stops the steps that are still to come.
  */
 function useRamp(set: (step: number) => void): (steps: readonly number[]) => void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

@@ -1,6 +1,5 @@
 // Draws the streams, each as a row with its volume, its mute and its output, which is chosen in a menu or by
-// dragging. Only the first rows are visible at first. The others are behind a button, so that on a phone the
-// sections below are not far away.
+// dragging. Most of many rows are behind a button, so that on a phone the sections below are not far away.
 
 import type { JSX } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';

@@ -2,9 +2,9 @@
 // rooms, `?only=outputs,players` for some sections, as in a frame of another page. Pure.
 
 export interface View {
-  /** Only the current track, as large as possible. */
+  /** True for the current track alone, as large as possible. */
   readonly isWall: boolean;
-  /** All rooms of the house. */
+  /** True for all rooms of the house. */
   readonly isHouse: boolean;
   /** The sections to show; undefined means all. */
   readonly only: ReadonlySet<SectionId> | undefined;

@@ -82,8 +82,8 @@ function useIsDimmed(): boolean {
 }
 
 /**
- * The shift of everything. The vertical shift is two steps ahead of the horizontal one, so that the picture
- * moves in a circle.
+ * Returns the present shift of everything. The vertical shift is two steps ahead of the horizontal one, so
+ * that the picture moves in a circle.
  */
 function useShift(): { readonly '--shift': string } {
   useTicks(SHIFT_MS);
