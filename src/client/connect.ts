@@ -208,9 +208,7 @@ class LiveNode implements Live {
     this.#store.set({ connection: { status, since, ...(problem && { problem: problem.problem }) } });
   }
 
-  /**
-   * Drops an incomplete snapshot, and goes back to the state before it. The node sends the snapshot again.
-   */
+  /** Goes back from an incomplete snapshot to the state before it. The node sends the snapshot again. */
   #dropPartialSnapshot(): void {
     if (!this.#isWhole) this.#store.set(this.#published);
     this.#isWhole = true;
@@ -240,7 +238,7 @@ class LiveNode implements Live {
   }
 
   /**
-   * True once the request for the server has ended and a whole snapshot is published. Only a node without
+   * True once the server's record was requested and a whole snapshot is published. Only a node without
    * enabled backends sends no snapshot.
    */
   #isReady(): boolean {
@@ -256,9 +254,7 @@ class LiveNode implements Live {
     this.#notify();
   }
 
-  /**
-   * Fetches what the stream does not carry, for each backend that has come up or is up in a new snapshot.
-   */
+  /** Fetches what the stream lacks, for each backend that has come up, or is up in a new snapshot. */
   #fetchUnstreamed({ backends: before }: NodeState): void {
     const hasComeUp = (name: Backend): boolean => {
       const info = this.state.backends.get(name);
@@ -298,10 +294,7 @@ class LiveNode implements Live {
   }
 }
 
-/**
- * Calls a listener. Its error is reported as an uncaught one later, so that the other listeners are still
- * called.
- */
+/** Calls a listener. Its error is reported later as an uncaught one, so that others are still called. */
 function safely(call: () => void): void {
   try {
     call();

@@ -1,5 +1,4 @@
-// Estimates the time on the node from its events, because the node's clock may be years away from this
-// device's.
+// Estimates the node's time from its events, because its clock may be years away from this device's.
 
 /**
  * An event that is not replayed may seem to have been on the way for this much longer than the fastest one.

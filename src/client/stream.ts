@@ -52,10 +52,7 @@ export class ReconnectingStream {
   #attempt = new AbortController();
   /** Ends the wait for the next attempt. */
   #endPause: () => void = () => undefined;
-  /**
-   * True if the current attempt was aborted so that the next one begins at once, for example with another
-   * query.
-   */
+  /** True if the current attempt was aborted so that the next one begins at once. */
   #isRenewing = false;
   /** True if the current attempt has received data. */
   #isOpen = false;

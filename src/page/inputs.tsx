@@ -64,10 +64,7 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
 
 const NOWHERE = '';
 
-/**
- * An input may be heard at several outputs. Only the first output is displayed, and a choice replaces them
- * all.
- */
+/** An input may be heard at several outputs. Only the first is displayed, and a choice replaces them all. */
 function ListenChoice({ input: { id, description: name, listen = [] }, outputs }: InputProps) {
   const node = useNode();
   const options = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));

@@ -23,10 +23,7 @@ class Words {
     return language;
   }
 
-  /**
-   * Returns the key itself if it has no text, because a newer node may have states that this page does not
-   * know.
-   */
+  /** Returns the key itself if it has no text, because a newer node may have states without a text here. */
   text(key: TextKey): string {
     return this.#texts[key] ?? ENGLISH[key] ?? key;
   }

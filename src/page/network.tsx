@@ -34,8 +34,7 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
 }
 
 /**
- * The record is requested again when the sound server comes back, because a server opens its port at its
- * start.
+ * Requests the record again when the sound server comes back, because a server opens its port at its start.
  */
 function useNetwork(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();

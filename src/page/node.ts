@@ -25,8 +25,7 @@ export function useLive(): PageLive {
 }
 
 /**
- * The functions of the node that the surrounding part of the page shows. A page of the house shows several
- * nodes.
+ * The functions of the node that the surrounding part of the page shows. The page of a house has several.
  */
 export function useNode(): Tonearm {
   return useLive().node;

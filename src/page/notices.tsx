@@ -92,8 +92,7 @@ export function useNotices() {
       await work;
     } catch (error) {
       const notice = noticeOf(title, error);
-      // A failure that is repeated has only one notice, because a slider may be refused ten times in
-      // succession.
+      // A failure that is repeated has only one notice, because a slider may be refused ten times in a row.
       setNotices((all) => [...without(all, title), notice].slice(-NOTICES_MAX));
       return false;
     }

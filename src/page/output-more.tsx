@@ -74,10 +74,7 @@ export function SocketChoice({ device, name, send }: DeviceProps<string>) {
   return <PlugChoice what="port" name={name} value={active_port} all={ports} send={send} />;
 }
 
-/**
- * Draws the balance, and below it a line with the device's state, its name in the sound server, and its
- * driver.
- */
+/** Draws the balance, and below it a line with the device's state, name in the sound server, and driver. */
 export function Balance({ device, name, send }: DeviceProps<number>) {
   const { muted, state, driver, balance } = device;
   return (

@@ -1,6 +1,5 @@
 // Draws the outputs, each as a row with its kind, its volume, its level, and the button that makes it the
-// default. The rarely used settings are behind another button. A card without an output has a row with its
-// profile.
+// default. Rarely used settings are behind another button. A card without an output has a row, too.
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { translate } from './language.js';

@@ -166,8 +166,7 @@ class DrawQueue {
   #isScheduled = false;
 
   /**
-   * Adds a piece, with `isLast` after all others, otherwise before them. The returned function removes the
-   * piece.
+   * Adds a piece, with `isLast` after all others, otherwise before them. The returned function removes it.
    */
   add(piece: () => void, isLast: boolean): () => void {
     this.#pieces = isLast ? [...this.#pieces, piece] : [piece, ...this.#pieces];

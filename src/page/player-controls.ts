@@ -3,10 +3,7 @@
 
 import type { PlayerRecord } from '../client/client.js';
 
-/**
- * `absent`: the player has no such control. `disabled`: the player has the control, but it cannot be used
- * now.
- */
+/** `absent`: the player has no such control. `disabled`: the player has it, but it cannot be used now. */
 type ControlState = 'usable' | 'disabled' | 'absent';
 
 export interface PlayerControls {

@@ -1,5 +1,4 @@
-// Draws the media players. The current one is large, with its cover. Each other one is a row that can be
-// opened.
+// Draws the media players. The current one is large, with its cover. Each other one is a row that opens.
 
 import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord, StreamedTracklist } from '../client/client.js';

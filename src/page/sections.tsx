@@ -110,8 +110,7 @@ export function awayIn({ backends }: NodeState, name: ChildName): BackendInfo | 
 
 function isDisplayed({ backends, inputs }: NodeState, { id, backend }: SectionRow): boolean {
   if (id === 'now') return backends.has('audio') || backends.has('players');
-  // Streams and inputs are left out while the sound server is away, because the section of the outputs says
-  // so.
+  // Streams and inputs are left out without the sound server, because the section of the outputs says so.
   if (id === 'streams') return backends.get('audio')?.state === 'up';
   if (id === 'inputs') return backends.get('audio')?.state === 'up' && inputs.size > 0;
   return backend === undefined || backends.has(backend);

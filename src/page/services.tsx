@@ -168,10 +168,7 @@ type Verb = 'start' | 'stop' | 'restart';
 
 const FAILURE_TITLES = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNotRestart' } as const;
 
-/**
- * "Restarted" is displayed for this time, because the unit's own state is the same before and after a
- * restart.
- */
+/** "Restarted" is displayed for this time, because a restarted unit has the same state as before. */
 const CONFIRMATION_MS = 2000;
 
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;

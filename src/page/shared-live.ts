@@ -111,10 +111,7 @@ export class SharedLive implements PageLive {
     this.#tabs.leave();
   }
 
-  /**
-   * Draws the page as connecting, because a page that the browser brings back first shows what is drawn
-   * here.
-   */
+  /** Draws the page as connecting, because a browser that brings it back shows first what is drawn here. */
   #leave(): void {
     this.#tabs.leave();
     this.#show({ ...this.#state, connection: { status: 'connecting', since: Date.now() } });
@@ -235,10 +232,7 @@ function withInherited(state: NodeState, inherited: NodeState): NodeState {
   };
 }
 
-/**
- * True if the upgrade is complete. A snapshot has no `can_check`, so an upgrade with `can_check` was
- * fetched.
- */
+/** True if the upgrade is complete. A snapshot has no `can_check`, so one with `can_check` was fetched. */
 function hasFetchedUpgrade({ backends, upgrade }: NodeState): boolean {
   return upgrade?.can_check !== undefined || !backends.has('upgrade');
 }

@@ -10,10 +10,7 @@ interface PointerOptions {
   readonly part: number;
   /** Called when a mouse button is pressed, and when a finger or a button is lifted. */
   readonly onDown: () => void;
-  /**
-   * Called with the notches of the wheel, which are positive upwards. If undefined, the wheel scrolls the
-   * page.
-   */
+  /** Called with the notches of the wheel, positive upwards. If undefined, the wheel scrolls the page. */
   readonly onWheel: ((notches: number) => void) | undefined;
   readonly onGrab: () => void;
   readonly onMove: (part: number) => void;

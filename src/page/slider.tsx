@@ -42,10 +42,7 @@ interface SliderProps {
 
 /** The largest upward step of a tap, as a part of the range, so that no tap makes a sudden loud sound. */
 const RISE_MAX = 0.1;
-/**
- * The time between two upward steps of a tap. With it a tap through the whole range takes less than a
- * second.
- */
+/** The time between two upward steps of a tap. A tap through the whole range takes less than a second. */
 const RISE_MS = 95;
 
 /** Where the node may not be changed, a bar with its text takes the slider's place. */

@@ -1,8 +1,7 @@
 // Decides which of this page's tabs and frames in a browser holds the event stream. A browser opens at most
 // six connections to a node. If each tab had a stream, the seventh tab would wait for ever, and so would
 // every command of the others. A visible tab comes before a hidden one, which the browser may stop. Among
-// equals the oldest tab holds the stream. This file uses nothing that browsers offer only to pages with
-// https.
+// equals the oldest tab holds the stream. Nothing is used that browsers offer only to pages with https.
 
 /**
  * A tab, by what decides its rank. `since` also identifies it, because no two tabs begin at the same time.
@@ -91,8 +90,7 @@ export class Tabs<U> {
   }
 
   /**
-   * Claims the stream if this tab became visible. If a holder became hidden, its claim lets a visible tab
-   * object.
+   * Claims the stream if this tab became visible. The claim of a hidden holder lets a visible tab object.
    */
   visibilityChanged(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();

@@ -213,8 +213,7 @@ export function Cover({ player, onPicture }: CoverProps) {
 }
 
 /**
- * Drawn in the place of a cover while there is none. With `isLarge` this is the tab's last cover, if it is
- * known.
+ * Drawn in the place of a cover while there is none. `isLarge` draws the tab's last cover, if there is one.
  */
 export function NoCover({ isLarge }: { readonly isLarge: boolean }) {
   return isLarge ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;

@@ -1,5 +1,4 @@
-// Draws the slider of a volume in percent, and decides how far a key, a notch of the wheel or a button moves
-// it.
+// Draws the slider of a volume in percent, and decides how far a key, the wheel or a button moves it.
 
 import { formatPercent } from './language.js';
 import { useLive } from './node.js';
