@@ -238,8 +238,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * True once the server's record was requested and a whole snapshot is published. Only a node without
-   * enabled backends sends no snapshot.
+   * True once the request for the server's record is over and a whole snapshot is published. Only a node
+   * without enabled backends sends no snapshot.
    */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;

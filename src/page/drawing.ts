@@ -1,5 +1,5 @@
-// Decides when the page is drawn: at most once per frame, in a task of its own, so that the browser's layout
-// and paint are in another task. A timer is used, because a hidden page without frames has a title, too.
+// Decides when the page is drawn: at most once per frame, in a task of its own, so that the browser paints
+// in another task. A timer is used, because a hidden page has no frames, but its title must change.
 
 import { options } from 'preact';
 

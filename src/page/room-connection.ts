@@ -42,7 +42,7 @@ export function placesOf({ addresses, host, port, path }: NodeRecord): readonly 
   });
 }
 
-/** True for an http address on a page that came by https. Browsers refuse it as if nobody answered. */
+/** True for an http address on a page that came by https. Most browsers refuse it, as if nobody answered. */
 const isMixed = (place: string): boolean => location.origin.startsWith('https:') && place.startsWith('http:');
 
 /** Undefined for a text that is no URL. `URL.canParse` exists only from Safari 17 on. */

@@ -232,7 +232,7 @@ function withInherited(state: NodeState, inherited: NodeState): NodeState {
   };
 }
 
-/** True if the upgrade is complete. A snapshot has no `can_check`, so one with `can_check` was fetched. */
+/** True if the upgrade is complete. A snapshot has no `can_check`, so a known `can_check` was fetched. */
 function hasFetchedUpgrade({ backends, upgrade }: NodeState): boolean {
   return upgrade?.can_check !== undefined || !backends.has('upgrade');
 }
