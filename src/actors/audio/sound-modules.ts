@@ -24,13 +24,14 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
 }
 
 /**
- * Resolves with undefined if the module is unloaded, was gone, or cannot be read; else with why the server
- * has not unloaded it. PipeWire gives a free index to the next module at once. So the module at the index is
- * read first, and another one is left alone.
+ * Resolves with undefined if the module is unloaded or was gone; else with why the server has not unloaded
+ * it. PipeWire gives a free index to the next module at once. So the module at the index is read first, and
+ * another one is left alone.
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
   const present = await ask('GET_MODULE_INFO', { index: module.index });
-  if (!present.ok || !isSameModule(present.value, module)) return undefined;
+  if (!present.ok) return isMissing(present.error) ? undefined : describeFailure(present.error);
+  if (!isSameModule(present.value, module)) return undefined;
   const unloaded = await ask('UNLOAD_MODULE', { index: module.index });
   return unloaded.ok ? undefined : describeFailure(unloaded.error);
 }
@@ -49,6 +50,10 @@ export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
  */
 export function withoutQuotes(text: string): string {
   return text.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');
+}
+
+function isMissing(error: RequestError): boolean {
+  return error.kind === 'server' && error.name === 'NOENTITY';
 }
 
 function describeFailure(error: RequestError): string {
