@@ -1,7 +1,7 @@
 // Knows whether the node is there: the connection to it, whether it answers, why it is away, and whether it
 // has a newer page.
 
-import type { Live, NodeEvent, Tonearm } from '../client/client.js';
+import type { Live, NodeEvent, Slice, Tonearm } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
 import type { PageLive } from './node.js';
 import { type AnnouncedAbsence, IN_USE_MS, InputWatch, Pulse } from './pulse.js';
@@ -14,6 +14,8 @@ const DOCUMENT_MS = 15_000;
 /** The page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 5000;
 const RELOAD_CHECK_MS = 1000;
+/** Levels come ten times a second. The meters draw them by themselves. */
+const LEVEL_SLICES: readonly Slice[] = ['levels', 'inputLevels'];
 
 export class Presence {
   readonly live: PageLive;
@@ -41,7 +43,7 @@ export class Presence {
         // A page that was `connecting` until now is new itself, so it is not compared.
         if (isNewlyLive && this.#status === 'lost') void this.compare();
         this.#status = status;
-        if (changed.some((slice) => slice !== 'levels')) draw();
+        if (changed.some((slice) => !LEVEL_SLICES.includes(slice))) draw();
       },
       onEvent: (event) => {
         pulse.noteAlive();

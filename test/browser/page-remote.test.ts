@@ -72,6 +72,31 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await until('the level is gone', async () => (await level()) === 0);
   });
 
+  test('a level is drawn by its meter alone, and not with the whole page', async () => {
+    await open();
+    await openTab('Sound');
+    const meter = page.getByRole('meter', { name: 'Level of Living room' });
+    await meter.waitFor({ state: 'attached' });
+    // The page sets one timer for each drawing (src/page/drawing.ts).
+    await page.evaluate(`{
+      const original = window.setTimeout;
+      window.drawings = 0;
+      window.setTimeout = (callback, ...others) => {
+        if (/this\\.now\\(\\)/.test(String(callback))) window.drawings += 1;
+        return original(callback, ...others);
+      };
+    }`);
+    for (let step = 1; step <= 9; step += 1)
+      await until('the level is shown', async () => {
+        const inputs = [{ id: 9, peak: [step / 10] }];
+        node.gateway.listener.level(JSON.stringify({ outputs: [{ id: 0, peak: [step / 10] }], inputs }));
+        return (await meter.evaluate((each: { value: number }) => each.value)) === step / 10;
+      });
+    assert.equal(await page.evaluate('window.drawings'), 0);
+    node.change(output(0, { default: true, volume: 0.33 }));
+    await until('a volume draws the page', async () => (await page.evaluate('window.drawings')) !== 0);
+  });
+
   test('an output has its label, its slider ends at its limit, and a hidden output is not shown', async () => {
     const label = { label: 'Radio', volume_limit: 0.5, volume: 0.45 };
     await open({ audio: [output(0), output(1, label), output(2, { description: 'HDMI', hidden: true })] });
