@@ -1,4 +1,4 @@
-// A clock that stands still until a test moves it, and that shows which timers are set.
+// A clock that stands still until a test moves it, and that counts the timers that are set.
 
 import type { Clock } from '../src/host/clock.js';
 

@@ -17,8 +17,8 @@ process.on('exit', () => {
 });
 
 /**
- * A sound server of the test may still write into the folder. The hook must not throw then: the hooks after
- * it, which stop that server, would not run, and the process would never end.
+ * A sound server of the test may still write into the folder. The hook must not throw then. Otherwise the
+ * later hooks, which stop that server, would not run, and the process would never end.
  */
 function removeUnlessInUse(folder: string): void {
   try {

@@ -4,17 +4,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 25;
 /**
- * A condition that becomes true ends the waiting at once. A machine on which twenty processes want two cores
- * needs most of this time.
+ * A long deadline costs nothing where the condition becomes true. A machine on which twenty processes want
+ * two cores needs most of it.
  */
 const DEADLINE_MS = 60_000;
 /** Characters of a probe's error that are shown. */
 const PRINTED_CHARS = 500;
 
 /**
- * Calls `probe` until it returns something other than undefined or false, and returns that. `probe` is called
- * a last time after the deadline, because a machine that stood still may not have called it for a long time.
- * @throws {Error} naming `what` when the deadline passes, and what the probe threw last
+ * Calls `probe` until it returns something other than undefined or false, and returns that. `probe` is
+ * called a last time after the deadline, because a machine that stood still may not have called it for a
+ * long time.
+ * @throws {Error} with `what` and the message of the probe's last error, if the deadline passes
  */
 export async function until<T>(
   what: string,

@@ -1,12 +1,12 @@
-// Packets of the sound server's protocol as buffers, made of the bytes that test/protocol/pulse/bytes.ts
-// writes down by hand.
+// Makes packets of the sound server's protocol as buffers, and cuts received bytes into packets. The fields
+// come from test/protocol/pulse/bytes.ts, which shares no code with the daemon.
 
 import * as wire from '../protocol/pulse/bytes.js';
 
 /** Protocol version that the packets are written for. */
 export const PROTOCOL_VERSION = 32;
 
-/** Commands by their number in the protocol. */
+/** The number of each command in the protocol. */
 export const COMMAND = {
   error: 0,
   reply: 2,
@@ -46,7 +46,10 @@ const DESCRIPTOR_BYTES = 20;
 export const packet = (command: number, requestTag: number, ...fields: wire.Bytes[]): Buffer =>
   Buffer.from(wire.command(command, requestTag, ...fields));
 
-/** The received bytes, cut into payloads of control packets; `rest` is the beginning of the next packet. */
+/**
+ * Cuts received bytes into the payloads of control packets. `rest` is the part of the next packet that has
+ * come. Packets of other channels are left out.
+ */
 export function split(received: Buffer): { readonly payloads: readonly Buffer[]; readonly rest: Buffer } {
   const payloads: Buffer[] = [];
   let rest = received;

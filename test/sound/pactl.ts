@@ -1,5 +1,5 @@
-// pactl, the sound server's own command line: tests read and change a server with it, without the tested
-// program.
+// Runs pactl, the sound server's own command line. Tests read and change a server by it, independently of
+// the daemon.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -20,7 +20,7 @@ export interface Listed {
   /** The index of its sink; only sink inputs have it. */
   readonly sink?: number;
   readonly corked?: boolean;
-  /** A sink has a number, a sink input a text. */
+  /** The index of the module that owns the record: a number for a sink, a text for a sink input. */
   readonly owner_module?: number | string | null;
   readonly mute: boolean;
   readonly volume: Readonly<Record<string, { readonly value: number; readonly value_percent: string }>>;

@@ -1,5 +1,5 @@
-// Long-running programs around a test: they die with the test's process, even when that is killed, and what
-// they print goes to a file. A program that is forgotten does not keep the test's process alive.
+// Starts programs that run during a test. They die with the test's process, even if it is killed, and their
+// output goes to a file. A program that the test forgets does not keep the test's process alive.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,7 +36,10 @@ async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void>
   });
 }
 
-/** @throws {Error} when the program cannot be started at all; a program that ends at once is not alive. */
+/**
+ * @throws {Error} if setpriv cannot be started. A program that does not exist ends at once, and is not
+ * `alive`.
+ */
 export function startProgram(command: string, args: readonly string[], options: ProgramOptions) {
   const output = openSync(options.log, 'a', 0o600);
   const input = options.stdin === undefined ? 'ignore' : openSync(options.stdin, 'r');
@@ -60,7 +63,7 @@ export function startProgram(command: string, args: readonly string[], options: 
         if (!ended(child)) await once(child, 'exit');
         return child.exitCode ?? child.signalCode;
       },
-      /** Sends a signal that ends it and waits for the end; a program that ignores it is killed after 5 s. */
+      /** Sends a signal, and waits until the program has ended. After 5 s the program is killed. */
       end: (signal: NodeJS.Signals = 'SIGTERM') => endOf(child, signal),
     };
   } finally {

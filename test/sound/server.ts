@@ -1,5 +1,5 @@
-// A private sound server of a test, of either kind: its clients, its sinks, how it hangs, restarts and ends.
-// servers.ts describes how each kind is started.
+// Runs a private sound server for a test, PulseAudio or PipeWire. It starts, freezes, restarts and ends the
+// server, and makes its sinks, inputs and streams. servers.ts says how each kind is started.
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,9 @@ export type Kind = 'pulseaudio' | 'pipewire';
 
 export interface SinkSpec {
   readonly name: string;
-  /** Without quotes. */
+  /**
+   * The text has no quotes, because the server's module arguments are in quotes. By default it is the name.
+   */
   readonly description?: string;
 }
 
@@ -26,7 +28,10 @@ export interface PlayOptions {
   readonly name?: string;
   readonly sink?: string;
   readonly props?: Readonly<Record<string, string>>;
-  /** File of 16-bit little-endian stereo samples at 8000 Hz; silence without end unless given. */
+  /**
+   * The path of a file of 16-bit little-endian stereo samples at 8000 Hz. Without it the stream is silent
+   * and has no end.
+   */
   readonly samples?: string;
 }
 
@@ -36,13 +41,15 @@ export type Playing = Awaited<ReturnType<SoundServer['play']>>;
 export interface Recipe {
   readonly kind: Kind;
   /**
-   * Starts the processes, the one that holds the socket last. Each goes through `start`, which has it ended
-   * whatever happens.
+   * Starts the server's processes by `start`, so that they end with the test. The last one must hold the
+   * socket, because `kill` and `freeze` act on it.
    */
   bringUp(directory: string, start: (...command: readonly string[]) => void): Promise<void> | void;
 }
 
-/** Quoted for the server's module arguments, inside single quotes. */
+/**
+ * The single quotes hold the list of properties together, and the double quotes the value of one property.
+ */
 function sinkArguments({ name, description = name }: SinkSpec): string[] {
   return [`sink_name=${name}`, `sink_properties='device.description="${description}"'`];
 }
@@ -57,7 +64,7 @@ function environment(directory: string, socketPath: string): Environment {
     TMPDIR: directory,
     PULSE_SERVER: `unix:${socketPath}`,
     DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus`,
-    // There is no bus there: a private server must not use the machine's own services.
+    // Nothing listens there, because a private server must not use the machine's own services.
     DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${directory}/no-system-bus`,
   };
 }
@@ -72,7 +79,7 @@ export class SoundServer {
   readonly #recipe: Recipe;
   readonly #sinks: Map<string, SinkSpec>;
   readonly #log = join(this.directory, 'log');
-  /** In the order in which they were started. */
+  /** The processes of the server, in the order in which they were started. */
   #programs: Program[] = [];
   readonly #players = new Set<Program>();
   readonly #clients = new Set<StreamClient>();
@@ -109,14 +116,17 @@ export class SoundServer {
     return list(this.env, 'sink-inputs');
   }
 
-  /** Adds a null sink and waits until it is listed; it comes back with each restart. */
+  /** Adds a null sink and waits until it is listed. A restart makes this sink again. */
   async addSink(name: string, description = name): Promise<void> {
     const sink = { name, description };
     this.#sinks.set(name, sink);
     await this.#loadSink(sink);
   }
 
-  /** Adds an input of two channels, silent or with the sound of a sink. It goes with a restart. */
+  /**
+   * Adds an input of two channels. It is silent, or has the sound of `sink` if that is given. A restart does
+   * not make it again.
+   */
   async addInput(name: string, sink?: string): Promise<void> {
     const silent =
       this.kind === 'pulseaudio'
@@ -139,7 +149,8 @@ export class SoundServer {
   }
 
   /**
-   * A stream played by pacat, silent unless `samples` is given, which is running when the promise resolves.
+   * Plays a stream by pacat, which is silent unless `samples` is given. Resolves when the server lists the
+   * stream, and rejects if pacat ends before.
    */
   async play({ samples = '/dev/zero', ...options }: PlayOptions = {}) {
     const flags = [
@@ -170,7 +181,10 @@ export class SoundServer {
     return { id, pid: player.pid, stop };
   }
 
-  /** A program that captures a source, which is doing so when the promise resolves. */
+  /**
+   * Captures a source by pacat. Resolves when the server lists the capture, and rejects if pacat ends
+   * before.
+   */
   async capture(source: string) {
     const flags = ['--record', '--raw', `--device=${source}`, '/dev/null'];
     const program = startProgram('pacat', flags, { env: this.env, log: this.#log });
@@ -189,14 +203,16 @@ export class SoundServer {
   }
 
   /**
-   * PipeWire 1.4 does not apply what is set for a virtual output that has never been awake, though pactl gets
-   * a success.
+   * Wakes an output by a short stream. PipeWire 1.4 does not apply a setting of a virtual output that has
+   * never been awake, though pactl succeeds.
    */
   async wake(sink: string): Promise<void> {
     await (await this.play({ sink })).stop();
   }
 
-  /** A connection for streams that cost next to nothing. */
+  /**
+   * Opens a connection for silent streams (streams.ts). All of its streams together need only one socket.
+   */
   async streams(application = 'streams'): Promise<StreamClient> {
     const client = await connectStreams(this.socketPath, application);
     this.#clients.add(client);

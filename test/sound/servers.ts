@@ -1,4 +1,5 @@
-// Real sound servers for tests, PulseAudio and PipeWire. Each is private to its test, and ends with it.
+// Describes how a private PulseAudio or PipeWire is started for a test, without the machine's own devices
+// and services.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,13 +8,13 @@ import { until } from '../until.js';
 import { type Kind, type Recipe, type SinkSpec, SoundServer } from './server.js';
 
 interface ServerOptions {
-  /** The first one becomes the default. Unless given: `living` and `kitchen`. */
+  /** The first sink becomes the default. Unless given, the sinks are `living` and `kitchen`. */
   readonly sinks?: readonly SinkSpec[];
   /** On PulseAudio a null sink steps in while there is no other (module-always-sink). True unless given. */
   readonly alwaysSink?: boolean;
   /** On PulseAudio an output is as loud as its loudest stream. False unless given, as in Debian. */
   readonly flatVolumes?: boolean;
-  /** On PipeWire: where its configuration opens it to the network, `tcp:4713`. */
+  /** The address at which PipeWire's configuration lets other machines connect, such as `tcp:4713`. */
   readonly opened?: string;
 }
 
@@ -23,9 +24,9 @@ const SINKS: readonly SinkSpec[] = [
 ];
 
 /**
- * Without a cookie PulseAudio accepts a client by its user, which the kernel reports only for data sent
- * before the connection was accepted or after PulseAudio has asked for it: between the two a client without
- * libpulse is refused (16.1: up to 9 of 10 in a loop).
+ * Anybody may connect. Otherwise PulseAudio accepts a client without a cookie by its user. The kernel does
+ * not report the user for data that were sent after the connection was accepted and before PulseAudio asked
+ * for it. PulseAudio then refuses a client without libpulse (16.1: up to 9 of 10 in a loop).
  */
 const SOCKET = 'module-native-protocol-unix auth-anonymous=1';
 
@@ -43,7 +44,10 @@ function pulseAudio({ alwaysSink = true, flatVolumes = false }: ServerOptions): 
   };
 }
 
-/** WirePlumber must not touch the machine's own devices. The first three are for 0.4, the last for 0.5. */
+/**
+ * WirePlumber must not touch the machine's own devices. Version 0.4 reads the two Lua files, 0.5 the last
+ * file.
+ */
 const NO_HARDWARE: Readonly<Record<string, string>> = {
   'main.lua.d/51-no-hardware.lua': 'alsa_monitor.enabled = false\nv4l2_monitor.enabled = false\n',
   'bluetooth.lua.d/51-no-hardware.lua': 'bluez_monitor.enabled = false\n',
@@ -71,7 +75,7 @@ const pipeWire = ({ opened }: ServerOptions): Recipe => ({
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, text);
     }
-    // A bus of its own, as a child of ours: dbus-run-session would leave its bus behind when it is killed.
+    // The bus is a child of this process, because a killed dbus-run-session would leave its bus behind.
     start('dbus-daemon', '--session', '--nofork', '--nopidfile', `--address=unix:path=${directory}/bus`);
     await until('the bus listens', () => isSocket(join(directory, 'bus')));
     start('pipewire');
@@ -84,7 +88,10 @@ const pipeWire = ({ opened }: ServerOptions): Recipe => ({
 export const startPulseAudio = ({ sinks = SINKS, ...options }: ServerOptions = {}) =>
   SoundServer.start(pulseAudio(options), sinks);
 
-/** Both kinds, for tests that hold for either; `skip` is the reason why that kind is missing here. */
+/**
+ * Both kinds, for tests that are true of each. `skip` says why a kind is missing on this machine, or is
+ * false.
+ */
 export const SOUND_SERVERS: readonly {
   readonly kind: Kind;
   readonly skip: string | false;

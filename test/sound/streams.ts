@@ -1,5 +1,5 @@
-// Playback streams made by hand: any number of them on one connection, corked, with any name, at the cost of
-// one socket. They play nothing; for a stream with sound there is pacat.
+// Opens playback streams on one connection, any number of them and with any properties. They play nothing,
+// and need only one socket. `SoundServer.play` makes a stream with sound.
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -8,9 +8,9 @@ import { COMMAND, PROTOCOL_VERSION, packet, split } from './packet.js';
 
 const ANSWER_DEADLINE_MS = 30_000;
 /**
- * Creations under way at once on one connection. With 150 at once on a busy machine, PipeWire 0.3.65 left
- * some of them unanswered in 10 of 72 tries, and then mostly all that followed on that connection. With 8 at
- * once it answered all, in 80 tries.
+ * The number of streams that are created at once on a connection. With 150 at once on a busy machine,
+ * PipeWire 0.3.65 did not answer some of the requests in 10 of 72 tries, and then mostly no later request on
+ * that connection either. With 8 at once it answered all requests in 80 tries.
  */
 const CREATIONS_AT_ONCE = 8;
 const COOKIE_BYTES = 256;
@@ -21,17 +21,20 @@ const AC3 = 2;
 export interface StreamOptions {
   /** Name of the sink; the default sink when absent. */
   readonly sink?: string;
-  /** Properties of the stream, malformed bytes too; `media.name` is its name. */
+  /** Properties of the stream, of which `media.name` is its name. A buffer may hold malformed bytes. */
   readonly props?: Readonly<Record<string, string | Buffer>>;
   /** True unless given. */
   readonly corked?: boolean;
   /**
-   * One per channel, 0x10000 is 100 %; two channels at 100 % unless given. PipeWire takes the first for all.
+   * The volume of each channel, where 0x10000 is 100 %. Unless given, there are two channels at 100 %.
+   * PipeWire applies the first volume to all channels.
    */
   readonly volumes?: readonly number[];
   /** A passthrough stream has no volume of its own (on PulseAudio). */
   readonly passthrough?: boolean;
-  /** Encoded as AC-3, which is passthrough, too; the sink must have that format. */
+  /**
+   * True if the stream is encoded as AC-3, which makes it passthrough, too. The sink must have that format.
+   */
   readonly ac3?: boolean;
 }
 
@@ -40,7 +43,10 @@ export type StreamClient = Awaited<ReturnType<typeof connectStreams>>;
 
 type Connection = ReturnType<typeof dialled>;
 
-/** One request at a time or many: each waits for the reply with its own tag. */
+/**
+ * A connection to the server, which may have many requests under way. Each waits for the reply with its own
+ * tag.
+ */
 function dialled(path: string) {
   const socket = connect({ path });
   const waiting = new Map<number, (answer: Buffer | Error) => void>();
@@ -64,7 +70,10 @@ function dialled(path: string) {
   // Forgotten streams must not keep the test's process alive.
   socket.unref();
   return {
-    /** Resolves with the fields of the reply, behind command and tag. */
+    /**
+     * Resolves with the fields of the reply, behind command and tag. Rejects with the server's error, or
+     * after 30 s.
+     */
     ask: (command: number, ...fields: wire.Bytes[]): Promise<Buffer> => {
       const tag = tags++;
       return new Promise((resolve, reject) => {
@@ -106,21 +115,21 @@ function creation(options: StreamOptions, group: number): wire.Bytes[] {
     wire.text(options.sink ?? null),
     wire.u32(NONE), // maximum buffer length
     wire.bool(options.corked ?? true),
-    wire.u32(NONE),
-    wire.u32(NONE),
-    wire.u32(NONE), // target length, prebuffering, minimum request
+    wire.u32(NONE), // target length
+    wire.u32(NONE), // prebuffering
+    wire.u32(NONE), // minimum request
     wire.u32(group),
     wire.volumes(...levels),
     // no remap, no remix, fix format, fix rate, fix channels, don't move, variable rate
     ...Array.from({ length: 7 }, () => wire.bool(false)),
-    wire.bool(false),
-    wire.bool(false), // muted, adjust latency
+    wire.bool(false), // muted
+    wire.bool(false), // adjust latency
     properties(options.props ?? {}),
-    wire.bool(hasVolume),
-    wire.bool(false), // volume set, early requests
-    wire.bool(false),
-    wire.bool(false),
-    wire.bool(false), // muted set, don't inhibit suspend, fail on suspend
+    wire.bool(hasVolume), // volume set
+    wire.bool(false), // early requests
+    wire.bool(false), // muted set
+    wire.bool(false), // don't inhibit suspend
+    wire.bool(false), // fail on suspend
     wire.bool(false), // relative volume
     wire.bool(options.passthrough ?? false),
     // Without formats the server takes the sample specification.
@@ -129,7 +138,8 @@ function creation(options: StreamOptions, group: number): wire.Bytes[] {
 }
 
 function streamOf(connection: Connection, reply: Buffer) {
-  // Each number follows its tag byte: channel of the stream, then index of the sink input, which is the `id`.
+  // The reply has two numbers, each behind its tag byte: the channel of the stream, and the index of the
+  // sink input, which is the `id`.
   const channel = wire.u32(reply.readUInt32BE(1));
   const id = reply.readUInt32BE(6);
   const act = async (command: number, ...fields: wire.Bytes[]): Promise<void> => {
@@ -164,7 +174,7 @@ export async function connectStreams(socketPath: string, application: string) {
         opened.push(...(await Promise.all(streams.slice(from, from + CREATIONS_AT_ONCE).map(create))));
       return opened;
     },
-    /** Closes the connection: the server removes all its streams. Resolves when the socket is closed. */
+    /** Closes the connection, whose streams the server then removes. Resolves when the socket is closed. */
     close: () => connection.close(),
   };
 }

@@ -1,4 +1,4 @@
-// A sine as a file of samples, for streams whose level is known.
+// Writes a sine into a file of samples, for a stream whose level is known.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,10 +7,13 @@ const RATE = 8000;
 /** A multiple of four, so that samples fall on the peaks. */
 const PERIOD_FRAMES = 16;
 const FULL_SCALE = 0x7fff;
-/** Longer than any test waits. */
+/** The sound lasts longer than any test waits. */
 const SECONDS = 120;
 
-/** `amplitudes`: one per channel, 0..1. Answers with the file's path, for `SoundServer.play`. */
+/**
+ * Returns the path of the file, for `samples` of `SoundServer.play`. `amplitudes` has a number from 0 to 1
+ * for each channel.
+ */
 export function toneFile(directory: string, amplitudes: readonly number[]): string {
   const period = Int16Array.from({ length: PERIOD_FRAMES * amplitudes.length }, (_, at) => {
     const wave = Math.sin((2 * Math.PI * Math.floor(at / amplitudes.length)) / PERIOD_FRAMES);
