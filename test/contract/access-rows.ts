@@ -1,6 +1,6 @@
-// Tables of access rights (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): an example
-// of each route, strangers by their requests, and the addresses of the node that each `bind` opens. Data
-// only; access.test.ts tries all of it.
+// Tables of who may use what (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): an
+// example of each route, the requests of strangers, and the addresses of the node that each `bind` opens.
+// The file has only data, and access.test.ts tries all of it.
 
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { OPERATIONS } from '../../src/protocol/actor/operations.js';
@@ -18,8 +18,8 @@ const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
 /**
- * Each thing that a route can need: the key of the configuration that enables it, which the 404 names, and
- * sections of a configuration in which it is disabled.
+ * For each thing that a route can need: the key of the configuration that enables it, which the 404 names,
+ * and sections of a configuration in which it is disabled.
  */
 const WITHOUT = {
   page: ['api.ui.enabled', { api: { ...api, ui: { ...api.ui, enabled: false } } }],
@@ -47,7 +47,7 @@ export interface RouteAccess {
   readonly url: string;
   /** The JSON of the request. */
   readonly body?: string;
-  /** The route vanishes when any one of these is removed. */
+  /** The route does not exist if any of these is disabled. */
   readonly needs: readonly Need[];
   /** The status for a client that may use the route. */
   readonly status: number;
@@ -92,7 +92,8 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
 ];
 
 /**
- * The pages of other nodes may use the routes of these parts, and the route `OF_HOUSE`, which needs no part.
+ * Pages of other nodes may use the routes that need one of these parts, apart from the route of the cookie.
+ * They may also use the route `OF_HOUSE`, which needs no part.
  */
 const PARTS_OF_HOUSE: readonly Need[] = ['stream', 'discovery', 'audio', 'players'];
 const OF_HOUSE = 'GET /server';
@@ -131,7 +132,7 @@ function accessTo(route: string, needs: readonly Need[]): RouteAccess {
   return { url, needs, status, isOwnOnly: needs.includes('page'), isOfHouse, ...(body && { body }) };
 }
 
-/** Keys: method and path of the table of routes. */
+/** The access to each route, by its method and path in the table of routes. */
 export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
   BY_NEEDS.flatMap(([needs, list]) => routesIn(list).map((route) => [route, accessTo(route, needs)])),
 );
@@ -180,7 +181,7 @@ export const PAGES_OF_OTHERS: readonly Stranger[] = [
   stranger('the node as a user name', (own) => ({ Origin: `http://${own}@evil.example` })),
 ];
 
-/** Browsers send no Origin with this form. */
+/** A form of another site, with which browsers send no Origin. */
 export const FORM_OF_ANOTHER = stranger('a form of another site', () => ({ 'Sec-Fetch-Site': 'cross-site' }));
 
 /** The node's own page, which is not a stranger. */

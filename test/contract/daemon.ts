@@ -14,7 +14,7 @@ import { until } from '../until.js';
 
 /** The shipped bundle, as `npm run build` leaves it beside the compiled tests. */
 export const ENTRY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
-/** A configuration: no backend is enabled. */
+/** A configuration in which no backend is enabled. */
 export const NO_BACKENDS = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
 /** Arguments of Node that make threads hang or end on SIGUSR2, see saboteur.ts. */
 export const SABOTEUR = [`--import=${new URL('../node/faults/saboteur.js', import.meta.url).href}`];
@@ -88,7 +88,7 @@ export class Daemon {
     return this.send('GET', path, undefined, headers);
   }
 
-  /** `body` is sent as JSON; without one, none is sent. */
+  /** Sends `body` as JSON, or no body if it is undefined. */
   post(path: string, body?: unknown): Promise<HttpAnswer> {
     return this.send('POST', path, body);
   }

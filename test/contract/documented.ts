@@ -1,4 +1,4 @@
-// Reads the parts that users are meant to copy, unchanged: the files of examples/, and blocks of docs/.
+// Reads what users are meant to copy as it is: the files of examples/, and blocks of docs/.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

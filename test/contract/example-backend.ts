@@ -1,5 +1,5 @@
-// A backend and a bridge, added by the lists of ARCHITECTURE.md alone, as edits of the sources: a bell that
-// counts how often it rings.
+// Edits of the sources that add a backend and a bridge, by nothing but the lists of ARCHITECTURE.md. The
+// backend is a bell that counts how often it rings.
 
 const SETTINGS = 'src/protocol/actor/settings.ts';
 

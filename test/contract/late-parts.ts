@@ -31,7 +31,7 @@ const COMMAND_MAX_MS = 60_000;
 const OUT_OF_RANGE = { volume: 7 };
 const BAD_BODY = 'urn:tonearm:problem:bad-body';
 
-/** A daemon of that form with a player, and its commands. */
+/** Starts a daemon of that form with the players backend. `run` runs a command of the form. */
 async function startForm(t: TestContext, form: BuiltForm) {
   const bus = await privateBus(t);
   const nodes = `discovery: {enabled: true, nodes: ["http://${NOBODY}"]}`;
@@ -74,7 +74,7 @@ const printsOfThisNode: LatePart = (form, t) => {
 
 type LatePart = (form: RunningForm, t: TestContext) => Promise<void>;
 
-/** By the module's path below `src/`, without ending. */
+/** The use of each part, by the path of its module below `src/`, without the ending. */
 export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
   'supervisor/config/yaml': checksConfig(/^players:\n {2}enabled: true\n {2}fetchCovers: true$/m),
   'cli/served': checksConfig(/^# open http:\/\/localhost:\d+\//m),

@@ -1,6 +1,6 @@
 // A house of three booted nodes on one network, each with the installed daemon, PulseAudio and Avahi, by
-// which they find each other. Needs the network of `inOwnNetwork`: what runs there, such as a browser, is one
-// more machine of the house.
+// which they find each other. It needs the network of `inOwnNetwork`. A program that runs there, such as a
+// browser, is one more machine of the house.
 
 import assert from 'node:assert/strict';
 import type { AudioRecord, NodeRecord, OutputRecord } from '../../src/protocol/actor/schemas.js';
@@ -18,7 +18,7 @@ const PORT = 8018;
 const SWITCH = 'house0';
 /** The interface of a node that leads into the house. */
 const CABLE = 'eth0';
-/** This process has it in that network. */
+/** The address of this process in the house. */
 export const OWN_ADDRESS = '10.9.0.254';
 const ADDRESSES: Readonly<Record<Room, string>> = {
   'Living room': '10.9.0.1',
@@ -26,7 +26,7 @@ const ADDRESSES: Readonly<Record<Room, string>> = {
   Attic: '10.9.0.3',
 };
 
-/** PulseAudio loads it at its start. */
+/** PulseAudio loads this file when it starts. */
 const SINK_FILE = '/etc/pulse/default.pa.d/room.pa';
 const sinkCalled = (label: string): string =>
   `load-module module-null-sink sink_name=speakers sink_properties="device.description='${label}'"\n`;
@@ -42,7 +42,7 @@ export class BootedHouse {
     return this.#nodes[room].node();
   }
 
-  /** Where its page and interface are. */
+  /** The address of the room's page and HTTP interface. */
   url(room: Room): string {
     return `http://${this.#addresses[room]}:${PORT}`;
   }
@@ -59,16 +59,18 @@ export class BootedHouse {
     const node = this.node(room);
     await this.label(room, room);
     await this.plugIn(room, ADDRESSES[room]);
-    // With a name server of this machine's, Avahi would ask it for all names but those below `.local`.
+    // If the node had this machine's name server, Avahi would ask it for all names except those below
+    // `.local`.
     await node.shell('rm -f /etc/resolv.conf; systemctl --quiet enable --now avahi-daemon.service');
     await node.unpackPlain();
     await node.setUpPi('--bind', 'lo', '--bind', CABLE, '--discovery');
   }
 
-  /** Connects a machine that has no cable yet, as after each of its starts. */
+  /** Connects a room's node with the house. A node has no cable after each of its starts. */
   async plugIn(room: Room, address: string): Promise<void> {
     const node = this.node(room);
-    // The kernel removes the cable of a machine that has ended a moment later: each has a name of its own.
+    // Each cable has a name of its own, because the kernel removes the cable of an ended node only a moment
+    // later.
     this.#cables += 1;
     const port = `port${this.#cables}`;
     await node.connectHere(port, CABLE);
@@ -94,7 +96,7 @@ export class BootedHouse {
     await until(`${room}: ${what}`, async () => is(await this.output(room)));
   }
 
-  /** The nodes that one of them knows. */
+  /** The nodes that the node of room `by` knows. */
   known(by: Room): Promise<readonly NodeRecord[]> {
     return this.node(by).read('/nodes');
   }

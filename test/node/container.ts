@@ -1,7 +1,7 @@
-// The container of a real node: systemd as PID 1 over this machine's own root or another Debian's, with a
-// lingering user `pi`, session bus, sound server, logind and polkit, all real. It has its own network
-// namespace, and leaves nothing behind when it is closed. One process boots one (about a second); several at
-// the same time do not disturb each other. node.ts is what tests hold.
+// Boots and ends the container of a node: systemd as PID 1 over this machine's own root or another Debian's,
+// with a lingering user `pi`, session bus, sound server, logind and polkit, all real. It has its own network
+// namespace, and leaves nothing behind when it is closed. Several containers at the same time do not disturb
+// each other. Tests use the class `Node` of node.ts.
 
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
@@ -23,10 +23,10 @@ export const NODE_HOSTNAME = 'tonearm-node';
  * The root over which the node boots: this machine's own, or that of another Debian (packaging/debian13.mjs).
  */
 export const NODE_ROOT = process.env['TONEARM_NODE_ROOT'] || '/';
-/** Node as the node has it: of this machine, or of that Debian. */
+/** The path of Node.js on the node, which is this machine's or that of the other Debian. */
 export const NODE_PROGRAM = NODE_ROOT === '/' ? process.execPath : '/usr/bin/node';
 
-/** It takes 2 s on a quiet machine. */
+/** A boot takes 2 s on a quiet machine. */
 const BOOT_DEADLINE_MS = 60_000;
 const SETTLE_S = 20;
 /** Commands that show the state of a node that does not come up. */
@@ -34,7 +34,10 @@ const STATE =
   'systemctl list-jobs; systemctl --failed; systemctl is-system-running; journalctl --boot --lines 30';
 const STATE_S = 5;
 const WAKE_INTERVAL_MS = 50;
-/** Whoever asks logind 257 for something from a cgroup outside of the node is refused: EUNATCH. */
+/**
+ * A command joins a cgroup of the node before it runs, because logind 257 refuses requests from a cgroup
+ * outside of the node (EUNATCH).
+ */
 const JOIN_AND_RUN = 'echo $$ > "$1" && shift && exec "$@"';
 
 export class Container {
@@ -61,7 +64,8 @@ export class Container {
   }
 
   async #untilUp(): Promise<void> {
-    // `--wait` fails while systemd has no socket yet; degraded is a state of tests that let units fail.
+    // `--wait` fails while systemd has no socket yet. The state is `degraded` after a test has let a unit
+    // fail.
     const settled = ({ stdout }: Ran) => /^(running|degraded)$/m.test(stdout);
     const wait = ['timeout', String(SETTLE_S), 'systemctl', 'is-system-running', '--wait'];
     await until('the system manager', async () => settled(await this.root(...wait)), BOOT_DEADLINE_MS);
@@ -79,7 +83,8 @@ export class Container {
   }
 
   /**
-   * Starts a command in the node's namespaces. TMPDIR is a folder of the machine, and may not exist inside.
+   * Starts a command in the node's namespaces. TMPDIR is unset, because this machine's folder may not exist
+   * inside.
    */
   #enter(command: readonly string[]): ChildProcessWithoutNullStreams {
     const inside = ['nsenter', '-t', String(this.#leader), '-a', '--', 'env', '-u', 'TMPDIR', ...command];
@@ -119,14 +124,17 @@ export class Container {
     return this.#enter(this.#asUser(command));
   }
 
-  /** Writes a file inside, folders included; owner root, `mode` in chmod's notation. */
+  /** Writes a file of root's inside, and makes its folders. `mode` is in chmod's notation. */
   async writeFile(path: string, text: string, mode = '644'): Promise<void> {
     const script = 'mkdir -p "$1" && cat > "$2" && chmod "$3" "$2"';
     const child = this.#enter(['sh', '-c', script, 'write', dirname(path), path, mode]);
     mustSucceed(`writing ${path}`, await toTheEnd(child, text));
   }
 
-  /** Writes a unit file and reloads that manager. `user` units lie in pi's ~/.config/systemd/user. */
+  /**
+   * Writes a unit file, and has the manager of that scope reload. `user` units lie in pi's
+   * ~/.config/systemd/user.
+   */
   async writeUnit(scope: 'system' | 'user', name: string, text: string): Promise<void> {
     if (scope === 'system') {
       await this.writeFile(`/etc/systemd/system/${name}`, text);
@@ -145,14 +153,14 @@ export class Container {
     return `/proc/${this.#leader}/root${path}`;
   }
 
-  /** Lays a cable to another node: an interface here, and one there. */
+  /** Connects the node with another node by an interface on each side, `own` here and `far` there. */
   async connect(own: string, other: Container, far: string): Promise<void> {
     const here = ['name', own, 'netns', `${this.#leader}`];
     const there = ['name', far, 'netns', `${other.#leader}`];
     await run('ip', ['link', 'add', ...here, 'type', 'veth', 'peer', ...there]);
   }
 
-  /** Lays a cable from the network of this process: an interface here, and one in the node. */
+  /** Connects the network of this process with the node by an interface on each side. */
   async connectHere(here: string, far: string): Promise<void> {
     const there = ['name', far, 'netns', `${this.#leader}`];
     await run('ip', ['link', 'add', 'name', here, 'type', 'veth', 'peer', ...there]);
@@ -160,7 +168,8 @@ export class Container {
 
   /** Copies a folder of this machine into the node, where everybody may read it. */
   async install(from: string, to = '/opt/tonearm'): Promise<void> {
-    // Through a pipe: the overlay does not promise to show what changes below it after the mount.
+    // The files go through a pipe, because the overlay does not promise to show changes below it after the
+    // mount.
     const args = ['-C', from, '--mode=a+rX', '-c', '.'];
     const packed = await buffer(spawn('tar', args, { stdio: ['ignore', 'pipe', 'inherit'] }).stdout);
     const script = 'mkdir -p "$1" && tar -C "$1" --no-same-owner -x';
@@ -169,8 +178,8 @@ export class Container {
   }
 
   /**
-   * A port of this machine that leads to a port of the node's loopback; it is the same for the node's life,
-   * and cut while that is down.
+   * Resolves with a port of this machine that leads to a port of the node's loopback. It stays the same for
+   * the node's life, and its connections are cut when the node goes down.
    */
   async door(port = 8018): Promise<number> {
     const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);
@@ -192,7 +201,10 @@ export class Container {
     return this.#end(how, 0);
   }
 
-  /** nspawn's status: 133 for a reboot, 0 for a power-off. */
+  /**
+   * Ends the node by `how`, and fails unless nspawn's status is `expected`: 133 for a reboot, 0 for a
+   * power-off.
+   */
   async #end(how: () => Promise<unknown>, expected: number): Promise<void> {
     const ended = this.#keeper.ended(BOOT_DEADLINE_MS);
     const waking = setInterval(() => this.#wakeEntered(), WAKE_INTERVAL_MS);
@@ -205,8 +217,9 @@ export class Container {
   }
 
   /**
-   * systemd's last act waits 10 s for the end of processes that are not its children, as ours are not (their
-   * parent is nsenter, outside). A login session would be ended by now, and so are they.
+   * Ends the commands that run inside. At the end of the shutdown systemd waits 10 s for processes that are
+   * not its children. The parent of these commands is nsenter, outside. On a real node they would have ended
+   * with their login session by now.
    */
   #terminateEntered(): void {
     for (const { pid } of this.#entered) {
@@ -215,8 +228,9 @@ export class Container {
   }
 
   /**
-   * That last act also stops and continues every process. nsenter, seeing its child stopped, stops itself
-   * outside, where nobody continues it: its dead child stays a zombie, and the node could not end.
+   * At the end of the shutdown systemd also stops and continues every process. nsenter stops itself when it
+   * sees its child stopped, and nobody continues nsenter, because it runs outside. Its dead child would stay
+   * a zombie, and the node could not end.
    */
   #wakeEntered(): void {
     for (const child of this.#entered) child.kill('SIGCONT');

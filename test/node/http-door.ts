@@ -21,7 +21,10 @@ process.stdin.on('end', () => process.exit(0)).resume();
 
 export type Door = Awaited<ReturnType<typeof connectInto>>;
 
-/** Opens a door in `dir` into the network of process `leader`. It closes by itself if this process dies. */
+/**
+ * Opens a door: a unix socket in `dir` that leads to a port in the network of process `leader`. The door
+ * closes by itself if this process dies.
+ */
 export async function connectInto(leader: number, port: number, dir: string) {
   const path = join(dir, `port-${port}`);
   const command = [process.execPath, '-e', FORWARD, '--', path, String(port)];

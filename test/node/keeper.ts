@@ -1,5 +1,4 @@
-// The process that holds the node (launch-script.ts), seen from the test process: its reports, its orders,
-// its end.
+// Starts the process that holds a node (launch-script.ts), sends it orders, reads its reports and ends it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,8 +23,8 @@ export class Keeper {
 
   constructor(settings: Readonly<Record<string, string>>) {
     const [command, ...args] = LAUNCH;
-    // A session of its own: Ctrl-C reaches the tests, and their end reaches the keeper through its standard
-    // input.
+    // The keeper has a session of its own, so that Ctrl-C reaches only the tests. When the tests end, the
+    // keeper's standard input ends, and it cleans up.
     this.#child = spawn(command, args, {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
@@ -45,7 +44,7 @@ export class Keeper {
     });
     this.#child.on('error', fail);
     lines.on('close', () => fail(new Error('the node ended unasked')));
-    // After a close nobody may be left who waits for it.
+    // This handler is for the time after a close, when nobody may wait for the failure any more.
     this.#failure.catch(() => undefined);
     this.holder = new Promise((resolve) => {
       lines.on('line', (line) => {
@@ -57,7 +56,7 @@ export class Keeper {
     });
   }
 
-  /** The same promise, but rejected as soon as the keeper fails. */
+  /** Settles as `expected` does, but rejects as soon as the keeper fails. */
   orFailure<T>(expected: Promise<T>): Promise<T> {
     return Promise.race([expected, this.#failure]);
   }
@@ -66,7 +65,7 @@ export class Keeper {
     this.#orders.write('boot\n');
   }
 
-  /** The status with which the running container ends. */
+  /** Resolves with nspawn's status when the running container ends. Rejects after the deadline. */
   ended(deadlineMs: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const late = new Error(`the node did not end in ${deadlineMs} ms`);

@@ -1,23 +1,23 @@
-// The shell half of the test node: what holds mounts, namespaces and the cgroup, and gives them back. Text
-// only: node.ts runs it.
+// The shell scripts that hold the mounts, namespaces and cgroup of a test node, and give them back. The file
+// has only text, which keeper.ts runs.
 //
 // Requirements for a boot, with reasons (seen on a Debian 12 VM with a hand-mounted hybrid cgroup layout and
 // no systemd of its own):
-// - root with CAP_SYS_ADMIN; systemd-nspawn, unshare, nsenter, setpriv, tar; overlayfs and cgroup2 in the
-//   kernel (cgroup2 need not be mounted: it is mounted here). The whole system on one file system: overlayfs
-//   does not see through mounts.
-// - A cgroup2 group of our own, made at the root of the hierarchy, and a cgroup namespace with it as root.
-//   The group is mounted over /sys/fs/cgroup, so that nspawn sees a pure unified layout whatever the host
-//   has, and two nodes do not share nspawn's `payload` group. Controllers that the host keeps in version 1
-//   (memory, cpu) are then missing inside the node.
-// - A tmpfs of our own on /run: nspawn keeps locks and propagation mounts there, which must not outlive us
-// nor meet another nspawn.
-// - CAP_SYS_RESOURCE is not needed: systemd in a container ignores that it may not lower OOM scores.
+// - The tests run as root with CAP_SYS_ADMIN, and need systemd-nspawn, unshare, nsenter, setpriv and tar.
+//   The kernel has overlayfs and cgroup2, which need not be mounted. The whole system is on one file system,
+//   because overlayfs does not see through mounts.
+// - The node has a cgroup2 group of its own at the root of the hierarchy, which is the root of its cgroup
+//   namespace. The group is mounted over /sys/fs/cgroup, so that nspawn sees a pure unified layout on every
+//   host, and two nodes do not share nspawn's `payload` group. Controllers that the host keeps in version 1
+//   (memory, cpu) are missing inside the node.
+// - /run is a tmpfs of the node's own, because nspawn keeps locks and propagation mounts there. These must
+//   not outlive the node, nor meet those of another nspawn.
+// - CAP_SYS_RESOURCE is not needed, because systemd in a container ignores that it may not lower OOM scores.
 //
-// Order of the ends: the test process holds the keeper's standard input. Its end, however it comes about
-// (close, crash, SIGKILL, Ctrl-C), is the end of that pipe; then the keeper kills the PID namespace and
-// removes the cgroup. If the keeper itself is killed, the parent-death signal takes the PID namespace along,
-// and with the last process all mounts vanish; then, and only then, an empty folder and an empty cgroup stay.
+// The test process holds the keeper's standard input. However the test process ends (close, crash, SIGKILL,
+// Ctrl-C), this pipe ends with it. The keeper then kills the PID namespace and removes the cgroup. If the
+// keeper itself is killed, the parent-death signal ends the PID namespace, and all mounts vanish with the
+// last process. Only in this case an empty folder and an empty cgroup stay behind.
 
 /**
  * Runs inside the keeper's namespaces. Reads `boot` lines on descriptor 4, writes `ended STATUS` to
@@ -99,8 +99,8 @@ cat > /dev/null
 `;
 
 /**
- * The command that holds a node: standard input is its life line, descriptor 3 its reports, descriptor 4 its
- * orders.
+ * The command that holds a node until its standard input ends. It writes reports to descriptor 3, and reads
+ * orders from descriptor 4.
  */
 export const LAUNCH: readonly [command: string, ...args: string[]] = [
   'unshare',

@@ -1,5 +1,5 @@
-// A real node for tests: a booted container with what tests do on it. Commands must succeed, and give what
-// they print; requests go over the daemon's real port.
+// Adds to a container what tests do on a node: they run scripts and the set-up, install packages, and send
+// requests to the daemon's real port. A script that fails fails the test.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -19,7 +19,7 @@ import type { Ran } from './process-tree.js';
 export { NODE_PROGRAM, NODE_ROOT, NODE_USER } from './container.js';
 export type { Ran } from './process-tree.js';
 
-/** The files of tonearm-setup for pi. */
+/** The rule, the folder and the file that tonearm-setup makes for the user pi. */
 export const RULE = '/etc/polkit-1/rules.d/50-tonearm-pi.rules';
 export const CONFIG = '/home/pi/.config/tonearm';
 export const POWER_CONFIG = `${CONFIG}/conf.d/50-power.yaml`;
@@ -31,17 +31,22 @@ const SOUND_UNITS = {
   none: '',
 } as const;
 
-/** Where the packages lie on the node. */
+/** The folder on the node that has the packages to install. */
 const PACKAGES = '/opt/packages';
 
 type Sound = keyof typeof SOUND_UNITS;
 
-/** For the `skip` option of tests that boot a node and need these programs on this machine besides. */
+/**
+ * Returns why no node can boot here, or false, for the `skip` option of a test. `programs` are further
+ * programs that the test needs on this machine.
+ */
 export function whyNoNode(...programs: readonly string[]): string | false {
   return lacks({ programs: [...NEEDED_COMMANDS, ...programs], root: true });
 }
 
-/** Boots a node over a root. Rejects, with the console's text, if it does not come up. */
+/**
+ * Boots a node over the file system at `root`. Rejects with the console's text if the node does not come up.
+ */
 export async function bootNode(
   sound: Sound = 'pulseaudio',
   root = NODE_ROOT,
@@ -63,8 +68,8 @@ export async function bootNode(
   } catch (error) {
     const state = await node.state();
     await node.close();
-    // The keeper removes it, unless it could not even begin. Never with what is in it: that may be the
-    // machine's own root.
+    // The keeper removes the folder, unless it could not even begin. Only an empty folder is removed here,
+    // because a folder with content may be the machine's own root.
     if (existsSync(dir) && readdirSync(dir).length === 0) rmdirSync(dir);
     const report = `its console said:\n${keeper.console || '(nothing)\n'}its systemd says:\n${state}`;
     throw new Error(`the node did not boot; ${report}`, { cause: error });
@@ -78,12 +83,12 @@ async function outputOf(running: Promise<Ran>, what: string): Promise<string> {
 }
 
 export class Node extends Container {
-  /** A shell script of root's. */
+  /** Runs a shell script as root, and resolves with its output. Rejects if the script fails. */
   shell(script: string): Promise<string> {
     return outputOf(this.root('sh', '-euc', script), script);
   }
 
-  /** A shell script of pi's. */
+  /** The same as pi, in whose environment HOME is set. */
   userShell(script: string): Promise<string> {
     return outputOf(this.user('sh', '-euc', `export HOME=/home/${NODE_USER}; ${script}`), script);
   }
@@ -93,7 +98,7 @@ export class Node extends Container {
     return (await outputOf(this.user('systemctl', '--user', ...args), `systemctl ${args.join(' ')}`)).trim();
   }
 
-  /** A property of a unit of pi's; of the service, unless another is named. */
+  /** Resolves with a property of a unit of pi's manager. */
   property(name: string, unit = 'tonearm.service'): Promise<string> {
     return this.systemctl('show', '-P', name, unit);
   }
@@ -103,7 +108,9 @@ export class Node extends Container {
     return (await this.root('test', '-e', path)).status === 0;
   }
 
-  /** Resolves when `by` holds a lock on the shutdown, which it does until the answer is called. */
+  /**
+   * Takes a lock against the shutdown as `by`. Resolves once it is held, with a function that releases it.
+   */
   async holdShutdown(by: 'root' | 'pi'): Promise<() => Promise<void>> {
     const why = [`--who=${by}'s upgrade`, '--why=half-way'];
     const hold = ['systemd-inhibit', '--what=shutdown', '--mode=block', ...why, 'sh', '-c', 'echo held; cat'];
@@ -125,20 +132,23 @@ export class Node extends Container {
     return outputOf(this.setUp('--user', 'pi', ...args), `tonearm-setup ${args.join(' ')}`);
   }
 
-  /** Without network: everything that is needed lies beside it. */
+  /** Runs apt-get in the folder of the packages. It needs no network, because the folder has everything. */
   apt(...args: readonly string[]): Promise<string> {
     const quiet = 'apt-get --yes --no-install-recommends -o APT::Sandbox::User=root';
     return this.shell(`cd ${PACKAGES} && DEBIAN_FRONTEND=noninteractive ${quiet} ${args.join(' ')} 2>&1`);
   }
 
-  /** Installs the form that runs on the system's Node, which a package must have brought. */
+  /**
+   * Installs the form of the package that runs on the system's Node. The stand-in satisfies the dependency
+   * on Node unless a package has done so already.
+   */
   async installPlain(): Promise<string> {
     const present = await this.root('dpkg-query', '--show', 'nodejs');
     const standIn = present.status === 0 ? '' : './nodejs_20.0.0-1_all.deb';
     return this.apt('install', standIn, './tonearm_0.1.0-1_*.deb');
   }
 
-  /** The same without apt, which would read all of its lists first. */
+  /** The same by dpkg, because apt would read all of its lists first. */
   async unpackPlain(): Promise<void> {
     const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
     await this.shell(`cd ${PACKAGES}; ${standIn}; dpkg --install tonearm_*.deb`);
@@ -167,7 +177,8 @@ export class Node extends Container {
 }
 
 /**
- * A node for one file of tests: booted before them, where they want it with packages, and removed after them.
+ * A node for the tests of one file. `boot` boots it before them, with packages if they need any, and `close`
+ * removes it after them.
  */
 export class BootedNode {
   readonly #sound: Sound | undefined;
@@ -183,8 +194,8 @@ export class BootedNode {
   readonly node = (): Node => this.#booted ?? assert.fail('the node has not booted');
 
   /**
-   * `packages`: the builder's arguments for each package that is to lie on it, beside the one that stands in
-   * for Node's.
+   * Boots the node, and copies packages to it. `packages` has the builder's arguments for each of them. The
+   * package that stands in for Node's comes with them.
    */
   async boot(...packages: readonly (readonly string[])[]): Promise<void> {
     const [folder] = await Promise.all([packages.length > 0 && built(packages), this.#boot()]);
@@ -200,7 +211,7 @@ export class BootedNode {
   }
 }
 
-/** Boots several of them, each with the same packages. */
+/** Boots several nodes at once, each with the same packages. */
 export async function bootTogether(
   nodes: readonly BootedNode[],
   ...packages: readonly (readonly string[])[]
@@ -209,7 +220,7 @@ export async function bootTogether(
   await Promise.all(nodes.map((each) => each.node().install(folder, PACKAGES)));
 }
 
-/** The folder of these packages and the stand-in. */
+/** Builds these packages and the stand-in, and resolves with their folder. */
 async function built(packages: readonly (readonly string[])[]): Promise<string> {
   const folder = temporaryFolder();
   for (const args of packages) await buildPackage('--out', folder, ...args);

@@ -1,10 +1,10 @@
-// The node's processes among those of this machine: finds its PID 1, follows what was started inside to its
-// end, and ends it. Never without a deadline.
+// Finds a node's PID 1 among the processes of this machine, follows commands inside the node to their end,
+// and ends processes. Every command has a deadline.
 
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** A reading of /proc, or nothing: a process may be gone at any moment. */
+/** Returns what `read` reads in /proc, or an empty text, because a process may be gone at any moment. */
 function unlessGone(read: () => string): string {
   try {
     return read();
@@ -15,11 +15,11 @@ function unlessGone(read: () => string): string {
 
 const numbersIn = (text: string): number[] => text.split(/\s+/).filter(Boolean).map(Number);
 
-/** Empty when there are none, or the process is gone. */
+/** The list is empty if there are no children, or the process is gone. */
 export const childrenOf = (pid: number): number[] =>
   numbersIn(unlessGone(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')));
 
-/** One that has ended meanwhile, as when the node goes down, is no trouble. */
+/** Sends SIGTERM. A process that has ended already, as when the node goes down, is no error. */
 export function terminate(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM');
@@ -28,7 +28,7 @@ export function terminate(pid: number): void {
   }
 }
 
-/** The process's ids, from the PID namespace of our /proc to its own. */
+/** The ids of a process in each PID namespace, from that of our /proc to its own. */
 function idsOf(pid: number | 'self'): readonly number[] {
   const status = unlessGone(() => readFileSync(`/proc/${pid}/status`, 'utf8'));
   return numbersIn(/^NSpid:(.*)$/m.exec(status)?.[1] ?? '');
@@ -52,7 +52,7 @@ export function findLeader(ancestor: number): number | undefined {
 
 /** Unpacking a package took two minutes on a machine where thirty processes wanted two cores. */
 const COMMAND_DEADLINE_MS = 300_000;
-/** Longer output of a command is cut: a test that prints more is wrong. */
+/** Longer output of a command is cut, because a test that prints more is wrong. */
 const OUTPUT_LIMIT_BYTES = 8 << 20;
 
 export interface Ran {
@@ -62,7 +62,10 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Gives the child its input. Rejects if it could not be started or outlives the deadline, which kills it. */
+/**
+ * Gives the child its input, and resolves when it has ended. Rejects if the child could not be started, or
+ * has not ended at the deadline, which kills it.
+ */
 export function toTheEnd(child: ChildProcessWithoutNullStreams, input?: string | Buffer): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const output = { stdout: '', stderr: '' };
@@ -86,7 +89,7 @@ export function toTheEnd(child: ChildProcessWithoutNullStreams, input?: string |
       clearTimeout(timer);
       resolve({ status, ...output });
     });
-    // A command that ends without reading its input closes the pipe: only its status matters.
+    // A command may end without reading its input, which closes the pipe. Only its status matters then.
     child.stdin.on('error', () => child.stdin.destroy());
     child.stdin.end(input);
   });
