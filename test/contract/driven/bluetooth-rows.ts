@@ -1,6 +1,6 @@
-// Rows of the table (row.ts) about Bluetooth, on a scripted BlueZ with three adapters: `house` has the first,
-// `plain` the second, whose idle time is over at once, and `cards` the third, whose scans and pairing modes
-// are.
+// Rows of the table (row.ts) about Bluetooth, on a scripted BlueZ with three adapters. `house` has the
+// first, `plain` the second, and `cards` the third. The idle time of `plain`, and the scans and pairing
+// modes of `cards`, are over at once.
 
 import assert from 'node:assert/strict';
 import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';

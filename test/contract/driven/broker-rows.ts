@@ -1,5 +1,5 @@
-// Rows of the table (row.ts) about MQTT, on a real broker that knows its clients by password, with a
-// certificate of its own. `house` takes commands and shows itself to Home Assistant, `plain` does neither.
+// Rows of the table (row.ts) about MQTT, on a real broker that demands a password, and has a certificate of
+// its own. `house` takes commands and shows itself to Home Assistant, `plain` does neither.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -32,7 +32,7 @@ const COMMAND = 'services/user/player.service/set';
 export interface BrokerNode extends DrivenNode {
   readonly house: Driver;
   readonly plain: Driver;
-  /** Another client of the broker, which sees all. */
+  /** Another client of the broker, which gets all messages. */
   readonly spy: Spy;
   readonly units: UnitManager;
   /** The broker's log. */
@@ -103,7 +103,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
     run: async ({ spy, units }) => {
       await spy.holds('house/cellar/status', (text) => text === 'online');
       await spy.publish(`house/cellar/${COMMAND}`, 'stop');
-      // The node answers this question after whatever it makes of the command.
+      // The node answers this question after it has handled the command.
       const answers = () => spy.texts('house/cellar/status').length;
       const before = answers();
       await spy.publish('house/cellar/who', '');

@@ -19,7 +19,7 @@ export class Driver {
     this.daemon = daemon;
   }
 
-  /** A daemon that ends with `t`, and a stream for each of these queries. */
+  /** Starts a daemon that ends with `t`, and opens an event stream for each query. */
   static async start(t: Ending, options: DaemonOptions, ...queries: readonly string[]): Promise<Driver> {
     const driver = new Driver(await Daemon.start(options, t));
     for (const query of queries) await driver.open(query);
@@ -73,7 +73,7 @@ export class Driver {
     assert.deepEqual([status, text], [202, ''], `POST ${path}`);
   }
 
-  /** Waits until the document that a GET answers fits. */
+  /** Waits until `fits` is true of the document with which a GET is answered. */
   becomes<T>(path: string, fits: (document: T) => boolean): Promise<boolean> {
     return until(`GET ${path} is as expected`, async () => fits(await this.read<T>(path)));
   }

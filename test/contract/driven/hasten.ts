@@ -1,5 +1,5 @@
-// Loaded into a built daemon before its code (`node --import`). It lets timers end at once whose length is
-// exactly one of $HASTEN_S, in seconds, so that a test need not wait for a minute.
+// Is loaded into a built daemon before its code (`node --import`). Timers whose length is exactly one of the
+// lengths in $HASTEN_S, in seconds, end at once, so that no test has to wait for them.
 
 const shortenedMs = (process.env['HASTEN_S'] ?? '').split(',').map((seconds) => Number(seconds) * 1000);
 const real = globalThis.setTimeout;

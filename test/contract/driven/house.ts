@@ -24,16 +24,19 @@ export const HOUSE_PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'dbus-daemon'];
 
 export const COOKIE = 'c'.repeat(256);
 /**
- * Durations of the configuration, in seconds, which are over at once: hasten.ts shortens timers of exactly
- * these lengths.
+ * Durations of the configuration, in seconds. They are over at once, because hasten.ts shortens timers of
+ * exactly these lengths.
  */
 const HASTENED = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
-/** A sleep of this length is over at once, too. A double has this number of minutes exactly. */
+/**
+ * A sleep of this length is over at once, too. hasten.ts compares exactly, and a double has exactly this
+ * number of minutes.
+ */
 export const HASTENED_SLEEP_MINUTES = 1.25;
 const HASTEN = new URL('./hasten.js', import.meta.url).href;
 
 /**
- * Adapters beside BlueZ's first one: the second is for `plain`, and is off at first, the third is for
+ * Adapters besides BlueZ's first one. The second is for `plain`, and is off at first. The third is for
  * `cards`.
  */
 export const SECOND_ADAPTER = '/org/bluez/hci1';

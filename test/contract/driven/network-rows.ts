@@ -1,5 +1,6 @@
-// Rows of the table (row.ts) that need a network of their own, in which the node has an address of a house,
-// and a public address is within reach: discovery, on a scripted avahi-daemon, and covers from the web.
+// Rows of the table (row.ts) about discovery, on a scripted avahi-daemon, and about covers from the web.
+// They need a network of their own, in which the node has an address of a house and reaches a public
+// address.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -26,17 +27,20 @@ const GROUP = '/group';
 const BROWSER = '/browser';
 const RESOLVER = '/resolver';
 const NAME = 'Kitchen radio';
-/** This machine answers at it, but no interface has it: for the daemon it is somewhere on the internet. */
+/**
+ * This machine answers at this address, but no interface has it, so that the daemon takes it for an address
+ * of the internet.
+ */
 const PUBLIC_ADDRESS = '93.184.215.14';
 const HTTP_PORT = 80;
-/** The machine has it in its house. */
+/** The address of this machine in its house. */
 const OWN_ADDRESS = '10.9.0.1';
 
 export interface NetworkNode extends DrivenNode {
   readonly house: Driver;
-  /** Without any of the keys that these rows drive. */
+  /** A node without any of the keys that these rows drive. */
   readonly plain: Driver;
-  /** Knows the same node as `house`, and trusts no other. */
+  /** A node that knows `plain`, as `house` does, but trusts the page of no other node. */
   readonly wary: Driver;
   readonly avahi: BusService;
   /** Requests that the web server has got. */

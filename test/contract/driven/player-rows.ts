@@ -1,5 +1,5 @@
-// Rows of the table (row.ts) about players, which are scripted ones on a real bus. Covers from the web:
-// network-rows.ts.
+// Rows of the table (row.ts) about players, which are scripted and on a real bus. network-rows.ts has the
+// rows about covers from the web.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const ALL: Properties = {
   Shuffle: flag(false),
 };
 
-/** A player with a tracklist, which leaves when `act` has ended. */
+/** Runs `act` while there is a player called `one`, which has a tracklist. */
 async function withPlayer(
   { userBus, ending, house }: House,
   act: (player: ScriptedPlayer) => Promise<void>,

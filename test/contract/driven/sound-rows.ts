@@ -22,7 +22,7 @@ const outputOf = async ({ house }: House, name: string): Promise<OutputRecord> =
   return outputs.find((output) => output.name === name) ?? assert.fail(`there is no output ${name}`);
 };
 
-/** Waits until pactl prints what fits. */
+/** Waits until the output of pactl matches `fits`. */
 export const pactl = ({ sound }: House, fits: RegExp, ...args: readonly string[]): Promise<boolean> =>
   until(`pactl ${args.join(' ')} prints ${fits}`, async () => fits.test(await sound.pactl(...args)));
 

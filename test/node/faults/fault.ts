@@ -1,4 +1,4 @@
-// The rows of the table of faults: their type, and the parts to make them of.
+// Defines a row of the table of faults, and the steps that rows are made of.
 
 import type { ChildName as Child } from '../../../src/protocol/actor/backends.js';
 import type { BackendHealth } from '../../contract/daemon.js';
@@ -19,38 +19,47 @@ export interface Fault {
   readonly name: string;
   /** The part that has the fault. `npm test` takes one fault of each part, chosen by the seed. */
   readonly part: string;
-  /** Resolves when it has taken effect, and, where nothing is to be undone, when it is over. */
+  /** Causes the fault. Resolves when the fault has taken effect or, without `undo`, when it is over. */
   readonly do: Step;
   readonly undo?: Step;
-  /** Which may go away for it; `all`: the daemon's process itself ends. Nobody else may. */
+  /**
+   * The children that may go away because of the fault; no other child may. `all` means that the daemon's
+   * process itself ends.
+   */
   readonly mayGo: readonly Child[] | 'all';
   /** Children whose threads die, once each. */
   readonly threads?: readonly Child[];
-  /** Until all is up again, after the undoing; default 30 s. */
+  /** Within this time after `undo` everything must be up again, in ms; 30 s unless given. */
   readonly upWithinMs?: number | undefined;
-  /** For some time nobody can answer: requests may be late. */
+  /** True if requests may be late, because for some time nobody can answer. */
   readonly silent?: boolean;
-  /** Never at once with another. */
+  /** True if the fault never lasts at the same time as another one. */
   readonly alone?: boolean;
-  /** Takes more than some seconds: not in `npm test`. */
+  /** True if the fault takes more than some seconds. `npm test` leaves it out then. */
   readonly slow?: boolean;
 }
 
 export type Scope = 'system' | 'user';
 
 /**
- * Until a backend notices a peer that is silent: its next reading of all is within 60 s, and has a deadline.
+ * A backend notices a silent peer within this time, because it reads everything every 60 s, and this has a
+ * deadline.
  */
 const NOTICED_WITHIN_MS = 90_000;
 const ROUND_WITHIN_MS = 60_000;
 
-/** Whatever was under way when the fault began has ended, and something has begun and ended since. */
+/**
+ * Resolves when the requests from before the fault have ended, and a whole round has begun and ended since.
+ */
 export async function rounds({ load }: FaultContext): Promise<void> {
   const end = load.rounds + 2;
   await until('two rounds of load', () => load.rounds >= end, ROUND_WITHIN_MS);
 }
 
-/** Asked on the node: what the load asks of it is judged. */
+/**
+ * Resolves with the health of a child. The request is sent on the node, because a request of the load would
+ * be checked.
+ */
 export async function healthOf({ on }: FaultContext, child: Child): Promise<BackendHealth> {
   const text = await on.node.shell('curl --silent --max-time 5 http://127.0.0.1:8018/health');
   return JSON.parse(text).backends[child];
@@ -63,7 +72,7 @@ export const noticed =
     return until(`${child} has noticed`, isAway, NOTICED_WITHIN_MS);
   };
 
-/** One after the other. */
+/** Does the steps one after the other. */
 export const inTurn =
   (...steps: readonly (Step | undefined)[]): Step =>
   async (context) => {
@@ -85,7 +94,7 @@ export const signalled =
   ({ on }) =>
     on.signal(name, scope, unit);
 
-/** Resolves when there is another, or none. */
+/** Kills the main process of a unit. Resolves when the unit has another one, or none. */
 export const killed =
   (scope: Scope, unit: string): Step =>
   async ({ on }) => {
@@ -93,7 +102,7 @@ export const killed =
     await until(`${unit} is another`, async () => (await on.pidOf(scope, unit)) !== pid);
   };
 
-/** Two at once, of which the one that came last goes first. */
+/** Joins two faults into one. The second fault is caused after the first one, and undone before it. */
 export function together(one: Fault, other: Fault): Fault {
   const mayGo = one.mayGo === 'all' || other.mayGo === 'all' ? 'all' : [...one.mayGo, ...other.mayGo];
   return {
@@ -108,5 +117,8 @@ export function together(one: Fault, other: Fault): Fault {
   };
 }
 
-/** The longer a part is away, the less often it is tried. */
+/**
+ * The longer a part is away, the less often the daemon tries to connect to it, so that a pair needs more
+ * time.
+ */
 const PAIR_UP_WITHIN_MS = 60_000;

@@ -1,6 +1,6 @@
-// The installed node with everything that a node can have, and what the faults need around it: a neighbour on
-// the link with the broker, a small disk for the daemon's state, an upgrade that waits for a word, a saboteur
-// in the daemon. A reboot restores all of it.
+// The installed node with everything that a node can have, and with what the faults need: a neighbour on the
+// network that has the broker, a small disk for the daemon's state, an upgrade that waits for its verdict,
+// and a saboteur in the daemon. All of this is there again after a reboot.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ const SYSTEM_UNITS: Readonly<Record<string, string>> = {
   'bluetooth.service': `[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=${NODE_PROGRAM} ${RUNTIME}/bluez.cjs\nRestart=always\nRestartSec=500ms\n${AT_BOOT}`,
 };
 
-/** The rule of the package bluez: root is BlueZ, and everybody may command it. */
+/** The rule of the package bluez: root may have BlueZ's name, and everybody may send it commands. */
 const BLUEZ_POLICY = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -62,7 +62,10 @@ ${ONESHOT}ExecStart=/bin/sh -ec 'mount -t tmpfs -o size=128k,mode=700,uid=${uid}
 ExecStop=/bin/sh -ec 'cp -a ${STATE}/. /var/kept; umount --lazy ${STATE}'
 ${AT_BOOT}`;
 
-/** It waits for its verdict, and writes down that it has come to its end by itself. */
+/**
+ * The upgrade waits for its verdict. It writes a file before its end, which is missing if the upgrade was
+ * killed.
+ */
 const UPGRADE = `#!/bin/sh
 rm -f ~/upgrade-ended
 tonearm progress begin --total 4
@@ -76,14 +79,14 @@ const RESULT =
   '{"current": "1", "latest": "2", "upgrade_available": true, "checked_at": "2026-01-01T00:00:00Z"}';
 
 const PIPEWIRE_ANSWERS = 'until pw-metadata 0 2> /dev/null | grep -q Found; do sleep 0.1; done';
-/** Succeeds when there is a default output, and a listener is sent what another client has written. */
+/** Succeeds when there is a default output, and a listener gets what another client has written. */
 const PIPEWIRE_SIGNALS = `${PIPEWIRE_ANSWERS}
 stdbuf -oL pw-metadata -m 0 > ~/told & listener=$!
 until grep -q default.audio.sink ~/told; do sleep 0.1; done
 pw-metadata 0 faults.word $$ > /dev/null
 until grep -q "faults.word.*$$" ~/told; do sleep 0.1; done
 kill $listener`;
-/** Succeeds when there are the outputs of its configuration. */
+/** Succeeds when the outputs of PipeWire's configuration are there. */
 const PIPEWIRE_HAS_OUTPUTS = `for output in living kitchen; do
   until pactl list short sinks | grep -q "\\s$output\\s"; do sleep 0.2; done
 done`;
@@ -91,14 +94,17 @@ done`;
 const WITNESS = 'sound-witness';
 const DEFAULT_IN = (listing: string): string =>
   `${listing} | grep "key:'default.audio.sink'" | tail -n 1 | grep -o '"name":"[^"]*"'`;
-/** Fails where one that has listened for longer knows another default output than one that comes anew. */
+/**
+ * Does not end while the witness, which has listened for longer, knows another default output than a new
+ * client. Succeeds at once if the witness does not run, or is older than the session manager.
+ */
 const WITNESS_KNOWS = `invoked() { systemctl --user show -P ExecMainStartTimestampMonotonic "$1"; }
 systemctl --user --quiet is-active ${WITNESS} || exit 0
 [ "$(invoked ${WITNESS})" -gt "$(invoked wireplumber)" ] || exit 0
 until [ "$(${DEFAULT_IN('cat ~/witnessed')})" = "$(${DEFAULT_IN('pw-metadata 0')})" ]; do sleep 0.2; done`;
 
 export class FaultedNode extends PageOnNode {
-  /** The sound server's. */
+  /** The unit of the sound server. */
   readonly soundUnit: string;
   /** A port of this machine that leads to the daemon's; the same for the node's life. */
   port = 0;
@@ -124,7 +130,7 @@ export class FaultedNode extends PageOnNode {
     await node.writeFile(`${RUNTIME}/saboteur.mjs`, saboteur);
     const settings = {
       'tonearm-upgrade': `ExecStart=\nExecStart=${RUNTIME}/upgrade`,
-      // The unit takes the variable away, as anybody may have set it.
+      // The shipped unit unsets NODE_OPTIONS, because anybody may have set it.
       tonearm: `UnsetEnvironment=\nEnvironment=NODE_OPTIONS=--import=${RUNTIME}/saboteur.mjs SABOTAGE=${SABOTAGE}`,
     };
     for (const [unit, text] of Object.entries(settings))
@@ -162,7 +168,7 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
     return Number(ran.stdout);
   }
 
-  /** Signals the main process of a unit; gives its id. */
+  /** Sends a signal to the main process of a unit, and resolves with its id. */
   async signal(name: string, scope: 'system' | 'user', unit: string): Promise<number> {
     const pid = await until(`${unit} runs`, () => this.pidOf(scope, unit));
     await this.node.shell(`kill -${name} ${pid}`);
@@ -170,8 +176,8 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   }
 
   /**
-   * From now on a program of PipeWire's own listens, as the daemon does, and comes back as often as PipeWire
-   * is restarted.
+   * Starts the witness, a program of PipeWire's own that listens as the daemon does, and that systemd starts
+   * again whenever PipeWire's restart ends it. PulseAudio needs none.
    */
   async watchSound(): Promise<void> {
     if (this.soundUnit !== 'pipewire-pulse.service') return;
@@ -182,18 +188,19 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
   }
 
   /**
-   * Restarts a PipeWire that is locked up, deaf or bare, where that helps; resolves with whether it had to.
-   * None is the daemon's doing, and a healthy one is left alone. Seen with PipeWire's and PulseAudio's own
-   * programs alone, 0.3.65 and 1.4.2:
-   * - Locked: it reads nothing of a stream's connection that binds the metadata of a new session manager
-   *   until that has answered, and nothing of a session manager that sets up a stream until the stream's
-   *   connection has answered. From then on it answers nobody, not even pw-cli: a wireplumber restarted
-   *   beside one pacat 2 of 3 times, with pipewire-pulse halted meanwhile 6 of 6.
-   * - Deaf: once a client has gone before the session manager has answered for it, no client is sent a
-   *   change of the default output any more, and only new clients learn of it: after 40 pw-metadata that
-   *   were killed, 5 of 8 times.
-   * - Forgetful: only those clients that listened at that time got no event; seen by a witness that has
-   *   listened since `watchSound`.
+   * Restarts PipeWire if it is locked, deaf, forgetful or bare, and resolves with true if it was. Otherwise
+   * PipeWire is left alone. The daemon causes none of these states, because all were seen with PipeWire's
+   * and PulseAudio's own programs alone, 0.3.65 and 1.4.2:
+   * - Locked: when the connection of a stream binds the metadata of a new session manager, PipeWire reads
+   *   nothing from this connection until the session manager has answered. When the session manager sets up
+   *   a stream, PipeWire reads nothing from it until the stream's connection has answered. If each waits for
+   *   the other, PipeWire answers nobody, not even pw-cli. This was seen 2 of 3 times when wireplumber was
+   *   restarted beside one pacat, and 6 of 6 times when pipewire-pulse was halted meanwhile.
+   * - Deaf: after a client has gone before the session manager answered for it, no client gets changes of
+   *   the default output any more. Only new clients learn of them. This was seen 5 of 8 times after 40
+   *   pw-metadata had been killed.
+   * - Forgetful: only the clients that listened at that time did not get an event. The witness of
+   *   `watchSound` shows this.
    * - Bare: a pipewire-pulse that starts while PipeWire itself is restarted loads the modules of its
    *   configuration in vain, and does not try again.
    */
@@ -212,7 +219,7 @@ done`);
     return output !== '';
   }
 
-  /** Has the saboteur do it, in the daemon. */
+  /** Has the saboteur in the daemon carry out an order (saboteur.ts). */
   async sabotage(order: string): Promise<void> {
     await this.node.writeFile(SABOTAGE, order);
     await this.signal('USR2', 'user', 'tonearm.service');

@@ -1,5 +1,5 @@
-// The load during faults: requests, each with its bound and what became of it; other programs that use the
-// sound server and units; and commands over MQTT. None of them must succeed then.
+// The load during faults: requests and how they ended, other programs that use the sound server and units,
+// and commands over MQTT. Any part of the load may fail during a fault.
 
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,7 +31,7 @@ export class Requests {
     this.#port = port;
   }
 
-  /** Never rejects. */
+  /** Sends a request, and records how it ended. Never rejects. */
   async ask(method: Method, path: string, body?: object): Promise<CompletedRequest> {
     const what = `${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`;
     const json = body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
@@ -44,7 +44,7 @@ export class Requests {
     return completed;
   }
 
-  /** The requests since the last call of this. */
+  /** Returns the requests that have ended since the last call. */
   taken(): readonly CompletedRequest[] {
     const completed = this.#completed;
     this.#completed = [];
@@ -52,7 +52,7 @@ export class Requests {
   }
 }
 
-/** Between two rounds of requests: load, not a wait for anything. */
+/** The least duration of a round of requests. It limits the load, and waits for nothing. */
 const PACE_MS = 100;
 
 const READS = 'audio audio/outputs audio/clients services players upgrade bluetooth power/ health server';
@@ -80,8 +80,8 @@ if [ "$there" ]; then pactl unload-module $there; else pactl load-module module-
 const STREAM = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
 
 /**
- * A pactl that waits for a server is not ended by less, and keeps its place: PipeWire's server has 64, and
- * refuses the rest.
+ * A pactl that waits for a server ends only by KILL, and keeps its connection until then. PipeWire's server
+ * has 64 connections, and refuses further ones.
  */
 const AT_MOST = ['timeout', '-s', 'KILL', '5'];
 
@@ -119,7 +119,7 @@ export class Load {
     this.#random = random;
   }
 
-  /** Throws while some kind of it has never worked. */
+  /** Throws while some kind of load has never worked. */
   hasWorked(): true {
     assert.deepEqual([...this.#untried].map(String), []);
     return true;
@@ -131,7 +131,7 @@ export class Load {
     this.#running = Promise.all(hands.map((hand) => this.#repeat(hand)));
   }
 
-  /** Resolves when nothing of it is under way. */
+  /** Ends the load. Resolves when nothing of it is under way. */
   async end(): Promise<void> {
     this.#isOn = false;
     await this.#running;

@@ -1,5 +1,5 @@
-// The page of the installed node in a Chromium of this machine, which stays open whatever becomes of the
-// node; and what the node is given for it: two outputs, a media player with a cover, a unit of each scope,
+// The page of the installed node in a Chromium of this machine, which stays open while the node is restarted
+// or broken. For this page the node has two outputs, a media player with a cover, a unit of each scope, and
 // the example of an upgrade.
 
 import assert from 'node:assert/strict';
@@ -14,11 +14,11 @@ import { until } from '../../until.js';
 import type { Node } from '../node.js';
 
 const MUSIC = '/home/pi/Music';
-/** In their order in the player's list. */
+/** The titles are in their order in the player's list. */
 const TITLES = ['First', 'Second'] as const;
 const TRACK_SECONDS = 300;
 
-/** Each server makes them when it starts. */
+/** Each sound server makes these outputs when it starts. */
 const SINKS = ['Living', 'Kitchen'].map(
   (name) => `module-null-sink sink_name=${name.toLowerCase()} sink_properties=device.description=${name}`,
 );
@@ -36,7 +36,7 @@ WantedBy=default.target
 `;
 const MPRIS_NAME = 'org.mpris.MediaPlayer2.mpv';
 const ANSWERS = `timeout 10 busctl --user get-property ${MPRIS_NAME} /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Player PlaybackStatus > /dev/null 2>&1`;
-/** Succeeds at once while no mpv is on the bus. */
+/** Succeeds if mpv answers on the bus, or is not on the bus. */
 const PLAYER_IS_WELL = `! busctl --user --acquired --no-legend list | grep -q '^${MPRIS_NAME} ' || ${ANSWERS} || ${ANSWERS}`;
 const PLAYER_COMES = `timeout 30 sh -c 'until ${ANSWERS}; do sleep 0.2; done'`;
 /** A unit that does nothing but run, and that may be started any number of times. */
@@ -44,7 +44,7 @@ const sleeper = (description: string): string =>
   `[Unit]\nDescription=${description}\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n`;
 
 export class PageOnNode {
-  /** Faults of a page, which must stay empty. */
+  /** Errors of the page, and its requests to other addresses. The list must stay empty. */
   readonly faults: string[] = [];
   readonly #node: () => Node;
   #browser: OpenBrowser | undefined;
@@ -58,7 +58,7 @@ export class PageOnNode {
     return this.#node();
   }
 
-  /** The one that is open all the time. */
+  /** The page that is open all the time. */
   get page(): Page {
     return this.#page ?? assert.fail('the page is not open');
   }
@@ -81,7 +81,10 @@ export class PageOnNode {
     await this.playerComes();
   }
 
-  /** An mpv that hangs on the bus is started anew. True: it had to be. Nobody could find out what it does. */
+  /**
+   * Starts an mpv anew that is on the bus and does not answer, because nobody can find out its true state.
+   * Resolves with true if it has done so.
+   */
   freePlayer(): Promise<boolean> {
     return this.#killPlayerUnless(PLAYER_IS_WELL);
   }
@@ -91,7 +94,10 @@ export class PageOnNode {
     await until('the player is on the bus', async () => !(await this.#killPlayerUnless(PLAYER_COMES)));
   }
 
-  /** One of thirty mpv hangs as it begins. */
+  /**
+   * Kills the player unless `check` succeeds, and resolves with true then. systemd starts it again. One of
+   * thirty mpv hangs as it begins.
+   */
   async #killPlayerUnless(check: string): Promise<boolean> {
     const kill = 'systemctl --user kill -s KILL player.service';
     const output = await this.node.userShell(`${check} || { ${kill}; echo killed; }`);

@@ -1,11 +1,14 @@
-// Loaded into the daemon by `--import`, for tests only; its threads inherit it. It imports no file of the
-// project.
+// Breaks parts of the daemon from inside, for tests only. It is loaded by `--import`, also into the daemon's
+// threads, and imports no file of the project.
 //
-// SIGUSR2 makes the process carry out the order in the file $SABOTAGE: `exit audio` and the like end that
-// actor's thread as a defect of its own would; `stick audio` makes it wait in the kernel for the other end of
-// the FIFO $SABOTAGE_FIFO, once the file $SABOTAGE_FIFO.reached exists; `clock 86400000` sets the time of day
-// for the whole daemon, but no machine's clock; `collect` makes the main thread collect its garbage, so that
-// retained memory can be distinguished from memory that V8 has not collected yet.
+// SIGUSR2 makes the process carry out the order in the file $SABOTAGE:
+// - `exit audio`, and likewise `throw`, `hang` and `memory`, ends that actor's thread as a defect of its own
+//   would.
+// - `stick audio` makes the thread write the file $SABOTAGE_FIFO.reached, and then wait in the kernel for
+//   the other end of the FIFO $SABOTAGE_FIFO.
+// - `clock 86400000` moves the time of day of the whole daemon by this many ms, but no machine's clock.
+// - `collect` makes the main thread collect its garbage, so that retained memory can be distinguished from
+//   memory that V8 has not collected yet.
 
 import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -38,7 +41,7 @@ const ENDS: Readonly<Record<string, () => void>> = {
   },
 };
 
-/** An actor is known by the file that it was loaded from. */
+/** True if this thread runs the actor, because it has loaded a file of the actor's folder. */
 function runs(actor: string): boolean {
   const loaded = Object.keys(createRequire(import.meta.url).cache);
   return loaded.some((file) => file.includes(`${sep}actors${sep}${actor}${sep}`));

@@ -1,5 +1,5 @@
-// A series of faults over one node under load: what must hold after each, and what the daemon takes before
-// and after.
+// Runs a series of faults on one node under load. It checks what must be true after each fault, and that the
+// daemon takes no more resources than before.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -18,8 +18,8 @@ import { everybodyKnows, read } from './truth.js';
 const UP_WITHIN_MS = 30_000;
 
 /**
- * The statuses that are allowed while something is away; never a 500. A command may be for something that has
- * gone, a GET never is.
+ * The statuses that are allowed while something is away. A 500 is never allowed. Only a command may be for
+ * something that has gone.
  */
 const STATUSES = { GET: [200, 502, 503, 504], POST: [202, 404, 409, 502, 503, 504] } as const;
 
@@ -32,7 +32,8 @@ interface Usage {
 }
 
 /**
- * Three threads that were kept would be more. Without any, 8 to 16 MB more have been seen after ten faults.
+ * Three threads that stay behind would take more. Without any such thread, 8 to 16 MB more have been seen
+ * after ten faults.
  */
 const MORE_MB_MAX = 24;
 /** A browser keeps up to six connections to one place, for a while. */
@@ -57,7 +58,9 @@ export class Series {
     this.#load = new Load(on, requests, random);
   }
 
-  /** Everything is up, everybody knows it. */
+  /**
+   * Resolves when every backend is up, every kind of load has worked, and all clients know the true state.
+   */
   static async begin(on: FaultedNode, random: SeededRandom): Promise<Series> {
     const requests = new Requests(on.port);
     const run = new Series(on, random, requests, await KeptStreams.open(on.port));
@@ -103,13 +106,13 @@ export class Series {
     } finally {
       await this.#load.end();
     }
-    // The load may have killed something meanwhile that made PipeWire deaf again.
+    // The load kills a client that takes too long, and this may have made PipeWire deaf again.
     if (await freed()) await this.#allIsUp(RTKIT_MS);
     await this.#on.upgradeEnds(this.#random.pick(['0', '1']));
     try {
       await this.#truth();
     } catch (error) {
-      // The check itself may have made PipeWire deaf, too; and the true state of an mpv that hangs cannot be
+      // The check itself may have made PipeWire deaf, too. The true state of an mpv that hangs cannot be
       // read.
       const isFreed = [await freed(), await this.#on.freePlayer()];
       if (!isFreed.includes(true)) throw error;
@@ -127,7 +130,10 @@ export class Series {
     this.#hasFailed = false;
   }
 
-  /** Waits until all is as before the first step of this process: some faults make another process. */
+  /**
+   * Waits until the daemon takes no more than when its process was first measured. After a fault that makes
+   * another process, that process is measured.
+   */
   async isBackWhereItWas(): Promise<void> {
     const before = this.#before ?? assert.fail('nothing was measured');
     const isBack = async (): Promise<true> => {
@@ -157,7 +163,7 @@ export class Series {
     return everybodyKnows(this.#on, this.#requests, this.#streams, this.#hasBegun);
   }
 
-  /** Each fault meets an upgrade half-way, which goes on when all is up again. */
+  /** Starts an upgrade, and waits until it is half-way. It goes on when everything is up after the fault. */
   async #beginUpgrade(): Promise<void> {
     await this.#on.node.userShell('rm -f ~/verdict ~/upgrade-ended');
     const { end, text } = await this.#requests.ask('POST', '/upgrade/start');
@@ -198,7 +204,7 @@ export class Series {
     return this.#on.pidOf('user', 'tonearm.service');
   }
 
-  /** Behind a collection: what V8 lets the main thread's heap grow to at its leisure is nobody's leak. */
+  /** Measures after a garbage collection, because memory that V8 has not collected yet is no leak. */
   async #usage(): Promise<Usage> {
     await this.#on.sabotage('collect');
     const pid = await this.#pid();

@@ -1,4 +1,4 @@
-// Faults of the services around the daemon: each is killed, stands still, and is restarted.
+// Faults of the services around the daemon: each service is killed, halted, and restarted.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ interface ServiceRow {
   readonly mayGoStill?: readonly ChildName[];
   /** Further children that may go when it is restarted. */
   readonly mayGoRestarted?: readonly ChildName[];
-  /** Nobody else starts it after a kill. */
+  /** True if nobody starts the unit again after a kill. */
   readonly stays?: boolean;
   /** Repairs other programs that do not reconnect by themselves after its restart. */
   readonly mend?: Step;
@@ -35,8 +35,8 @@ interface ServiceRow {
 }
 
 /**
- * A broker's silence is noticed by what it does not acknowledge, 20 s; then it is tried backed off, up to 30
- * s.
+ * A silent broker is noticed 20 s after a message that it does not acknowledge. Attempts to connect are then
+ * up to 30 s apart.
  */
 export const CUT_MS = 60_000;
 /**
@@ -45,9 +45,9 @@ export const CUT_MS = 60_000;
 export const RTKIT_MS = 60_000;
 
 /**
- * Where there is rtkit, PulseAudio asks it for each output that comes, and rtkit asks polkit, with calls that
- * block: while polkit stands still PulseAudio 16.1 answers nobody, pactl neither (6 of 6). Without rtkit the
- * bus answers at once, and nobody waits.
+ * If rtkit is installed, PulseAudio calls it for each new output, rtkit calls polkit, and both wait for the
+ * answer. While polkit stands still, PulseAudio 16.1 therefore answers nobody, not even pactl (6 of 6).
+ * Without rtkit the bus answers at once, and nobody waits.
  */
 const HAS_RTKIT = existsSync(join(NODE_ROOT, 'usr/libexec/rtkit-daemon'));
 const WITH_RTKIT = HAS_RTKIT ? ({ mayGoStill: ['audio'], upWithinMs: RTKIT_MS } as const) : {};
@@ -72,7 +72,7 @@ const ROWS: readonly ServiceRow[] = [
     // rtkit has answered. It does so without tonearm, too.
     mayGoStill: ['audio'],
     stays: true,
-    // logind of systemd 257 does not find the new bus by itself, and without it no user manager starts;
+    // logind of systemd 257 does not find the new bus by itself, and without logind no user manager starts.
     // avahi-daemon ends with its bus, and its unit does not start it again.
     mend: systemctl('system', 'restart', 'systemd-logind.service', 'avahi-daemon.service'),
   },
@@ -111,7 +111,7 @@ function faultsOf(row: ServiceRow): Fault[] {
 
 const SESSION_MANAGER = 'wireplumber.service';
 
-/** Whoever plays locks it up (`freeSound`). */
+/** A program that plays meanwhile locks PipeWire up (`FaultedNode.freeSound`). */
 const LOCKED: Fault = {
   name: `${SESSION_MANAGER} is restarted while the sound server stands still`,
   part: 'the sound server',
@@ -127,7 +127,7 @@ const LOCKED: Fault = {
   slow: true,
 };
 
-/** Those of the sound server depend on which there is. */
+/** Returns the faults of all services. `soundUnits` are the units of the node's sound server. */
 export function ofServices(soundUnits: readonly string[]): readonly Fault[] {
   const sound = soundUnits.map(
     (unit): ServiceRow => ({

@@ -1,5 +1,5 @@
-// Event streams that stay, as a browser's do, with different filters: each reconnects with its last id
-// whenever it ends, and its state is compared with the routes' answers, as far as its filter permits.
+// Keeps event streams with different filters open, as browsers do. Each stream reconnects with its last id
+// whenever it ends. Its state is compared with the answers of the routes, as far as its filter permits.
 
 import assert from 'node:assert/strict';
 import type { NodeState } from '../../../src/client/store.js';
@@ -76,7 +76,7 @@ export class KeptStreams {
     return new KeptStreams(await Promise.all(FILTERS.map(open)));
   }
 
-  /** One of those that know everything reads nothing for a while. */
+  /** Has one of the streams read nothing until `resume`, as a slow client does. */
   pause(): void {
     this.#kept[3]?.[0].pause();
   }
@@ -90,7 +90,7 @@ export class KeptStreams {
     return this.#first.events.length;
   }
 
-  /** States of backends in the events since then, without snapshots. */
+  /** States of backends in the events since `mark`, without snapshots. */
   states(mark: number): readonly PublishedState[] {
     const updates = this.#first.events.slice(mark).filter(({ type }) => type === 'backend.updated');
     const states = updates.map(({ data }): PublishedState => JSON.parse(data));

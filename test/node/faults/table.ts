@@ -1,6 +1,6 @@
-// The table of faults. A row is done to the node under load, and undone; then all must be up within its
-// bound, and everybody must know the truth (truth.ts). To add one, add a row here, or for a service in
-// services.ts.
+// The table of faults. Each fault is caused on the node under load, and undone. Then everything must be up
+// within the row's bound, and all clients must know the true state (truth.ts). Faults of a service have
+// their rows in services.ts.
 
 import assert from 'node:assert/strict';
 import { CHILD_NAMES, type ChildName } from '../../../src/protocol/actor/backends.js';
@@ -31,7 +31,7 @@ const threadDies =
     const { restarts } = await healthOf(context, child);
     await context.on.sabotage(`${how} ${child}`);
     const isAnother = async (): Promise<boolean> => (await healthOf(context, child)).restarts > restarts;
-    // A hang is looked for each 30 s, and given 10.
+    // The supervisor pings each thread every 30 s, and waits 10 s for the answer.
     await until(`the thread of ${child} is another`, isAnother, how === 'hang' ? 90_000 : undefined);
   };
 
@@ -58,7 +58,7 @@ const NETWORK: readonly Deed[] = [
   { name: 'the address goes', do: inTurn(address('del'), rounds), undo: address('add') },
 ];
 
-/** The user may do this to what is the user's own; root only where it is root of the machine. */
+/** pi changes the limit of pi's own process, because root may do so only where it is root of the machine. */
 const descriptors =
   (limit: string): Step =>
   async ({ on }) => {
@@ -103,13 +103,13 @@ const CLOCK = [3650, -3650, 1].map(
   }),
 );
 
-/** Done to the unit of the user's manager. */
+/** Does `deed` to the unit of the user's manager. */
 const toManager =
   (deed: (unit: string) => Step): Step =>
   (context) =>
     deed(`user@${context.on.node.uid}.service`)(context);
 
-/** Nobody starts it again for a user who lingers. */
+/** Kills a unit that nobody starts again, such as the manager of a user who lingers. */
 const killedForGood =
   (unit: string): Step =>
   async ({ on }) => {
@@ -117,7 +117,7 @@ const killedForGood =
     await until('it has ended', async () => (await on.pidOf('system', unit)) === 0);
   };
 
-/** The load waits with it. */
+/** This request waits 5 s for a daemon that stands still, and so do the requests of the load. */
 const STOOD_STILL = sh('timeout 5 curl --silent http://127.0.0.1:8018/server || true');
 
 const DAEMON: readonly Deed[] = [
@@ -153,7 +153,7 @@ const MANAGER_STANDS_STILL: Fault = {
 const NODE: Deed = {
   name: 'the node is restarted over the API',
   do: async ({ on, load }) => {
-    // Other commands in the node would delay the restart, and are no part of it.
+    // The load ends first, because its commands in the node would delay the restart.
     await load.end();
     await on.restart();
     load.begin();
@@ -184,7 +184,7 @@ function shuffled<T>(random: SeededRandom, rows: readonly T[]): T[] {
   return drawn.sort((one, other) => one.at - other.at).map(({ row }) => row);
 }
 
-/** Some of them two at once. */
+/** Joins some of the faults into pairs. Both faults of a pair last at the same time. */
 function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
   const left = [...rows];
   const series: Fault[] = [];
@@ -198,8 +198,9 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
 }
 
 /**
- * The faults in the order in which they are done. `selection`: empty: one of each part; `all`: every row,
- * some two at once; else parts of names, with commas.
+ * Returns the faults in the order in which they are caused. If `selection` is empty, there is one fault of
+ * each part. `all` means every row, some of them in pairs. Any other `selection` lists parts of names,
+ * separated by commas.
  */
 export function series(random: SeededRandom, soundUnits: readonly string[], selection: string): Fault[] {
   const rows = faults(soundUnits);

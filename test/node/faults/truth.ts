@@ -1,4 +1,4 @@
-// Checks that all clients know the true state: the routes are compared with the node itself, and then
+// Checks that all clients know the true state. It compares the routes with the node itself, and then the
 // streams, the page, the broker's retained topics and the announcement on the network with the routes.
 
 import assert from 'node:assert/strict';
@@ -13,7 +13,8 @@ import { areTrue, readWorld } from './world.js';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Changes that PipeWire sends to nobody are found once a minute. The page comes back within half a minute.
+ * The daemon reads everything once a minute, and only then finds a change that PipeWire has sent to nobody.
+ * The page comes back within half a minute.
  */
 const TRUE_WITHIN_MS = 80_000;
 
@@ -79,7 +80,10 @@ function brokerKnows(topics: ReadonlyMap<string, string>, routes: Routes & Rest)
   assert.deepEqual(Object.fromEntries(texts), expected);
 }
 
-/** It is announced on the one interface beyond loopback, and what answers there is the daemon. */
+/**
+ * Checks that the node is announced on its one interface besides loopback, and that the daemon answers
+ * there.
+ */
 async function networkFinds(on: FaultedNode): Promise<void> {
   const [browsed, answer] = await Promise.all([
     on.node.shell('timeout 5 avahi-browse -rptk _http._tcp'),
@@ -119,7 +123,7 @@ async function pageShows(page: Page, routes: Routes): Promise<void> {
   const { powered } = routes.bluetooth as { powered: boolean };
   assert.equal(await page.getByRole('switch', { name: 'Bluetooth' }).isChecked(), powered);
   assert.equal(await page.locator('.player').count(), routes.players.length);
-  // A player's own streams are folded into it.
+  // The page shows a player's own streams as a part of the player.
   const owners = routes.players.map(({ pid }) => String(pid));
   const others = routes.clients.filter(({ props }) => !owners.includes(processOf(props)));
   assert.equal(await page.locator('.stream').count(), others.length);

@@ -1,5 +1,5 @@
-// The true state of the node, read without the daemon by pactl, systemctl, busctl and from files; and the
-// part that the routes must show.
+// Reads the true state of the node without the daemon, by pactl, systemctl, busctl and from files, and
+// compares the answers of the routes with it.
 
 import assert from 'node:assert/strict';
 import type { BluetoothRecord } from '../../../src/protocol/actor/schemas.js';
@@ -9,7 +9,7 @@ import type { Listed } from '../../sound/pactl.js';
 import { type FaultedNode, STATE } from './faulted-node.js';
 import type { Routes } from './streams.js';
 
-/** Two decimals are shown. */
+/** Volumes are published with two decimals, so that they may differ from the true ones by this. */
 const VOLUME_STEP = 0.011;
 const NORMAL_VOLUME = 65_536;
 const PLAYER = 'org.mpris.MediaPlayer2';
@@ -21,7 +21,10 @@ const PROPERTIES = '-p ActiveState,SubState,UnitFileState,LoadState,Description'
 const CAN =
   'timeout 5 busctl --system -j call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
 
-/** Everything in one script, because entering the node takes time. A part is `=== NAME` and the output. */
+/**
+ * Everything is read by one script, because entering the node takes time. Each part of its output begins
+ * with a line `=== NAME`.
+ */
 const READ_WORLD = `set +e
 for list in sinks sink-inputs; do echo "=== $list"; timeout -s KILL 5 pactl -f json list $list; echo; done
 echo '=== default'; timeout -s KILL 5 pactl get-default-sink
@@ -69,7 +72,7 @@ function parsed<T>(sections: ReadonlyMap<string, string>, part: string): T {
 const keyed = (text: string): Record<string, string> =>
   Object.fromEntries(text.split('\n').map((line) => [line.replace(/=.*/, ''), line.replace(/^[^=]*=/, '')]));
 
-/** `hasBegun`: whether there was a run at all. */
+/** Reads the true state. `hasBegun` is true if an upgrade has been started before. */
 export async function readWorld(on: FaultedNode, hasBegun: boolean): Promise<World> {
   const text = await on.node.userShell(READ_WORLD);
   const parts = text.split(/^=== /m).map((part) => /^([^\n]*)\n(.*)$/s.exec(part) ?? []);

@@ -1,6 +1,6 @@
-// The service on the network as avahi-browse finds it: announced where it is served, withdrawn, renamed, and
-// back (docs/configuration.md, "Finding nodes"). The daemon, the node's network, its avahi-daemon and another
-// one on the same link are real.
+// Scenarios of the service on the network as avahi-browse finds it: announced where it is served, withdrawn,
+// renamed, and back (docs/configuration.md, "Finding nodes"). The daemon, the node's network, its
+// avahi-daemon and that of a neighbour on the same link are real.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -24,8 +24,8 @@ interface Found {
 }
 
 /**
- * Another host: a network namespace behind a veth pair, with an avahi-daemon of its own, which announces a
- * file.
+ * The script of another host, which is a network namespace behind a veth pair. Its own avahi-daemon
+ * announces the service of a file.
  */
 const NEIGHBOUR = `
 mount -t tmpfs tmpfs /run/avahi-daemon
@@ -40,7 +40,10 @@ exec avahi-daemon -f /run/avahi-daemon/conf --no-rlimits
 `;
 
 class DiscoveryDaemon extends DaemonOnNode {
-  /** Program, network and avahi-daemon: an interface `lan0` whose other end is the neighbour's. */
+  /**
+   * Brings the program, makes an interface `lan0` whose other end is the neighbour's, and starts
+   * avahi-daemon.
+   */
   async prepare(): Promise<void> {
     await this.install();
     await this.node.shell(`ip netns add neighbour
@@ -55,7 +58,7 @@ class DiscoveryDaemon extends DaemonOnNode {
     await this.node.shell(`${STOP_AVAHI}; ip link del lan0; ip netns del neighbour`);
   }
 
-  /** An interface `lan1` comes, with an address. */
+  /** Adds an interface `lan1` with an address. */
   async plugIn(): Promise<void> {
     await this.node.shell(`ip link add lan1 type veth peer name far1 netns neighbour
       ip netns exec neighbour ip link set far1 up
@@ -74,8 +77,8 @@ class DiscoveryDaemon extends DaemonOnNode {
   }
 
   /**
-   * Services that this node announces, without the neighbour's. avahi-browse waits for ever when one goes
-   * while it is resolved.
+   * Resolves with the services that this node announces, without the neighbour's. The deadline is there
+   * because avahi-browse waits for ever if a service goes while it is resolved.
    */
   async found(): Promise<readonly Found[]> {
     const lines = (await this.node.shell('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
@@ -112,8 +115,8 @@ class DiscoveryDaemon extends DaemonOnNode {
   }
 
   /**
-   * Another host on the same link has a service of this name, with these TXT records, until the answer is
-   * called.
+   * Has the neighbour announce a service of this name with these TXT records. Resolves with a function that
+   * ends the neighbour.
    */
   async neighbour(name: string, ...txt: readonly string[]): Promise<() => Promise<void>> {
     const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');

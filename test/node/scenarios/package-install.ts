@@ -1,4 +1,4 @@
-// A fresh node: the package is installed, and tonearm-setup makes it the service of pi.
+// Scenarios of a fresh node: the package is installed, and tonearm-setup makes it the service of pi.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -53,7 +53,7 @@ const NO_FILES: readonly (readonly [what: string, path: string, make: string])[]
 ];
 
 export function installScenarios(node: () => Node): void {
-  /** Every file is afterwards as before. */
+  /** Fails if `act` has changed one of the files of TRACES. */
   async function changesNothing<T>(act: () => Promise<T>): Promise<T> {
     const before = await node().shell(TRACES);
     const outcome = await act();
@@ -61,7 +61,7 @@ export function installScenarios(node: () => Node): void {
     return outcome;
   }
 
-  /** With this status and words, and without any change. */
+  /** Fails unless tonearm-setup ends with this status and output, and has changed nothing. */
   async function isRefused(args: readonly string[], status: number, output: RegExp): Promise<void> {
     const ran = await changesNothing(() => node().setUp(...args));
     assert.equal(ran.status, status, `${ran.stdout}${ran.stderr}`);
@@ -182,7 +182,7 @@ export function installScenarios(node: () => Node): void {
   test('--discovery announces the node, names what is missing for that, and is kept', async () => {
     const output = await node().setUpPi('--discovery');
     assert.match(output, /while avahi-daemon does not run: systemctl enable --now avahi-daemon/);
-    // It stays: the scenarios that follow are of a node that announces itself.
+    // avahi-daemon keeps running, because the scenarios that follow are of a node that announces itself.
     await node().shell('systemctl start avahi-daemon.service');
     assert.doesNotMatch(await node().setUpPi('--discovery'), /avahi/);
     await node().setUpPi('--unit', 'mpd.service', '--unit', 'a\\x27b.service');

@@ -1,5 +1,6 @@
-// Attempts of another user's process on the node against the service: it may send HTTP requests, as everybody
-// in the trusted network (docs/security.md, "What whoever reaches the node can do"), and nothing else.
+// Scenarios in which a process of another user on the node attacks the service. It may send HTTP requests,
+// as everybody in the trusted network (docs/security.md, "What whoever reaches the node can do"), and
+// nothing else.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -18,8 +19,8 @@ mqtt: {enabled: true, url: "mqtt://127.0.0.1:1", username: node, passwordFile: $
 `;
 
 /**
- * The kernel or a bus refuses these. Environment: PID, RUN (pi's runtime directory) and TMP (a directory of
- * nobody's).
+ * Attempts that the kernel or a bus refuses. Their environment has PID, RUN (pi's runtime directory) and TMP
+ * (a directory of nobody's).
  */
 const REFUSED: readonly (readonly [what: string, script: string])[] = [
   ['reading its environment', 'cat /proc/$PID/environ'],
@@ -79,7 +80,7 @@ export function otherUserScenarios(node: () => Node): void {
       const ran = await asNobody(script);
       assert.notEqual(ran.status, 0, ran.stdout);
       assert.match(ran.stderr, /denied|EACCES|not permitted|refused|Access|required|Failed to connect/i);
-      // It is the same program that could be had by its own user.
+      // The attempt has not ended or restarted the service.
       assert.equal(await node().property('MainPID'), pid);
     });
   }
@@ -94,7 +95,7 @@ export function otherUserScenarios(node: () => Node): void {
   });
 
   test('the daemon listens on its port and its socket alone, and has no name on a bus', async () => {
-    // Abstract sockets, which have no mode, are among them.
+    // The list includes abstract sockets, which have no mode.
     const listens = await node().shell(
       `ss --no-header --listening --processes --tcp --udp --unix | grep 'pid=${pid},' | awk '{print $1, $5}'`,
     );

@@ -1,4 +1,4 @@
-// The later life of the package: the upgrade example, another user, an upgrade, removal and purge,
+// Scenarios of the later life of the package: other users, Bluetooth, an upgrade, removal and purge, and
 // install.sh.
 
 import assert from 'node:assert/strict';
@@ -8,11 +8,14 @@ import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { CONFIG, type Node } from '../node.js';
 
-/** The checkout as the node has it: it need not see the folder of the project, for its /tmp is its own. */
+/**
+ * install.sh in a copy of the checkout, because the node has its own /tmp and need not see the project's
+ * folder.
+ */
 const INSTALL = '/opt/checkout/packaging/install.sh';
 /**
- * Packaging does not read these: half a gigabyte in the node's memory. The packages' own folders show that
- * they are installed.
+ * Paths that packaging does not read. They would take half a gigabyte of the node's memory. The packages'
+ * own folders stay, because they show that the packages are installed.
  */
 const UNREAD = [
   './.git',
@@ -21,12 +24,15 @@ const UNREAD = [
   './node_modules/.cache',
   '*_darwin_*.node',
   '*_win32_*.node',
-  // The check of the page reads the libraries of the compiler beside it.
+  // Only the compiler is left out, because the check of the page reads the libraries beside it.
   './node_modules/@typescript/*/lib/tsc',
   './node_modules/@biomejs/*/*',
   './node_modules/playwright-core/*',
 ];
-/** Everything on the node that has the name, but for logs, dpkg's own memory and the packages themselves. */
+/**
+ * Everything on the node that has tonearm in its name, except logs, dpkg's own list and the packages
+ * themselves.
+ */
 export const LEFT =
   'find /etc /usr/bin /usr/sbin /usr/lib /usr/share /usr/local /var/lib /home /run/user -name "*tonearm*" ! -path "*/journal/*" ! -path "/var/lib/dpkg/info/tonearm.list" 2>/dev/null | sort';
 
@@ -70,7 +76,8 @@ export function removeScenarios(node: () => Node): void {
       assert.equal(status, 0, `${stdout}${stderr}`);
       return stdout;
     };
-    // The next user would get the same id while the manager of this one is about to end.
+    // The id is fixed, because the next user would otherwise get the same one while this user's manager is
+    // about to end.
     await node().shell(`useradd --uid 1900 --create-home dora; getent group bluetooth || groupadd --system bluetooth
       install -D -o dora /dev/stdin /home/dora/.config/tonearm/config.yaml <<END\napi: {port: 8019}\nEND
       chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}
@@ -114,7 +121,7 @@ export function removeScenarios(node: () => Node): void {
 
   test('removal and purge leave the configuration of the user, and nothing else', async () => {
     await node().shell(`echo 'logLevel: warn' >> ${CONFIG}/config.yaml`);
-    // He lingers for it alone: with it his manager ends.
+    // bob lingers for the service alone, so that his manager ends with it.
     assert.equal((await node().setUp('--user', 'bob')).status, 0);
     const output = await node().apt('remove', 'tonearm');
     assert.doesNotMatch(output, /fail/i);
@@ -160,6 +167,6 @@ async function installCheckout(node: Node): Promise<void> {
   const folder = temporaryFolder();
   await copyCheckout(folder, ...UNREAD);
   await node.install(folder, '/opt/checkout');
-  // The checkout belongs to the user who cloned it: the build does not run as root.
+  // The checkout belongs to pi, as to a user who has cloned it, because the build does not run as root.
   await node.shell('chown -R pi: /opt/checkout');
 }

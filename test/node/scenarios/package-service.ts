@@ -1,5 +1,5 @@
-// The unit of the package under pi's real manager: when it is ready, when it comes back, when it does not,
-// and its sandbox.
+// Scenarios of the package's unit under pi's real manager: when its start and its reload are done, when it
+// fails for good, and its sandbox.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -11,7 +11,8 @@ import { CONFIG, type Node } from '../node.js';
 const INSPECTOR_PORT_HEX = '240D';
 
 /**
- * Adds this to the service's configuration; when the test ends it is taken away, and the service restarted.
+ * Adds a text to the service's configuration. When the test ends, the text is removed and the service
+ * restarted.
  */
 async function configure(t: TestContext, node: Node, text: string): Promise<void> {
   const added = `${CONFIG}/conf.d/99-added.yaml`;
@@ -33,10 +34,12 @@ export function serviceScenarios(node: () => Node): void {
   test('the start of the service is done when scripts can send progress', async (t) => {
     await configure(t, node(), 'upgrade: {enabled: true, resultFile: /home/pi/result.json}\n');
     for (let round = 0; round < 3; round += 1) {
-      // In one command: what comes late would be there when a second one has been started.
+      // Both run in one command, because a socket that comes late would be there when a second command
+      // begins.
       const restart = 'systemctl --user restart tonearm; test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock';
       await node().userShell(restart);
-      // No begin: its run would go on for ten minutes, and a start be refused as long.
+      // There is no `begin`, because its run would last for ten minutes, and a start would be refused
+      // meanwhile.
       const output = await node().user('tonearm', 'progress', 'end', '--success');
       assert.equal(output.stderr, '');
     }
@@ -49,7 +52,8 @@ export function serviceScenarios(node: () => Node): void {
     });
     const status = await node().shell(`cat /proc/${await node().property('MainPID')}/status`);
     assert.match(status, /^NoNewPrivs:\t1$/m);
-    // The container that the test node is has filters of its own: there must be more.
+    // The test node is a container with filters of its own, so that the service must have more filters than
+    // PID 1.
     const filters = (text: string): number => Number(/^Seccomp_filters:\t(\d+)$/m.exec(text)?.[1]);
     assert.ok(filters(status) > filters(await node().shell('cat /proc/1/status')));
     assert.notEqual(await node().property('MemoryMax'), 'infinity');
@@ -68,7 +72,8 @@ export function serviceScenarios(node: () => Node): void {
   test('SIGUSR1 opens no inspector, not even before the code of the daemon runs', async () => {
     await node().shell(`kill -USR1 ${await node().property('MainPID')}`);
     assert.equal((await node().ask('GET', '/server')).status, 200);
-    // The flags of the shipped command with another program: it must be they that keep it closed.
+    // Another program runs with the flags of the shipped command, so that only the flags can keep the
+    // inspector closed.
     const output =
       await node().shell(`flags=$(sed -n 's|^exec [^ ]*node \\(.*\\) [^ ]*/main.js .*|\\1|p' /usr/bin/tonearm)
       node $flags -e 'setInterval(() => {}, 1000); console.error("runs")' 2> /tmp/said & pid=$!

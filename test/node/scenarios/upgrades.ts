@@ -1,6 +1,6 @@
-// The upgrade unit and its verdicts, in answers and events, also where the daemon is killed meanwhile (a run
-// while the bus, the manager or the node is restarted: faults/table.ts). The shipped examples:
-// upgrade-example.ts.
+// Scenarios of the upgrade unit: answers and events show each run and its verdict, also where the daemon is
+// killed meanwhile. faults/table.ts restarts the bus, the manager and the node during a run, and
+// upgrade-example.ts has the shipped examples.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -94,7 +94,10 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.runs('failed');
   });
 
-  /** The trigger must fail for that reason: a 502 with the reason, no event, and the run as it was. */
+  /**
+   * Fails unless a start is answered by a 502 with this reason, sends no event, and leaves the run as it
+   * was.
+   */
   const isKeptFromRunning = async (why: RegExp) => {
     const before = (await daemon.answers()).run;
     const received = await daemon.listen();
@@ -132,7 +135,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('a unit that ends at once has run, also where systemd unloads it before the start is answered', async () => {
-    // Nothing refers to it: systemd forgets it at its end.
+    // No other unit refers to this one, so that systemd forgets it at its end.
     const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
     await daemon.node.writeUnit('user', 'quick.service', unit);
     await daemon.begin(FULL.replace('up.service', 'quick.service'));
