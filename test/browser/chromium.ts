@@ -1,5 +1,5 @@
-// A real Chromium for tests, with its own profile, that makes no network requests by itself. Playwright
-// drives it; in the table of engines WebDriver does, as in the others.
+// Starts a real Chromium for tests, with its own profile, which makes no network requests by itself.
+// Playwright drives it, except in the table of engines, where WebDriver drives all browsers.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ export async function openChromium(options: BrowserContextOptions = {}) {
 
 export const lacksChromium = (): string | false => lacks({ programs: ['chromium', 'chromedriver'] });
 
-/** The same by its own driver. */
+/** Starts a Chromium that its own program, chromedriver, drives by WebDriver. */
 export async function openDrivenChromium({ isDark = false } = {}): Promise<Browser> {
   const folder = temporaryFolder();
   const dark = isDark ? ['--force-dark-mode'] : [];
@@ -65,7 +65,7 @@ export async function openDrivenChromium({ isDark = false } = {}): Promise<Brows
   return {
     close: browser.close,
     send: (command, parameters) =>
-      // Its windows are no narrower than 500 pixels.
+      // The size is emulated, because Chromium's windows are no narrower than 500 pixels.
       command === 'setSize'
         ? browser.extension('/goog/cdp/execute', {
             cmd: 'Emulation.setDeviceMetricsOverride',

@@ -1,4 +1,4 @@
-// A browser that a program of its own drives: WebDriver (W3C) over HTTP.
+// Starts a browser that a program of its own drives by WebDriver (W3C) over HTTP.
 
 import { join } from 'node:path';
 import { type Environment, startProgram } from '../sound/program.js';
@@ -15,7 +15,7 @@ interface DriverOptions {
   readonly env: Environment;
   /** For the driver's log. */
   readonly folder: string;
-  /** Only this browser has these. */
+  /** Capabilities that only this browser has. */
   readonly capabilities: object;
 }
 

@@ -9,16 +9,19 @@ export interface Engine {
   readonly name: string;
   readonly lacks: () => string | false;
   readonly open: (scheme: { readonly isDark: boolean }) => Promise<Browser>;
-  /** WebKitGTK's driver accepts a touch, and does nothing. */
+  /** False if the driver accepts a touch and does nothing, as WebKitGTK's does. */
   readonly hasTouch: boolean;
 }
 
 interface OtherEngine extends Engine {
-  /** Back shows the page as it was left. Firefox keeps none that has an open request, such as a stream. */
+  /**
+   * True if Back shows the page as it was left. Firefox keeps no page that has an open request, such as a
+   * stream.
+   */
   readonly keepsPages: boolean;
 }
 
-/** Those beside Chromium, which the other files of this folder have. */
+/** The engines besides Chromium, in which the other files of this folder test. */
 export const ENGINES: readonly OtherEngine[] = [
   { name: 'Firefox', lacks: lacksFirefox, open: openFirefox, hasTouch: true, keepsPages: false },
   { name: 'WebKit', lacks: lacksWebKit, open: openWebKit, hasTouch: false, keepsPages: true },

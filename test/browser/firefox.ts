@@ -1,5 +1,6 @@
-// A real Firefox for tests, without a screen, with its own profile. Its protocol, Marionette, has WebDriver's
-// commands in JSON, each after its length; geckodriver, which Debian lacks, would only translate them.
+// Starts a real Firefox for tests, without a screen and with its own profile. It takes WebDriver's commands
+// by its own protocol, Marionette, as JSON after its length. geckodriver would only translate them, and
+// Debian lacks it.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +13,10 @@ import { type Browser, CAPABILITIES, COMMANDS } from './webdriver.js';
 
 const COLON = ':'.charCodeAt(0);
 
-/** It makes no requests of its own, opens no page, has a mouse, and lets a style change its window. */
+/**
+ * With these Firefox makes no requests of its own, opens no page, has a mouse, and lets a style change its
+ * window.
+ */
 const PREFERENCES = {
   'marionette.port': 0,
   'toolkit.legacyUserProfileCustomizations.stylesheets': true,
@@ -70,7 +74,7 @@ class Marionette {
       if (this.#received.length < end) return;
       const message: unknown = JSON.parse(this.#received.subarray(colon + 1, end).toString('utf8'));
       this.#received = this.#received.subarray(end);
-      // The first message is a greeting.
+      // The first message is a greeting, which is no array.
       if (Array.isArray(message)) this.#answers.get(Number(message[1]))?.(message as unknown as Answer);
     }
   }

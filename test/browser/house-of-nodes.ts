@@ -1,5 +1,5 @@
-// Several gateways that serve the built page, each at an address of its own, which know each other as by
-// discovery. Needs the network of `inOwnNetwork`.
+// Runs several gateways that serve the built page, each at an address of its own, and that know each other
+// as if by discovery. They need the network of `inOwnNetwork`.
 
 import { trustedOrigins } from '../../src/actors/discovery/trusted-origins.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
@@ -71,7 +71,7 @@ export class HouseOfNodes {
     await Promise.all([...this.rooms.values()].map((node) => node.close()));
   }
 
-  /** The node gets another name, for people and on the network. */
+  /** Gives the node another name, for people and on the network. */
   rename(name: string, other: string): void {
     const node = this.room(name);
     const record = this.#records.get(name);
@@ -84,7 +84,7 @@ export class HouseOfNodes {
     this.announce();
   }
 
-  /** One node no longer knows another one. */
+  /** Has the node `by` no longer know the node `forgotten`. */
   forget(forgotten: string, by: string): void {
     const node = this.room(by);
     const gone = this.#records.get(forgotten);

@@ -1,6 +1,6 @@
-// Every state of the page, narrow and wide, in light and dark, must have no finding of axe-core, no text cut
-// off at the side and no target too small for a thumb. TONEARM_PICTURES=FOLDER also saves a picture of each
-// state for a person to look at.
+// Checks every state of the page in light and dark. Where the page is narrow, axe-core must have no finding.
+// At no width may text be cut off at the side, or a target be too small for a thumb. TONEARM_PICTURES=FOLDER
+// also saves a picture of each state for a person to look at.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -79,8 +79,8 @@ export function misfits(page: Scripted): Promise<readonly string[]> {
 }
 
 /**
- * Goes through the tabs of a narrow page, the open one first. What lies in front of the page keeps that one
- * open; a wide page shows all of it at once.
+ * Goes through the tabs of a narrow page, beginning with the open one. There is only one step if a dialog
+ * covers the tabs, or if the page is wide and shows everything at once.
  */
 async function* eachTab(page: Page): AsyncGenerator<string> {
   yield '';
@@ -93,7 +93,7 @@ async function* eachTab(page: Page): AsyncGenerator<string> {
   }
 }
 
-/** A test for each state. */
+/** Declares a test for each state. */
 export function testStates(states: Readonly<Record<string, State>>): void {
   describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     let browser: OpenBrowser;

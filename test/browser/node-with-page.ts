@@ -1,5 +1,5 @@
-// A real gateway that serves the built page. The test sets the state of its backends: they are scripted,
-// because no real node can be brought into all of these states. page-audio.test.ts uses real ones.
+// A real gateway that serves the built page. The test sets the state of its backends, which are scripted,
+// because no real node can be brought into all of these states. page-audio.test.ts uses real backends.
 
 import { fileURLToPath } from 'node:url';
 import { type PageFiles, readPageFiles } from '../../src/gateway/page.js';

@@ -1,5 +1,5 @@
-// Takes away from a page what Chromium has and one of the browsers of packaging/browsers.mjs lacks, by MDN's
-// data; and what pages without https lack, which pages of loopback have.
+// Takes away from a page in Chromium what one of the browsers of packaging/browsers.mjs lacks, by MDN's
+// data. It also takes away what pages without https lack, because pages of loopback have it.
 
 import type { Page } from 'playwright-core';
 
@@ -23,7 +23,9 @@ const MISSING = [
   'Navigator.prototype.userAgentData Crypto.prototype.randomUUID Crypto.prototype.subtle',
 ].flatMap((line) => line.split(' '));
 
-/** For the documents that the page loads from now on. */
+/**
+ * Applies to the documents that the page loads from now on. `more` are further names of what is taken away.
+ */
 export async function makeOlder(page: Page, more: readonly string[] = []): Promise<void> {
   await page.addInitScript(`{
     const iterators = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));

@@ -1,5 +1,5 @@
-// A browser for the tests of a suite; each test gets a new page and a new node, and brings up its backends
-// itself.
+// Opens a browser for the tests of a suite. Each test gets a new page and a new node, and brings up the
+// backends of that node itself.
 
 import { after, afterEach, before, beforeEach } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -50,7 +50,7 @@ export const openTab = (name: 'Music' | 'Sound' | 'Node', on = page): Promise<vo
 export const commands = (): readonly BackendRequest['command'][] =>
   node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
 
-/** Resolves with the first command; the next call waits for the next one. */
+/** Resolves with the first command since the last call, and forgets all others. */
 export async function nextCommand(): Promise<object> {
   const first = await until('a command has come', () => commands()[0]);
   node.backends.requests.length = 0;

@@ -14,8 +14,8 @@ export interface SeverableProxy {
 }
 
 /**
- * `target`, and `at`, where it listens, are ports of this machine or paths of unix sockets. Bytes from the
- * target pass through `change`.
+ * Starts a proxy that listens at `at`, and leads to `target`. Each is a port of this machine or the path of
+ * a unix socket. Bytes from the target pass through `change`.
  */
 export async function startProxy(
   target: number | string,

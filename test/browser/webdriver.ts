@@ -16,7 +16,7 @@ export const COMMANDS = {
 
 type Command = keyof typeof COMMANDS;
 
-/** A test's own deadline of 60 s must come first, or its error would say less. */
+/** The test's own deadline of 60 s must come first, because the browser's error says less. */
 export const CAPABILITIES = {
   acceptInsecureCerts: true,
   timeouts: { script: 60_000, pageLoad: 60_000 },
@@ -28,10 +28,10 @@ export interface Browser {
   readonly close: () => Promise<void>;
 }
 
-/** Tells how a control looks. */
+/** The kind of a control, as a person sees it. */
 export type Role = 'button' | 'slider' | 'switch' | 'choice' | 'answer';
 
-/** Tells how a person presses a control. */
+/** The way in which a person presses a control. */
 type Means = 'touch' | 'keys' | 'pointer';
 
 interface Spot {
@@ -61,12 +61,12 @@ type Key = keyof typeof KEYS;
 
 /** The width of a slider's thumb, as in page.css. */
 const THUMB_PX = 22;
-/** At least as many as there are controls. */
+/** A page has at most as many controls as this. */
 const TABS_MAX = 150;
 /** Steps of a drag. */
 const STEPS = 8;
 
-/** Finds a visible element by the name that a screen reader tells, or by how that name begins. */
+/** Finds a visible element by the name that a screen reader speaks, or by the beginning of that name. */
 const FIND = `(selector, name) => {
   const seen = [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility({ visibilityProperty: true }));
   const nameOf = (element) => (element.ariaLabel ?? element.textContent).trim();
@@ -115,7 +115,7 @@ export class WebDriverPage {
     return Buffer.from(String(await this.#browser.send('screenshot', { full: false })), 'base64');
   }
 
-  /** Nobody sees the page until it gets a size. */
+  /** Hides the page until it gets a size again. */
   async hide(): Promise<void> {
     await this.#browser.send('hide');
   }
@@ -139,7 +139,7 @@ export class WebDriverPage {
     await until(`the ${role} ${name} is there`, () => this.has(role, name));
   }
 
-  /** Resolves with the text that a screen reader tells of a slider. */
+  /** Resolves with the text that a screen reader speaks for a slider. */
   valueOf(slider: string): Promise<string | undefined> {
     return this.#of('slider', slider, 'element?.ariaValueText');
   }
@@ -167,7 +167,7 @@ export class WebDriverPage {
     return until(`the ${role} ${name} is in front`, () => this.#of<Spot | false>(role, name, place));
   }
 
-  /** By `keys` means the Tab key and Enter. */
+  /** Presses a control. With `keys` the Tab key moves the focus to the control, and Enter presses it. */
   async press(means: Means, role: Role, name: string): Promise<void> {
     await this.waitFor(role, name);
     if (means === 'keys') {
@@ -195,7 +195,7 @@ export class WebDriverPage {
     await this.#browser.send('act', { actions: [{ type: 'key', id: 'keyboard', actions }] });
   }
 
-  /** A click or tap if both places are the same. */
+  /** Drags from one place to another. If both places are the same, it clicks or taps. */
   async drag(means: 'touch' | 'pointer', from: Spot, to: Spot): Promise<void> {
     const isStill = from.x === to.x && from.y === to.y;
     const way = Array.from({ length: isStill ? 0 : STEPS }, (_, step) => ({

@@ -9,11 +9,11 @@ import { until } from '../until.js';
 import { openDriven } from './driver.js';
 import type { Browser } from './webdriver.js';
 
-/** Package libwebkit2gtk-4.1-0, the library's own browser. */
+/** The library's own browser, which is in the package libwebkit2gtk-4.1-0. */
 const BROWSER = '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser';
 const SCREEN = '1920x1200x24';
 
-/** Lets the window be as narrow as a phone: the browser's own buttons need more. */
+/** Lets the window be as narrow as a phone, because the browser's own buttons need more room. */
 const STYLE = `* { padding: 0; margin: 0; min-width: 0; border-width: 0; font-size: 1px; }
   image { -gtk-icon-transform: scale(0.1); }`;
 
@@ -46,7 +46,7 @@ export async function openWebKit({ isDark = false } = {}): Promise<Browser> {
       HOME: folder,
       XDG_RUNTIME_DIR: folder,
       DISPLAY: display,
-      // Its own processes need no sandbox here, and root cannot make one.
+      // WebKit's processes need no sandbox here, and root cannot make one.
       WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1',
       LIBGL_ALWAYS_SOFTWARE: '1',
       LANG: 'C.UTF-8',

@@ -1,4 +1,4 @@
-// Shared by all scenarios that run the daemon on the node: start, requests, events, end.
+// Runs the daemon on the node for all scenarios that need it: start, requests, events, end.
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { textOf } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import { NODE_PROGRAM, type Node } from '../node.js';
 
-/** The bundles that are brought to the node, and where. */
+/** The folder of the bundles that are brought to the node. */
 const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
 const PROGRAM = '/opt/tonearm';
 const CONFIG = '/opt/tonearm-held/config.yaml';
@@ -36,7 +36,10 @@ export class DaemonOnNode {
     return this.node.install(DIST, PROGRAM);
   }
 
-  /** Starts it anew, outside of the user's manager, so that it outlives that. `config` is YAML. */
+  /**
+   * Starts the daemon anew, outside of the user's manager, so that the daemon outlives the manager. `config`
+   * is YAML.
+   */
   async launch(config: string): Promise<void> {
     await this.end();
     await this.node.writeFile(CONFIG, config);

@@ -1,6 +1,6 @@
-// Power actions on a real logind and a real polkit: those that do not happen, each with its status and its
-// reason, and a power-off (a reboot is one of the faults', faults/table.ts); and a desktop node, arranged: a
-// unit that calls itself the display manager is active.
+// Scenarios of power actions on a real logind and a real polkit: refusals with their status and reason, and
+// a power-off. faults/table.ts has the reboot. A desktop is a node with an active unit that calls itself the
+// display manager.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,10 @@ async function refused(node: Node, path: string, status: number, detail: RegExp)
   assert.match((JSON.parse(reply.text) as { detail: string }).detail, detail);
 }
 
-/** Without a session a user may not take block locks; an upgrade script's user would be granted it. */
+/**
+ * Lets pi take block locks, as the user of an upgrade script may. A user without a session may not take them
+ * otherwise.
+ */
 const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
   if (action.id === "org.freedesktop.login1.inhibit-block-shutdown" && subject.user === "pi") return polkit.Result.YES;
 });`;
@@ -45,7 +48,7 @@ export function powerScenarios(node: () => Node): void {
     test(`a lock of ${who} is 409, and names the holder and the reason`, async (t) => {
       await node().writeFile(MAY_INHIBIT_FILE, MAY_INHIBIT);
       t.after(() => node().shell(`rm ${MAY_INHIBIT_FILE}`));
-      // polkit that starts anew has read its rules before it answers.
+      // A restarted polkit has read its rules before it answers.
       await node().shell('systemctl restart polkit.service');
       t.after(await node().holdShutdown(who));
       for (const path of ACTIONS) {

@@ -1,4 +1,4 @@
-// The daemon on the node with lists of units, and commands that read and change them. For the scenarios of
+// Runs the daemon on the node with lists of units, and reads and changes these units, for the scenarios of
 // service units.
 
 import assert from 'node:assert/strict';
@@ -28,19 +28,21 @@ export class SystemdDaemon extends DaemonOnNode {
     await this.shell(`rm ~/.config/systemd/user/${name}; systemctl --user daemon-reload`);
   }
 
-  /** Has it started by other hands, and waits until that is seen. */
+  /** Starts a unit by systemctl, and waits until the daemon lists it as running. */
   async started(name: string): Promise<void> {
     await this.systemctl('start', name);
     await this.waitFor(name, ({ running }) => running);
   }
 
-  /** Likewise stopped. */
+  /** Stops a unit by systemctl, and waits until the daemon lists it as inactive. */
   async stopped(name: string): Promise<void> {
     await this.systemctl('stop', name);
     await this.waitFor(name, ({ active_state: state }) => state === 'inactive');
   }
 
-  /** POST to a unit's route; gives the status, and the detail of a problem. */
+  /**
+   * POSTs to a unit's route. Resolves with the status, and with the detail of a problem or an empty text.
+   */
   async post(unit: string, verb: string, scope = 'user'): Promise<readonly [status: number, detail: string]> {
     const { status, text } = await this.ask('POST', `/services/${scope}/${encodeURIComponent(unit)}/${verb}`);
     return [status, text === '' ? '' : JSON.parse(text).detail];
@@ -65,7 +67,8 @@ export class SystemdDaemon extends DaemonOnNode {
   }
 
   /**
-   * Resolves when all events sent before this have arrived: a change of `marker.service` has come through.
+   * Resolves when all events sent before this call have arrived. It changes `marker.service`, and waits for
+   * the event of this change.
    */
   async barrier(received: ReceivedEvents): Promise<void> {
     const before = eventsOfUnit(received, 'marker.service').length;

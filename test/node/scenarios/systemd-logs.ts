@@ -10,15 +10,15 @@ import type { SystemdDaemon } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
 
 /**
- * It lives for a second: journald may see a message only when its process has gone, and does not know the
- * unit then (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+ * The script lives for a second, because journald may see a message only when its process has gone, and does
+ * not know the unit then (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
 const TALK = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
 const NAMES = ['talks.service', 'by-alias.service', 'absent.service', 'secret-alias.service'];
 const OURS = `{system: [talks.service, absent.service], user: [${NAMES.join(', ')}]}
 upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
 
-/** The journal is on the disk again. */
+/** Brings the journal back to the disk. */
 const BACK = '[ ! -e /var/log/away ] || mv /var/log/away /var/log/journal; journalctl --flush';
 
 export function logScenarios(daemon: SystemdDaemon): void {

@@ -1,5 +1,5 @@
-// Units that a client does not change: the user's, which others change with systemctl and by files, and the
-// system's, which no request changes; and the events that clients are sent.
+// Scenarios of units that no client changes, and of their events: others change the user's units by
+// systemctl and by files, and no request changes a unit of the system.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -132,7 +132,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
       .match(/^\{.*/gm)
       ?.map((line) => JSON.parse(line))
       .filter((each) => each.type === 'method_call' && each.destination === 'org.freedesktop.systemd1');
-    // Beginning anew, it was seen at all.
+    // The daemon was started anew, so that the monitor has recorded calls at all.
     const members = new Set(calls?.map(({ member }) => member));
     assert.deepEqual([...members].sort(), ['GetAll', 'GetUnitFileState', 'Subscribe']);
   });

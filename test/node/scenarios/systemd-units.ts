@@ -1,4 +1,5 @@
-// The units of the systemd scenarios, and what is to come of each command: a row per line. Data only.
+// The units of the systemd scenarios, and a row for each command with the answer and the record that must
+// follow. The file has only data.
 
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 
@@ -7,8 +8,8 @@ const INSTALL = '[Install]\nWantedBy=default.target\n';
 
 /** The user's units; the name describes what is special about each. */
 export const UNITS: Readonly<Record<string, string>> = {
-  // Started by most scenarios, more often than systemd's limit of five in ten seconds where the machine is
-  // quick.
+  // Most scenarios start this unit. On a quick machine these are more starts than systemd's limit of five in
+  // ten seconds.
   'plain.service': `[Unit]\nDescription=A plain one\nStartLimitIntervalSec=0\n[Service]\n${SLEEP}${INSTALL}`,
   'marker.service': `[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=true\n`,
   'good-oneshot.service': '[Service]\nType=oneshot\nExecStart=true\n',
@@ -18,7 +19,7 @@ export const UNITS: Readonly<Record<string, string>> = {
   'lingering.service': '[Service]\nExecStart=/nowhere/at-all\nExecStopPost=sleep infinity\n',
   'lingering-again.service': `[Service]\nRestart=on-failure\nRestartSec=1h\nExecStart=false\nExecStopPost=sleep infinity\n`,
   'crashing.service': '[Service]\nRestart=always\nRestartSec=100ms\nExecStart=false\n',
-  // Started when it is deaf.
+  // systemd counts this unit as started only when it ignores SIGTERM.
   'deaf.service': `[Service]\nType=notify\nNotifyAccess=all\nTimeoutStopSec=500ms\nExecStart=sh -c "trap '' TERM; systemd-notify --ready; while :; do sleep 0.1; done"\n`,
   'conditional.service': `[Unit]\nConditionPathExists=/nowhere\n[Service]\n${SLEEP}`,
   'dependent.service': `[Unit]\nRequires=bad-oneshot.service\nAfter=bad-oneshot.service\n[Service]\n${SLEEP}`,
@@ -57,7 +58,7 @@ interface Row {
   readonly verb: string;
   readonly status: number;
   readonly detail?: RegExp;
-  /** It fails after the end of its job. */
+  /** True if the unit fails after the end of its job. */
   readonly isBehind?: boolean;
   readonly record: ExpectedRecord;
 }
@@ -82,7 +83,7 @@ function row(
   return { what, unit: `${name}.service`, verb, status, record, ...more };
 }
 
-/** One after another. */
+/** The rows run one after another, and each begins in the state that the row before it has left. */
 export const ROWS: readonly Row[] = [
   row('a start', 'start plain', 202, RUNNING),
   row('a start of what runs', 'start plain', 202, RUNNING),

@@ -1,5 +1,5 @@
-// Service units on the real node: the answers and events when a client changes units. Changes by others, and
-// units that cannot be changed: systemd-others.ts.
+// Scenarios of service units that a client changes: the answers and the events. systemd-others.ts has
+// changes by others, and units that cannot be changed.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -13,13 +13,19 @@ import { otherHandsScenarios, systemScopeScenarios } from './systemd-others.js';
 import { LISTS, ROWS, SLEEP, STOPPED, SYSTEM, UNITS, USER } from './systemd-units.js';
 
 const EVENTS_MAX = 8;
-/** Six starts: each may be seen as it starts, as it fails and as it waits for the next one. */
+/**
+ * The unit is started six times. Each start may send an event as it begins, as it fails, and as it waits for
+ * the next one.
+ */
 const LOOP_EVENTS_MAX = 18;
 
 export function systemdScenarios(node: () => Node): void {
   const daemon = new SystemdDaemon(node);
 
-  /** Between two rounds the unit has failed, too: the last one is where systemd refuses to start it again. */
+  /**
+   * True if the crash loop is over. The unit is also failed between two starts, so that only the number of
+   * restarts shows the last one, after which systemd refuses to start the unit.
+   */
   const isLoopOver = async (unit: string): Promise<boolean> => {
     const properties = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
     return /^SubState=failed$/m.test(properties) && /^NRestarts=5$/m.test(properties);

@@ -1,5 +1,5 @@
-// The daemon on the node with an upgrade configuration: set-up, requests, events, kills. For the upgrade
-// scenarios.
+// Runs the daemon on the node with an upgrade configuration, for the upgrade scenarios: set-up, requests,
+// events, kills.
 
 import assert from 'node:assert/strict';
 import type { LogEntryRecord, UpgradeRecord } from '../../../src/protocol/actor/schemas.js';
@@ -10,11 +10,12 @@ import { DaemonOnNode, type ReceivedEvents } from './daemon-on-node.js';
 export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
 export const FULL = `{enabled: true, resultFile: ${RESULT}, checkUnit: check.service, upgradeUnit: up.service}`;
 export const READ_ONLY = `{enabled: true, resultFile: ${RESULT}}`;
-/** Where a unit's script waits for `openGate`. */
+/** The line at which a unit's script waits for `openGate`. */
 export const GATE = 'while [ ! -e /home/pi/gate ]; do sleep 0.02; done';
 
 /**
- * With the line by which systemd remembers the upgrade unit while the daemon's is loaded: running, or failed.
+ * `Before=` has systemd remember the upgrade unit for as long as the daemon's unit is loaded, which is while
+ * it runs or has failed.
  */
 const SERVICE = `[Unit]
 Before=up.service
@@ -27,7 +28,7 @@ systemd: {enabled: false}
 `;
 
 export class UpgradeDaemon extends DaemonOnNode {
-  /** Once per node: the program, the command and the unit, but no configuration. */
+  /** Brings the program, the command and the unit, but no configuration. It is called once per node. */
   override async install(): Promise<void> {
     await super.install();
     const command = `#!/bin/sh\nexec ${NODE_PROGRAM} /opt/tonearm/main.js "$@"\n`;
@@ -67,7 +68,8 @@ export class UpgradeDaemon extends DaemonOnNode {
   }
 
   /**
-   * Kills it once it has written down which invocation the run is: a run of an unknown one counts as failed.
+   * Kills the daemon once it has saved the invocation of the run, because a run of an unknown invocation
+   * counts as failed.
    */
   async kill(): Promise<void> {
     await until('the state file has the invocation', async () =>
@@ -96,7 +98,10 @@ export class UpgradeDaemon extends DaemonOnNode {
     assert.equal(await this.post('/upgrade/start'), 202);
   }
 
-  /** Starts the daemon anew, with an upgrade unit, a oneshot whose work is `script`. */
+  /**
+   * Starts the daemon anew with an upgrade unit, which is a oneshot that runs `script`. `more` are further
+   * lines of the unit.
+   */
   async beginWith(script: string, more = ''): Promise<void> {
     const program = '/opt/upgrade/up.service';
     await this.node.writeFile(program, `#!/bin/sh\n${script}\n`, '755');

@@ -1,5 +1,5 @@
-// The shipped examples of detector, timer and upgrade script, as they are: first with a sudo that only notes,
-// then with the real sudo and apt on a repository of the test's.
+// Scenarios of the shipped detector, timer and upgrade script, which run unchanged: first with a sudo that
+// only records its arguments, then with the real sudo and apt on a repository of the test's.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -17,8 +17,8 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
   const UNITS = ['tonearm-detect.service', 'tonearm-detect.timer', 'tonearm-upgrade.service'];
 
   /**
-   * A node has its own package: a package that is there takes its place. systemd refuses a unit that is
-   * started six times within 10 s, which a quick machine does here.
+   * Sets the environment of the examples' units, such as the package that they upgrade. They have no limit
+   * of starts, because systemd refuses the sixth start within 10 s, which a quick machine makes here.
    */
   const environment = async (variables: string) => {
     const settings = `[Unit]\nStartLimitIntervalSec=0\n[Service]\nEnvironment=${variables}\n`;
@@ -31,7 +31,8 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     await daemon.node.install(EXAMPLES, '/usr/lib/tonearm/upgrade');
     for (const unit of UNITS)
       await daemon.node.writeUnit('user', unit, readFileSync(`${EXAMPLES}/${unit}`, 'utf8'));
-    // How the shipped unit of the daemon stands to the others. It is enabled, as it is on a node.
+    // The daemon's unit gets the relations to other units that the shipped unit has. It is enabled, as it is
+    // on a node.
     const relations = OURS.replace(/^\[Service\][^[]*/m, '');
     await daemon.node.writeFile('/etc/systemd/user/tonearm.service.d/shipped.conf', relations);
     await environment('TONEARM_UPGRADE_PACKAGE=bash PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin');

@@ -1,5 +1,5 @@
-// An apt repository on the node with versions of one package, and what may befall an apt there. It takes the
-// place of the node's own sources until it is removed.
+// Makes an apt repository on the node with versions of one package, and disturbs apt by a lock or as a power
+// cut does. The repository takes the place of the node's own sources until it is removed.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,10 @@ export const PACKAGE = 'tonearm-example';
 const FOLDER = '/opt/repository';
 const CONFIG = '/etc/apt/apt.conf.d/99-repository';
 const SUDOERS = '/etc/sudoers.d/tonearm-upgrade';
-/** Lists of its own, so that the node's stay. The folder belongs to root, whom alone apt lets read it. */
+/**
+ * apt gets lists of its own, so that the node's lists stay. It reads the folder as root, because the folder
+ * belongs to root.
+ */
 const SETTINGS = `Dir::Etc::sourcelist "${FOLDER}/sources.list";
 Dir::Etc::sourceparts "/dev/null";
 Dir::State::lists "${FOLDER}/lists";
@@ -32,7 +35,7 @@ export class Repository {
     return this.#daemon.node;
   }
 
-  /** The package is installed in its first version, and the user has the rights that the script asks for. */
+  /** Installs the package in its first version, and gives the user the rights that the script asks for. */
   async make(): Promise<void> {
     const [, rights = ''] = /^# *pi (ALL=.*)$/m.exec(readFileSync(SCRIPT, 'utf8')) ?? [];
     const rule = rights.replace('@PACKAGE@', PACKAGE);
@@ -48,8 +51,8 @@ export class Repository {
   }
 
   /**
-   * Has nothing but this version of the package, which runs the script `after` when it is configured;
-   * `source` is a second line of sources.
+   * Publishes this version of the package, and nothing else. The package runs the script `afterwards` when
+   * it is configured. `source` is a second line of sources.
    */
   async publish(version: number, source = '', afterwards = 'exit 0'): Promise<void> {
     await this.#build(PACKAGE, version, afterwards);
@@ -66,7 +69,7 @@ export class Repository {
     return this.#node.shell(`dpkg-query --show --showformat='\${Version}' ${PACKAGE}`);
   }
 
-  /** Resolves when another apt is at work, which it is until the answer is called. */
+  /** Starts another apt. Resolves once this apt is at work, with a function that lets it end. */
   async holdLock(): Promise<() => Promise<void>> {
     await this.#build('tonearm-other', 1, 'exit 0');
     const gate = `touch ${FOLDER}/held; while [ ! -e ${FOLDER}/gate ]; do sleep 0.05; done`;
