@@ -1,4 +1,5 @@
-// Bluetooth with BlueZ itself: controllers that come and go, who may pair, and how pairing mode ends.
+// Scenarios of Bluetooth with BlueZ itself: controllers that come and go, who may pair, and how pairing mode
+// ends.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,13 +11,13 @@ const PAIRING_S = 30;
 /** The adapter is named, because another one may be the first after a restart of bluetoothd. */
 export const BLUETOOTH = `bluetooth: {adapter: hci0, pairingTimeout: ${PAIRING_S}s}\n`;
 
-/** Pairing with an address that is known, as a phone may try at any time. */
+/** Pairs with the node's address without a scan, as a phone may try at any time. */
 const PAIR_BLINDLY = `timeout 60 btmgmt --index 1 pair -c 3 -t 0 ${NODE}`;
-/** The class of the node, once the phone has found it. */
+/** Lets the phone find the node, and prints the class that the node shows. */
 const FIND = `class='busctl get-property org.bluez ${NODE_AT_PEER} Class'
 (until $class > /dev/null; do echo select ${PEER}; echo scan bredr; sleep 1; done) 2> /dev/null | bluetoothctl > /dev/null
 $class`;
-/** The phone lets the node in, too. */
+/** Pairs, and has the phone trust the node, too. */
 const PAIR = `busctl --timeout=120 call org.bluez ${NODE_AT_PEER} Pair
 busctl set-property org.bluez ${NODE_AT_PEER} Trusted b true`;
 const PEER_FORGETS = `busctl call org.bluez ${PEER_ADAPTER} RemoveDevice o ${NODE_AT_PEER.split(' ')[0]}`;
@@ -56,7 +57,7 @@ export function pairingScenarios(node: () => EmulatedNode): void {
     await adapter({ pairing_active: true, discoverable: true, pairable: true });
     const found = await node().machine.root(FIND);
     assert.equal(Number(found.trim().split(' ').at(-1)) & CLASS_BITS, LOUDSPEAKER, found);
-    // From now on, so that the phone has time enough.
+    // Pairing mode begins again, so that the phone has time enough.
     await node().change('/bluetooth/pairing_mode');
     await node().machine.root(PAIR);
     await peer({ paired: true, trusted: true });
@@ -74,7 +75,7 @@ export function forgettingScenarios(node: () => EmulatedNode): void {
   });
 }
 
-/** A device is paired when they begin, and when they end. */
+/** Scenarios that begin and end with a paired device. */
 export function endingScenarios(node: () => EmulatedNode): void {
   const { adapter, backend, peer, survives } = watched(node);
 

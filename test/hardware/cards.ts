@@ -1,4 +1,5 @@
-// The profiles of a card decide its outputs, and the steps of its mixer the volume.
+// Scenarios of a card: its profile decides which outputs there are, and the steps of its mixer decide the
+// volume.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// Cards that come and go, as a USB DAC does: their driver lets go of them and takes them again.
+// Scenarios of cards that come and go, as a USB DAC does: their driver is unbound from them, and bound
+// again.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -13,17 +14,17 @@ const ROUNDS = isFullSize ? 100 : 3;
 /** The rounds after which everything that is made only once has been made. */
 const WARM_UP = 2;
 /**
- * V8 takes and gives back more than this by chance; two records that stay behind in each round are less than
- * a tenth of it.
+ * The bound is wide, because V8 takes and gives back memory by chance. Two records that stay behind in each
+ * round take less than a tenth of it.
  */
 const GROWTH_MAX_KB = 24 * 1024;
 
-/** Lines such as `unbind snd_dummy`. */
+/** Carries out lines such as `unbind snd_dummy`. */
 const DRIVERS = 'while read -r act card; do echo "$card.0" > "/sys/bus/platform/drivers/$card/$act"; done';
 
 /**
- * Starts a stream of that name, of silence unless given, that lasts until the unit of its name ends. At the
- * rate of the cards.
+ * The command that starts a stream of that name, at the rate of the cards. The stream plays `file`, which is
+ * silence unless given, until the unit of its name ends.
  */
 export const playing = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
   `systemd-run --user --quiet --collect --unit=${name} pacat --rate=48000 --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
@@ -132,7 +133,7 @@ function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
     await node().client('tone', LOOPBACK);
     await node().agrees();
     assert.notEqual(back.id, id);
-    // Its last state before it goes may come after the mark.
+    // The last update of the output before it goes may come after `from`.
     const all = eventsOf(node(), LOOPBACK, from);
     assert.deepEqual(all.slice(-2), [`removed ${id}`, `updated ${back.id}`]);
     const others = all.slice(0, -2).filter((line) => line !== `updated ${id}`);
@@ -144,7 +145,7 @@ function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
     const { volume } = await node().output(DUMMY);
     drive('unbind snd_aloop');
     const statuses = new Set<number>();
-    // Before, while and after it goes.
+    // Requests are sent before, while and after the output goes.
     for (let isGone = false; !isGone; ) {
       isGone = !node().hasOutput(LOOPBACK);
       for (const output of [gone.id, LOOPBACK]) {

@@ -1,5 +1,5 @@
-// A real input: one half of the loopback card captures what is played into its other half, past the sound
-// server, as a record player does.
+// Scenarios of a real input: one half of the loopback card captures what is played into its other half, past
+// the sound server, as from a record player.
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
@@ -11,8 +11,8 @@ const TURNTABLE = LOOPBACK.replace('alsa_output', 'alsa_input');
 const LISTEN = `/audio/inputs/${TURNTABLE}/listen`;
 
 /**
- * Plays noise into the other half of the card, until the unit ends. The card refuses to capture unless both
- * halves have the same format, rate and layout; so these are read from the half that captures already.
+ * Plays noise into the other half of the card until the unit ends. The card refuses to capture unless both
+ * halves have the same format, rate and layout. They are read from the half that captures already.
  */
 const PLAYED = `captured() { sed -n "s/^$1: \\([^ ]*\\).*/\\1/p" /proc/asound/Loopback/pcm0c/sub0/hw_params; }
 case $(captured access) in
@@ -23,8 +23,8 @@ systemd-run --quiet --collect --unit=record aplay $layout --device=hw:Loopback,1
   --format="$(captured format)" --rate="$(captured rate)" --channels="$(captured channels)" /dev/urandom /dev/urandom`;
 
 /**
- * Capture and playback of this card share one volume, which is 40 % unless it was set: noise then has a peak
- * of 0.06.
+ * Capture and playback of this card share one volume, which is 40 % unless it was set. Noise has a peak of
+ * 0.06 then.
  */
 const AUDIBLE = 0.01;
 const isAudible = (peak: number): boolean => peak > AUDIBLE;
@@ -37,8 +37,8 @@ export function inputScenarios(node: () => EmulatedNode): void {
   after(() => node().machine.root('systemctl stop record 2> /dev/null || true'));
 
   /**
-   * On a busy machine the sound server needs longer for a loopback than the daemon gives it. The answer then
-   * says so, nothing has changed, and it is asked again, as people do.
+   * On a busy machine the sound server may need longer for a loopback than the daemon waits. Then the answer
+   * says so, and nothing has changed. The request is sent again, as a person would do.
    */
   async function beginsToListen(): Promise<void> {
     const hasBegun = async (): Promise<boolean> => {
@@ -49,7 +49,10 @@ export function inputScenarios(node: () => EmulatedNode): void {
     await until('the input is listened to', hasBegun, SLOW_MS);
   }
 
-  /** Resolves when what is played into the input has been measured there, and where it is heard. */
+  /**
+   * Resolves when sound that is played into the input has been measured at the input, and at the output
+   * where it is heard.
+   */
   async function soundPassesThrough(t: TestContext): Promise<void> {
     const input = await node().input(TURNTABLE, { listen: [DUMMY] });
     const output = await node().output(DUMMY);

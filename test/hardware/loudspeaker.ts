@@ -1,6 +1,6 @@
-// A Bluetooth loudspeaker of the node: found, paired, connected, played on, and there again after a death of
-// the node's bluetoothd. It is a machine of its own, as in life. These need a machine with time: BlueZ and
-// the node have deadlines, and an emulated radio that is busy does not keep them.
+// Scenarios of a Bluetooth loudspeaker, which is an emulated machine of its own: the node finds it, pairs,
+// connects and plays on it, also after the node's bluetoothd has died. They need a machine that is not busy,
+// because BlueZ and the node have deadlines, which a busy emulated radio does not keep.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -11,7 +11,7 @@ import { bootOtherEnd } from './other-end.js';
 import { NODE, outputOf, PEER, soundArrives, watched } from './radio.js';
 
 const SPEAKER = outputOf(PEER);
-/** Pairing mode lasts as long as the scan that finds it. */
+/** Pairing mode must last until a scan has found the loudspeaker. */
 const SPEAKER_SETTINGS = 'bluetooth: {pairingTimeout: 10m}\n';
 
 export function loudspeakerScenarios(node: () => EmulatedNode): void {
@@ -60,7 +60,10 @@ async function disconnects(node: Node): Promise<void> {
 function sound(node: Node, speaker: Node): void {
   const { peer, survives } = watched(node);
 
-  /** The speaker has it as the sound of a phone, and plays it where its default is. */
+  /**
+   * Resolves when the noise has arrived at the speaker, which takes it as the sound of a phone, and plays it
+   * at its default output.
+   */
   const noiseArrives = (noise: number): Promise<void> => {
     const plays = async (): Promise<void> => {
       await node().change(`/audio/clients/${noise}/output`, { output: SPEAKER });

@@ -1,5 +1,5 @@
-// A machine emulated by QEMU for tests: Debian's own kernel with its modules, so that there are cards and
-// controllers that come and go. It boots the disk of packaging/machine.mjs, writes nothing to it, and leaves
+// Runs a machine emulated by QEMU for tests, with Debian's own kernel and its modules, so that cards and
+// controllers can come and go. It boots the disk of packaging/machine.mjs, writes nothing to it, and leaves
 // nothing behind, however the test's process ends.
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -12,10 +12,12 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 
 const MACHINE_USER = 'pi';
-/** Where the commands' door is (packaging/machine.mjs), and where tonearm listens, inside. */
+/**
+ * The ports inside the machine at which the door for commands (packaging/machine.mjs) and tonearm listen.
+ */
 const DOOR_PORT = 8019;
 const TONEARM_PORT = 8018;
-/** Where another machine reaches its radio (other-end.ts). */
+/** The port inside at which another machine reaches the radio (other-end.ts). */
 export const RADIO_PORT = 8020;
 
 /** A busy machine takes ten times what a quiet one does. */
@@ -28,8 +30,8 @@ const CONSOLE_CHARACTERS = 16_384;
 const RECORD_SEPARATOR = '\x1e';
 
 /**
- * For the `skip` option; whoever has these programs has also made the disk, or has said why not
- * (packaging/test.mjs).
+ * Returns why no machine can boot here, or false, for the `skip` option. Where these programs are installed,
+ * packaging/test.mjs has made the disk, or has said why not.
  */
 export const whyNoMachine = (): string | false =>
   lacks({ programs: ['qemu-system-x86_64', 'debootstrap', 'mkfs.ext4', 'setpriv'], root: true });
@@ -40,7 +42,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Boots it, or rejects with what the console showed. */
+/** Boots a machine, or rejects with what the console showed. */
 export async function bootMachine(): Promise<Machine> {
   const machine = new Machine(await freePort(), await freePort(), await freePort());
   try {
@@ -101,13 +103,11 @@ export class Machine {
     return succeeded(script, await this.#run(MACHINE_USER, script, input));
   }
 
-  /**
-   * Starts a script, as root, that acts on the lines which it is written, for as long as they come, and ends
-   * when its input does.
-   */
+  /** Starts a script as root that acts on each line which `write` sends, and ends when its input does. */
   script(script: string): { write(line: string): void; end(): Promise<string> } {
     const socket = this.#open('root', script);
-    // Where the connection breaks off before the end, that says so.
+    // No error is handled here, because `end` rejects if the connection has broken off before the script's
+    // end.
     socket.on('error', () => undefined);
     return {
       write: (line) => void socket.write(`${line}\n`),
@@ -138,14 +138,14 @@ export class Machine {
 }
 
 /**
- * Ends with the thread that starts it, which is the test's own. It is no nicer than others: without its share
- * it is too slow for Bluetooth.
+ * Ends QEMU with the thread that starts it, which is the test's own. QEMU has the usual priority, because
+ * with a smaller share of time it is too slow for Bluetooth.
  */
 const TOGETHER = ['setpriv', '--pdeathsig', 'KILL'] as const;
 
 /**
- * Without what has nothing to do here, but takes its time; and a processor that had to wait is no reason to
- * read a slower clock.
+ * The kernel leaves out modules and services that have nothing to do here, but take time. A processor that
+ * had to wait is no reason to read a slower clock (`tsc=reliable`).
  */
 const KERNEL = [
   'root=/dev/vda rw console=ttyS0 quiet mitigations=off tsc=reliable panic=-1 systemd.show_status=off',
@@ -154,8 +154,8 @@ const KERNEL = [
 ].join(' ');
 
 /**
- * Without KVM, which a build machine may have and cannot use. AVX is slower to emulate. What the disk is
- * given goes to a file without a name.
+ * The arguments of QEMU. KVM is not used, because a build machine may have it and be unable to use it. The
+ * processor has no AVX, because AVX is slower to emulate. Writes to the disk go to a file without a name.
  */
 function hardware(door: number, port: number, radio: number): readonly string[] {
   const folder = process.env['TONEARM_MACHINE'] ?? '';

@@ -1,5 +1,5 @@
-// tonearm on the emulated machine, installed and set up as a newcomer does it, and watched from outside: by
-// HTTP and the event stream.
+// Runs tonearm on the emulated machine, installed and set up as a newcomer does it, and watches it from
+// outside, by HTTP and the event stream.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ export const SLOW_MS = 240_000;
 
 const LISTED = 'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs';
 
-/** At full size by TONEARM_HARDWARE=full; in `npm test -- --all` a part of it. */
+/** True if TONEARM_HARDWARE=full has asked for the long rounds. `npm test -- --all` runs a part of them. */
 export const isFullSize = process.env['TONEARM_HARDWARE'] === 'full';
 
 export class EmulatedNode {
@@ -49,7 +49,7 @@ export class EmulatedNode {
     }
   }
 
-  /** The state of a machine on which tonearm listens. */
+  /** Watches a machine on which tonearm listens already. */
   static async watch(machine: Machine): Promise<EmulatedNode> {
     const document = await send(machine.port, { path: '/openapi.json' });
     const stream = await EventConsumer.open(`http://127.0.0.1:${machine.port}/events?snapshot=1`);

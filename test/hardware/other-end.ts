@@ -8,8 +8,8 @@ import { CONTROLLERS, watched } from './radio.js';
 /**
  * Carries the packets between a kernel and its controller from one machine to the other. On the machine with
  * the controller, the kernel hands it over by its "user channel" (hci_sock.h of Linux). On the other machine
- * /dev/vhci makes the controller, once the first side has greeted: the kernel gives up a controller that is
- * silent for 2 s. Both take one packet at a time, and TCP does not keep packets apart.
+ * /dev/vhci makes the controller after the first side has greeted, because the kernel gives up a controller
+ * that is silent for 2 s. Both take one packet at a time, and TCP does not keep packets apart.
  */
 const PUMP = `
 import ctypes, os, socket, struct, sys, threading
@@ -63,7 +63,7 @@ const BORROW = (port: number): string => `cat > /run/radio.py
 modprobe hci_vhci
 systemd-run --quiet --unit=radio python3 /run/radio.py borrow ${port}`;
 
-/** Boots the other machine, which is a node as well: so the levels at its outputs can be read. */
+/** Boots the other machine, which is a node as well, so that the levels at its outputs can be read. */
 export async function bootOtherEnd(node: EmulatedNode, settings: string): Promise<EmulatedNode> {
   const other = await EmulatedNode.boot(settings, '--bluetooth');
   try {

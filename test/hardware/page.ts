@@ -1,4 +1,4 @@
-// The page of the machine, in a Chromium outside of it.
+// A scenario of the machine's page, which a Chromium outside of the machine opens.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// A program of the phone that registers its player with BlueZ: it has titles, and carries out the commands
-// that come by the radio.
+// A program of the phone that registers a player with BlueZ. The player has titles, and carries out the
+// commands that come by the radio.
 
 import type { EmulatedNode } from './node.js';
 import { PEER_ADAPTER } from './radio.js';
@@ -51,7 +51,7 @@ glib.g_main_loop_new.restype = ctypes.c_void_p
 glib.g_main_loop_run(ctypes.c_void_p(glib.g_main_loop_new(None, 0)))
 `;
 
-/** A bluetoothd that ended has forgotten the program of before. */
+/** The program is started anew, because a new bluetoothd does not know the old program. */
 const STARTED = `cat > /run/phone-player.py
 systemctl stop phone-player 2> /dev/null || true
 systemd-run --quiet --unit=phone-player --service-type=notify python3 /run/phone-player.py`;

@@ -1,4 +1,4 @@
-// A phone that plays on the node: its sound is a stream on the node's output. It is paired when these begin,
+// Scenarios of a phone whose sound is a stream on the node's output. The phone is paired when they begin,
 // and when they end.
 
 import assert from 'node:assert/strict';
@@ -9,24 +9,27 @@ import type { EmulatedNode } from './node.js';
 import { ARTIST, playerOfPhone, TITLES } from './phone-player.js';
 import { NODE, NODE_AT_PEER, outputOf, PEER, soundArrives, watched } from './radio.js';
 
-/** The node, as the phone's sound server has it. */
+/** The node as an output of the phone's sound server. */
 const AT_PHONE = outputOf(NODE);
 const IS_CONNECTED = `busctl get-property org.bluez ${NODE_AT_PEER} Connected | grep -q true`;
-/** A phone asks again and again, and what is left of one attempt would refuse the next. */
+/**
+ * Connects again and again, as a phone does. It disconnects after an attempt that fails, because what is
+ * left of this attempt would have the next one refused.
+ */
 const PHONE_CONNECTS = `for try in $(seq 10); do
   busctl --timeout=60 call org.bluez ${NODE_AT_PEER} Connect && exit
   busctl call org.bluez ${NODE_AT_PEER} Disconnect
   sleep 3
 done
 exit 1`;
-/** It may be connected since it paired, without its sound. */
+/** Disconnects the phone, which may be connected since it paired, but without its sound. */
 const PHONE_DISCONNECTS = `! ${IS_CONNECTED} || busctl call org.bluez ${NODE_AT_PEER} Disconnect`;
 
 const SONG = playing('song', '/dev/urandom', `--device=${AT_PHONE}`);
 const SONG_ENDS = 'systemctl --user stop song';
 
 export const PLAYERS = 'players: {enabled: true}\n';
-/** docs/bluetooth.md has this command. Debian's own proxy ends, so that there is one. */
+/** docs/bluetooth.md has this command. It ends Debian's own proxy, so that there is only one proxy. */
 const PROXY = `systemctl --user enable --now tonearm-mpris-proxy
 ! systemctl --user is-active mpris-proxy`;
 
@@ -75,7 +78,9 @@ export function phoneScenarios(node: () => EmulatedNode): void {
   });
 }
 
-/** The phone's player; the node's, as the phone has it, is on the same bus, without a title. */
+/**
+ * Players of the phone. The node's own player, as the phone knows it, is on the same bus, but has no artist.
+ */
 const playersOf = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
   [...stream.model.known.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);
 
@@ -105,7 +110,7 @@ async function connectsAndPlays(node: EmulatedNode): Promise<void> {
   });
 }
 
-/** Resolves with the name of the player once the phone plays this. */
+/** Resolves with the bus name of the phone's player once it has this title and status. */
 async function playerWith(node: EmulatedNode, title: string, status: string): Promise<string> {
   const found = (): PlayerRecord | undefined =>
     playersOf(node).find(

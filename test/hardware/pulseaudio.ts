@@ -1,5 +1,5 @@
-// PulseAudio in the place of PipeWire, with the same cards, which come and go, their profiles, volumes and
-// input. It runs last, because the machine then keeps PulseAudio.
+// Scenarios with PulseAudio in the place of PipeWire, and with the same cards: they come and go, and have
+// profiles, volumes and an input. These scenarios run last, because the machine then keeps PulseAudio.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

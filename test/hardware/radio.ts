@@ -1,5 +1,5 @@
-// Two emulated Bluetooth controllers on one radio. The first is the node's. The second plays the phone, and
-// one bluetoothd and one sound server serve both; or it is the controller of a second machine (other-end.ts).
+// Two emulated Bluetooth controllers on one radio. The first is the node's. The second is that of the phone,
+// and then one bluetoothd and one sound server serve both. Or it is that of a second machine (other-end.ts).
 
 import type { DispatchedEvent } from '../consumer/parser.js';
 import { hasValues } from '../contract/audio-node.js';
@@ -16,8 +16,8 @@ export const NODE_AT_PEER = `/org/bluez/hci1/dev_${inNames(NODE)} org.bluez.Devi
 export const outputOf = (address: string): string => `bluez_output.${inNames(address)}.1`;
 
 /**
- * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan. Others have crashed once,
- * when a scan ended beside a connection: no test scans for longer than it has to.
+ * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan. With others it has crashed
+ * once, when a scan ended beside a connection, so that no test scans for longer than it has to.
  */
 export const CONTROLLERS = `modprobe hci_vhci; systemctl reset-failed btvirt 2> /dev/null
 systemd-run --quiet --unit=btvirt btvirt -B -l2`;
@@ -41,7 +41,10 @@ export function watched(node: () => EmulatedNode) {
   const stateNow = () => node().stream.model.known.backends.get('bluetooth')?.state;
   const backend = (state: string): Promise<void> =>
     node().until(`the backend is ${state}`, () => stateNow() === state);
-  /** The sound server takes what the other end plays: its card is there a while after the connection. */
+  /**
+   * Resolves when the sound server takes what the other end plays. The other end's card is there a while
+   * after the connection.
+   */
   const acceptsSoundOf = (address: string): Promise<void> => {
     const card = { name: `bluez_card.${inNames(address)}`, active_profile: 'audio-gateway' };
     return node().until(`the sound of ${address} is taken`, () =>

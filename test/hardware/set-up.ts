@@ -1,5 +1,5 @@
-// A user outside the group audio, as Debian makes users: /health says why there is no card, and the set-up
-// puts the user in, and takes it out again.
+// Scenarios of a user outside the group audio, as Debian makes users: /health says why there is no card, and
+// the set-up puts the user into the group, and takes the user out again.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
 // Builds packages, tarballs, RPMs and releases for tests, and looks into them. Each call builds anew, into a
-// folder of its caller: nothing is shared between tests.
+// folder of its caller, so that tests share nothing.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 export const VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string })
   .version;
 
-/** It is fixed, so that a difference between two builds can only come from the builder. */
+/** The build time is fixed, so that a difference between two builds can only come from the builder. */
 const BUILD_TIME_S = 1_790_000_000;
 
 /** Copies the checkout into a folder, except what these patterns of tar match, such as `./dist*`. */
@@ -89,10 +89,10 @@ export async function output(command: string, ...args: readonly string[]): Promi
   return (await run(command, [...args], { encoding: 'utf8', maxBuffer: 1 << 24 })).stdout;
 }
 
-/** How the version ends of the package for Debian 12 that has its own Node.js. */
+/** The end of the version of the Debian 12 package that has its own Node.js. */
 export const FOR_DEBIAN_12 = '~deb12';
 
-/** The package of that name and architecture in a folder; `suffix` is the end of its version. */
+/** The path of the package of that name and architecture in a folder. `suffix` is the end of its version. */
 export function packageIn(folder: string, name: string, architecture: string, suffix = ''): string {
   const isNeeded = (file: string) => {
     const [fileName, version = '', fileArchitecture] = file.split('_');
@@ -131,7 +131,7 @@ export function flagsOf(tree: string, command = 'usr/bin/tonearm'): readonly str
 
 /** lintian's findings about a package. Tests do not compress packages, so these findings are left out. */
 export function lintian(file: string): Promise<string> {
-  // It leaves files in TMPDIR behind.
+  // lintian leaves files behind in TMPDIR.
   const tarballs = ['control', 'data'].map((part) => `uses-no-compression-for-${part}-tarball`);
   const options = ['--allow-root', '--profile=debian', '--fail-on=none', '--suppress-tags', tarballs.join()];
   return output('env', `TMPDIR=${temporaryFolder()}`, 'lintian', ...options, file);

@@ -13,7 +13,7 @@ const PLAYER = fileURLToPath(new URL('./web-player.js', import.meta.url));
 const PLAYER_ON_NODE = '/opt/web-player.mjs';
 const FETCHING = `${CONFIG}/conf.d/60-covers.yaml`;
 
-/** Commands of which each loads a part, with what it prints. */
+/** Commands that load a late part each, and what they print. */
 const COMMANDS: readonly (readonly [command: string, prints: RegExp])[] = [
   ['--check-config', /^bind:[\s\S]*^# /m],
   ['progress --help', /^Usage: tonearm progress /],
@@ -21,7 +21,7 @@ const COMMANDS: readonly (readonly [command: string, prints: RegExp])[] = [
   ['trace --help', /^Usage: tonearm trace /],
 ];
 
-/** One file without packages. What dbus-next loads for buses of other kinds is left out. */
+/** The player and its packages as one file. What dbus-next loads for buses of other kinds is left out. */
 async function bundledPlayer(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [PLAYER],
@@ -37,7 +37,7 @@ async function bundledPlayer(): Promise<string> {
   return outputFiles[0]?.text ?? assert.fail('the player was not bundled');
 }
 
-/** The service is as before afterwards. */
+/** Uses each late part on the node. Afterwards the service is as it was before. */
 export async function loadsLateParts(node: Node): Promise<void> {
   for (const [command, prints] of COMMANDS) {
     const { status, stdout, stderr } = await node.user('tonearm', ...command.split(' '));

@@ -1,4 +1,4 @@
-// A key that signs an apt repository for a test.
+// Makes a key that signs an apt repository for a test.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { output } from './built-package.js';
 
 const USER = ['--quick-generate-key', 'tonearm <tonearm@tonearm.invalid>', 'ed25519', 'sign', 'never'];
 
-/** The file of a secret key, in ASCII, below `folder`. */
+/** Makes a key below `folder`, and resolves with the path of a file that has the secret key in ASCII. */
 export async function makeKey(folder: string): Promise<string> {
   const home = join(folder, 'keys');
   const gpg = ['env', `GNUPGHOME=${home}`, 'gpg', '--batch', '--quiet', '--passphrase', ''] as const;

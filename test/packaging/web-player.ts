@@ -3,7 +3,7 @@
 
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 
-/** No request to it leaves the node: it is not public. */
+/** The node sends no request to this address, because it is not public. */
 const COVER = 'http://10.0.0.1/cover.png';
 
 const bus = { address: `unix:path=/run/user/${process.getuid?.()}/bus` };
