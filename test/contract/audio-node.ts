@@ -90,8 +90,9 @@ export class AudioNode {
   }
 
   /**
-   * Repeats `move` until the stream plays to `output`: PipeWire 0.3.65 accepts a move but sometimes does not
-   * carry it out, when the stream is young and the machine busy. pactl then shows the old sink, too.
+   * Repeats `move` until the stream plays to `output`, because PipeWire 0.3.65 accepts a move but sometimes
+   * does not carry it out, when the stream is young and the machine busy. pactl then shows the old sink,
+   * too.
    */
   async moves(id: number, output: string, move: () => Promise<unknown>): Promise<void> {
     await until(`stream ${id} plays to ${output}`, async () => {

@@ -144,8 +144,8 @@ export class Machine {
 const TOGETHER = ['setpriv', '--pdeathsig', 'KILL'] as const;
 
 /**
- * The kernel leaves out modules and services that have nothing to do here, but take time. A processor that
- * had to wait is no reason to read a slower clock (`tsc=reliable`).
+ * Modules and services that have nothing to do here are left out, because they take time. `tsc=reliable` is
+ * there because a processor that had to wait is no reason to read a slower clock.
  */
 const KERNEL = [
   'root=/dev/vda rw console=ttyS0 quiet mitigations=off tsc=reliable panic=-1 systemd.show_status=off',

@@ -1,5 +1,5 @@
-// Two emulated Bluetooth controllers on one radio. The first is the node's. The second is that of the phone,
-// and then one bluetoothd and one sound server serve both. Or it is that of a second machine (other-end.ts).
+// Two emulated Bluetooth controllers on one radio. The first is the node's. The second is the phone's, with
+// one bluetoothd and one sound server for both, or that of a second machine (other-end.ts).
 
 import type { DispatchedEvent } from '../consumer/parser.js';
 import { hasValues } from '../contract/audio-node.js';

@@ -1,5 +1,5 @@
 // Adds to a container what tests do on a node: they run scripts and the set-up, install packages, and send
-// requests to the daemon's real port. A script that fails fails the test.
+// requests to the daemon's real port. A failed script fails the test.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -1,5 +1,5 @@
-// Asks the real apt for its plan with a repository, on a Debian that is made up: its lists and its status are
-// the test's own, and nothing is installed.
+// Asks the real apt what it would install from a repository, and installs nothing. The Debian that apt sees
+// is made up, because its lists and its status are the test's own.
 
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -78,7 +78,7 @@ export class Driver {
     return until(`GET ${path} is as expected`, async () => fits(await this.read<T>(path)));
   }
 
-  /** Waits for an event of that type, since the row began, whose data fit. */
+  /** Waits for an event of that type whose data fit, and which has come since the row began. */
   async event(type: string, fits: (data: string) => boolean = () => true): Promise<void> {
     await until(`the event ${type} has come`, () =>
       this.#streams.some(({ stream, from }) =>

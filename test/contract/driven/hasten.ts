@@ -1,5 +1,5 @@
-// Is loaded into a built daemon before its code (`node --import`). Timers whose length is exactly one of the
-// lengths in $HASTEN_S, in seconds, end at once, so that no test has to wait for them.
+// Makes timers of a built daemon end at once if their length is exactly one of the lengths in $HASTEN_S, in
+// seconds, so that no test has to wait for them. It is loaded before the daemon's code (`node --import`).
 
 const shortenedMs = (process.env['HASTEN_S'] ?? '').split(',').map((seconds) => Number(seconds) * 1000);
 const real = globalThis.setTimeout;

@@ -9,7 +9,7 @@ import { OPERATION_NAMES, OPERATIONS, type OperationName } from '../../../src/pr
 import { KEYS, pathsIn } from '../../../src/supervisor/config/keys.js';
 import type { Driver } from './driver.js';
 
-/** `key api.port`, `operation muteOutput`, `event audio.updated`. */
+/** A thing that a row drives, such as `key api.port`, `operation muteOutput` or `event audio.updated`. */
 export type Driven = `key ${string}` | `operation ${OperationName}` | `event ${EventType}`;
 
 /** `N` is the node that all rows of one file share. */

@@ -23,7 +23,7 @@ export interface Fault {
   readonly do: Step;
   readonly undo?: Step;
   /**
-   * The children that may go away because of the fault; no other child may. `all` means that the daemon's
+   * The children that may go away because of the fault. No other child may. `all` means that the daemon's
    * process itself ends.
    */
   readonly mayGo: readonly Child[] | 'all';

@@ -106,7 +106,7 @@ until [ "$(${DEFAULT_IN('cat ~/witnessed')})" = "$(${DEFAULT_IN('pw-metadata 0')
 export class FaultedNode extends PageOnNode {
   /** The unit of the sound server. */
   readonly soundUnit: string;
-  /** A port of this machine that leads to the daemon's; the same for the node's life. */
+  /** A port of this machine that leads to the daemon's port, and stays the same for the node's life. */
   port = 0;
 
   constructor(node: () => Node, soundUnit: string) {
@@ -189,8 +189,8 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
 
   /**
    * Restarts PipeWire if it is locked, deaf, forgetful or bare, and resolves with true if it was. Otherwise
-   * PipeWire is left alone. The daemon causes none of these states, because all were seen with PipeWire's
-   * and PulseAudio's own programs alone, 0.3.65 and 1.4.2:
+   * PipeWire is left alone. The daemon causes none of these states. All were seen with PipeWire's and
+   * PulseAudio's own programs alone, 0.3.65 and 1.4.2:
    * - Locked: when the connection of a stream binds the metadata of a new session manager, PipeWire reads
    *   nothing from this connection until the session manager has answered. When the session manager sets up
    *   a stream, PipeWire reads nothing from it until the stream's connection has answered. If each waits for

@@ -18,7 +18,9 @@ type Method = 'GET' | 'POST';
 export interface CompletedRequest {
   readonly method: Method;
   readonly what: string;
-  /** The status; `cut`: the connection ended without an answer; `hung`: neither came in time. */
+  /**
+   * The status. `cut` means that the connection ended without an answer, `hung` that neither came in time.
+   */
   readonly end: number | 'cut' | 'hung';
   readonly text: string;
 }

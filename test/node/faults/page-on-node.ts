@@ -95,8 +95,8 @@ export class PageOnNode {
   }
 
   /**
-   * Kills the player unless `check` succeeds, and resolves with true then. systemd starts it again. One of
-   * thirty mpv hangs as it begins.
+   * Kills the player if `check` fails, and resolves with true if it has done so. systemd starts the player
+   * again. One of thirty mpv hangs as it begins.
    */
   async #killPlayerUnless(check: string): Promise<boolean> {
     const kill = 'systemctl --user kill -s KILL player.service';

@@ -2,11 +2,12 @@
 // threads, and imports no file of the project.
 //
 // SIGUSR2 makes the process carry out the order in the file $SABOTAGE:
-// - `exit audio`, and likewise `throw`, `hang` and `memory`, ends that actor's thread as a defect of its own
-//   would.
+// - `exit audio` ends that actor's thread as a defect of its own would. `throw`, `memory` and `hang` break
+//   it in other ways.
 // - `stick audio` makes the thread write the file $SABOTAGE_FIFO.reached, and then wait in the kernel for
 //   the other end of the FIFO $SABOTAGE_FIFO.
-// - `clock 86400000` moves the time of day of the whole daemon by this many ms, but no machine's clock.
+// - `clock 86400000` moves the time of day of the whole daemon by this many ms. The machine's clock stays as
+//   it is.
 // - `collect` makes the main thread collect its garbage, so that retained memory can be distinguished from
 //   memory that V8 has not collected yet.
 

@@ -23,13 +23,13 @@ interface ServiceRow {
   readonly mayGo: readonly ChildName[];
   /** The child that notices when the unit is halted for long. */
   readonly noticedBy?: ChildName;
-  /** Further children that may go when it is halted. */
+  /** Further children that may go away while the unit is halted. */
   readonly mayGoStill?: readonly ChildName[];
-  /** Further children that may go when it is restarted. */
+  /** Further children that may go away when the unit is restarted. */
   readonly mayGoRestarted?: readonly ChildName[];
   /** True if nobody starts the unit again after a kill. */
   readonly stays?: boolean;
-  /** Repairs other programs that do not reconnect by themselves after its restart. */
+  /** Repairs other programs that do not reconnect by themselves after the unit's restart. */
   readonly mend?: Step;
   readonly upWithinMs?: number;
 }

@@ -25,8 +25,8 @@ async function refused(node: Node, path: string, status: number, detail: RegExp)
 }
 
 /**
- * Lets pi take block locks, as the user of an upgrade script may. A user without a session may not take them
- * otherwise.
+ * Lets pi take block locks, as the user of an upgrade script may. Otherwise a user without a session may not
+ * take them.
  */
 const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
   if (action.id === "org.freedesktop.login1.inhibit-block-shutdown" && subject.user === "pi") return polkit.Result.YES;

@@ -24,7 +24,7 @@ export function systemdScenarios(node: () => Node): void {
 
   /**
    * True if the crash loop is over. The unit is also failed between two starts, so that only the number of
-   * restarts shows the last one, after which systemd refuses to start the unit.
+   * restarts shows that systemd refuses a further start.
    */
   const isLoopOver = async (unit: string): Promise<boolean> => {
     const properties = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);

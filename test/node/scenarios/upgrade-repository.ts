@@ -1,5 +1,5 @@
-// Makes an apt repository on the node with versions of one package, and disturbs apt by a lock or as a power
-// cut does. The repository takes the place of the node's own sources until it is removed.
+// Makes an apt repository on the node with versions of one package, and disturbs apt by a lock and by what a
+// power cut leaves. The repository takes the place of the node's own sources until it is removed.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
