@@ -1,8 +1,8 @@
 // One request and its response. This file and response-stream.ts, for event streams, are the only ones that
-// use uWebSockets.js' request and response objects. They follow its rules, so that no other file has to: a
-// request is invalid when the handler returns, a response must not be used after an abort, writes outside
-// the handler are corked. This file decides nothing. How uWebSockets.js behaves is in
-// docs/development/what-we-learnt.md, "uWebSockets.js".
+// use the request and response objects of uWebSockets.js. They follow its rules, so that no other file has
+// to: a request is invalid when the handler returns, a response must not be used after an abort, and writes
+// outside the handler are corked. This file decides nothing. docs/development/what-we-learnt.md,
+// "uWebSockets.js", describes how uWebSockets.js behaves.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../host/clock.js';
@@ -13,29 +13,30 @@ import { type HeaderPairs, type HttpReply, KEEP_ALIVE, oneLine, STATUS_LINES } f
 import { ResponseStream } from './response-stream.js';
 
 /**
- * So much of a body that is too large is read and discarded, so that the client can read the answer instead
- * of getting a reset.
+ * A body that is too large is read up to this size and discarded, because otherwise the client would get a
+ * reset instead of the answer.
  */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
-/** For the whole body to arrive: uWebSockets.js limits only the pause between two packets. */
+/** The longest time for a whole body to arrive: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 /**
- * A larger asynchronous reply, such as a cover, is sent as the kernel accepts it: `end` would keep a copy for
- * each slow reader.
+ * A larger body of an asynchronous reply, such as a cover, is sent in the parts that the kernel accepts,
+ * because `end` would keep a copy of it for each slow reader.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
 /**
  * Made by the server for each request, and passed to the handler once. Methods that read the request
  * (`header`, `query`, `repeated`, `receiveBody`, `openStream`) must be called before the handler's first
- * await, or after `keep`. Ends in exactly one of: `answer`, a stream's end, `cut`, or the peer's disconnect.
+ * await, or after `keep`. An exchange ends in exactly one way: by `answer`, by the end of a stream, by
+ * `cut`, or because the peer disconnects.
  */
 export class Exchange {
   /** Methods are case-sensitive. */
   readonly method: string;
   /** Percent-encoded, without the query. */
   readonly path: string;
-  /** The name of the operation that answers it; `none` until a route is found. */
+  /** The operation's name, or the kind of a route that is no operation; `none` until a route is found. */
   operation = 'none';
   /** Called once, with the status, when an answer or a stream begins. */
   onAnswer: (status: number) => void = () => undefined;
@@ -120,12 +121,12 @@ export class Exchange {
     this.#request = this.#kept;
     this.#isInHandler = false;
     if (this.#isOver()) return;
-    // uWebSockets.js calls this also when this side closes the connection; the exchange is over by then.
+    // uWebSockets.js also calls this when this side closes the connection. The exchange is over by then.
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#markGone();
     });
-    // A kept request is not paused: it may become a stream, and the `resume` after a pause sets a timeout
-    // that would end the stream.
+    // A kept request is not paused, because it may become a stream, and the `resume` after a pause sets a
+    // timeout that would end the stream.
     if (!this.#isCollecting && this.#kept === undefined) this.#pause();
   }
 
@@ -160,8 +161,8 @@ export class Exchange {
         }
         // The chunk's memory is invalid after this callback.
         chunks.push(Buffer.from(new Uint8Array(chunk)));
-        // Waits until the rest of the packet is parsed: if another request follows in it, the connection
-        // ends, and that should happen before this request has an effect.
+        // The rest of the packet is parsed first: if another request follows in it, uWebSockets.js ends the
+        // connection, which should happen before this request has an effect.
         if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
       });
     });
@@ -169,8 +170,8 @@ export class Exchange {
 
   /**
    * Answers once: later calls, and calls after a disconnect or the start of a stream, do nothing. If the
-   * reply cannot be written, it throws and cuts the connection, because half of the head may be written
-   * already.
+   * reply cannot be written, the method cuts the connection and throws, because half of the head may be
+   * written already.
    */
   answer(reply: HttpReply): void {
     if (this.#state !== 'open') return;
@@ -187,8 +188,8 @@ export class Exchange {
   }
 
   /**
-   * Prepares an event stream as the answer. Call it in the handler's synchronous part. Nothing is sent before
-   * the first write, so it can still be refused.
+   * Prepares an event stream as the answer. Call it in the handler's synchronous part. Nothing is sent
+   * before the first write, so until then `answer` can still refuse the request.
    */
   openStream(headers: HeaderPairs): ResponseStream {
     const stream = new ResponseStream(this.#response, {
@@ -215,9 +216,9 @@ export class Exchange {
   }
 
   /**
-   * Stops reading until the answer is written, because a next request, or the end of the client's side, that
-   * is read while this request is pending has uWebSockets.js end the connection without an answer. For a next
-   * request in the same packet that cannot be prevented. While reading is paused, a disconnect is noticed
+   * Stops reading until the answer is written. If uWebSockets.js reads another request, or the end of the
+   * client's side, while this request is pending, it ends the connection without an answer. A pause cannot
+   * prevent this for another request in the same packet. While reading is paused, a disconnect is noticed
    * only when the answer is written, so streams are not paused.
    */
   #pause(): void {
@@ -241,7 +242,7 @@ export class Exchange {
       else this.#response.end(body, close);
       return;
     }
-    // `end` would send a body to HEAD too, and `endWithoutBody` with any argument leaves the response
+    // `end` would send a body in reply to HEAD, too. `endWithoutBody` with any argument leaves the response
     // pending, which ends the process.
     if (close) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
@@ -272,7 +273,7 @@ export class Exchange {
     return this.#state === 'answered' || this.#state === 'gone';
   }
 
-  /** Closes from this side. `close` is last, because the response is invalid after it. */
+  /** Closes the connection. `close` is last, because the response is invalid after it. */
   #abandon(): void {
     this.#markGone();
     this.#response.close();

@@ -27,7 +27,7 @@ import { HttpServer } from './server.js';
 import { shutDown } from './shut-down.js';
 import { trustSettings } from './trust.js';
 
-/** Always among the addresses whose names Avahi is asked for, because Avahi usually knows a name for it. */
+/** Avahi is asked for the name of this address first, because it usually knows one. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
@@ -104,16 +104,17 @@ export class Gateway {
   }
 
   /**
-   * Resolves when an enabled child has reported that it is up, or why not; at the latest after `withinMs`.
+   * Resolves when an enabled child has reported that it is up or why it is not, at the latest after
+   * `withinMs`.
    */
   async firstHealth(child: ChildName, withinMs: number): Promise<void> {
     await this.#documents.firstHealth(child, withinMs);
   }
 
   /**
-   * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means any
-   * free port, the same for all. Does not throw: an address that cannot be listened on is in `refused`, and
-   * is tried again.
+   * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means a
+   * free port, which is the same for all addresses. It does not throw: `refused` has the addresses that
+   * exist but cannot be listened on, and these are tried again.
    */
   listen(bind: readonly string[], port: number): Pick<ListeningSockets, 'port' | 'refused'> {
     const { interfaces, clock, log } = this.#options;
@@ -132,8 +133,8 @@ export class Gateway {
 
   /**
    * Serves by other settings from now on; open streams stay. `stopped` are the children whose settings have
-   * changed: their threads have ended, and may start again only after this call, which forgets their records.
-   * The port, and how many streams there may be, stay as they are.
+   * changed. Their threads have ended, and may start again only after this call, because it forgets their
+   * records. The port and the limit of streams do not change.
    */
   reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>, stopped: readonly ChildName[]): void {
     if (this.#closing !== undefined) return;
@@ -146,8 +147,9 @@ export class Gateway {
   }
 
   /**
-   * Refuses new requests, waits for pending answers, sends `bye` to the streams, and cuts what is left after
-   * `withinMs`. Resolves by then, and never rejects. Only the first call counts; later calls get its promise.
+   * Refuses new requests, waits for pending answers, sends `bye` to the streams, and then cuts all
+   * connections. Resolves within `withinMs`, and never rejects. Later calls do nothing, and return the
+   * promise of the first one.
    */
   close(withinMs: number): Promise<void> {
     this.#sockets?.stop();
@@ -273,7 +275,7 @@ function enabledIn(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
-/** The document has no commands for clients that may change nothing. */
+/** Clients that may change nothing get a document without commands. */
 async function openapiText(settings: RouteSettings, version: string, mayChange: boolean): Promise<string> {
   const enabled = ROUTES.filter((route) => lackingKey(route, settings) === undefined);
   const routes = mayChange ? enabled : enabled.filter(({ method }) => method === 'GET');

@@ -44,7 +44,7 @@ export interface HandlerParts {
   /** `host:port` at which the client with this IP address reaches the node. */
   readonly hostAndPortFor: (client: string) => string;
   readonly identity: HostIdentity;
-  /** True for the origin of a page of another node that is trusted. */
+  /** True for the origin of another node whose pages are trusted. */
   readonly isOfHouse: (origin: string) => boolean;
   readonly requests: RequestCounts;
   /** The text of `GET /metrics`. */
@@ -75,7 +75,7 @@ const TOO_MANY_STREAMS = problem(
 
 export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
-  /** Requests without an answer yet. Streams are none of them. */
+  /** The pending answers to requests of clients and bridges. Event streams are not among them. */
   readonly #underWay = new Set<Promise<unknown>>();
   #configured: ConfiguredParts;
   #isShutDown = false;
@@ -95,8 +95,8 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   /**
-   * From now on every request is answered 503. Resolves when all earlier requests are answered, at the latest
-   * after `withinMs`.
+   * From now on every trusted request is answered 503. Resolves when all earlier requests are answered, at
+   * the latest after `withinMs`.
    */
   async shutDown(withinMs: number): Promise<void> {
     this.#isShutDown = true;
@@ -117,7 +117,7 @@ export class RequestHandler implements ExchangeHandler {
     exchange.onAnswer = (status) => requests.note(exchange.operation, status, clock.monotonic() - arrivedAt);
   }
 
-  /** Makes `shutDown` wait for an answer. */
+  /** Makes `shutDown` wait for this answer. */
   track<T>(answer: Promise<T>): Promise<T> {
     this.#underWay.add(answer);
     const forget = (): boolean => this.#underWay.delete(answer);
@@ -150,7 +150,7 @@ export class RequestHandler implements ExchangeHandler {
     return this.#serveTrusted(exchange, standing);
   }
 
-  /** The page of another node has the standing of a listed one, on the routes that are open to the house. */
+  /** A page of a trusted node has the standing `listed` on the routes that are open to the house. */
   #standingOf({ path }: Exchange, origin: string, host: string): OriginStanding {
     const { identity, isOfHouse } = this.#parts;
     const standing = originStanding(origin, host, identity.rules);
@@ -238,8 +238,8 @@ export class RequestHandler implements ExchangeHandler {
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
     const response = exchange.openStream(STREAM_HEADERS);
     const stream = this.#parts.hub.open(query.value, response);
-    // The connection is closed: refused ones that stayed open would use up the room that is reserved for
-    // requests.
+    // The connection of a refused stream is closed. If it stayed open, it would use up the room that is
+    // reserved for requests.
     if (stream.ok) response.attach(stream.value);
     else refuseAndClose(exchange, TOO_MANY_STREAMS);
   }
@@ -254,9 +254,9 @@ function refuseAndClose(exchange: Exchange, found: Problem): void {
 }
 
 /**
- * The end of such a request is unclear, so no bytes after it may be read as a request. The answer waits until
- * the packet has been parsed: if another request follows in it, uWebSockets.js closes the connection without
- * an answer to either (docs/development/what-we-learnt.md, "uWebSockets.js").
+ * The end of an ambiguous request is unclear, so no bytes after it may be read as a request. The answer
+ * waits until the packet has been parsed, because uWebSockets.js closes the connection without an answer if
+ * another request follows in it (docs/development/what-we-learnt.md, "uWebSockets.js").
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

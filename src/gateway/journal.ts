@@ -1,8 +1,8 @@
 // The journal holds the newest text of every record, the last removals and the last actions, by sequence
 // number. Pure: it parses no text, reads no clock and sends nothing.
 //
-// A reader that has everything up to a number reads on from there: the newest text of each record, every
-// removal, every action.
+// A reader that has everything up to a number continues after this number: it gets the newest text of each
+// record, and every removal and action that is still kept.
 
 import type { ChildName } from '../protocol/actor/backends.js';
 import {
@@ -13,11 +13,11 @@ import {
 } from '../protocol/actor/collections.js';
 import type { Change, Drop, Put } from '../protocol/actor/messages.js';
 
-/** docs/events.md, "Coming back": so many removals, and as many actions. */
+/** At most this many removals are kept, and as many actions (docs/events.md, "Coming back"). */
 const KEPT_MAX = 1024;
 /**
- * For removals, and for actions. A record may have 130 kB, and 1024 of these would fill a small node's
- * memory.
+ * The limit for all removals together, and for all actions together. Without it, 1024 records of 130 kB each
+ * would fill a small node's memory.
  */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
 
@@ -40,7 +40,7 @@ type Content = Pick<JournalEntry, 'collection' | 'key' | 'json' | 'at'>;
 
 /** A collection's last change. */
 export interface LastChange {
-  /** Its number among all changes, also those that make no entry; 0 if there was none. */
+  /** Its number among all changes of records, also those that make no entry; 0 if there was no change. */
   readonly order: number;
   readonly at: number;
 }
@@ -68,14 +68,14 @@ class BoundedEntries {
     this.#bytes -= Buffer.byteLength(entry.json);
   }
 
-  /** The oldest entry while the bound is exceeded. */
+  /** The oldest entry; undefined if the bound is not exceeded. */
   get excess(): JournalEntry | undefined {
     if (this.entries.size <= KEPT_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
     return this.entries.values().next().value;
   }
 }
 
-/** True if no event tells clients that a record is gone, so that only a snapshot without the record does. */
+/** True if a removal has no event, so that clients learn of it only from a snapshot without the record. */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
 }
@@ -98,7 +98,7 @@ export class Journal {
       at: 0,
     });
     const entries = COLLECTION_NAMES.map((name) => [name, empty(name)] as const);
-    // The type of `fromEntries` has any text for a name.
+    // `fromEntries` has a type that allows any text as a name.
     this.#collections = Object.fromEntries(entries) as Record<Collection, CollectionState>;
   }
 
@@ -106,7 +106,7 @@ export class Journal {
     return this.#newest;
   }
 
-  /** The number of changes so far. */
+  /** The number of changes of records so far. */
   get order(): number {
     return this.#order;
   }
@@ -122,13 +122,14 @@ export class Journal {
       if (entry !== undefined) entries.push(entry);
     }
     if (entries.length <= 1) return entries;
-    // Only the newest entry of a record is left. An action stays, even if the bound has dropped it already.
+    // An earlier entry of a record is left out if a newer one has replaced it. Removals and actions stay,
+    // even if the bound has dropped them already.
     return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry.sequence));
   }
 
   /**
-   * The drops of the records that go when their backend is no longer up: those with an event for that, the
-   * parts of these, and passing ones. All others, such as units, stay as they were last.
+   * The drops for a backend that is no longer up: of records whose removal has an event, of parts of these,
+   * and of passing records. All other records, such as units, keep their last text.
    */
   dropsOfAway(backend: ChildName): readonly Drop[] {
     return this.#dropsOf(
@@ -223,7 +224,7 @@ export class Journal {
   }
 
   /**
-   * Numbers a removal that has no event, and does not keep it: a reader that has not read up to its number
+   * Numbers a removal that has no event, and does not keep it. A reader that has not read up to this number
    * gets a snapshot, which lacks the record.
    */
   #forget(removal: Content): JournalEntry {
@@ -250,8 +251,9 @@ export class Journal {
 
   /**
    * Deletes the earlier removal of the same record. The texts are compared, too, because a sound server that
-   * restarts reuses its ids: the next record under a key may be another one with another name, and clients
-   * know records by their names (docs/http-api.md, "Names of clients"). A player's key is its name.
+   * restarts reuses its ids: the next record under a key may be a different one with another name, and
+   * clients know records by their names (docs/http-api.md, "Names of clients"). The texts of players are not
+   * compared, because a player's key is its name.
    */
   #forgetRemoval({ collection, key, json }: Omit<Content, 'at'>): void {
     const isPlayer = SPECS[collection].shape === 'player';

@@ -197,8 +197,8 @@ function query(name: string, description: string, schema: TSchema = TEXT): JsonO
 
 /**
  * Returns the components. A component that is part of another one becomes a reference to it. An optional
- * object is a copy of its component with the same JSON, and becomes a reference, too: generators of clients
- * would make two types of one name, and leave one out.
+ * object is a copy of its component with the same JSON. It becomes a reference, too, because otherwise
+ * generators of clients would make two types with one name, and leave one out.
  */
 function schemaComponents(): JsonObject {
   const all: [string, TSchema][] = Object.entries(COMPONENTS);

@@ -33,8 +33,8 @@ export interface ReplyParts {
   readonly serverRecord: (mayChange: boolean) => ServerRecord;
   readonly healthRecord: (uptimeMs: number) => HealthRecord;
   /**
-   * The text of `GET /openapi.json` for clients that may change something, or nothing. Each of the two is
-   * requested until that has succeeded once.
+   * The text of `GET /openapi.json` for clients that may change something, or nothing. Each of the two texts
+   * is requested again until a request for it has succeeded.
    */
   readonly openapi: (mayChange: boolean) => Promise<string>;
   readonly clock: Clock;
@@ -52,7 +52,7 @@ export interface OperationInput {
   readonly json?: unknown;
 }
 
-/** How many answers of backends are remembered, to recognize equal ones. A log has up to 64 KiB. */
+/** So many answers of backends are remembered, to recognize equal ones; each log may have up to 64 KiB. */
 const REMEMBERED_MAX = 32;
 
 type Reply = HttpReply | Promise<HttpReply>;
@@ -62,8 +62,8 @@ export class OperationReplies {
   readonly #startedDate: number;
   readonly #startedAt: number;
   /**
-   * The newest answer to each question to a backend, so that an equal text is the same response, with its
-   * tag and time. The question that was asked last is at the end.
+   * The newest answer to each question to a backend. If the next answer has an equal text, it gets the same
+   * response, with the same tag and time. The newest question is at the end.
    */
   readonly #remembered = new Map<string, CachedResponse>();
   /** By `mayChange`. */
@@ -77,7 +77,7 @@ export class OperationReplies {
     this.#startedAt = parts.clock.monotonic();
   }
 
-  /** The configuration has changed, and with it which routes exist. */
+  /** To be called when the configuration has changed, because then other routes may exist. */
   reconfigured(): void {
     this.#openapi = new Map();
   }
@@ -145,7 +145,7 @@ export class OperationReplies {
   }
 
   #remember(question: string, response: CachedResponse): void {
-    // Deleted first, because `set` would leave a known question at its old place.
+    // The question is deleted first, because `set` would leave a known question at its old place.
     this.#remembered.delete(question);
     this.#remembered.set(question, response);
     const [oldest] = this.#remembered.keys();
@@ -164,7 +164,7 @@ export class OperationReplies {
   /** A failure is not remembered, because the next attempt to load the document may succeed. */
   async #openapiReply(mayChange: boolean, knownTag: string): Promise<HttpReply> {
     const { openapi, responses } = this.#parts;
-    // Another configuration replaces `#openapi`. A text that is made meanwhile does not get into the new map.
+    // A change of the configuration replaces `#openapi`. A text that is made meanwhile stays in the old map.
     const cached = this.#openapi;
     const response = cached.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedDate);
     cached.set(mayChange, response);

@@ -16,7 +16,7 @@ export interface PageFile {
   readonly br?: Buffer;
 }
 
-/** By name. The document is `index.html`; every other name contains a hash of the content. */
+/** By name. The document is `index.html`; every other name contains a hash of the file's content. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 /** `way`: the path `/`, which redirects to the document. */
@@ -46,7 +46,7 @@ const ALWAYS: HttpReply['headers'] = [
   ['Referrer-Policy', 'no-referrer'],
   ['Vary', 'Accept-Encoding'],
 ];
-/** Safe, because the name changes with the content. */
+/** Clients may keep such a file for ever, because its name changes with its content. */
 const FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, immutable'];
 
 /** @throws if the folder cannot be read; the build always makes it. */
@@ -66,7 +66,7 @@ export function readPageFiles(folder: string): PageFiles {
 /** The origins of other nodes that this one's page may speak to. */
 export interface House {
   readonly origins: readonly string[];
-  /** Another number after each change. */
+  /** A number that differs after each change. */
   readonly order: number;
 }
 
@@ -75,8 +75,8 @@ interface PageParts {
   /** `api.cors.origins`, already checked; `*` allows every origin. */
   readonly origins: readonly string[];
   /**
-   * Differs for each start, and becomes the document's tag. A hash would load Node's cryptography at each
-   * start, which takes 7 ms of CPU (docs/development/what-we-learnt.md, "Node and V8").
+   * Differs for each start, and is part of the tags. To make a tag from a hash would load Node's
+   * cryptography at each start, which takes 7 ms of CPU (docs/development/what-we-learnt.md, "Node and V8").
    */
   readonly bootId: string;
   /** The node's name, as it is now. */
@@ -131,8 +131,8 @@ export class Page {
   }
 
   /**
-   * The reply with a file that is made for this node; undefined for a file that all nodes share. It changes
-   * with the node's name, so clients must revalidate it.
+   * The reply with a file that is made for this node; undefined for a file that all nodes share. The node's
+   * own file changes with the node's name, so clients must revalidate it.
    */
   #nodesOwnFile(name: string, file: PageFile, ifNoneMatch: string): HttpReply | undefined {
     const node = this.#parts.hostname();
@@ -152,9 +152,9 @@ function redirectTo(path: string, query: string): HttpReply {
 }
 
 /**
- * The page runs only its own script and style, connects only to its own node and the other ones of the
- * house, and never runs text as script. Only `frame-ancestors` decides who may frame it: browsers that know
- * it ignore X-Frame-Options, which cannot name an origin.
+ * The page runs only its own script and style, connects only to its own node and the other nodes of the
+ * house, and never runs text as script. Only `frame-ancestors` decides which sites may frame the page:
+ * browsers that know this directive ignore X-Frame-Options, which cannot name an origin.
  */
 function securityPolicy(house: readonly string[], ancestors: string): string {
   const nodes = ["'self'", ...house].join(' ');

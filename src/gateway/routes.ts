@@ -1,6 +1,5 @@
-// All routes: the operations and everything else that is served; and the route of a path, or the
-// configuration key that would enable it. Router, 405, OPTIONS and the OpenAPI document are made from this
-// table. Pure.
+// Decides which routes exist, which route a path has, and which configuration key would enable a path. The
+// router, the replies to a wrong method and to OPTIONS, and the OpenAPI document use this table. Pure.
 
 import { type ChildName, outerNames } from '../protocol/actor/backends.js';
 import {
@@ -22,8 +21,8 @@ export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 export type OperationRoute = Operation & { readonly name: OperationName };
 
 /**
- * Routes that need a connection or are for browsers, so they are not functions of the client, and bridges
- * cannot call them.
+ * Routes that are no operations: they need a connection, or are for browsers or Prometheus. The client has
+ * no functions for them, and bridges cannot call them.
  */
 type OtherRoute = Pick<Operation, 'path' | 'summary' | 'needs'> & { readonly method: 'GET' } & (
     | { readonly kind: 'events' }
@@ -123,7 +122,7 @@ export class Router {
   readonly #fixed = new Map<string, Success<RouteMatch>>();
   readonly #templates: readonly Template[];
 
-  /** A path has a route of each method at most, and both need the same keys. */
+  /** A path must have at most one route of each method, and both routes must need the same keys. */
   constructor(routes: readonly Route[], settings: RouteSettings) {
     const isFirst = (route: Route): boolean => routes.find(({ path }) => path === route.path) === route;
     this.#templates = routes.filter(isFirst).map((route) => ({

@@ -1,8 +1,8 @@
-// The HTTP server: listens, passes each request on as an exchange, closes. It knows neither routes nor
-// backends. Only this file, exchange.ts and response-stream.ts know uWebSockets.js; how it behaves is in
-// docs/development/what-we-learnt.md, "uWebSockets.js".
+// The HTTP server listens, passes each request on as an exchange, and closes surplus connections. It knows
+// neither routes nor backends. Only this file, exchange.ts and response-stream.ts know uWebSockets.js;
+// docs/development/what-we-learnt.md, "uWebSockets.js", describes how it behaves.
 
-// Before uWebSockets.js, whose limit it sets.
+// This import stands before that of uWebSockets.js, because it sets a limit that uWebSockets.js reads.
 import './connection-limits.js';
 import {
   App,
@@ -30,9 +30,8 @@ interface ExclusiveListener {
 }
 
 /**
- * `serve` answers an exchange, now or later. An error that it throws or rejects with goes to `onFault`, which
- * must answer or cut the exchange and may not throw: an exchange that is not answered, cut or waited for ends
- * the process.
+ * `serve` answers an exchange, now or later. `onFault` gets the error that `serve` throws or rejects with.
+ * It must answer or cut the exchange, and must not throw, because its error would end the process.
  */
 export interface ExchangeHandler {
   serve(exchange: Exchange): void | Promise<void>;
@@ -40,8 +39,8 @@ export interface ExchangeHandler {
 }
 
 /**
- * Loads the binary of uWebSockets.js, which nothing does before. Undefined if that works; else one line:
- * there is no binary for this machine.
+ * Loads the binary of uWebSockets.js, which is not loaded before. Undefined if that works, else one line
+ * that says that there is no binary for this machine.
  */
 export function whyNoServer(): string | undefined {
   try {
@@ -53,7 +52,7 @@ export function whyNoServer(): string | undefined {
   }
 }
 
-/** The log has one line in this time at most about too many connections. */
+/** The shortest time between two lines of the log about too many connections. */
 const LOG_PAUSE_MS = 3_600_000;
 /** While there are too many connections, `CLOSED_TOGETHER` of them are closed every `CLOSE_EVERY_MS`. */
 const CLOSED_TOGETHER = 8;
@@ -70,8 +69,8 @@ export class HttpServer {
   #newest: Exchange | undefined;
 
   /**
-   * `onFull` is called at most once an hour while there are too many connections, with the peer of one that
-   * was closed.
+   * `onFull` is called at most once an hour while there are too many connections, with the peer of a
+   * connection that was closed.
    */
   constructor(
     handler: ExchangeHandler,
@@ -121,7 +120,7 @@ export class HttpServer {
 }
 
 /**
- * Closes the connections that are too many, a few at a time. uWebSockets.js itself closes those that send no
+ * Closes surplus connections, a few at a time. uWebSockets.js itself closes a connection that sends no
  * request for 10 s.
  */
 class ConnectionBound {
@@ -129,7 +128,7 @@ class ConnectionBound {
   readonly #clock: Clock;
   readonly #onFull: (peer: string) => void;
   readonly #newestExchange: () => Exchange | undefined;
-  /** True while a connection is being closed from here. */
+  /** True while this object closes a connection. */
   #isClosing = false;
   /** True while a timer is set that closes more. */
   #isTimerSet = false;
@@ -148,9 +147,9 @@ class ConnectionBound {
   }
 
   /**
-   * The filter of uWebSockets.js. `change` is 1 when a connection opens: `response` is valid until it closes.
-   * It is -1 when a connection has closed, also from here: `response` is then an unrelated object, and the
-   * closed connection is recognized by its lack of an address.
+   * The filter of uWebSockets.js. `change` is 1 when a connection opens; `response` is then valid until the
+   * connection closes. `change` is -1 when a connection has closed, also when this object has closed it.
+   * Then `response` is an unrelated object, and only the closed connection has no address any more.
    */
   changed(response: HttpResponse, change: number): void {
     if (change > 0) this.#opened(response);
@@ -170,7 +169,7 @@ class ConnectionBound {
     if (this.#isTimerSet) this.#clock.after(CLOSE_EVERY_MS, () => this.#closeSome(CLOSED_TOGETHER));
   }
 
-  /** False if there are not too many. */
+  /** False if there are not too many connections. */
   #closeOne(): boolean {
     const surplus = this.#connections.surplus();
     if (surplus === undefined) return false;
@@ -186,10 +185,10 @@ class ConnectionBound {
 }
 
 /**
- * uWebSockets.js does not tell on which connection a request comes, but a data handler that is set when the
- * connection opens is called right after the handler of its first request. A `POST` sets a data handler of
- * its own: a connection that begins with one counts as silent for its whole life, and is cut if it is the
- * oldest such connection of a peer that has too many.
+ * uWebSockets.js does not tell on which connection a request comes. But a data handler that is set when the
+ * connection opens is called right after the handler of the connection's first request. A `POST` replaces
+ * this data handler, so a connection that begins with a `POST` counts as silent for its whole life. If its
+ * peer has too many connections, it is cut when it is the oldest silent one.
  */
 class HttpConnection implements Connection {
   readonly peer: string;
@@ -211,8 +210,8 @@ class HttpConnection implements Connection {
   }
 
   /**
-   * True after an answer: the offset counts its body, but not what a stream writes, and is 0 again with the
-   * next request.
+   * True after an answer. The offset counts the body of an answer, but not the texts of a stream, and is 0
+   * again when the next request comes.
    */
   isIdle(): boolean {
     return this.#response.getWriteOffset() > 0;

@@ -1,6 +1,6 @@
 // Decides who may use the interface (docs/http-api.md, "Host and Origin"): checks Host, Origin,
-// Sec-Fetch-Site and ambiguous headers, and makes the CORS headers. Functions of header texts; the hostname
-// is an argument. The checks run on every request, before routing and before anything has an effect.
+// Sec-Fetch-Site and ambiguous headers, and makes the CORS headers. All functions work on texts of headers,
+// and get the hostname as an argument. The checks run on every request before it has an effect.
 
 import { isIP } from 'node:net';
 import type { ControlChoice, Settings } from '../protocol/actor/settings.js';
@@ -34,14 +34,15 @@ export interface TrustRules {
 
 type RequestHead = Pick<Exchange, 'method' | 'header' | 'repeated'>;
 
-/** `none`: no Origin header, as from everything that is not a browser. */
+/** `none`: the request has no Origin header, as from a program, or from a browser that loads the page. */
 export type OriginStanding = 'none' | 'same' | 'listed' | 'foreign';
 
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /**
  * Routers and mDNS name the node below these suffixes (docs/http-api.md, "Host and Origin"). No public name
- * server serves them; `fritz.box` is the router maker's own domain, where nobody else can make a name.
+ * server serves these suffixes, except `fritz.box`: that is the router maker's own domain, where nobody else
+ * can make a name.
  */
 const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 
@@ -53,7 +54,7 @@ const HOST_HEADER = ['host'] as const;
 const METHODS = 'GET, POST, OPTIONS';
 const REQUEST_HEADERS = 'Content-Type, Last-Event-ID';
 const EXPOSED_HEADERS = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition';
-/** Seconds. Without it browsers repeat the preflight every 5 s, which delays a volume slider. */
+/** Seconds. Without this age browsers repeat the preflight every 5 s, which delays a volume slider. */
 const PREFLIGHT_AGE_S = 600;
 const VARY: HeaderPair = ['Vary', 'Origin'];
 /** Made once, because almost every request gets one of these. */
@@ -96,16 +97,16 @@ export function isTrustedHost(header: string, rules: TrustRules): boolean {
 export function originStanding(origin: string, host: string, rules: TrustRules): OriginStanding {
   if (origin === '') return 'none';
   if (isSameOrigin(origin, host)) return 'same';
-  // Every sandboxed page sends `null`, so it identifies nobody: the configuration takes no such origin, and
-  // only `*` can allow it.
+  // Every sandboxed page sends `null`, so this origin identifies nobody. The configuration does not accept
+  // `null`, and only `*` can allow it.
   return rules.origins.has('*') || rules.origins.has(origin) ? 'listed' : 'foreign';
 }
 
 /**
- * Refuses requests whose content or end is ambiguous but that uWebSockets.js accepts. A GET has no effect, so
- * only its Host is checked (RFC 9112, section 3.2): to check a browser's ten headers takes 0.75 µs, and the
- * whole GET 6.4 µs. Headers that follow one without a name are not checked, because uWebSockets.js hides
- * them.
+ * Refuses requests that uWebSockets.js accepts although their content or end is ambiguous. A GET has no
+ * effect, so only its Host is checked (RFC 9112, section 3.2): the check of a browser's ten headers takes
+ * 0.75 µs, and the whole GET 6.4 µs. Headers that follow a header without a name are not checked, because
+ * uWebSockets.js hides them.
  */
 export function ambiguityProblem(exchange: RequestHead): Problem | undefined {
   const isReading = exchange.method === 'GET' || exchange.method === 'HEAD';
@@ -119,9 +120,9 @@ export function ambiguityProblem(exchange: RequestHead): Problem | undefined {
 }
 
 /**
- * Against CSRF: a page of another origin may read (if CORS allows it), but have no effect. Undefined if the
- * request is accepted. A browser treats a host's http page and https page as two sites, which `Origin` and
- * `Host` cannot tell apart.
+ * Protects against CSRF: a page of a foreign origin may send GET and HEAD, but nothing that has an effect.
+ * Undefined if the request is accepted. Browsers treat a host's http page and https page as two sites.
+ * `Origin` and `Host` cannot tell these apart, so `secFetchSite` is checked, too.
  */
 export function originProblem(
   method: string,
@@ -178,7 +179,10 @@ export function corsHeaders(origin: string, standing: OriginStanding, rules: Tru
   return [allowOrigin(origin, rules), VARY, ['Access-Control-Expose-Headers', EXPOSED_HEADERS]];
 }
 
-/** The reply to OPTIONS. `allow` is the route's own list; `privateNetwork`: the browser requested it. */
+/**
+ * The reply to OPTIONS. `allow` lists the methods of the path. `privateNetwork` is true if the browser
+ * requests access to a private network.
+ */
 export function optionsReply(
   request: { readonly origin: string; readonly standing: OriginStanding; readonly privateNetwork: boolean },
   allow: string,
