@@ -9,8 +9,8 @@ import type { Clock } from '../host/clock.js';
 
 export const AVAHI_SOCKET = '/run/avahi-daemon/socket';
 /**
- * Stands beside the socket while avahi-daemon runs. It is looked for first, because a connection would have
- * systemd start an avahi-daemon that does not run.
+ * This file stands beside the socket while avahi-daemon runs. It is looked for first, because a connection
+ * would make systemd start an avahi-daemon that does not run.
  */
 const RUNS_FILE = 'pid';
 /** Names with another ending are never trusted: a web server could have one. */
@@ -23,7 +23,7 @@ const DEADLINE_MS = 1000;
 /** How long an answer is used: the first for names that Avahi gave, the second for all other names. */
 const KNOWN_MS = 10_000;
 const UNKNOWN_MS = 1000;
-/** Avahi is asked for the name of each address, but of so many addresses at most. */
+/** Avahi is asked for the names of so many addresses at most. */
 const ADDRESSES_MAX = 8;
 /** An answer is a name and some words before it; every correct answer is shorter. */
 const ANSWER_CHARS_MAX = 512;

@@ -1,5 +1,5 @@
-// From the configuration's `bind` to the addresses to listen on. Pure: the machine's interfaces are an
-// argument.
+// Decides on which addresses the service listens for the configuration's `bind`, and at which one a client
+// reaches it. Pure: the machine's interfaces are an argument.
 
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
@@ -33,8 +33,8 @@ export interface Bound {
 const IPV4_MAPPED = '::ffff:';
 
 /**
- * `bind` holds interface names, IP addresses or `all`. Keeps the order; leaves out duplicates and addresses
- * that another address contains, because the second socket would be refused as taken.
+ * `bind` holds interface names, IP addresses or `all`. Keeps the order. Leaves out duplicates, and addresses
+ * that the socket of another address serves, too, because a second socket would be refused as taken.
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): Bound {
   if (bind.includes('all'))
@@ -43,8 +43,8 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   const waiting = new Set<string>();
   const notes: string[] = [];
   for (const name of bind) {
-    // The first `isIP` makes Node compile its IPv6 expression, which takes 4 ms of CPU at the start. The name
-    // of an interface does not need it.
+    // The first `isIP` makes Node compile its IPv6 expression, which takes 4 ms of CPU at the start. A name
+    // without a dot or a colon is an interface, and does not need it.
     const isAddress = /[.:]/.test(name) && isIP(name) !== 0;
     const found = isAddress
       ? presentAddresses(canonicalAddress(name), interfaces)
@@ -52,8 +52,8 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
     const usable = found.filter((address) => isAddress || !isLinkLocal(address));
     if (usable.length === 0) waiting.add(name);
     for (const address of found) {
-      // Link-local addresses need a zone, which clients cannot write into a URL. Whoever wants one names it
-      // in `bind` as an address.
+      // Link-local addresses need a zone, which clients cannot write into a URL. Users who need such an
+      // address write it into `bind`.
       if (!usable.includes(address))
         notes.push(`bind: ${name}: the link-local address ${address} is left out`);
       else if (!present.has(address)) present.set(address, { address, name });
@@ -62,7 +62,7 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   return { present: withoutContained([...present.values()]), waiting: [...waiting], notes };
 }
 
-/** True if an address of `bind` can come and go. Loopback and the sockets for every address cannot. */
+/** True if an address of `bind` can come and go. Loopback and the addresses of all interfaces cannot. */
 export function canChange(bind: readonly string[]): boolean {
   const isSteady = (name: string): boolean =>
     name === 'lo' || name === '::1' || isAlwaysThere(canonicalAddress(name));
@@ -99,7 +99,7 @@ function addressesOf(name: string, interfaces: InterfaceAddresses): readonly str
   return own.flatMap(([, infos = []]) => infos.map(({ address }) => address));
 }
 
-/** One dual-stack socket if the machine has IPv6, else IPv4. */
+/** The address of one dual-stack socket if the machine has IPv6, else that of all IPv4 interfaces. */
 function wildcardAddress(interfaces: InterfaceAddresses): string {
   const infos = Object.values(interfaces).flatMap((list) => list ?? []);
   return infos.some((info) => info.family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4;
@@ -112,7 +112,10 @@ function withoutContained(present: readonly BindAddress[]): readonly BindAddress
   return present.filter(({ address }) => address === EVERY_IPV4 || isIP(address) !== 4);
 }
 
-/** Interfaces do not list these: the sockets for every address, and all of 127.0.0.0/8 except 127.0.0.1. */
+/**
+ * True for addresses that always exist and that interfaces do not list: the two addresses of all interfaces,
+ * and all of 127.0.0.0/8 except 127.0.0.1.
+ */
 function isAlwaysThere(address: string): boolean {
   const isLoopback = isIP(address) === 4 && address.startsWith('127.');
   return address === EVERY_ADDRESS || address === EVERY_IPV4 || isLoopback;
@@ -132,8 +135,8 @@ function canonicalAddress(address: string): string {
 }
 
 /**
- * The address in a form that can be listened on now; empty if no interface has it. A link-local address gets
- * the zones that have it.
+ * The address in each form that can be listened on now; empty if no interface has it. A link-local address
+ * gets each zone that has it.
  */
 function presentAddresses(address: string, interfaces: InterfaceAddresses): readonly string[] {
   if (isAlwaysThere(address)) return [address];

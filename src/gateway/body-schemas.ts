@@ -48,7 +48,7 @@ function explain(schema: PlainSchema, json: unknown): string {
   }
   const missing = schema.required?.find((field) => !Object.hasOwn(json, field));
   if (missing !== undefined) return `Field ${missing} is missing`;
-  // Each field fits by itself: none was sent where one is needed, or several that exclude each other.
+  // Each field fits by itself, so a required field is missing, or several fields exclude each other.
   return fields.length === 0 ? `Field ${names} is missing` : `Only one of ${names} can be given`;
 }
 

@@ -7,7 +7,7 @@ import type { ChangeOperation } from '../protocol/actor/operations.js';
 import { failed, type Result, success } from '../protocol/actor/result.js';
 import { type Problem, problem } from './problem.js';
 
-/** docs/http-api.md, "Routes": larger bodies are 413. */
+/** Larger bodies are refused with 413 (docs/http-api.md, "Routes"). */
 export const BODY_LIMIT_BYTES = 64 * 1024;
 
 export const BODY_TOO_LARGE = problem('body-too-large', `The body is larger than ${BODY_LIMIT_BYTES} bytes`);

@@ -1,7 +1,7 @@
-// Sends the journal to bridges and other subscribers, to each at its own pace: a slow one gets the newest
-// text of each record and every action, and nothing is queued for it. Requests of bridges are carried out as
-// over HTTP, with the same checks, deadlines and refusals; trust is not checked, because a bridge is part of
-// the node. This file parses no text of the journal, and knows no thread.
+// Sends the journal to bridges and other subscribers, to each at its own pace: a slow subscriber gets the
+// newest text of each record, and nothing is queued for it. Requests of bridges are carried out as over
+// HTTP, with the same checks, deadlines and refusals. Trust is not checked, because a bridge is part of the
+// node. This file parses no text of the journal, and knows no thread.
 
 import { errorText } from '../printable.js';
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
@@ -25,7 +25,7 @@ import { problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HttpReply } from './reply.js';
 import { BAD_PATHS, lackingKey, noSuchPath, type RouteSettings } from './routes.js';
 
-/** How far a subscriber's thread has read the journal. Only its newest thread has a feed. */
+/** How far a subscriber's thread has read the journal. Only a subscriber's newest thread has a feed. */
 interface Feed {
   readonly send: (batch: ChangeBatch) => void;
   /** Undefined if the thread is new. */
@@ -48,22 +48,22 @@ export class BridgeFeeds {
       if (feed.isReady) this.#send(subscriber, feed, false, entries);
   }
 
-  /** The child is not enabled any more. */
+  /** To be called when the child is not enabled any more. */
   forget(child: ChildName): void {
     for (const subscriber of SUBSCRIBERS) if (subscriber === child) this.#feeds.delete(subscriber);
   }
 
   /**
-   * The last call: sends pending changes also to subscribers that are not ready, because the next thing that
-   * they are sent is `stop`.
+   * Must be the last call. Sends unread changes also to subscribers that are not ready, because `stop` is
+   * the next message that they get.
    */
   end(): void {
     for (const [subscriber, feed] of this.#feeds) this.#sendUnread(subscriber, feed);
   }
 
   /**
-   * The subscriber's thread is ready for more. `send` is that of `ChildListener`. The feed of an earlier
-   * thread is replaced.
+   * To be called when the subscriber's thread is ready for more. `isFirst` and `send` are those of
+   * `ChildListener`. The new feed replaces that of an earlier thread.
    */
   feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
     const subscriber = SUBSCRIBERS.find((name) => name === child);
@@ -74,7 +74,10 @@ export class BridgeFeeds {
     this.#sendUnread(subscriber, feed);
   }
 
-  /** Sends what the thread has not read: all records, if it has none or the journal has dropped something. */
+  /**
+   * Sends what the thread has not read. If it has read nothing, or the journal has dropped something, it
+   * gets all records, and no actions.
+   */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { reached } = feed;
     const journal = this.#journal;
@@ -132,7 +135,7 @@ function replyTo(
   if (!hasAllParams || lacking !== undefined) return problemReply(noSuchPath(lacking));
   const body = unread === undefined ? success(sent) : parseText(unread);
   if (!body.ok) return problemReply(body.error);
-  // `api.control` is for HTTP; of the bridges only MQTT has clients of its own.
+  // `api.control` is for HTTP. MQTT is the only bridge with clients of its own, so its key decides here.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });
 }
 

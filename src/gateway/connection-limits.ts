@@ -1,24 +1,25 @@
-// How many connections may be open: what the configuration needs, within the process's limit of descriptors.
-// When there are more, some are closed (server.ts): without free descriptors the main thread would spin in
-// accept and answer nobody (docs/development/what-we-learnt.md, "uWebSockets.js"). This file must be imported
-// before uWebSockets.js, which reads the limit of a request's head from the environment while it is loaded.
+// Decides how many connections may be open: as many as the configuration needs, within the process's limit
+// of descriptors. If there are more, server.ts closes some, because without free descriptors the main thread
+// would spin in accept and answer nobody (docs/development/what-we-learnt.md, "uWebSockets.js"). This file
+// must be imported before uWebSockets.js, which reads the limit of a request's head from the environment
+// while it is loaded.
 
 /**
- * The limit of a request's head in bytes; above it uWebSockets.js answers 431. Its default of 4 KiB is less
- * than a browser may send: it sends the cookies of all services on the host, whatever their port. Each
- * connection stores its incomplete head. More than 97 headers are 431 even if they are small: that number is
- * built in.
+ * The limit of a request's head in bytes; above it uWebSockets.js answers 431. The default of 4 KiB is less
+ * than a browser may send, because a browser sends the cookies of all services on the host, whatever their
+ * port. Each connection stores its incomplete head. More than 97 headers are answered with 431, too, even if
+ * they are small: this number is built in.
  */
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
-/** For requests, on top of the streams. */
+/** Connections for requests, in addition to the streams. */
 const CONNECTIONS_BESIDE_STREAMS = 512;
 /** Descriptors for everything else: progress connections, buses, files, threads (31 at rest). */
 const OTHER_DESCRIPTORS = 512;
 /**
- * So many connections may be open above the limit for a moment, if descriptors are left, until some are
- * closed. Clients that are closed at once come back at once: without this room the daemon would use a whole
- * core to accept and close.
+ * This many connections may be open above the limit for a moment, if descriptors are left, until some are
+ * closed. Clients whose connections are closed at once come back at once: without this room the daemon would
+ * use a whole core to accept and close.
  */
 const SPARE_CONNECTIONS = 1024;
 /**
@@ -26,14 +27,14 @@ const SPARE_CONNECTIONS = 1024;
  * The same number is reserved for all other peers.
  */
 const RESERVED_PART = 8;
-/** Even with few streams: enough for several pages in one browser. */
+/** Each peer may have at least this many connections, which is enough for several pages in one browser. */
 const PER_PEER_MIN = 32;
 
 export interface ConnectionLimits {
   readonly connections: number;
-  /** Above `connections`, for those that wait until others are closed for them. */
+  /** How many there may be above `connections`, until others are closed for them. */
   readonly spare: number;
-  /** For loopback, and for the others. */
+  /** The number that is reserved for loopback, and the same number for all other peers. */
   readonly reserved: number;
   /** A peer is one IPv4 address, or one /64 of IPv6. */
   readonly perPeer: number;

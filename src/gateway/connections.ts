@@ -28,9 +28,9 @@ export interface Connection {
   readonly peer: string;
   /** The call makes a system call. */
   readonly isOpen: () => boolean;
-  /** False: it has sent no request since it was opened, or its first one was a `POST` (server.ts). */
+  /** False if it has sent no request since it was opened, or if its first one was a `POST` (server.ts). */
   readonly hasRequested: () => boolean;
-  /** True if its last request was answered, and no further one has come. */
+  /** True if its last request was answered, and no further request has come. */
   readonly isIdle: () => boolean;
 }
 
@@ -54,7 +54,7 @@ export class Connections<C extends Connection> {
     this.#limits = limits;
   }
 
-  /** True if the spare connections are used, too: one must be closed at once. */
+  /** True if even the spare connections are too few, so that one connection must be closed at once. */
   get isOverfull(): boolean {
     return this.#open.length > this.#limits.connections + this.#limits.spare;
   }
@@ -66,15 +66,15 @@ export class Connections<C extends Connection> {
     this.#open.push({ connection, peer });
   }
 
-  /** Removes the connection that has closed; usually a recent one. */
+  /** Removes the connection that has closed. The newest are checked first, because it is usually recent. */
   left(): void {
     this.#remove(this.#open.findLastIndex(({ connection }) => !connection.isOpen()));
   }
 
   /**
-   * Removes and returns the connection that must be closed; undefined if there are not too many. Connections
-   * that have sent no request are chosen first, then idle ones; among these the oldest of the peer that has
-   * most connections. If all are in use, the newest is chosen.
+   * Removes and returns the connection that must be closed; undefined if there are not too many. A
+   * connection that has sent no request is chosen first, then an idle one. If there are several, it is the
+   * oldest one of the peer that has most connections. If all are in use, the newest is chosen.
    */
   surplus(): C | undefined {
     const mustLose = this.#whoMustLose();
@@ -88,10 +88,10 @@ export class Connections<C extends Connection> {
     return this.#remove(this.#open.findLastIndex(({ peer }) => mustLose(peer)));
   }
 
-  /** Which peers have a connection too many, as a function of the peer; undefined if none has. */
+  /** Returns a function that is true for peers with a connection too many; undefined if no peer has one. */
   #whoMustLose(): ((peer: Peer) => boolean) | undefined {
     const { connections, reserved, perPeer } = this.#limits;
-    // The ordinary case: so few connections exceed no bound, whoever has them.
+    // In the ordinary case there are too few connections to exceed a bound, whoever has them.
     if (this.#open.length <= Math.min(perPeer, connections - reserved)) return undefined;
     const local = this.#peers.get(LOOPBACK)?.open ?? 0;
     const others = this.#open.length - local;

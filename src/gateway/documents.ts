@@ -1,6 +1,6 @@
-// Responses to `GET` of backends: texts of the journal, joined once and cached until one of them changes; and
-// the health of each enabled child. No text is parsed. A response waits for a thread only while the service
-// starts: for the first health report of its backend.
+// Makes the responses to `GET` of backends from texts of the journal, which are joined once and cached until
+// one of them changes. It also has the health of each enabled child. No text is parsed. A response waits for
+// a thread only while a backend starts, until its first health report.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
@@ -11,7 +11,10 @@ import type { Journal, JournalEntry, LastChange } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
 
-/** docs/http-api.md, "Answers": a client that returns when the service starts should find the records. */
+/**
+ * The longest wait for a backend's first health report, so that a client that comes back while the service
+ * starts finds the records (docs/http-api.md, "Answers").
+ */
 const FIRST_HEALTH_MS = 2000;
 
 export class Documents {
@@ -23,11 +26,11 @@ export class Documents {
    * When each backend came up last. Records that have not changed since have this as their time of change.
    */
   readonly #upSince = new Map<ChildName, LastChange>();
-  /** Each with the last change of its records when it was made. */
+  /** Each response has the last change that its records had when it was made. */
   readonly #cached = new Map<Resource, LastChange & { readonly response: CachedResponse }>();
   /** Each is cached as long as the journal has its entry. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
-  /** Requests that wait for a child's first health report; the child is removed then. */
+  /** Requests that wait for a child's first health report. The report removes the child. */
   readonly #waiting = new Map<ChildName, Set<() => void>>();
 
   constructor(enabled: readonly ChildName[], journal: Journal, maker: ResponseMaker, clock: Clock) {
@@ -59,7 +62,7 @@ export class Documents {
     this.#settle(child);
   }
 
-  /** Lets the requests go on that wait for the child's first health report. */
+  /** Resumes the requests that wait for the child's first health report. */
   #settle(child: ChildName): void {
     for (const settle of this.#waiting.get(child) ?? []) settle();
     this.#waiting.delete(child);

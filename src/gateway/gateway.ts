@@ -103,10 +103,7 @@ export class Gateway {
     this.listener = this.#newListener();
   }
 
-  /**
-   * Resolves when an enabled child has reported that it is up or why it is not, at the latest after
-   * `withinMs`.
-   */
+  /** Resolves when an enabled child is up or has reported why it is not, at the latest after `withinMs`. */
   async firstHealth(child: ChildName, withinMs: number): Promise<void> {
     await this.#documents.firstHealth(child, withinMs);
   }

@@ -11,7 +11,7 @@ interface IdentityParts {
   readonly avahi: Pick<AvahiNames, 'has' | 'ask'>;
 }
 
-/** The hostname is read, and Avahi is asked, only when a request would be refused otherwise. */
+/** A check reads the hostname, or asks Avahi, only if the request would be refused otherwise. */
 export class HostIdentity {
   readonly #parts: IdentityParts;
   #settings: TrustSettings;

@@ -1,5 +1,5 @@
-// Why an address cannot be listened on. uWebSockets.js reports only that listening failed, so Node's own
-// server tries it.
+// Finds out why an address cannot be listened on. uWebSockets.js reports only that listening failed, so a
+// server of Node's own tries it.
 
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -9,8 +9,8 @@ import { canNeverExist, resolveBind } from './bind.js';
 import { portHolder } from './port-holder.js';
 
 /**
- * Errors that do not pass by waiting, each with its reason for people. EADDRNOTAVAIL is not among them: a new
- * address may not be usable for a second.
+ * Errors that do not pass by waiting, each with its reason for people. EADDRNOTAVAIL passes, because a new
+ * address may become usable only after a second.
  */
 const LASTING_ERRORS: Readonly<Record<string, (port: number) => string>> = {
   EADDRINUSE: (port) =>
@@ -18,7 +18,9 @@ const LASTING_ERRORS: Readonly<Record<string, (port: number) => string>> = {
   EACCES: () => 'this user may not listen on a port this low',
 };
 
-/** A line with the reason why some address of `bind` can never be listened on. Undefined if there is none. */
+/**
+ * One line that names an address that can never be listened on, and the reason; undefined if there is none.
+ */
 export async function listenProblem(
   bind: readonly string[],
   port: number,

@@ -7,8 +7,8 @@ import type { Log } from '../protocol/actor/messages.js';
 import { type BindAddress, canChange, hostFor, resolveBind } from './bind.js';
 
 /**
- * docs/configuration.md, "Addresses" promises 10 s. Each poll is a wake-up; the whole process has 1.3 per
- * second.
+ * A new address must be served within 10 s (docs/configuration.md, "Addresses"). Polls are no more frequent,
+ * because each one wakes the process, which has 1.3 wake-ups per second in all.
  */
 const POLL_EVERY_MS = 8000;
 
@@ -43,7 +43,7 @@ export class ListeningSockets {
   readonly #open = new Map<string, ListeningSocket>();
   #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
-  /** The sentences that the last poll has found. One is logged when it is new. */
+  /** The sentences that the last poll has found. A sentence is logged only when it is new. */
   #findings: ReadonlySet<string> = new Set();
   #cancelPoll: () => void = () => undefined;
 
@@ -70,7 +70,7 @@ export class ListeningSockets {
     return this.#refused;
   }
 
-  /** The port of all sockets; without sockets the one of the options. */
+  /** The port of all sockets; the port of the options while there is no socket. */
   get port(): number {
     const [first] = this.#open.values();
     return first?.port ?? this.#options.port;

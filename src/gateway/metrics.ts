@@ -1,6 +1,6 @@
 // Collects the figures of `GET /metrics` (docs/http-api.md, "Figures") at each request. This file is loaded
-// at the first request. Labels come from closed sets or name a thing of the node; none has a title, a stream
-// or an address.
+// at the first request. Labels come from closed sets or name a thing of the node; no label contains a title,
+// a stream or an address.
 
 import { processFacts, threadCpuSeconds, threadReport } from '../host/process-facts.js';
 import { BACKEND_STATES, type BackendHealth, type ChildName } from '../protocol/actor/backends.js';
@@ -177,7 +177,7 @@ function playerMetric(players: readonly PlayerRecord[]): Metric {
   return gauge('tonearm_players', 'Players by state.', values);
 }
 
-/** Parsed without a check, because backends wrote these texts by the same types. */
+/** The texts are parsed without a check, because backends wrote them by the same types. */
 function recordsIn<T>({ journal }: MetricsFacts, collection: 'audio.outputs' | 'players'): readonly T[] {
   return [...journal.records(collection)].map(({ json }) => JSON.parse(json) as T);
 }

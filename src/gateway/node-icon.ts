@@ -3,7 +3,9 @@
 
 import { extname } from 'node:path';
 
-/** Colours of different icons are this far apart, in degrees, because eyes do not distinguish closer ones. */
+/**
+ * The colours of two icons are equal or at least this many degrees apart, because eyes see no smaller step.
+ */
 const STEP_DEGREES = 30;
 const NAME_PLACEHOLDER = '{name}';
 
@@ -22,14 +24,14 @@ export function fileForNode(fileName: string, file: Buffer, name: string): Buffe
   return MAKERS[extname(fileName)]?.(file, name);
 }
 
-/** By how many degrees the colours of a node of this name are turned. */
+/** The degrees by which the colours of a node of this name are turned. */
 function turnFor(name: string): number {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_003;
   return (hash * STEP_DEGREES) % 360;
 }
 
-/** Within the quotes of a JSON text. */
+/** The name as it stands within the quotes of a JSON text. */
 function jsonText(name: string): string {
   return JSON.stringify(name).slice(1, -1);
 }

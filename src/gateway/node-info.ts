@@ -1,5 +1,5 @@
-// The records of `GET /server` and `GET /health` (docs/http-api.md, "Records").
-// Facts about the machine are read once, at start, except for the hostname; the rest is pure.
+// The records of `GET /server` and `GET /health` (docs/http-api.md, "Records"). Facts about the machine are
+// read once, at start, except for the hostname. The rest is pure.
 
 import { arch, hostname, release, type } from 'node:os';
 import { textIfThere } from '../host/text-if-there.js';
@@ -21,20 +21,20 @@ export interface NodeInfo {
 }
 
 export function readNodeInfo(): NodeInfo {
-  // In the order of os-release(5).
+  // The files are in the order of os-release(5): the first one that names the system counts.
   const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
   return {
     get hostname() {
       return hostname();
     },
     descriptorsMax: openFilesMax(textIfThere('/proc/self/limits')),
-    // x64 is the only architecture with a binary of uWebSockets.js that Go and Node name differently.
+    // Node and Go name x64 differently, and no other architecture that has a binary of uWebSockets.js.
     platform: `linux/${arch() === 'x64' ? 'amd64' : arch()}`,
     osVersion: names.find(Boolean) ?? `${type()} ${release()}`,
   };
 }
 
-/** The soft limit in the text of /proc/PID/limits; Node raises it to the hard one when it starts. */
+/** The soft limit in the text of /proc/PID/limits. Node raises it to the hard limit when it starts. */
 export function openFilesMax(limits: string): number {
   const soft = /^Max open files +(\d+) /m.exec(limits)?.[1];
   return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);

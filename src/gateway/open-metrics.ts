@@ -1,7 +1,7 @@
 // Encodes metrics as the text of OpenMetrics 1.0. Pure.
 
 export interface Sample {
-  /** It is added to the metric's name, such as `_bucket`; by default it is what the type demands. */
+  /** The end that the metric's name gets, such as `_bucket`; by default the end that the type demands. */
   readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string | number>>;
   readonly value: number;

@@ -1,4 +1,4 @@
-// Every way a request can fail: a table with HTTP status and title, and the RFC 9457 document. Pure.
+// Decides which HTTP status and title each failure of a request has, and makes its RFC 9457 document. Pure.
 
 import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
 import type { HttpReply } from './reply.js';
@@ -23,10 +23,10 @@ const GATEWAY_PROBLEMS = {
 
 export type ProblemCode = FaultCode | keyof typeof GATEWAY_PROBLEMS;
 
-/** Why a request failed. The `Fault` of an answer is one of these. */
+/** The reason why a request failed. The `Fault` of a backend's answer is a problem, too. */
 export interface Problem {
   readonly fault: ProblemCode;
-  /** One sentence about the failure, fit to show to users. The gateway's own begin with a capital letter. */
+  /** One sentence for users about the failure. The gateway's own sentences begin with a capital letter. */
   readonly detail: string;
 }
 
@@ -36,8 +36,8 @@ export const PROBLEMS: {
 } = { ...FAULTS, ...GATEWAY_PROBLEMS };
 
 /**
- * Seconds. A lost sound server or bus is usually back after one or two attempts (docs/http-api.md, "Backends
- * that are away").
+ * Seconds. A lost sound server or bus is usually back after one or two attempts to connect
+ * (docs/http-api.md, "Backends that are away").
  */
 const RETRY_AFTER_S = 2;
 

@@ -1,5 +1,5 @@
-// The reply to a request by a name that is not the node's: a problem for programs, and a page with an address
-// that works for people.
+// The reply to a request by a name that is not the node's: programs get a problem, and people get a page
+// with an address that works.
 
 import type { Exchange } from './exchange.js';
 import { PROBLEMS, type Problem, problemReply } from './problem.js';

@@ -25,8 +25,8 @@ export type HeaderPair = readonly [name: string, value: string];
 export type HeaderPairs = readonly HeaderPair[];
 
 /**
- * uWebSockets.js closes a connection 8 to 12 s after its last answer. A client that uses it again within 8 s
- * at most never sends a request into the closing; a `POST` that came then would be lost unread.
+ * uWebSockets.js closes a connection 8 to 12 s after its last answer. A client that reuses the connection
+ * within 8 s at most never sends a `POST` into a connection that is being closed, where it would be lost.
  */
 export const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
 

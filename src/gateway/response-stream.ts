@@ -27,7 +27,7 @@ interface StreamedResponse {
 export interface StreamedExchange {
   /** Writes the head. */
   begin(): void;
-  /** The response has been ended. */
+  /** To be called when the response has been ended. */
   ended(): void;
   cut(): void;
 }

@@ -2,11 +2,11 @@
 // a filter and a sequence number. It copies nothing: unread entries stay in the journal, so what is read is
 // the newest text of each record.
 //
-// A snapshot consists of the removals and actions since the client's id, if that is from this run of the
-// daemon; then for each backend, whatever the filter, a mark (a `backend.updated` with detail "snapshot":
-// forget what you know of this backend), the detail of the backend if it has one, and its records.
-// Only its last event has an id, so a client that loses the connection in between gets the whole snapshot
-// again.
+// A snapshot begins with the removals and actions since the client's id, if that id is from this run of the
+// daemon. Then it has a mark for each backend, the backend's detail if there is one, and its records. A mark
+// is a `backend.updated` with detail "snapshot", which no filter keeps back: the client forgets what it
+// knows of this backend. Only the last event of a snapshot has an id, so a client that loses the connection
+// in between gets the whole snapshot again.
 
 import { COLLECTION_NAMES, type Collection, SPECS } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
@@ -41,13 +41,13 @@ export class Cursor {
   /** Everything up to this sequence number has been read; undefined during a snapshot. */
   #reached: number | undefined;
   /**
-   * When `#items` has ended, reading goes on after this sequence number: the newest one when its snapshot
-   * began, or when its last entry was found.
+   * When `#items` has ended, reading goes on after this sequence number. This was the newest one when the
+   * snapshot began, or when the last change was found.
    */
   #readFrom = 0;
   /**
-   * Records whose `added` event the client has received since `#items` began: their next change is an
-   * `updated` event, although `knownUpTo` is older than they are.
+   * Records whose `added` event the client has received since `#items` began. Their next change is an
+   * `updated` event, although they are newer than `knownUpTo`.
    */
   readonly #introduced = new Set<string>();
   #items: Generator<StreamItem, undefined>;
@@ -75,9 +75,9 @@ export class Cursor {
   }
 
   /**
-   * For a new stream. A resumable id wins over `snapshot=1`, because a browser's EventSource reconnects to
-   * the URL that it started with. For an id that cannot be resumed it starts with a snapshot, even without
-   * `snapshot=1`.
+   * The cursor of a new stream. A resumable id wins over `snapshot=1`, because a browser's EventSource
+   * reconnects to the URL that it started with. If an id cannot be resumed, the stream starts with a
+   * snapshot, even without `snapshot=1`.
    */
   static forNewStream(context: CursorContext, query: EventQuery): Cursor {
     const { filter, lastEventId, snapshot } = query;
@@ -88,7 +88,7 @@ export class Cursor {
     return new Cursor(context, filter, isKnown ? sequence : undefined);
   }
 
-  /** The next text; undefined when it has caught up. */
+  /** The next text; undefined when the client has caught up. */
   nextText(): string | undefined {
     for (;;) {
       this.#fallBackIfIncomplete();
@@ -98,7 +98,7 @@ export class Cursor {
     }
   }
 
-  /** Events of about `PORTION_BYTES_MAX` in all; '' if there is none for the client. */
+  /** The text of events of about `PORTION_BYTES_MAX` in all; '' if there is no event for the client. */
   #readPortion(): string {
     let text = '';
     while (text.length < PORTION_BYTES_MAX) {
@@ -137,7 +137,7 @@ export class Cursor {
       this.#noteIntroduction(entry, knownUpTo);
     }
     this.#introduced.clear();
-    // The iteration is over: entries that come while the last items wait to be written are read by the next.
+    // The iteration is over, so the next one reads entries that come while the last item waits.
     this.#readFrom = this.#context.journal.newest;
     return undefined;
   }
@@ -184,7 +184,7 @@ export class Cursor {
     }
   }
 
-  /** Keeps `#introduced` after an event for `entry`. */
+  /** Updates `#introduced` after an event for `entry`. */
   #noteIntroduction(entry: JournalEntry, knownUpTo: number): void {
     if (SPECS[entry.collection].added === undefined) return;
     if (entry.kind === 'removal') this.#introduced.delete(recordOf(entry));

@@ -23,8 +23,7 @@ const RETRY_MS_MIN = 2000;
 const RETRY_MS_MAX = 5000;
 
 /**
- * A kind of event. Each type is one kind of one backend, except `backend.updated`, which is one for every
- * child.
+ * A kind of event. Each type is one kind of one backend; only `backend.updated` has a kind for each child.
  */
 export interface EventKind {
   readonly type: EventType;
@@ -48,7 +47,7 @@ const KINDS_BY_TYPE = new Map(
   }),
 );
 
-/** `server.info` has none: it is always sent. */
+/** `server.info` has no kind, because no filter decides about it: it is always sent. */
 function kindsOf(type: EventType): readonly EventKind[] {
   if (type === LEVEL_EVENT) return [LEVEL_KIND];
   const spec = ALL_SPECS.find(({ added, updated, removed }) => [added, updated, removed].includes(type));
@@ -128,7 +127,9 @@ export function hello(chance: number, unknown: readonly string[] = []): string {
   return `${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`;
 }
 
-/** Sent after silence. Its id also advances clients with a narrow filter while only other events come. */
+/**
+ * The event after a silence. Its id also advances clients with a narrow filter while only other events come.
+ */
 export function love(bootId: string, newest: number): string {
   return frame('server.info', '"love"', `${bootId}-${newest}`);
 }

@@ -31,7 +31,7 @@ export class EventHub {
   readonly #context: CursorContext;
   readonly #joiner: Joiner;
   readonly #streams = new Set<EventStream>();
-  /** One timer for the keep-alives of all streams, so that an idle node can sleep; none without streams. */
+  /** One timer for the keep-alives of all streams, so that an idle node can sleep. Unset without streams. */
   #wakeUp: { readonly at: number; readonly cancel: () => void } | undefined;
   #closedSlow = 0;
   #published = 0;
@@ -62,14 +62,14 @@ export class EventHub {
       else if (entry.kind === 'removal') behind.push(...this.#fallBack(entry));
     }
     this.#send(this.#joiner.next(undefined));
-    // Only now, because these streams read all of `entries` from the journal: an entry that was delivered
-    // after that would come twice.
+    // These streams come last, because they read all of `entries` from the journal: an entry that was
+    // delivered to them afterwards would come twice.
     for (const stream of behind) stream.writable();
   }
 
   /**
-   * There is no event for this removal, so streams with such records get a snapshot instead. Returns those
-   * that must read it.
+   * Makes streams with such records read a snapshot, because there is no event for this removal. Returns the
+   * streams that must read it now.
    */
   #fallBack({ collection, sequence }: JournalEntry): readonly EventStream[] {
     this.#send(this.#joiner.next(undefined));
@@ -92,9 +92,7 @@ export class EventHub {
     for (const stream of this.#streams) if (acceptsLevels(stream)) stream.deliverLevel(text);
   }
 
-  /**
-   * Opens a stream and writes its first lines before it returns. A failure has not used the sink.
-   */
+  /** Opens a stream and writes its first lines before it returns. If it fails, it has not used the sink. */
   open(query: EventQuery, sink: TextSink): Result<OpenStream, 'too-many-streams'> {
     if (this.#streams.size >= this.#options.maxClients) return failed('too-many-streams');
     const { bootId, clock, journal } = this.#options;
@@ -152,9 +150,9 @@ export class EventHub {
   }
 
   /**
-   * Sets the timer to `at`, unless it is set to an earlier time. It is not set back when that stream's
-   * keep-alive is postponed, or the stream ends: this costs one wake-up, and not one change of a timer for
-   * each event.
+   * Sets the timer to `at`, unless it is set to an earlier time. The timer is not changed when a stream's
+   * keep-alive is postponed, or when the stream ends. This costs one wake-up, but saves a change of the
+   * timer for each event.
    */
   #wakeBy(at: number): void {
     if (this.#wakeUp !== undefined && this.#wakeUp.at <= at) return;

@@ -1,5 +1,5 @@
-// Makes events of items. Items that follow each other share one event if their kind's events are lists, as
-// far as its line has room. Pure.
+// Makes events of items. Consecutive items of one kind share one event if the events of this kind are lists,
+// as long as the event's line has room. Pure.
 
 import { type EventKind, frame } from './frames.js';
 
@@ -22,15 +22,15 @@ export class Joiner {
   #data = '';
   #bytes = 0;
 
-  /** `maxBytes`: of the items of one event together. A longer item has an event of its own. */
+  /** `maxBytes` limits the items of one event together. A longer item has an event of its own. */
   constructor(bootId: string, maxBytes: number) {
     this.#bootId = bootId;
     this.#maxBytes = maxBytes;
   }
 
   /**
-   * Takes the next item. Returns the event of the items before it, unless the item joins them: that event is
-   * not complete yet. After the last item call it with undefined, which returns the last event.
+   * Takes the next item. Returns the event of the items before it; undefined if the item joins them, because
+   * their event is not complete yet. After the last item, call it with undefined: it returns the last event.
    */
   next(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#last;

@@ -1,5 +1,5 @@
-// How long a line of the stream may be (docs/events.md, "Long lines"), and what the data of a longer one
-// becomes. Pure.
+// Decides how long a line of the stream may be (docs/events.md, "Long lines"), and which part of longer data
+// is sent. Pure.
 
 import type { Collection } from '../../protocol/actor/collections.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
@@ -14,9 +14,9 @@ export const DATA_MAX_BYTES = LINE_MAX_BYTES - FIELD_BYTES;
 const LEFT_OUT: Readonly<Partial<Record<Collection, string>>> = { 'upgrade.info': 'extra' };
 
 /**
- * How many characters of a text, items of a list and members of an object are left in a record that is too
- * long. The first of these bounds with which the line is short enough is taken. Backends bound their records,
- * so that this hardly ever applies.
+ * A record that is too long keeps this many characters of each text, items of each list and members of each
+ * object. The first of these bounds that makes the line short enough is taken. Backends bound their records,
+ * so a bound is hardly ever applied.
  */
 const SHORTER_MAX = [4096, 512, 64, 8];
 

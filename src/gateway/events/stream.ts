@@ -1,5 +1,5 @@
-// One client's stream: its filter, its state, and its cursor while it is behind. It has no uWS object, only
-// a TextSink.
+// One client's stream: its filter, its state, and its cursor while it is behind. It knows the client's
+// connection only as a TextSink.
 
 import type { Clock } from '../../host/clock.js';
 import type { Cursor } from './cursor.js';
@@ -9,8 +9,8 @@ import { BYE, type Filter } from './frames.js';
 export interface TextSink {
   /**
    * Takes the text and sends it. False: the kernel did not accept all of it, so the caller must not write
-   * again before `writable` is called: otherwise the text is buffered without a bound. It is text and not
-   * bytes, which uWebSockets.js takes faster while there are few streams.
+   * again before `writable` is called, because a further text would be buffered without a bound. The
+   * argument is a text, because uWebSockets.js takes a text faster than bytes while there are few streams.
    */
   write(text: string): boolean;
   /** Ends the response after what was written. */
@@ -20,15 +20,15 @@ export interface TextSink {
 
 /** Notifications from the connection about one open stream. */
 export interface OpenStream {
-  /** After a refused write: everything written was accepted, so the stream may write again. */
+  /** Called after a refused write, when everything written was accepted. The stream may write again. */
   writable(): void;
   /** The peer has disconnected; the sink must not be used any more. */
   gone(): void;
 }
 
 /**
- * flowing: every event is written at once. behind: a write was refused, or the cursor has not caught
- * up. leaving: like behind, and `bye` follows. ending: `bye` is written but not yet accepted.
+ * flowing: every event is written at once. behind: a write was refused, or the cursor has not caught up.
+ * leaving: the same as behind, and `bye` follows. ending: `bye` is written but not yet accepted.
  */
 type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
@@ -83,8 +83,8 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Has a flowing stream read the journal from `reached` on, because there is no event for a change. True:
-   * the caller must call `writable` then. A stream that is behind reads it anyway.
+   * Makes a flowing stream read the journal after `reached`, because a change has no event. True if the
+   * caller must call `writable` then. False for a stream that is behind, which reads the journal anyway.
    */
   fallBack(reached: number): boolean {
     if (this.#state !== 'flowing') return false;
@@ -125,9 +125,9 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * uWebSockets.js aborts a response that makes no progress for 10 s, which looks like a peer that
-   * disconnected. So a stream that is lost while behind counts as too slow: a peer that leaves by itself in
-   * that state looks the same.
+   * uWebSockets.js aborts a response that makes no progress for 10 s. This looks like a peer that
+   * disconnects, so each stream that is lost while it is behind counts as too slow, even if the peer has
+   * left by itself.
    */
   gone(): void {
     this.#end(this.#state === 'behind');
