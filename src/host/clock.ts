@@ -111,8 +111,8 @@ const JITTER = 0.25;
 
 /**
  * The wait in ms before attempt number `attempt` since the peer was lost (docs/http-api.md, "Backends that
- * are away"): 0 at once, then 250 ms, doubled each time up to 30 s. `random` is in 0..1, so that nodes that
- * lost the same peer do not reconnect together.
+ * are away"). Attempt 0 is at once, attempt 1 waits 250 ms, and each later one twice as long, up to 30 s.
+ * `random` is in 0..1, so that nodes that lost the same peer do not reconnect together.
  */
 export function backoffMs(attempt: number, random: number): number {
   if (attempt <= 0) return 0;

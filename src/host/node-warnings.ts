@@ -1,11 +1,10 @@
-// Node's own warnings, such as one about too many listeners, as lines of the log. It decides nothing else
-// about them.
+// Writes Node's own warnings, such as one about too many listeners, as lines of the log.
 
 import type { LogFields } from '../protocol/actor/messages.js';
 
 /**
- * Call it once in each thread: Node would write its warnings as text between the lines of the log.
- * Experiments are used on purpose.
+ * Call it once in each thread, because Node would write its warnings as text between the lines of the log.
+ * Warnings about experimental functions are left out, because these are used on purpose.
  */
 export function logWarnings(log: (level: 'warn', message: string, fields: LogFields) => void): void {
   process.removeAllListeners('warning');

@@ -16,8 +16,8 @@ export interface OwnAddress {
 }
 
 /**
- * The facts by which interfaces are ranked. Their order in the system's list is that of their age, and those
- * of containers and tunnels (docker0, wg0) may be older than that of the house's network.
+ * The facts by which interfaces are ranked. The system lists interfaces by their age, and those of
+ * containers and tunnels (docker0, wg0) may be older than the interface of the house's network.
  */
 export interface Ranking {
   /** Interfaces of default routes, the preferred one first. */
@@ -30,14 +30,14 @@ export interface Ranking {
 export const EVERY_ADDRESS = '::';
 export const EVERY_IPV4 = '0.0.0.0';
 
-/** Flags of a route in the kernel's `route.h`: the route is usable; it refuses what it matches. */
+/** Flags of a route in the kernel's `route.h`: the route is usable; the route refuses what matches it. */
 const RTF_UP = 0x0001;
 const RTF_REJECT = 0x0200;
 
 /**
  * The addresses at which other machines reach sockets on the addresses of `served`, in the order of
- * `interfaces`. Of each interface IPv4 comes first, which is easier to type. Link-local addresses of IPv6 are
- * left out, because they need a zone, which URLs cannot contain.
+ * `interfaces`. The IPv4 addresses of an interface come first, because they are easier to type. Link-local
+ * addresses of IPv6 are left out, because they need a zone, which URLs cannot contain.
  */
 export function reachableAt(
   served: readonly string[],
@@ -62,8 +62,8 @@ function familyRank({ family }: NetworkInterfaceInfo): number {
 }
 
 /**
- * The interface's name without a label: an IPv4 address may have one, `eth0:1`, and the system lists such a
- * name like that of another interface.
+ * The interface's name without a label. An IPv4 address may have a label, as in `eth0:1`, and the system
+ * lists this text as if it were another interface.
  */
 export function deviceOf(name: string): string {
   return name.replace(/:.*/, '');

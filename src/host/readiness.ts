@@ -9,14 +9,14 @@ import type { ChildName } from '../protocol/actor/backends.js';
 const FIRST_REPORT_MS = 20_000;
 
 interface FirstReports {
-  /** Resolves when the child has reported that it is up, or why not; at the latest after `withinMs`. */
+  /** Resolves when the child is up or has reported why it is not, at the latest after `withinMs`. */
   firstHealth(child: ChildName, withinMs: number): Promise<void>;
 }
 
 /**
  * To be called when HTTP is served, or will be once its addresses exist; and again after a reload, before
- * which the unit has removed the file. Waits for the upgrade backend's first report: by then its socket,
- * which upgrade scripts use, exists, or cannot be created, which `/health` shows. `directory` is
+ * which the unit has removed the file. Waits for the upgrade backend's first report, because by then the
+ * socket for upgrade scripts exists, or `/health` shows why it cannot be created. `directory` is
  * `$RUNTIME_DIRECTORY`. Never rejects.
  */
 export async function reportReady(
