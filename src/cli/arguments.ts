@@ -11,7 +11,7 @@ export type CommandLine =
   | { readonly do: 'check-config'; readonly configPath?: string }
   | { readonly do: 'version' }
   | { readonly do: 'help' }
-  /** `args` are the unparsed arguments after that word. */
+  /** `args` are the unparsed arguments after the command's word. */
   | { readonly do: 'progress' | 'bench' | 'trace'; readonly args: readonly string[] }
   | WrongUsage;
 

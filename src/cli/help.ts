@@ -1,5 +1,5 @@
-// The text of `tonearm --help`. It imports nothing: a Node that is too old for the program prints it, too
-// (old-node.ts).
+// The text of `tonearm --help`. This file imports nothing, because a Node that is too old for the program
+// prints the text, too (old-node.ts).
 
 export const HELP = `Usage: tonearm [--config PATH] [--allow-root]
        tonearm [--config PATH] --check-config

@@ -27,7 +27,7 @@ const DATABASE_MS = 5_000;
 const INVOKED_BY = ['SUDO_UID', 'PKEXEC_UID'] as const;
 
 /**
- * The id of the invoking user. Undefined if the process is not root's, if nobody has become root for it, and
+ * The id of the invoking user. Undefined if the process is not root's, if no user has become root for it, or
  * if the environment names a runtime directory that is not root's.
  */
 export function invokingUser({ env, uid }: Caller): number | undefined {
@@ -73,8 +73,8 @@ function userOf(uid: number): User | undefined {
 }
 
 /**
- * Debian's Node refuses this where libuv might use io_uring. The package's start script switches io_uring
- * off. Without that script the process stays root's, with the user's directories.
+ * Debian's Node refuses to change the user where libuv might use io_uring. The package's start script
+ * switches io_uring off. Without that script the process stays root's, with the user's directories.
  */
 function giveRightsUp({ uid, gid, name }: User): void {
   try {

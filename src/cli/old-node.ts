@@ -1,11 +1,11 @@
-// Runs in place of the program on a Node that is too old to read its bundles: prints help and version, or one
-// line that says so. The build translates this file for any Node, so it imports no module of Node; main.js
-// loads it (packaging/build.mjs).
+// Runs in place of the program on a Node that is too old to read its bundles: prints help and version, or
+// one line that says that Node is too old. The build translates this file for any Node, so it imports no
+// module of Node. main.js loads the result (packaging/build.mjs).
 
 import { VERSION } from '../version.js';
 import { HELP } from './help.js';
 
-/** The Nodes that there are binaries for, inserted by packaging/build.mjs. */
+/** The versions of Node that have a binary, inserted by packaging/build.mjs. */
 declare const SUPPORTED_NODES: string;
 
 /** The same as in main.ts, for a Node without a binary. */

@@ -33,7 +33,7 @@ set -e goes on; a problem is one line on stderr.
  */
 const DEADLINE_MS = 1_000;
 const RETRY_AFTER_MS = 50;
-/** The errors of a connection while the daemon restarts. It has not read the line then. */
+/** The errors of a connection while the daemon restarts. The daemon has not read the line then. */
 const PASSING_ERRORS: readonly (string | undefined)[] = [
   'ENOENT',
   'ECONNREFUSED',
@@ -48,7 +48,8 @@ export type ProgressRequest =
   | WrongUsage;
 
 /**
- * tonearm does not run for root: a script that is run by sudo reports to the tonearm of the user who runs it.
+ * tonearm does not usually run as root, so a script that sudo runs reports to the tonearm of the user who
+ * called sudo.
  */
 function defaultSocket(caller: Caller): string {
   const invoker = invokingUser(caller);
@@ -69,7 +70,7 @@ const VERBS: Readonly<Record<string, { readonly event: string; readonly options:
   step: { event: 'progress', options: { percent: VALUE, current: VALUE, step: VALUE } },
   end: { event: 'end', options: { success: FLAG, failure: FLAG } },
 };
-/** The only option whose value is a text; those of the others are integers. */
+/** The only option whose value is a text. The values of the other options are integers. */
 const TEXT_OPTION = 'step';
 
 /** `args` are the arguments after the word `progress`. Pure. */
@@ -89,9 +90,7 @@ export function parseProgress(args: readonly string[], caller: Caller): Progress
   return { do: 'write', line: JSON.stringify(line.value), socket: String(socket) };
 }
 
-/**
- * Not strict, so that the parser accepts a value that begins with a dash, for instance the name of a step.
- */
+/** The parser is not strict, so that a value, such as the name of a step, may begin with a dash. */
 function optionsOf(args: string[], options: Options): Result<ProgressOptions, string> {
   const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
   for (const token of tokens) {

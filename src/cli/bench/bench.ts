@@ -30,11 +30,11 @@ Exit status: 0 success, 64 wrong usage
 `;
 
 const SECONDS = { least: 2, most: 60, usual: 10 };
-/** The share of the time in which the service is measured at rest. */
+/** For each second of the requested time, the service is measured at rest for this time. */
 const REST_MS_PER_SECOND = 300;
-/** If the backend is not `up` by then, there is no sound server. */
+/** The longest wait for the audio backend. If it is not `up` by then, there is no sound server. */
 const UP_WITHIN_MS = 5_000;
-/** Added to the requested time: everything that the probe waits for has a shorter deadline. */
+/** The probe may take so much longer than requested. Everything that it waits for has a shorter deadline. */
 const PROBE_SLACK_MS = 20_000;
 const CLOSE_MS = 1_000;
 
@@ -112,7 +112,7 @@ async function measureAtRest(ms: number): Promise<Figures> {
   return {
     memory_mb: process.memoryUsage.rss() / 2 ** 20,
     wake_ups_per_second: ((wakeUps() - wakeUpsBefore) * 1000) / ms,
-    // Microseconds per millisecond are the milliseconds of a second.
+    // Microseconds per millisecond are milliseconds per second.
     cpu_ms_per_minute: ((user + system) * 60) / ms,
   };
 }

@@ -24,8 +24,8 @@ import { type Figures, type Measured, quantile } from './report.js';
 import { FULL, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js';
 
 /**
- * `port` is on 127.0.0.1; `seconds` is the time for everything; `listeners` are added to the first one for
- * the crowded measurement.
+ * `port` is on 127.0.0.1. `seconds` is the time for all measurements together. `listeners` are added to the
+ * first one for the crowded measurement.
  */
 export interface ProbeTask {
   readonly port: number;
@@ -36,9 +36,9 @@ export interface ProbeTask {
 const ANSWER_MS = 2_000;
 const PIPELINED_REQUESTS = 32;
 const SAMPLES_MAX = 10_000;
-/** Pause between changes. Not a divisor of any timer's period, so that changes do not coincide with one. */
+/** Pause between changes. It divides no timer's period, so that changes do not coincide with a timer. */
 const EVERY_MS = 7.3;
-/** How much of the text that a listener has read last is searched: more than one event of a busy node. */
+/** Only the end of what a listener has read is searched. It is longer than one event of a busy node. */
 const TAIL_CHARS = 64 * 1024;
 /** `SinkInfo.state` of a suspended output. */
 const SUSPENDED = 2;

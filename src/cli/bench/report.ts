@@ -8,7 +8,8 @@ import { VERSION } from '../../version.js';
 export const MORE_LISTENERS = 32;
 
 /**
- * Under their names in the output of `--json`, which end in the unit: what they are, and the unit for people.
+ * The figures under their names in the output of `--json`, which end in the unit. Each has a description,
+ * and its unit for people.
  */
 const FIGURES = {
   memory_mb: ['memory at rest', 'MB'],
@@ -50,20 +51,20 @@ const LISTENER_LEAST_MS = 0.001;
 const WHAT_COLUMNS = 42;
 const VALUE_COLUMNS = 8;
 
-/** The smallest value that at least `part` of all values do not exceed; NaN if there are none. */
+/**
+ * The smallest value that more than `part` (0 <= part < 1) of all values do not exceed; NaN without values.
+ */
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 }
 
-/** Further digits of a measurement are noise; of an estimate already the third is. */
+/** In a measurement, the digits after the third are noise; in an estimate, those after the second. */
 const threeDigits = (value: number): number => Number(value.toPrecision(3));
 const twoDigits = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
 
 export type Report = ReturnType<typeof makeReport>;
 
-/**
- * NaN means that it could not be measured, which is null in the output of `--json`; `missing` is the reason.
- */
+/** A figure that could not be measured is NaN, which `--json` prints as null. `missing` is the reason. */
 export function makeReport({ figures, server, missing }: Measured, seconds: number) {
   const printed = FIGURE_NAMES.map((name) => [name, threeDigits(figures[name] ?? Number.NaN)] as const);
   return {
@@ -77,7 +78,7 @@ export function makeReport({ figures, server, missing }: Measured, seconds: numb
   };
 }
 
-/** Listeners are those at 10 changes a second; streams are read, decoded and encoded within 0.1 s. */
+/** `listeners` holds for 10 changes a second. A list of `streams` is decoded and encoded within 0.1 s. */
 function estimateOf({
   cpu_ms_per_change: alone = Number.NaN,
   cpu_ms_per_change_crowded: crowded = Number.NaN,

@@ -65,7 +65,7 @@ export function sampleWork() {
     let list: SinkInputList = [];
     framer.push(bytes, (chunk, start, end) => {
       const reader = new Reader(chunk, NEWEST_VERSION, texts, start, end);
-      // Command and tag.
+      // The two numbers are the command and its tag.
       reader.u32();
       reader.u32();
       list = REQUESTS.GET_SINK_INPUT_INFO_LIST.reply.read(reader);
@@ -78,7 +78,7 @@ export function sampleWork() {
   return {
     streams: list.length,
     decode,
-    // With a new cache each time, as for new records: known records are encoded faster.
+    // Each call has a new cache, as for new records, because known records are encoded faster.
     encode: () => {
       const cache = new PropertyCache();
       return list.map((info) => JSON.stringify(clientRecord(info, context, cache)));

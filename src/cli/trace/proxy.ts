@@ -65,8 +65,8 @@ export class TraceProxy {
         process.umask(before);
       }
     });
-    // Later errors are failed accepts, for lack of descriptors: the client sees the failure, and the socket
-    // stays open.
+    // Later errors are accepts that fail for lack of descriptors. They are ignored, because the client sees
+    // the failure, and the socket stays open.
     this.#server.removeAllListeners('error').on('error', () => undefined);
   }
 
@@ -94,7 +94,7 @@ export class TraceProxy {
 
   async #serve(client: Socket): Promise<void> {
     const { connection, write } = this.#nextConnection();
-    // An error before the pipelines exist. Later ones end the pipelines.
+    // This handles an error before the pipelines exist. Later errors end the pipelines.
     client.on('error', () => client.destroy());
     const dialled = await dial(this.#parts.servers());
     if (!dialled.ok) {
@@ -108,7 +108,7 @@ export class TraceProxy {
     write({ note: `closed${withoutLines}` });
   }
 
-  /** Passes frames both ways until both sides have ended. Resolves with how much audio data had no lines. */
+  /** Passes frames both ways until both sides have ended. Resolves with the audio data that had no lines. */
   async #join(client: Socket, server: Socket, connection: number, write: WriteItem) {
     const { attempt, capture, data } = this.#parts;
     const conversation = new Conversation(this.#texts);
@@ -125,7 +125,8 @@ export class TraceProxy {
         }
         attempt(() => file?.keep(frame, channel));
       };
-      // If one end of a pipeline closes, the other is destroyed, and the pipeline rejects: an ordinary end.
+      // If one end of a pipeline closes, the other is destroyed and the pipeline rejects, as it usually
+      // ends.
       await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
         if (error instanceof WireError)
           write({ from, note: `malformed: ${error.message}; the connection is ended` });
@@ -133,14 +134,16 @@ export class TraceProxy {
       return { from, file };
     };
     const directions = [pass('client', client, server), pass('server', server, client)];
-    // Closed after both have ended, because only then the conversation knows the negotiated version.
+    // The files are closed after both directions have ended, because then the negotiated version is known.
     for (const { from, file } of await Promise.all(directions))
       attempt(() => file && capture?.close(file, connection, from, conversation));
     return withoutLines;
   }
 }
 
-/** The frames of a stream, after each was read. Those before a malformed header still pass. */
+/**
+ * Yields the frames of a stream, each after `read` has got it. Frames before a malformed header still pass.
+ */
 async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, channel: number) => void) {
   const framer = new Framer();
   for await (const chunk of chunks) {
@@ -158,7 +161,8 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, ch
 }
 
 /**
- * The first server that accepts the connection, or the error of the last one. Local sockets answer at once.
+ * The socket of the first server that accepts the connection, or the error of the last one. Local sockets
+ * answer at once.
  */
 async function dial(paths: readonly string[]): Promise<Result<Socket, string>> {
   let problem = 'no address of one is known';

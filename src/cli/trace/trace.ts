@@ -130,7 +130,7 @@ export async function runTrace(
     await within(systemClock, LAST_WORDS_MS, proxy.idle());
   } else {
     const ended = signalOrEnd(onSignal, output.over);
-    // Printed only now, because whoever reads it may send a signal at once.
+    // The address is printed only now, because a program that reads it may send a signal at once.
     printError(`PULSE_SERVER=${address}\n`);
     await ended;
   }
@@ -150,7 +150,8 @@ function signalOrEnd(onSignal: OnSignal, over: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs the command until it ends. Passes signals on to it; it need not end on an interrupt, as in a shell.
+ * Runs the command until it ends, and passes signals on to it. The command is killed if it does not end in
+ * time after a signal, except after an interrupt, which need not end it, as in a shell.
  */
 function runCommand(
   [program = '', ...args]: readonly string[],
@@ -166,8 +167,8 @@ function runCommand(
       cancel();
       cancel = systemClock.after(COMMAND_ENDS_MS, () => child.kill('SIGKILL'));
     };
-    // Before the command starts: somebody who sees it running may send a signal, which without a handler
-    // would leave the command behind.
+    // The handler is set before the command starts. Somebody who sees the command may send a signal, which
+    // without a handler would end this program and leave the command behind.
     onSignal(pass);
     // The command's standard output becomes standard error, because the trace uses standard output.
     const child = spawn(program, args, {
@@ -215,10 +216,7 @@ class Output {
     if (!this.over.aborted) this.#stream.write(text);
   }
 
-  /**
-   * Runs `write`, which writes elsewhere; the result is undefined if it fails, or if anything has failed
-   * before.
-   */
+  /** Runs `write`, which writes to files. Undefined if `write` fails, or if an earlier write has failed. */
   attempt<T>(write: () => T): T | undefined {
     try {
       return this.#failure === undefined ? write() : undefined;
