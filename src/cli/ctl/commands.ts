@@ -25,7 +25,7 @@ export interface Field {
 
 export interface Parameter {
   readonly name: string;
-  /** All allowed values; undefined if it is a name. */
+  /** All allowed values; undefined if the parameter is a name. */
   readonly values?: readonly string[] | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface Command {
   readonly fields: readonly Field[];
   /** Names of fields: one of each list must have a value. */
   readonly required: readonly (readonly string[])[];
-  /** True if a call without a field toggles what the field would set, as of a mute. */
+  /** True if a call without a field toggles what the field would set, such as a mute. */
   readonly toggles: boolean;
   /** The schema of the answer; undefined for bytes, and for an operation that only changes something. */
   readonly answer?: ComponentName | undefined;
@@ -84,7 +84,7 @@ function commandName(operation: OperationName): string {
 }
 
 function fieldOf([name, schema]: readonly [string, BodySchema]): Field {
-  // An id or a name is written as it is; the node takes both as a text.
+  // A field for an id or a name is a text here, because the node takes both as a text.
   const type = schema.anyOf === undefined ? (schema.type ?? 'string') : 'string';
   const { minimum, maximum, description } = schema;
   return { name, type: type as Field['type'], values: schema.enum, minimum, maximum, description };

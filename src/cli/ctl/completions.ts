@@ -25,7 +25,7 @@ const SWITCHES = ['on', 'off'];
 interface CompletedOperation {
   readonly name: string;
   readonly summary: string;
-  /** The words that may stand behind the operation. A value must follow one that ends in `=`. */
+  /** The words that may stand behind the operation. A word that ends in `=` needs a value behind it. */
   readonly words: readonly string[];
 }
 

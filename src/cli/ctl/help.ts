@@ -29,7 +29,7 @@ called by what people call them, in small or large letters. A volume is 0.4 or
 microseconds, or with ms, s or m behind it.
 `;
 
-/** The summary of a longer line stands below it. */
+/** In columns. If a signature is longer, the summary stands on the next line. */
 const SIGNATURE_WIDTH = 34;
 
 export function ctlHelp(): string {

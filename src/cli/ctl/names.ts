@@ -40,20 +40,23 @@ const THINGS: Readonly<Partial<Record<ParameterName | 'address', NamedThings>>> 
   address: { list: 'bluetoothDevices', key: 'address', names: ({ name }) => [name] },
 };
 
-/** Outputs, inputs, cards and clients have such ids, which need no list. */
+/** Outputs, inputs, cards and clients have such ids, which are sent without a look at the list. */
 const ID = /^\d+$/;
-/** So many things are named in a message; the others are counted. */
+/** A message names so many things at most, and counts the others. */
 const CANDIDATES_MAX = 12;
 
 export interface NamedCall {
   readonly call: Call;
-  /** For each word that fits nothing, which things there are: for people, if the node knows no such thing. */
+  /**
+   * For each word that fits nothing, a text that names the existing things. It is for people, and printed
+   * only if the node knows no such thing.
+   */
   readonly notes: readonly string[];
 }
 
 /**
- * Replaces the words of a call by the names that the node knows. The error is that a word fits several
- * things, and names them. Rejects with a `ProblemError` if the node does not list the things.
+ * Replaces the words of a call by the names that the node knows. Fails if a word fits several things; the
+ * error names these. Rejects with a `ProblemError` if the node does not list the things.
  */
 export async function resolveNames(node: Tonearm, call: Call): Promise<Result<NamedCall, string>> {
   const notes: string[] = [];

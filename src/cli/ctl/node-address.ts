@@ -1,5 +1,5 @@
-// Which node is asked: the one of `--node` or $TONEARM_NODE, else the one on this machine, where its
-// configuration says (docs/ctl.md, "Which node").
+// Decides which node is asked: the node of `--node` or $TONEARM_NODE, else the one on this machine, where
+// its configuration says (docs/ctl.md, "Which node").
 
 import { isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
@@ -36,7 +36,7 @@ export function addressOf(text: string): Result<NodeAddress, string> {
   return success({ base: url.href, headers: username === '' ? {} : { Authorization: `Basic ${secret}` } });
 }
 
-/** Only who writes a whole URL may name a path, as of a proxy that serves the node below it. */
+/** Only a whole URL may have a path, because a proxy may serve the node below a path. */
 function isAddress({ pathname, search, hash }: URL, mayHavePath: boolean): boolean {
   return search === '' && hash === '' && (mayHavePath || pathname === '/');
 }
@@ -52,9 +52,9 @@ function unescaped(text: string): string {
   );
 }
 
-/** The error is the problems of the configuration, one line each. */
+/** The error lists the problems of the configuration, one line each. */
 export async function addressHere(): Promise<Result<NodeAddress, readonly string[]>> {
-  // Under sudo it runs as root, who has no tonearm: the configuration is that of the user who called sudo.
+  // Under sudo the program runs as root, but the configuration is that of the user who called sudo.
   const { actAsInvokingUser } = await import('../invoking-user.js');
   actAsInvokingUser();
   const { loadSettings } = await import('../../supervisor/config/load.js');

@@ -69,7 +69,7 @@ function tableLines(name: string, records: readonly PlainRecord[]): readonly str
   );
 }
 
-/** Undefined also for `constructor` and its like: a record may have any text for a member's name. */
+/** Undefined also for a name that every object has, such as `constructor`: a member may have any name. */
 function columnsOf(name: string): readonly string[] | undefined {
   return Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
 }
@@ -104,7 +104,7 @@ function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - width(text)));
 }
 
-/** The width in code points. Some of them are two columns wide in a terminal, and are not aligned. */
+/** The width in code points. Terminals display some of them two columns wide, and these are not aligned. */
 function width(text: string): number {
   return [...text].length;
 }

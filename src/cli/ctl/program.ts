@@ -140,7 +140,7 @@ function fail({ exit, messages }: Ending): ExitName {
   return exit;
 }
 
-// Node would start its inspector, which lets any local user run code as this user.
+// Without this listener Node would start its inspector, which lets any local user run code as this user.
 process.on('SIGUSR1', () => undefined);
 
 // The first words are Node, main.js and `ctl`. No top-level await, because the bundle is CommonJS.

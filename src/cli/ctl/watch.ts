@@ -7,13 +7,13 @@ import { printable } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { EVENT_TYPES } from './commands.js';
 
-/** The meters cost the node CPU time, so they are sent only to those who name them. */
+/** The levels cost the node CPU time, so they are sent only to users who name them. */
 const LEVELS = 'audio.level';
 /** The node sends this event when the stream begins, and after each silence. */
 const GREETING = 'server.info';
 
 export interface WatchRequest {
-  /** Empty for all but the levels and the greeting. */
+  /** Empty for all types except the levels and the greeting. */
   readonly types: readonly string[];
   readonly json: boolean;
   readonly write: (line: string) => void;
@@ -26,8 +26,8 @@ export interface WatchRequest {
 }
 
 /**
- * The event types that words name: `audio` stands for all that begin with `audio.`, but for the levels. A
- * comma separates words, too. The error is the word that names none.
+ * The event types that words name: `audio` stands for all that begin with `audio.`, except the levels. A
+ * comma separates words, too. The error is the first word that names no type.
  */
 export function eventTypes(words: readonly string[]): Result<readonly string[], string> {
   const names = words.flatMap((word) => word.split(',')).filter((word) => word !== '');
@@ -67,7 +67,7 @@ class Watch {
     if (request.over.aborted) this.#close(undefined);
   }
 
-  /** The node also sends its greeting, and the marks of a snapshot, to those who name other types. */
+  /** The node also sends its greeting, and the marks of a snapshot, to clients that name other types. */
   #print(type: string, data: string): void {
     const { types, json, write } = this.#request;
     const isChosen = types.length === 0 ? type !== GREETING : types.includes(type);
@@ -81,8 +81,7 @@ class Watch {
   }
 
   #lost(problem: ProblemError): void {
-    // The first attempt has failed: a wrong name or a refusal does not pass, and whoever has just typed it
-    // must see it.
+    // The first attempt has failed. A wrong name or a refusal does not pass, so the problem ends the watch.
     if (!this.#wasOpen) {
       this.#close(problem);
       return;

@@ -44,7 +44,7 @@ export function readWords(command: Command, words: readonly string[]): Result<Ca
   return fields.ok ? success({ params, body: fields.value }) : fields;
 }
 
-/** `OUTPUT`, as texts for people name a parameter or a field. */
+/** The name of a parameter or a field in texts for people, such as `OUTPUT`. */
 export function placeholder(name: string): string {
   return name.toUpperCase();
 }
@@ -85,7 +85,7 @@ function fieldFor(command: Command, word: string, body: object): Result<NamedTex
   return failed(`${quoted(word)} is too much: it takes ${known}`);
 }
 
-/** True if the field has no value yet, and neither has another one that excludes it. */
+/** True if neither the field nor a field that excludes it has a value yet. */
 function isFree({ required }: Command, name: string, body: object): boolean {
   const alternatives = required.find((names) => names.includes(name)) ?? [name];
   return !alternatives.some((alternative) => Object.hasOwn(body, alternative));

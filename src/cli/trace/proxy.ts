@@ -108,7 +108,7 @@ export class TraceProxy {
     write({ note: `closed${withoutLines}` });
   }
 
-  /** Passes frames both ways until both sides have ended. Resolves with the audio data that had no lines. */
+  /** Passes frames both ways until both sides have ended. Resolves with how much audio data had no lines. */
   async #join(client: Socket, server: Socket, connection: number, write: WriteItem) {
     const { attempt, capture, data } = this.#parts;
     const conversation = new Conversation(this.#texts);
@@ -125,8 +125,7 @@ export class TraceProxy {
         }
         attempt(() => file?.keep(frame, channel));
       };
-      // If one end of a pipeline closes, the other is destroyed and the pipeline rejects, as it usually
-      // ends.
+      // If one end of a pipeline closes, it destroys the other end and rejects. That is no error of a trace.
       await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
         if (error instanceof WireError)
           write({ from, note: `malformed: ${error.message}; the connection is ended` });
