@@ -1,6 +1,6 @@
 // The names that Avahi has given this host: the second `raspberrypi` of a network is `raspberrypi-2.local`,
-// and its hostname does not say so. Avahi is asked over its plain socket, which needs no bus, and only when a
-// request came by a name that may be such a name.
+// and its hostname does not say so. Avahi is asked over its plain socket, which needs no bus, and only if a
+// request comes by a name that Avahi may have given.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -13,7 +13,7 @@ export const AVAHI_SOCKET = '/run/avahi-daemon/socket';
  * would make systemd start an avahi-daemon that does not run.
  */
 const RUNS_FILE = 'pid';
-/** Names with another ending are never trusted: a web server could have one. */
+/** Names with another ending are never trusted, because a public web server could have such a name. */
 const SUFFIX = '.local';
 /**
  * Avahi answers for its own addresses within 4 ms. For an address that it does not know it waits for 5 s
@@ -23,9 +23,9 @@ const DEADLINE_MS = 1000;
 /** How long an answer is used: the first for names that Avahi gave, the second for all other names. */
 const KNOWN_MS = 10_000;
 const UNKNOWN_MS = 1000;
-/** Avahi is asked for the names of so many addresses at most. */
+/** Avahi is asked for the names of this many addresses at most. */
 const ADDRESSES_MAX = 8;
-/** An answer is a name and some words before it; every correct answer is shorter. */
+/** A correct answer, which is a name and some words before it, is always shorter. */
 const ANSWER_CHARS_MAX = 512;
 
 interface AvahiAccess {

@@ -1,6 +1,6 @@
 // Parses a request body and checks it against its schema; the result is the JSON, or a problem that names
-// field and fault. Schemas are loaded with the first body that needs them, so a node that gets none never
-// loads the validator.
+// field and fault. Schemas are loaded with the first body that needs them, so a node without such a body
+// never loads the validator.
 
 import { errorText } from '../printable.js';
 import type { ChangeOperation } from '../protocol/actor/operations.js';
@@ -21,7 +21,7 @@ export type ReceivedBody =
 
 const badBody = (detail: string): ParsedBody => failed(problem('bad-body', detail));
 
-/** The JSON of a body; undefined without one. */
+/** The JSON of a body; undefined without a body. */
 export type ParsedBody = Result<unknown, Problem>;
 
 /** An empty body counts as no body, whatever its content type. */
@@ -31,7 +31,7 @@ export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
   return wrongType === undefined ? parseJson(bytes) : failed(wrongType);
 }
 
-/** If no body is required, `{}` and `null` count as none, because some clients always send JSON. */
+/** If no body is required, `{}` and `null` count as no body, because some clients always send JSON. */
 export async function checkBody(
   { body, isRequired, defaultBody }: Pick<ChangeOperation, 'body' | 'isRequired' | 'defaultBody'>,
   json: unknown,

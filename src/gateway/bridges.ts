@@ -110,7 +110,7 @@ interface Parts {
   readonly log: Log;
 }
 
-/** Carries a request out, and never rejects. Each bridge bounds its own requests. */
+/** Carries a request out, and never rejects. Each bridge limits its own pending requests. */
 export async function carryOut(request: BridgeRequest, parts: Parts): Promise<BridgeReply> {
   try {
     return bridgeReply(await replyTo(request, parts));

@@ -1,4 +1,4 @@
-// The open connections by peer, and the choice of the one that is closed when there are too many. Pure.
+// Keeps the open connections by peer, and decides which one is closed when there are too many. Pure.
 
 import type { ConnectionLimits } from './connection-limits.js';
 
@@ -105,8 +105,8 @@ export class Connections<C extends Connection> {
   }
 
   /**
-   * The index of a connection that can be closed: the oldest of the peer that has most connections. -1 if
-   * none can.
+   * The index of a connection that can be closed: the oldest of the peer that has most connections; -1 if no
+   * connection can be closed.
    */
   #oldestOfLargestPeer(canBeClosed: (entry: Entry<C>) => boolean): number {
     let found = -1;

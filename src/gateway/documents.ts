@@ -28,7 +28,7 @@ export class Documents {
   readonly #upSince = new Map<ChildName, LastChange>();
   /** Each response has the last change that its records had when it was made. */
   readonly #cached = new Map<Resource, LastChange & { readonly response: CachedResponse }>();
-  /** Each is cached as long as the journal has its entry. */
+  /** A response is cached as long as the journal has the entry of the tracklist. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /** Requests that wait for a child's first health report. The report removes the child. */
   readonly #waiting = new Map<ChildName, Set<() => void>>();

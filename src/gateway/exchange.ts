@@ -45,7 +45,7 @@ export class Exchange {
   #request: RequestHead | undefined;
   #kept: KeptRequest | undefined;
   #keptBody: Promise<ReceivedBody> | undefined;
-  /** True while the handler runs for the first time: writes are corked then. */
+  /** True until the handler returns: uWebSockets.js corks the writes until then. */
   #isInHandler = true;
   #state: 'open' | 'streaming' | 'answered' | 'gone' = 'open';
   #headers: HeaderPairs = [];

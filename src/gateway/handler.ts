@@ -56,7 +56,7 @@ export interface HandlerParts {
 /** Settles when the request is answered; undefined if it is answered already. */
 type Handled = void | Promise<void>;
 
-/** Without the last header nginx would hold events back in its buffer. */
+/** Without the last header nginx would keep events in its buffer. */
 const STREAM_HEADERS: HeaderPairs = [
   ['Content-Type', 'text/event-stream'],
   ['Cache-Control', 'no-cache'],
@@ -190,7 +190,7 @@ export class RequestHandler implements ExchangeHandler {
     } catch (secondError) {
       this.#parts.log('error', 'a failed request could not be answered', { reason: String(secondError) });
     }
-    // After an answer this does nothing; a stream that has begun ends here.
+    // After an answer `cut` does nothing; it ends a stream that has begun.
     exchange.cut();
   }
 

@@ -1,5 +1,5 @@
-// The names of the node, as they are now: its hostname may change while the service runs, and Avahi may give
-// it another name.
+// Decides whether a name in a Host header is one of the node's. The hostname may change while the service
+// runs, and Avahi may give the node another name.
 
 import type { AvahiNames } from './avahi-names.js';
 import { type Problem, problem } from './problem.js';
@@ -18,8 +18,8 @@ export class HostIdentity {
   #hostname: string;
   #rules: TrustRules;
   /**
-   * The last Host header that was trusted. It needs no further check, which would take a tenth of the time of
-   * a whole GET: clients send the same header again and again.
+   * The last Host header that was trusted. Clients send the same header again and again, and its check would
+   * take a tenth of the time of a whole GET.
    */
   #lastTrusted: string | undefined;
 

@@ -120,7 +120,7 @@ export class ListeningSockets {
     const { changed } = this.#options;
     const { present, waiting, notes } = resolveBind(this.#bind, interfaces);
     const before = [...this.#open.keys()].join();
-    // Closes first, because an old socket may block a new one on the same port.
+    // Sockets are closed first, because an old socket may block a new one on the same port.
     this.#closeAllBut(present);
     const refused = this.#openAll(present);
     this.#refused = refused.map(({ address }) => address);

@@ -124,7 +124,7 @@ function requestMetrics(all: readonly (readonly [string, OperationCounts])[]): r
   ];
 }
 
-/** In OpenMetrics the bucket `le` counts all requests that took at most that long. */
+/** In OpenMetrics the bucket `le` counts all requests that took at most `le` seconds. */
 function histogram(operation: string, { buckets, count, sumS }: OperationCounts): readonly Sample[] {
   let countSoFar = 0;
   const bounded = BUCKETS_S.map((bound, index): Sample => {

@@ -52,7 +52,7 @@ export interface OperationInput {
   readonly json?: unknown;
 }
 
-/** So many answers of backends are remembered, to recognize equal ones; each log may have up to 64 KiB. */
+/** This many answers of backends are remembered, to recognize equal ones. A log may have up to 64 KiB. */
 const REMEMBERED_MAX = 32;
 
 type Reply = HttpReply | Promise<HttpReply>;

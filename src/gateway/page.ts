@@ -63,7 +63,7 @@ export function readPageFiles(folder: string): PageFiles {
   );
 }
 
-/** The origins of other nodes that this one's page may speak to. */
+/** The origins of other nodes that this node's page may speak to. */
 export interface House {
   readonly origins: readonly string[];
   /** A number that differs after each change. */
@@ -145,7 +145,10 @@ export class Page {
   }
 }
 
-/** Permanent, as the page will not move; relative, as a proxy may serve it below a path of its own. */
+/**
+ * The redirect is permanent, because the page will not move, and relative, because a proxy may serve the
+ * page below a path of its own.
+ */
 function redirectTo(path: string, query: string): HttpReply {
   const location = query === '' ? path : `${path}?${query}`;
   return { status: 308, headers: [['Location', location]], body: '' };

@@ -1,4 +1,4 @@
-// The types of replies, and cached responses, which are made once per change for all clients. Pure.
+// Defines the types of replies, and makes cached responses once per change for all clients. Pure.
 
 /** Every status that is sent, with its reason: uWebSockets.js takes both as one text. */
 export const STATUS_LINES = {

@@ -1,10 +1,10 @@
 // The connection of an event stream: writes each text of the stream to uWebSockets.js' response, and calls
-// the stream when the connection takes more, or has gone. The rules of exchange.ts hold here, too.
+// the stream when the connection can take more, or is lost. The rules of exchange.ts hold here, too.
 
 import type { OpenStream, TextSink } from './events/stream.js';
 
 /**
- * A comment line, which clients ignore. uWebSockets.js makes it necessary twice.
+ * A comment line, which clients ignore. uWebSockets.js makes it necessary in two places.
  *
  * - After each text: the end of a chunk is sent only with the next chunk. Clients that read whole chunks,
  *   such as Python's urllib3 and requests, would get every event one event late.
@@ -32,7 +32,7 @@ export interface StreamedExchange {
   cut(): void;
 }
 
-/** Nothing is sent before the first write, so until then the exchange may still be answered otherwise. */
+/** Nothing is sent before the first write, so until then the exchange may still get another answer. */
 export class ResponseStream implements TextSink {
   readonly #response: StreamedResponse;
   readonly #exchange: StreamedExchange;
@@ -86,7 +86,9 @@ export class ResponseStream implements TextSink {
     });
   }
 
-  /** To be called when the other end has left, the connection was cut, or something else is the answer. */
+  /**
+   * To be called when the other end has left, the connection was cut, or the exchange got another answer.
+   */
   leave(): void {
     this.#state = 'over';
     this.#stream?.gone();

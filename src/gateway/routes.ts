@@ -1,5 +1,5 @@
 // Decides which routes exist, which route a path has, and which configuration key would enable a path. The
-// router, the replies to a wrong method and to OPTIONS, and the OpenAPI document use this table. Pure.
+// router, the replies to a wrong method and to OPTIONS, and the OpenAPI document use `ROUTES`. Pure.
 
 import { type ChildName, outerNames } from '../protocol/actor/backends.js';
 import {
@@ -76,7 +76,7 @@ const VALUE_OF: Readonly<Record<Need, (settings: RouteSettings) => boolean | str
   'upgrade.upgradeUnit': ({ upgrade }) => upgrade.upgradeUnit,
 };
 
-/** The configuration key that would have to be set for something to exist; undefined if it exists. */
+/** The configuration key that must be set so that a route exists; undefined if the route exists. */
 export function lackingKey(
   { needs, backend }: { readonly needs: readonly Need[]; readonly backend?: ChildName },
   settings: RouteSettings,

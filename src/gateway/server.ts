@@ -149,7 +149,7 @@ class ConnectionBound {
   /**
    * The filter of uWebSockets.js. `change` is 1 when a connection opens; `response` is then valid until the
    * connection closes. `change` is -1 when a connection has closed, also when this object has closed it.
-   * Then `response` is an unrelated object, and only the closed connection has no address any more.
+   * `response` is then another object, so the closed connection is recognized by its lack of an address.
    */
   changed(response: HttpResponse, change: number): void {
     if (change > 0) this.#opened(response);

@@ -1,6 +1,6 @@
 // Decides who may use the interface (docs/http-api.md, "Host and Origin"): checks Host, Origin,
-// Sec-Fetch-Site and ambiguous headers, and makes the CORS headers. All functions work on texts of headers,
-// and get the hostname as an argument. The checks run on every request before it has an effect.
+// Sec-Fetch-Site and ambiguous headers, and makes the CORS headers. Pure: headers, settings and the hostname
+// are arguments. The checks run on every request before it has an effect.
 
 import { isIP } from 'node:net';
 import type { ControlChoice, Settings } from '../protocol/actor/settings.js';
@@ -15,7 +15,7 @@ import type { HeaderPair, HeaderPairs, HttpReply } from './reply.js';
 export interface TrustSettings {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
-  /** Pages of other nodes may be trusted. */
+  /** True if pages of other nodes may be trusted. */
   readonly trustsHouse: boolean;
 }
 
@@ -57,7 +57,7 @@ const EXPOSED_HEADERS = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-D
 /** Seconds. Without this age browsers repeat the preflight every 5 s, which delays a volume slider. */
 const PREFLIGHT_AGE_S = 600;
 const VARY: HeaderPair = ['Vary', 'Origin'];
-/** Made once, because almost every request gets one of these. */
+/** Both lists are made once, because almost every request gets one of them. */
 const ONLY_VARY: HeaderPairs = [VARY];
 const NO_HEADERS: HeaderPairs = [];
 

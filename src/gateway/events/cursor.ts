@@ -137,7 +137,7 @@ export class Cursor {
       this.#noteIntroduction(entry, knownUpTo);
     }
     this.#introduced.clear();
-    // The iteration is over, so the next one reads entries that come while the last item waits.
+    // The iteration is over, so the next iteration reads entries that come while the last item waits.
     this.#readFrom = this.#context.journal.newest;
     return undefined;
   }

@@ -92,7 +92,7 @@ export class EventHub {
     for (const stream of this.#streams) if (acceptsLevels(stream)) stream.deliverLevel(text);
   }
 
-  /** Opens a stream and writes its first lines before it returns. If it fails, it has not used the sink. */
+  /** Opens a stream and writes its first lines before it returns. `too-many-streams`: the sink is unused. */
   open(query: EventQuery, sink: TextSink): Result<OpenStream, 'too-many-streams'> {
     if (this.#streams.size >= this.#options.maxClients) return failed('too-many-streams');
     const { bootId, clock, journal } = this.#options;

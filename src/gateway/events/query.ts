@@ -19,11 +19,11 @@ export interface EventQuery {
 }
 
 /**
- * Takes the raw text behind the question mark; the error is one sentence for the client. A list may be
- * repeated: its names add up. `types` and `backend` are united, `exclude` is subtracted. A list without names
- * (`types=`) counts as absent; with only unknown names it accepts nothing but `server.info`. Levels are sent
- * only if `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and refused. Unknown
- * parameters are ignored.
+ * Takes the raw text behind the question mark; the error is one sentence for the client. If a list is
+ * repeated, all its names count. `types` and `backend` are united, `exclude` is subtracted. A list without
+ * names (`types=`) counts as absent; with only unknown names it accepts nothing but `server.info`. Levels
+ * are sent only if `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and refused.
+ * Unknown parameters are ignored.
  */
 export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<EventQuery, string> {
   const parameters = decodeParameters(query);

@@ -73,8 +73,8 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Writes an event of the time `now`; a stream that is behind reads it later. `upTo` is the sequence number
-   * that is reached with it.
+   * Writes an event at the monotonic time `now`; a stream that is behind reads it later. `upTo` is the
+   * sequence number that the client reaches with the event.
    */
   deliver(text: string, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;
