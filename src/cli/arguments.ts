@@ -1,5 +1,5 @@
-// Parses the command line into one of a closed set of commands, and options for all of them. Pure; prints
-// nothing and ends nothing.
+// Parses the command line into one of a closed set of commands, and reads the options of each command. Pure;
+// prints nothing and ends nothing.
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { errorText } from '../printable.js';
@@ -50,7 +50,7 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 
 type Parsed<O extends Options> = ReturnType<typeof parseArgs<{ options: O; tokens: true }>>;
 
-/** The values of `options` in `args`, or the reason why these are wrong. */
+/** The values of `options` in `args`, or the reason why the arguments are wrong. */
 export function readOptions<O extends Options>(
   args: readonly string[],
   options: O,

@@ -1,4 +1,4 @@
-// The user for whom root runs a command by sudo, run0 or pkexec. tonearm and the sound server are this
+// Decides for which user root runs a command by sudo, run0 or pkexec. tonearm and the sound server are this
 // user's, so the commands write to this user's socket, or act as this user.
 
 import { spawnSync } from 'node:child_process';

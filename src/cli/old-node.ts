@@ -8,7 +8,7 @@ import { HELP } from './help.js';
 /** The versions of Node that have a binary, inserted by packaging/build.mjs. */
 declare const SUPPORTED_NODES: string;
 
-/** The same as in main.ts, for a Node without a binary. */
+/** The exit status that main.ts has, too, for a Node without a binary. */
 const EXIT_CANNOT_RUN_HERE = 126;
 
 const words = process.argv.slice(2);

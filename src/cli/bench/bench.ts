@@ -34,7 +34,9 @@ const SECONDS = { least: 2, most: 60, usual: 10 };
 const REST_MS_PER_SECOND = 300;
 /** The longest wait for the audio backend. If it is not `up` by then, there is no sound server. */
 const UP_WITHIN_MS = 5_000;
-/** The probe may take so much longer than requested. Everything that it waits for has a shorter deadline. */
+/**
+ * The probe may take this much longer than requested. Everything that it waits for has a shorter deadline.
+ */
 const PROBE_SLACK_MS = 20_000;
 const CLOSE_MS = 1_000;
 
@@ -66,7 +68,7 @@ export function parseBench(args: readonly string[]): BenchRequest {
 }
 
 /**
- * The inputs of the bench: default settings, the directory of the entries, and a function that assembles a
+ * The inputs of the bench: default settings, the folder of the built files, and a function that assembles a
  * service.
  */
 export interface BenchParts {

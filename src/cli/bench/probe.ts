@@ -215,7 +215,7 @@ async function measureListeners(link: Link, task: ProbeTask, figures: Figures): 
   }
 }
 
-/** Fills in what can be measured until something fails. */
+/** Fills in figure by figure, so that those before a failure stay. Rejects with the failure. */
 async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Promise<void> {
   const link = await dialServer();
   const { figures } = measured;

@@ -42,7 +42,7 @@ const THINGS: Readonly<Partial<Record<ParameterName | 'address', NamedThings>>> 
 
 /** Outputs, inputs, cards and clients have such ids, which are sent without a look at the list. */
 const ID = /^\d+$/;
-/** A message names so many things at most, and counts the others. */
+/** A message names this many things at most, and counts the others. */
 const CANDIDATES_MAX = 12;
 
 export interface NamedCall {

@@ -9,9 +9,9 @@ import { homeDirectory } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 
 export interface NodeAddress {
-  /** For `tonearm` of the client. */
+  /** The address that the client's function `tonearm` takes. */
   readonly base: string;
-  /** The password of a proxy in front of the node. */
+  /** The password of a proxy in front of the node, as a header; empty if there is none. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -1,5 +1,5 @@
-// The sockets of a trace: listens for clients, and connects each to the sound server. Frames pass both ways
-// unchanged, only as fast as the other side accepts them. `Conversation` decodes them.
+// The sockets of a trace: it listens for clients, and connects each client to the sound server. Frames pass
+// both ways unchanged, only as fast as the other side accepts them. `Conversation` decodes them.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
