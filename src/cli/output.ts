@@ -15,7 +15,7 @@ export function writeOut(
     if (error.code === 'EPIPE') return;
     process.exitCode = statusIfLost;
     const why = error.code === 'ENOSPC' ? 'the disk is full' : errorText(error);
-    // If stderr goes to the same disk, this is lost too.
+    // If stderr goes to the same disk, this message is lost, too.
     if (stream === process.stdout) writeOut(process.stderr, `tonearm: cannot write: ${why}\n`, statusIfLost);
   });
   stream.write(content);

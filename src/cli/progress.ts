@@ -133,8 +133,8 @@ function lineOf({ event, options }: (typeof VERBS)[string], parsed: ProgressOpti
 }
 
 /**
- * Writes the line and waits until the daemon has read it, because the script may end directly afterwards. If
- * the daemon is absent, it tries again, as the daemon may be restarting. Resolves within the deadline; never
+ * Writes the line and waits until the daemon has read it, because the script may end directly afterwards.
+ * Tries again while the daemon is absent, because it may be restarting. Resolves within the deadline; never
  * rejects.
  */
 export async function writeProgress(

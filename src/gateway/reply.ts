@@ -64,7 +64,7 @@ export const NO_STORE: HeaderPair = ['Cache-Control', 'no-store'];
 /** Clients may keep replies, but must revalidate each time. */
 export const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
 
-/** Makes cached responses. No two have the same tag, also over restarts of the process. */
+/** Makes cached responses. No two of them have the same tag, not even over restarts of the process. */
 export class ResponseMaker {
   readonly #bootId: string;
   #revision = 0;

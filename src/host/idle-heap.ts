@@ -10,7 +10,7 @@ export class IdleHeap {
   #isCollecting = false;
 
   /**
-   * If the heap has grown, has V8 collect what the thread no longer uses, in small steps within some 20 s.
+   * If the heap has grown, makes V8 collect what the thread no longer uses, in small steps within some 20 s.
    * A measurement of memory includes such a collection, and is the only way to get one in a single thread: a
    * flag of V8 would be set for all threads, and the inspector can hang when its session ends.
    */

@@ -36,7 +36,7 @@ export interface Command {
   /** `POST /players/pause`, with parameters in braces. */
   readonly route: string;
   readonly parameters: readonly Parameter[];
-  /** In the order in which unnamed words are their values. */
+  /** Words without a name are the values of the fields in this order. */
   readonly fields: readonly Field[];
   /** Names of fields: one of each list must have a value. */
   readonly required: readonly (readonly string[])[];

@@ -80,7 +80,7 @@ function fieldText(field: Field, toggles: boolean): string {
   const switchWords = toggles ? 'on, off or toggle' : 'on or off';
   const kinds = { boolean: switchWords, string: 'a text', number: 'a number', integer: 'a whole number' };
   const range = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`];
-  // The schemas have the safe integers as a range where any integer is meant.
+  // If any integer is allowed, the range in the schema is that of the safe integers.
   const isBounded = Math.abs(minimum ?? 0) < Number.MAX_SAFE_INTEGER;
   const kind = [values?.join(', ') ?? kinds[type], ...(isBounded ? range : [])].filter(Boolean).join(' ');
   return [kind, description, `as a named word: ${name}=`].filter(Boolean).join('; ');

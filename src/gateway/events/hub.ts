@@ -142,8 +142,8 @@ export class EventHub {
   }
 
   /**
-   * `closedSlow` counts streams that were closed because their consumer read too slowly, `published` the
-   * events while there was a stream.
+   * `closedSlow` counts streams that were closed because their consumer read too slowly. `published` counts
+   * the events while a stream was open.
    */
   stats(): { readonly open: number; readonly closedSlow: number; readonly published: number } {
     return { open: this.#streams.size, closedSlow: this.#closedSlow, published: this.#published };
