@@ -1,6 +1,6 @@
-// Checks that the bundles for browsers use nothing that one of BROWSERS lacks: esbuild lowers syntax, not
-// functions. Each global, member and CSS feature in a bundle that the platform has needs a row in
-// browser-features.json. No row, no build: what is unknown counts as missing.
+// Checks that the bundles for browsers use nothing that one of BROWSERS lacks, because esbuild lowers syntax
+// but no functions. Each global, member and CSS feature of the platform that a bundle uses needs a row in
+// browser-features.json. A feature without a row counts as missing, and fails the build.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ import { featuresOfStyle } from './style-features.mjs';
 const require = createRequire(import.meta.url);
 const TABLE = new URL('browser-features.json', import.meta.url);
 
-/** What bundles may use although a browser lacks it, or the data have no row: for each reason the names. */
+/** The names that bundles may use although a browser lacks them or they have no row, by their reason. */
 const REASONS = {
   'a member of our own records, classes and options': [
     '.address',
@@ -83,7 +83,7 @@ const REASONS = {
 };
 export const ALLOWED = new Set(Object.values(REASONS).flat());
 
-/** `'15.4' >= '15'`; `-`: no version has it. */
+/** True if `version` has what came with `needed`, as '15.4' has what came with '15'; none has `-`. */
 function isAtLeast(version, needed) {
   if (needed === '-') return false;
   const [have, want] = [version, needed].map((text) => text.split('.').map(Number));
@@ -91,7 +91,7 @@ function isAtLeast(version, needed) {
   return at < 0 ? (want[have.length] ?? 0) === 0 : have[at] > (want[at] ?? 0);
 }
 
-/** Names of BROWSERS that lack what has these versions, `100 100 15.4`. */
+/** The browsers that lack a feature. `versions` has the first version of each with it: `100 100 15.4`. */
 function lacking(versions) {
   const needed = versions.split(' ');
   return BROWSERS.filter(({ version }, index) => !isAtLeast(version, needed[index])).map(({ name }) => name);
@@ -114,8 +114,8 @@ export const checkScript = (bundle, text) => checkFeatures(bundle, featuresOfScr
 export const checkStyle = (bundle, text) => checkFeatures(bundle, featuresOfStyle(text));
 
 /**
- * `fetch`, `Object.hasOwn`, and `.at` for a member of something else: of these only names that the platform
- * has.
+ * The features that a script uses: globals (`fetch`), members of globals (`Object.hasOwn`), and members of
+ * anything else (`.at`), if the platform has a member of that name.
  */
 export function featuresOfScript(text) {
   const { program, errors } = parseSync('bundle.js', text);
@@ -179,7 +179,7 @@ const NAMED = new Set([
 ]);
 const NAMES = new Set(['property', 'key', 'imported', 'exported']);
 
-/** All identifiers but those that only name a member or a key. */
+/** All identifiers except those that only name a member or a key. */
 function references(program) {
   const found = new Set();
   const visit = (node) => {
@@ -197,8 +197,8 @@ function references(program) {
 let platform;
 
 /**
- * All members that the compiler's libraries declare. It compiles no other, so every other name is the
- * bundle's own.
+ * All members that the compiler's libraries declare. The compiler accepts no other member of the platform,
+ * so every other name is the bundle's own.
  */
 function platformNames() {
   platform ??= readPlatformNames();

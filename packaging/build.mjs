@@ -1,12 +1,12 @@
 // Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles
 // that are shipped, the files of the page and the rights of all that is in them; `dist-client/` is the npm
-// package `tonearm-client`. One bundle for the main thread and one per actor: separate isolates share no
-// code, and unbundled packages cost 30 MB and 190 ms at start. Nothing here installs anything.
+// package `tonearm-client`. The main thread and each actor have a bundle of their own, because separate
+// isolates share no code. Unbundled packages cost 30 MB and 190 ms at start. Nothing here installs anything.
 //
 //   node packaging/build.mjs [--tests-only | --dist-only]
 //     [--tests-dir DIR] [--dist-dir DIR] [--client-dir DIR]
 //
-// With --client-dir the client is built whatever else is.
+// With --client-dir the client is built also with --tests-only or --dist-only.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -60,13 +60,13 @@ const CLIENT_PACKAGE = {
   ...repositoryOf('src/client'),
 };
 
-/** The place of a folder's sources, where this is a checkout of a public repository. */
+/** The `repository` of a package.json for the sources in a folder; empty outside a public repository. */
 function repositoryOf(directory) {
   const { stdout = '' } = spawnSync('git', ['config', '--get', 'remote.origin.url'], {
     cwd: ROOT,
     encoding: 'utf8',
   });
-  // Without user and password, which an address of a continuous integration may have.
+  // User and password are left out, because the address may have them in a continuous integration.
   const [, host, path] =
     /^(?:https:\/\/(?:[^/@]*@)?|git@)([\w.-]+)[/:]([\w./-]+?)(?:\.git)?\s*$/.exec(stdout) ?? [];
   if (host === undefined) return {};
@@ -116,8 +116,8 @@ async function buildModules(outdir) {
     sourcemap: 'inline',
   });
   await buildNativeUws(join(outdir, 'node_modules/uWebSockets.js'));
-  // As the shipped actors are: where `require` also loads ES modules, Node 20 aborts when a thread is ended
-  // as it loads one (measured).
+  // The fixtures are CommonJS, as the shipped actors are. Where `require` also loads ES modules, Node 20
+  // aborts if a thread is ended while it loads one (measured).
   const fixtures = join(outdir, 'test/crash/fixtures');
   const named = sources('test/crash/fixtures').map((file) => [basename(file, '.ts'), file]);
   const { metafiles } = await bundleWithLateParts(fixtures, Object.fromEntries(named));
@@ -126,8 +126,8 @@ async function buildModules(outdir) {
 }
 
 /**
- * Modules that are not bundled find this before the package itself: its own entry knows nothing of an older C
- * library.
+ * Modules that are not bundled find this substitute before the package itself, whose own entry has no binary
+ * for an older C library.
  */
 async function buildNativeUws(outdir) {
   await build({
@@ -151,7 +151,8 @@ function ownNatives() {
 }
 
 /**
- * The program's substitute where Node is too old to read it. It is made for Nodes that nobody has any more.
+ * Builds the program that runs where Node is too old to read the bundles. Its syntax is that of ES2015,
+ * because such a Node must be able to read it.
  */
 async function buildForOldNodes(outdir) {
   await build({
@@ -166,16 +167,16 @@ async function buildForOldNodes(outdir) {
 }
 
 /**
- * At the head of main.js. The bundles are read by Nodes from 18 on. `tonearm ctl` is a program of its own: a
- * script that calls it often does without what the daemon loads, a seventh of its CPU time (measured).
+ * The first lines of main.js. Only Nodes from 18 on can read the bundles. `tonearm ctl` is a program of its
+ * own, because what the daemon loads would cost each call a seventh of its CPU time (measured).
  */
 const GATES = `if (parseInt(process.versions.node, 10) < 18) return require('./old-node.js');
 if (process.argv[2] === 'ctl') return require('./cli/ctl/program.js');
 `;
 
 /**
- * Puts cached-bundle.cjs in the place of each bundle, as one function in `NAME.bundle.js`. What only commands
- * load stays as it is: they end before there is anything to keep.
+ * Moves each bundle, as one function, into `NAME.bundle.js`, and puts cached-bundle.cjs in its place.
+ * Bundles that only commands load stay as they are, because commands end before their code would be kept.
  */
 function cacheCode(outdir, names) {
   const template = readFileSync(join(ROOT, 'packaging/cached-bundle.cjs'), 'utf8');

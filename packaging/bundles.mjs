@@ -1,5 +1,5 @@
-// Makes the bundles of the daemon with esbuild: what packages load is replaced where it is not used, and what
-// the sources load late becomes a bundle of its own.
+// Makes the bundles of the daemon with esbuild. Modules that packages load but the daemon does not use are
+// replaced, and what the sources load late becomes a bundle of its own.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,8 +12,8 @@ import { NATIVES, NODE_OF_MODULES } from './natives.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
 /**
- * ES modules, which become one scope: they load in two thirds of the CPU time that the package's files for
- * Node take (measured).
+ * The ES modules of yaml become one scope. They load in two thirds of the CPU time that the package's files
+ * for Node take (measured).
  */
 const YAML = join(dirname(require.resolve('yaml/package.json')), 'browser/dist/index.js');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -40,15 +40,16 @@ const nativeUws = {
 };
 
 /**
- * The name of a source's bundle: its path below `src/` without ending, where the bundle lies below the output
- * folder, too.
+ * The name of a source's bundle: the source's path below `src/` without its ending, which is also the
+ * bundle's path below the output folder.
  */
 export const bundleName = (file) => relative(join(ROOT, 'src'), file).replace(/\.[jt]s$/, '');
 
 /**
- * What is loaded late becomes a file of its own: a bundle is compiled whole when it is loaded, and main.js is
- * 250 kB without the schemas and the YAML reader instead of 740 kB, which is a third of its time to listen
- * (measured). A bundle that lies in `folder` loads it by a path from there. `found` gets the names.
+ * What is loaded late becomes a file of its own, because a bundle is compiled whole when it is loaded.
+ * Without the schemas and the YAML reader, main.js has 250 kB instead of 740 kB, which saves a third of its
+ * time to listen (measured). The path to a part starts in `folder`, where the bundle lies that loads it. The
+ * names of the parts are added to `found`.
  */
 function lateParts(folder, found) {
   const src = join(ROOT, 'src');
@@ -78,12 +79,12 @@ module.exports = Object.assign(assert, {
 });`;
 
 /**
- * Modules that packages load, each with its replacement. dbus-next loads introspection's XML (the constructor
- * of a bus makes a Builder), big integers for Node before 10.8, cryptography for cookies and addresses of the
- * kinds unixexec and X11, none of which is used; more than half of each bundle, in each of three threads.
- * mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's own streams; three
- * quarters of its bundle. pino loads its own files and threads for lines, where the daemon gives it what
- * writes them.
+ * Modules that packages load, each with its replacement. dbus-next loads introspection's XML (the
+ * constructor of a bus makes a Builder), big integers for Node before 10.8, cryptography for cookies, and
+ * addresses of the kinds unixexec and X11. The daemon uses none of these, and they would be more than half
+ * of each bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and
+ * a copy of Node's own streams, which would be three quarters of its bundle. pino loads its own writers of
+ * lines, in files and threads, although the daemon gives it one.
  */
 const REPLACED = {
   assert: ASSERT,
@@ -116,8 +117,8 @@ const replaced = {
 };
 
 /**
- * The beginning of each bundle. As globals, Node's Buffer and performance are getters, which the JIT compiler
- * cannot optimize: as local names they make a change of volume cost a hundredth less (by profile).
+ * The beginning of each bundle. Node's global Buffer and performance are getters, which the JIT compiler
+ * cannot optimize. As local names they make a change of volume cost a hundredth less (by profile).
  */
 const BANNER = [
   'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
@@ -125,8 +126,8 @@ const BANNER = [
 ].join('');
 
 /**
- * Bundles entries that lie in one folder. Resolves with esbuild's metafile; `late` gets the names of what
- * they load late.
+ * Bundles entries that lie in one folder. Resolves with esbuild's metafile. The names of what the entries
+ * load late are added to `late`.
  */
 async function bundle(outdir, folder, entries, late) {
   const { metafile } = await build({
@@ -135,7 +136,7 @@ async function bundle(outdir, folder, entries, late) {
     entryPoints: entries,
     outdir,
     bundle: true,
-    // CommonJS: 4 threads and 2 MB less than ES modules (measured, Node 20).
+    // CommonJS needs 4 threads and 2 MB less than ES modules (measured, Node 20).
     format: 'cjs',
     supported: { 'dynamic-import': false },
     minifyWhitespace: true,

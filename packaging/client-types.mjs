@@ -1,6 +1,6 @@
-// Writes the declarations of `tonearm-client`, which import nothing else: the compiler's for the client's own
-// files, types printed from the schemas for the daemon's records, and function types from the table of
-// operations.
+// Writes the declarations of `tonearm-client`, which import no other package. The compiler makes those of
+// the client's own files, the schemas give the types of the daemon's records, and the table of operations
+// gives the types of the functions.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,8 +23,7 @@ export async function writeDeclarations(root, outdir) {
     writeFileSync(join(outdir, 'records.d.ts'), types.join('\n'));
     for (const name of readdirSync(outdir).filter((each) => each.endsWith('.d.ts'))) {
       const text = readFileSync(join(outdir, name), 'utf8');
-      // For TypeScript a package without `"type": "module"` that requires the client needs declarations of
-      // its own.
+      // TypeScript reads `.d.cts` files in a package without `"type": "module"`, which requires the client.
       const required = text.replace(/(from '\.\/[\w-]+)\.js'/g, "$1.cjs'");
       writeFileSync(join(outdir, name.replace(/\.d\.ts$/, '.d.cts')), required);
     }
@@ -60,8 +59,8 @@ function compile(root, outDir) {
 }
 
 /**
- * Names of the types that src/client/records.ts re-exports: those of the daemon's schemas, and the words
- * beside them.
+ * Names of the types that src/client/records.ts re-exports: the records of the daemon's schemas, and the
+ * unions of its words.
  */
 function recordNames(root) {
   const source = readFileSync(join(root, 'src/protocol/actor/schemas.ts'), 'utf8');
@@ -72,7 +71,7 @@ function recordNames(root) {
 const namedSchemas = (names, schemas) =>
   new Map(names.filter((name) => name in schemas).map((name) => [schemas[name], name]));
 
-/** The same, as declarations of their own. */
+/** The declarations of the types in `names`. */
 function recordTypes(names, { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FAULTS }) {
   const words = {
     Backend: BACKENDS,
@@ -93,7 +92,7 @@ function recordTypes(names, { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FA
   return `${head}\n\nimport type { Binary } from './platform.js';\n\n${names.map(declare).join('\n')}`;
 }
 
-/** The data of the events. */
+/** The interface `Events`, which has the type of the data of each event. */
 function eventTypes(names, { schemas, EVENTS }) {
   const known = namedSchemas(names, schemas);
   const fields = Object.entries(EVENTS).map(
@@ -155,8 +154,8 @@ const NEVER = { not: {} };
 const SIMPLE = { string: 'string', number: 'number', integer: 'number', boolean: 'boolean' };
 
 /**
- * Supports only the JSON Schema that the schemas use; throws on other parts. `whole`: the declaration itself,
- * not a reference to it.
+ * The type of a schema. Supports only what the schemas use of JSON Schema, and throws on anything else. With
+ * `whole` the type is written out even if it has a name.
  */
 function typeOf(schema, known, indent, whole = false) {
   const name = whole ? undefined : known.get(schema);

@@ -8,11 +8,12 @@ import { atWork } from './at-work.mjs';
 const APT_DEADLINE_MS = 15 * 60_000;
 /** Another apt may hold the lock; waiting for it beats failing. */
 const APT = ['apt-get', '-qq', '-o', 'DPkg::Lock::Timeout=120'];
-/** Nothing of what a person has may go for it: `pulseaudio` would take the place of a desktop's PipeWire. */
+/** No installed package may be removed, because `pulseaudio` would replace a desktop's PipeWire. */
 const INSTALL = ['install', '-y', '--no-install-recommends', '--no-remove'];
 
 /**
- * Each with a file that it alone brings. Files are looked at, not dpkg: a tool built by hand serves as well.
+ * Each package has a file that it alone brings. The file decides whether the package is there, and not dpkg,
+ * because a tool that was built by hand serves as well.
  */
 const PACKAGES = {
   'apt-utils': '/usr/bin/apt-ftparchive',
@@ -87,7 +88,7 @@ const BOTH_SERVERS = [...PULSEAUDIO, 'pipewire', 'pipewire-pulse', 'wireplumber'
 export const FOR_BENCH = {
   board: PULSEAUDIO,
   change: PULSEAUDIO,
-  // It brings libpulse, whose codec ours is compared with.
+  // The package brings libpulse, and the daemon's codec is compared with that of libpulse.
   codec: ['pulseaudio-utils'],
   crowds: [...PULSEAUDIO, 'iproute2', 'mosquitto'],
   fanout: ['iproute2'],
@@ -105,7 +106,7 @@ export const FOR_BENCH = {
 
 export const notInstalled = (names) => names.filter((name) => !existsSync(PACKAGES[name]));
 
-/** `command` as this user may run it with root's rights, or may ask somebody to. */
+/** The text that tells this user how to run `command` as root: as it is, with sudo, or with `as root:`. */
 export function rootCommand(command) {
   if (process.getuid() === 0) return command;
   const groups = spawnSync('id', ['-nG'], { encoding: 'utf8' }).stdout?.trim().split(' ') ?? [];
@@ -119,7 +120,7 @@ export const installCommand = (names) =>
 /** Programs of packages that are known by another file. */
 const ALSO = { busctl: 'systemd', pacat: 'pulseaudio-utils', paplay: 'pulseaudio-utils' };
 
-/** The package that brings a program, as far as one of these does. */
+/** The package that brings a program, or the name of the program if no known package does. */
 export const packageOf = (program) =>
   Object.keys(PACKAGES).find((name) => basename(PACKAGES[name]) === program) ?? ALSO[program] ?? program;
 
@@ -132,8 +133,8 @@ function rootPrefix() {
 }
 
 /**
- * Installs what is missing of `names`, where it may without asking anybody; each thing that it does is a
- * line.
+ * Installs those of `names` that are missing, where that needs no password, and prints a line for each thing
+ * that it does.
  * @returns {string[]} those that are still missing
  */
 export function installDebian(names) {

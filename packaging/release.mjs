@@ -1,6 +1,6 @@
-// `npm run release -- VERSION`: makes a folder with all that a version is published as: Debian packages,
-// tarballs, npm packages, images, their checksums, and the tree of an apt repository. It publishes nothing.
-// Each part is built by the program that builds it alone.
+// `npm run release -- VERSION`: makes a folder with all that is published of a version: Debian and RPM
+// packages, tarballs, npm packages, images, their checksums, and the tree of an apt repository. It publishes
+// nothing itself. Each part is built by the script that also builds that part alone.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -48,7 +48,7 @@ const OPTIONS = {
 };
 
 const read = (path) => readFileSync(join(ROOT, path), 'utf8');
-/** Each part is built by the script that builds it alone, which says itself what it does. */
+/** Runs the script of one part, which prints its own progress. */
 const part = (name, ...args) =>
   run(process.execPath, [join(ROOT, 'packaging', name), ...args], {
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -68,7 +68,7 @@ function refusal(version) {
   return undefined;
 }
 
-/** All forms for all of their architectures, in one folder. */
+/** Makes the Debian packages of all forms, for all their architectures, in one folder. */
 function debianPackages(version, { compress }, out) {
   const common = ['--arch', 'all', '--out', out, '--version', `${version}-1`, '--compress', compress];
   part('package.mjs', ...common);
@@ -80,7 +80,7 @@ function debianPackages(version, { compress }, out) {
   }
 }
 
-/** With their own Node: tarballs for whatever has systemd, and RPM packages. */
+/** Makes what brings its own Node and needs no apt: tarballs for any Linux with systemd, and RPMs. */
 function withoutApt(version, { compress, 'no-rpm': hasNoRpm }, out) {
   const speed = compress === 'none' ? ['--fast'] : [];
   const args = ['--arch', 'all', '--out', out, '--version', version, ...speed];
@@ -89,8 +89,8 @@ function withoutApt(version, { compress, 'no-rpm': hasNoRpm }, out) {
 }
 
 /**
- * Both npm packages, laid out apart from the checkout's own builds. Unlike those, a published one runs on
- * every architecture.
+ * Makes both npm packages, apart from the checkout's own builds. Unlike those builds, a published package
+ * runs on every architecture.
  */
 function npmPackages(out) {
   const stage = mkdtempSync(join(tmpdir(), 'tonearm-npm-'));
@@ -121,7 +121,7 @@ function images(version, out) {
   }
 }
 
-/** As `sha256sum --check` reads them. */
+/** Writes SHA256SUMS as `sha256sum --check` reads it. */
 function checksums(out) {
   const digest = (file) =>
     createHash('sha256')

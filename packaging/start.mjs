@@ -20,19 +20,19 @@ const CHECK_DEADLINE_MS = 10_000;
 const POLL_MS = 50;
 const SETTLED_DEADLINE_MS = 5000;
 /**
- * npm passes on the Ctrl-C that the terminal has sent to all processes: two signals within this time count as
- * one.
+ * The terminal sends Ctrl-C to all processes, and npm passes on its own, so two signals within this time
+ * count as one.
  */
 const SAME_SIGNAL_MS = 400;
-/** The daemon stops within 5 s (docs/configuration.md, "Command line"); one that does not is ended. */
+/** The daemon stops within 5 s (docs/configuration.md, "Command line"), and is killed if it does not. */
 const STOP_DEADLINE_MS = 8000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** Arguments with which main.js does not run as a daemon. */
 const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress', 'bench', 'trace'];
 
 function buildIfStale() {
-  // Written by build.mjs with the time at which it began to read the sources. Folders count: a deleted file
-  // changes its folder.
+  // build.mjs gives this file the time at which it began to read the sources. `find` compares folders, too,
+  // because a deleted file changes its folder.
   const stamp = join(ROOT, 'dist/package.json');
   const sources = ['src', 'package.json', 'package-lock.json', 'packaging/build.mjs'];
   const find = ['find', [...sources, '-newer', stamp, '-print', '-quit'], { cwd: ROOT, encoding: 'utf8' }];
@@ -70,7 +70,7 @@ function placeOf({ bind, api }) {
   return `http://${host}:${api.port}`;
 }
 
-/** The address of the page, and three commands; or where no sound server is, how to get one. */
+/** The text for people: the address of the page, and three commands, or `remarks` in their place. */
 function toTry(place, { api: { ui } }, remarks) {
   const page = ui?.enabled === false ? `the daemon: ${place}` : `the page: ${place}/ui`;
   if (remarks !== undefined) return [`start: ${page}`, ...remarks].join('\n');
@@ -91,7 +91,7 @@ function hasSessionBus() {
   return Boolean(process.env.DBUS_SESSION_BUS_ADDRESS) || existsSync(join(runtime, 'bus'));
 }
 
-/** Resolves with its directory when all of it answers. It ends with this process, however that ends. */
+/** Resolves when the sandbox answers. The sandbox ends when this process ends, also if that is killed. */
 async function openSandbox(withBus) {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-start-'));
   // The sandbox has its own session: Ctrl-C on the terminal ends the daemon first, and the sandbox after it.
@@ -112,8 +112,8 @@ async function openSandbox(withBus) {
 }
 
 /**
- * Additional environment and arguments for the daemon where there is no sound server; `remarks` is the last
- * text for people where there is none at all.
+ * Additional environment and arguments for the daemon where no sound server can be reached. `remarks` are
+ * lines for people, where a private one cannot be started either.
  */
 async function soundServer(args, settings) {
   const none = { env: {}, more: [], close: () => undefined };
@@ -194,8 +194,8 @@ async function printHints(daemon, settings, remarks) {
 }
 
 function run(args, env) {
-  // It has its own process group: otherwise one Ctrl-C reaches it from the terminal and this process, and the
-  // second ends it at once.
+  // The daemon has its own process group. Otherwise it gets one Ctrl-C from the terminal and another from
+  // this process, and ends at once because of the second.
   const node = [process.execPath, NO_INSPECTOR, MAIN, ...args];
   return spawn('setpriv', ['--pdeathsig', 'TERM', '--', ...node], {
     detached: true,
@@ -205,7 +205,7 @@ function run(args, env) {
 }
 
 async function start(ownArgs) {
-  // Without a handler Node opens its inspector, also in this process.
+  // Node opens its inspector on SIGUSR1 where the signal has no handler, also in this process.
   process.on('SIGUSR1', () => undefined);
   buildIfStale();
   if (ownArgs.some((argument) => BRIEF.includes(argument))) return end(run(ownArgs, {}));

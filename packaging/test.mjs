@@ -1,10 +1,10 @@
-// `npm test`: what can be seen within minutes; `-- --all`: everything; `-- NAME...`: the tests of files and
-// titles that contain a NAME; `-- --changed`: the unit tests that import what differs from main. `--debian13`
-// runs them there instead of here.
+// Decides which stages run: `npm test` runs those that end within minutes, `-- --all` every one, `--
+// NAME...` the tests of files and titles that contain a NAME, and `-- --changed` the unit tests that import
+// what differs from main. `--debian13` runs the chosen tests on Debian 13.
 //
-// A test that cannot run here is left out, and named at the end with the command that brings it. With --all
-// and CI=true, or with TONEARM_REQUIRE_ALL=1, that is a failure. A test that fails has failed: nothing is run
-// twice.
+// A test that cannot run is left out, and the last lines name the command that installs what it needs. With
+// --all and CI=true, or with TONEARM_REQUIRE_ALL=1, a test that is left out is a failure. No test runs
+// twice, because a test that fails once has failed.
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -23,8 +23,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(ROOT);
 
 /**
- * All faults, and leaks in full, take twelve minutes on a quiet machine; on a busy one any file takes ten
- * times what it did.
+ * The longest files (all faults, and leaks in full) take twelve minutes on a quiet machine. On a busy
+ * machine a file may take ten times as long as on a quiet one.
  */
 const FILE_DEADLINE_MS = 24 * 60_000;
 const COMMAND_DEADLINE_MS = 10 * 60_000;
@@ -58,7 +58,7 @@ const tool =
     });
   };
 const bin = (name, ...args) => tool(join('node_modules/.bin', name), ...args);
-/** The compiler keeps its notes, so that a second run looks at what has changed only. */
+/** The compiler keeps its build information, so that a second run checks only what has changed. */
 const types = (project, name) =>
   bin('tsc', '-p', project, '--incremental', '--tsBuildInfoFile', `node_modules/.cache/types-${name}.json`);
 
@@ -83,22 +83,22 @@ async function counted(place, files, { areTogether = false, ...run }) {
 const tests = (atOnce, kind) => (place) => counted(place, testFiles(kind), { atOnce });
 const units = (place) => counted(place, testFiles('unit'), { atOnce: 3, areTogether: true });
 
-/** A stage is left out where something is in its way, but where nothing may be it has failed. */
+/** A stage that cannot run is left out. Where no stage may be left out, it fails. */
 function leftOut(problem) {
   if (isWhole) throw new Error(problem);
   return `left out: ${problem}`;
 }
 
-/** The answers in these come from other programs, and are the same for every Node. */
+/** These tests check answers of other programs, which are the same for every Node. */
 const OTHER_PROGRAMS = /^actors\/mqtt\/home-assistant-templates$/;
 const unitsOfNode = () => testFiles('unit').filter((file) => !OTHER_PROGRAMS.test(file));
 
-/** Another Node keeps memory, and ends threads, in another way. */
+/** These tests run on a second Node, too, because it keeps memory and ends threads in another way. */
 const NODE_LOAD = /^(leaks\/|crash\/)/;
 
 /**
- * How a fetched Node runs: here, or where its binary of uWebSockets.js needs a newer C library than this
- * machine's, on Debian 13.
+ * How a fetched Node runs. Where its binary of uWebSockets.js needs a newer C library than this machine has,
+ * it runs on Debian 13.
  */
 async function fetchedRun(major) {
   const { node, problem } = fetchedNode(ROOT, major);
@@ -122,10 +122,11 @@ const onNode24 = onNode(24, () => [
 ]);
 
 /**
- * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same Firefox, WebKit,
- * VLC, Mopidy, MPD, aiohttp and Prometheus; packages, tarballs, RPM packages, images and an apt repository
- * are made on one of them; npm 9.2 is requested by name; npm, ARM and malformed bytes are what they are, and
- * the emulated machine has that Debian anyway.
+ * These tests do not run on Debian 13, because it changes nothing for them. Both Debians have the same
+ * Chromium, also behind proxies, the same Firefox, WebKit, VLC, Mopidy, MPD, aiohttp and Prometheus.
+ * Packages, tarballs, RPM packages, images and an apt repository are made on one Debian only. The fresh
+ * checkout fetches npm 9.2 itself, ARM programs are the same on both, and the emulated machine has Debian 13
+ * anyway.
  */
 const ONE_DEBIAN =
   /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|node\/house|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|installed-rpm|package|tarball))/;
@@ -141,8 +142,8 @@ const onBothDebians = () => [
 ];
 
 /**
- * What the tests of the emulated machine need in their environment. Without the programs, or root, no disk is
- * made, and the tests themselves say what is missing.
+ * Makes the disk that the emulated machine among `files` needs. Without the programs, or without root, no
+ * disk is made, and the tests themselves say what is missing.
  */
 function machineFor(files) {
   const canMake = process.getuid() === 0 && notInstalled(FOR.machine).length === 0;
@@ -155,14 +156,15 @@ async function onMachine(place, files, titles = []) {
   return counted(place, files, { titles, env: home === undefined ? {} : { TONEARM_MACHINE: home } });
 }
 
-/** Made while others run; it is asked for once more when they have ended. */
+/** Makes the disk while other stages run. The stage of the emulated machine finds it made. */
 async function machineDisk() {
   const { problem, home } = await machineFor(testFiles('hardware'));
   return problem === undefined ? home : leftOut(problem);
 }
 
 /**
- * With that Debian's own Node and servers, but for what boots a node: that is done from here, over its root.
+ * Runs tests with the Node and the servers of Debian 13. Tests that boot a node run here, because the node
+ * boots from the root of that Debian.
  */
 async function onDebian13(place, files, titles = []) {
   const { problem, home, root } = await debian13();
@@ -211,11 +213,11 @@ const ALL = [
   ['machine', 'disk of the emulated machine', machineDisk],
 ];
 /**
- * It is emulated on both cores, and Bluetooth's deadlines do not wait for it: it runs when everything else
- * has ended.
+ * The emulated machine runs when everything else has ended, because it needs both cores, and Bluetooth's
+ * deadlines are too short for a slow machine.
  */
 const LAST = [['machine', 'emulated machine', (place) => onMachine(place, testFiles('hardware'))]];
-/** The stages that were asked for. */
+/** The stages that the options and names choose. */
 async function chosen() {
   if (!isChosen) return chosenOptions.all ? ALL : QUICK;
   const { files, titles } = chosenOptions.changed
@@ -245,7 +247,7 @@ async function stage(name, work) {
   }
 }
 
-/** All are run, whatever fails. The names of those that failed. */
+/** Runs all stages, also after a failure. Resolves with the names of those that failed. */
 async function inLanes(stages) {
   const failed = [];
   const through = async (lane) => {
@@ -258,7 +260,7 @@ async function inLanes(stages) {
 
 const PROGRAMS = /^not installed: /;
 
-/** How many tests, and groups of them, did not run, and which command brings them. */
+/** Prints how many tests and groups of tests did not run, and the command after which they run. */
 function printLeftOut() {
   const all = tallies.flatMap(({ skipped }) => [...skipped]);
   const printReasons = (reasons, what) => {

@@ -1,6 +1,6 @@
-// The files of an installed tonearm, laid out under a folder: as they will lie under `/` for the Debian
-// package, or as the folder that holds install.sh and is installed by it. Modes do not depend on the
-// builder's umask. Builds nothing: it is given the bundles.
+// Lays out the files of an installed tonearm: under a folder that stands for `/`, for the Debian and RPM
+// packages, or as the folder that install.sh installs. Modes do not depend on the builder's umask. It builds
+// nothing, because its callers give it the bundles.
 
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -12,17 +12,18 @@ import { section } from '../notices.mjs';
 import { ARCHITECTURES } from './architectures.mjs';
 
 /**
- * None of V8's. One alone, whichever it is, makes Node refuse the code that it has ready for itself: a third
- * more CPU until the first answer, and for each call of `tonearm` by a script. What --max-semi-space-size=1
- * and --max-old-space-size=128 were for comes from MemoryMax= of the unit, by which Node sizes the heap (a
- * semi-space of 1 MB, an old generation of 256): 73 MB at rest and 96 under a storm with either, 75 and 105
- * with neither, as on a kernel without memory cgroups and with 4 GB or more (Rss, x64, Node 20; threads have
- * that semi-space by themselves since). One malloc arena saves 4 MB. --optimize-for-size makes V8 a third
- * slower; --single-threaded-gc and --v8-pool-size=1 saved nothing.
+ * No flag of V8's is used. With any of them Node does not use the code that it has ready for itself, which
+ * costs a third more CPU until the first answer, and for each call of `tonearm` by a script. MemoryMax= of
+ * the unit replaces --max-semi-space-size=1 and --max-old-space-size=128, because Node sizes the heap by it
+ * (a semi-space of 1 MB, an old generation of 256). The daemon has 73 MB at rest and 96 under a storm with
+ * either, and 75 and 105 with neither, as on a kernel without memory cgroups and with 4 GB or more (Rss,
+ * x64, Node 20). Since these measurements threads have that semi-space by themselves. One malloc arena saves
+ * 4 MB. --optimize-for-size makes V8 a third slower. --single-threaded-gc and --v8-pool-size=1 saved
+ * nothing.
  */
 const NODE_FLAGS = [NO_INSPECTOR];
 
-/** Beside the bundles, where the npm package has it. */
+/** The licence texts lie beside the bundles, where the npm package has them. */
 const NOTICES = 'third-party-notices.txt';
 
 /** A day, as in a man page's footer. */
@@ -31,16 +32,14 @@ const dayOf = (epochS) => new Date(epochS * 1000).toISOString().slice(0, 10);
 /** A gzip without name and time, so that equal texts are equal files. */
 const zipped = (text) => gzipSync(text, { level: 9 });
 
-/** The prefix of the installed paths in all texts. install.sh puts its own in, which is not known before. */
+/** The prefix of the installed paths in all texts. install.sh fills in its own, which only it knows. */
 const prefixOf = (form) => (form.isPortable ? '@PREFIX@' : '/usr');
 
 /**
- * @param {{ root: string, dist: string, into: string, form: object, ownNode?: { version: string, node:
- * string, licence: string },
- *   architecture: string, version: string, epochS: number }} plan
- * `dist` holds the bundles, `into` is filled, `form` is a row of forms.mjs, `ownNode` are the files of the
- * Node that is
- *   shipped along, `epochS` is the build's time in seconds.
+ * @param {{ root: string, dist: string, into: string, form: object, architecture: string, version: string,
+ *   epochS: number, ownNode?: { version: string, node: string, licence: string } }} plan
+ * `dist` holds the bundles, `into` is filled, `form` is a row of forms.mjs, `epochS` is the build's time in
+ * seconds, and `ownNode` has the files of the Node that is in the package.
  */
 export function layOut(plan) {
   const { root, into, form, ownNode, architecture, version, epochS } = plan;
@@ -83,8 +82,8 @@ export function layOut(plan) {
 }
 
 /**
- * What nobody but Debian has: the example of upgrades, which apt does, and the rights where its policy wants
- * them.
+ * Lays out what only Debian packages have: the example of upgrades with apt, and the licence texts where
+ * Debian's policy wants them.
  */
 function layOutForDebian({ root, dist, under, form, ownNode, source, put, filled }) {
   const prefix = prefixOf(form);
@@ -99,7 +98,7 @@ function layOutForDebian({ root, dist, under, form, ownNode, source, put, filled
   if (form.lintianOverrides) put(`share/lintian/overrides/${form.name}`, source(form.lintianOverrides));
 }
 
-/** At the top of the folder: what installs it, and the rights. */
+/** Lays out the top of the folder: install.sh and the licence texts. */
 function layOutInstaller(place) {
   const { form, ownNode, architecture, source, put } = place;
   const machine = ownNode === undefined ? '' : ARCHITECTURES[architecture].machine;
@@ -111,7 +110,7 @@ function layOutInstaller(place) {
   layOutRights(place, '.');
 }
 
-/** For machines without Debian's places for rights. */
+/** Lays out the licence texts for machines without Debian's places for them. */
 function layOutRights({ dist, form, ownNode, source, put }, folder) {
   put(join(folder, 'LICENSE'), source('LICENSE'));
   put(join(folder, NOTICES), rights(dist, ownNode, form.isPortable ? '.' : prefixOf(form)));
@@ -123,7 +122,7 @@ function layOutDocuments({ root, dist, form, source, put, filled }) {
   for (const page of readdirSync(join(root, 'packaging/man')).sort()) {
     const path = `share/man/man${page.at(-1)}/${page}`;
     const text = filled(source(join('packaging/man', page)));
-    // install.sh fills a text in.
+    // Pages that install.sh still has to fill in are not compressed.
     if (form.isPortable) put(path, text);
     else put(`${path}.gz`, zipped(text));
   }
@@ -135,8 +134,8 @@ function layOutDocuments({ root, dist, form, source, put, filled }) {
 }
 
 /**
- * The documents for users and what they lead to, at the same paths as in the checkout, so that links between
- * them hold.
+ * The documents for users and the files that they link to. Their paths are those of the checkout, so that
+ * links between them hold.
  */
 function documents(root) {
   const files = ['docs', 'examples'].flatMap((folder) =>
@@ -150,8 +149,8 @@ function documents(root) {
 }
 
 /**
- * Where each shell looks for the completions of `tonearm`. What is no package of Debian's has another folder
- * of zsh.
+ * Where each shell looks for the completions of `tonearm`. Only on Debian zsh also looks into
+ * `vendor-completions`.
  */
 function completionPaths(form) {
   return {
@@ -161,12 +160,12 @@ function completionPaths(form) {
   };
 }
 
-/** The program writes its own. */
+/** The completion for a shell, which the program prints itself. */
 function completion(dist, shell) {
   return run(process.execPath, [join(dist, 'main.js'), 'ctl', 'completion', shell]);
 }
 
-/** The bundles, and of the native files those of this architecture alone. */
+/** Lays out the bundles, and those native files that are for this architecture and form. */
 function layOutProgram({ dist, root, architecture, form, put }) {
   const bundles = readdirSync(dist, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.node') && entry.name !== NOTICES)
