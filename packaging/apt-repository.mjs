@@ -1,6 +1,6 @@
-// The tree of an apt repository out of a folder of packages, for any web server: a suite per Debian, and one
-// for whoever has a Node that fits. They are indexed by apt-ftparchive and signed by gpg with the caller's
-// key. It builds no package, and leaves nothing of the key behind.
+// Makes the tree of an apt repository from a folder of packages, for any web server. There is a suite for
+// each Debian, and one for machines that have a suitable Node. apt-ftparchive makes the indexes, and gpg
+// signs them with the caller's key. It builds no package, and leaves nothing of the key behind.
 //
 //   node packaging/apt-repository.mjs --packages DIR --key FILE --out DIR
 
@@ -12,15 +12,15 @@ import { gzipSync } from 'node:zlib';
 import { run, script } from './command.mjs';
 import { FORMS } from './deb/forms.mjs';
 
-/** The public key, beside `dists` and `pool`. */
+/** The file of the public key, which lies beside `dists` and `pool`. */
 const KEY_NAME = 'tonearm.asc';
 
 /** A folder in `pool` for each suite and form, so that a suite is a list of folders. */
 const poolOf = (suite, { name }) => join('pool', suite, name);
 
 /**
- * The files of a form in a folder of packages. Two forms may have one name, but not one suffix of the
- * version.
+ * The files of a form in a folder of packages. Two forms may have the same name, but the suffixes of their
+ * versions differ then.
  */
 function packagesOf(form, packages) {
   const others = Object.values(FORMS).map(({ versionSuffix }) => versionSuffix);
@@ -75,7 +75,7 @@ function index(suite, out) {
   writeFileSync(join(out, 'dists', suite, 'Release'), release);
 }
 
-/** The key lives in a keyring of its own for as long as the signing takes, and its agent no longer. */
+/** The key is in a keyring of its own, which is removed after the signing, when its agent ends, too. */
 function sign(suites, key, out) {
   const home = mkdtempSync(join(tmpdir(), 'tonearm-key-'));
   const gpg = (...args) =>

@@ -1,6 +1,6 @@
 // Programs of other processors for tests: Debian's Node for arm64 and armhf with the libraries that it needs,
-// and QEMU, which runs them here. Fetched once per recipe (fetch-packages.mjs), and unpacked outside the
-// checkout.
+// and QEMU, which runs them here. They are fetched once per recipe (fetch-packages.mjs), and unpacked
+// outside the checkout.
 //
 //   node packaging/arm.mjs
 //
@@ -16,9 +16,9 @@ import { fetchEnvironment, fetchFunction } from './fetch-packages.mjs';
 const MAKING_DEADLINE_MS = 8 * 60_000;
 
 /**
- * Made from Debian 13, whose QEMU is linked statically and whose Node is a version that the package runs on.
- * A mirror that is being updated can have lists of one architecture that its own signed index refuses, for
- * days: then Debian 12 and a Node from npm serve.
+ * Makes the folder from Debian 13, whose QEMU is linked statically, and whose Node is a version that the
+ * package runs on. While a mirror is updated, its signed index may refuse its lists of one architecture for
+ * days. Then the libraries come from Debian 12, and Node from npm.
  */
 const MAKE = `
 set -eu
@@ -67,6 +67,6 @@ if (!existsSync(finished)) {
     process.exit(1);
   }
 }
-// In use: a month from now it may go.
+// The folder's time is that of its last use, and folders unused for a month are removed.
 utimesSync(finished, new Date(), new Date());
 console.log(finished);

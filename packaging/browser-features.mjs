@@ -1,12 +1,14 @@
-// Writes packaging/browser-features.json anew: the versions of Chromium, Firefox and Safari that have each
-// feature which the bundles use, from the data of MDN, which are no dependency of the project:
+// Writes packaging/browser-features.json anew: for each feature that the bundles use, the first versions of
+// Chromium, Firefox and Safari that have it. They come from the data of MDN, which are no dependency of the
+// project:
 //
 //   npm install --no-save --prefix DIR @mdn/browser-compat-data
 //   node packaging/browser-features.mjs DIR/node_modules/@mdn/browser-compat-data/data.json
 //
-// Of several members of one name the oldest counts: the compiler knows only the language of 2022 for the page
-// (src/page/tsconfig.json), and what is new of the platform has other names. A feature that MDN does not know
-// is as old as what it is part of; what is neither is `?`.
+// If several interfaces have a member of one name, the oldest counts. That is safe, because the compiler
+// knows only the language of 2022 for the page (src/page/tsconfig.json), and newer members of the platform
+// have other names. A feature that MDN does not know is as old as the feature that it is part of, and `?`
+// without such a feature.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -35,7 +37,7 @@ const versionOf = (compat, browser) => {
 const numberOf = (version) => (version === '-' ? Number.POSITIVE_INFINITY : Number(version));
 const rowOf = ({ __compat: compat }) => BROWSERS.map(({ target }) => versionOf(compat, target));
 
-/** For each browser the oldest version of any of these. */
+/** The oldest version of each browser that has any of these features, or undefined without data. */
 function oldest(found) {
   const rows = found.filter((each) => each?.__compat !== undefined).map(rowOf);
   const best = (index) =>

@@ -1,6 +1,6 @@
-// A second Debian for tests: a root of Debian 13, made by debootstrap once per recipe and kept outside the
-// checkout. Nothing writes to it after that: each user mounts an overlay over it. machine.mjs makes a disk of
-// another such root.
+// Makes a second Debian for tests: a root of Debian 13, which debootstrap makes once per recipe, outside the
+// checkout. Nothing writes to it afterwards, because each run mounts an overlay over it. machine.mjs makes a
+// disk from another such root.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -47,9 +47,9 @@ const PACKAGES = [
 ];
 
 /**
- * Makes the folder $FINISHED with `root`, and `mount`, an empty folder where those who use it mount what is
- * theirs. It gets that name when it is whole. Those of this $NAME that nobody has used for a month go.
- * `finish`, in the shell, has the last word.
+ * Makes the folder $FINISHED with `root`, and with `mount`, an empty folder over which each user mounts a
+ * file system of its own. The folder gets its name when it is whole. Folders of this $NAME that nobody has
+ * used for a month are removed. `finish` has further commands of the shell, which run at the end.
  */
 const make = (finish) => `
 set -eu
@@ -93,10 +93,10 @@ done
 exec chroot . env --chdir="$CHECKOUT" PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
 `;
 
-/** Whatever is mounted there ends with the last process in it. */
+/** A mount in such a namespace ends with the last process in it. */
 const OWN_MOUNTS = ['unshare', '--mount', '--propagation', 'private'];
 
-/** The mirror of this machine's own Debian; empty where there is none: debootstrap has a default. */
+/** The mirror of this machine's own Debian, or '' where it has none, because debootstrap has a default. */
 export function mirror() {
   const filter = ['Origin: Debian', 'Label: Debian', 'Identifier: Packages'];
   const targets = spawnSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', ...filter], {
@@ -130,7 +130,7 @@ export async function cachedDebian({ name, debian, packages, finish = '' }) {
       env: { ...process.env, ...env },
       maxBuffer: 64 << 20,
       timeout: MAKING_DEADLINE_MS,
-      // unshare waits for the end of its child, whatever gentler signal it gets.
+      // Any other signal would leave unshare waiting for the end of its child.
       killSignal: 'SIGKILL',
     });
     making.child.stdin.end();
@@ -141,7 +141,7 @@ export async function cachedDebian({ name, debian, packages, finish = '' }) {
     if (failed !== undefined)
       return { problem: `Debian ${debian} could not be made: ${failed.split('\n').slice(-15).join('\n')}` };
   }
-  // In use: a month from now it may go.
+  // The folder's time is that of its last use, and folders unused for a month are removed.
   utimesSync(home, new Date(), new Date());
   return { home };
 }

@@ -1,7 +1,7 @@
-// A Node that is fetched: where the Node at hand has no binary of uWebSockets.js, as a further one that is
-// tested, and for the packages that bring their own. Taken from the npm registry, since npm is what every
-// machine with Node has, which checks what it fetches against the registry's digest. Kept in
-// node_modules/.cache. Runs on any Node from 18 on.
+// Fetches a Node: where the running one has no binary of uWebSockets.js, for tests on another Node, and for
+// the packages that bring their own. It comes from the npm registry, because every machine with Node has
+// npm, and npm checks what it fetches against the registry's digest. It is kept in node_modules/.cache. This
+// file runs on any Node from 18 on.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -10,9 +10,9 @@ import { atWork } from './at-work.mjs';
 import { hasNative, thisGlibc } from './natives.mjs';
 
 /**
- * By major version, the preferred one first, and by processor: the registry does not have every version for
- * each, and none for arm. Fixed, so that the same sources give the same package. Newer ones mend what is
- * found in Node: keep up with them.
+ * Versions by major version, the preferred one first, and by processor, because the registry does not have
+ * every version for each processor, and none for arm. They are fixed, so that the same sources give the same
+ * package. They must be raised when newer versions mend faults of Node.
  */
 export const FETCHED_NODES = new Map([
   [24, { x64: '24.22.3', arm64: '24.22.0' }],
@@ -21,14 +21,15 @@ export const FETCHED_NODES = new Map([
 const NPM_DEADLINE_MS = 5 * 60_000;
 
 /**
- * Fills `home` in one step: several may fetch at once, and a fetch that was broken off must not look whole.
+ * Fills `home` in one step, because several processes may fetch at once, and an interrupted fetch must not
+ * look whole. Answers with the problem, or undefined.
  */
 function fetchInto(home, name, version, arch) {
   const fresh = `${home}.new-${process.pid}`;
   try {
     mkdirSync(fresh, { recursive: true });
-    // The package of the platform itself: `node` would fetch it with an install script, which npm may not
-    // run.
+    // `name` is the package of the platform itself. The package `node` would fetch that one with an install
+    // script, which npm may not run.
     const install = [
       'install',
       '--prefix',
@@ -84,14 +85,15 @@ export function thisNodeFits() {
   return hasNative(Number.parseInt(process.versions.node, 10), process.arch, thisGlibc());
 }
 
-/** The major version of the Node to fetch where the running one does not fit; undefined where none would. */
+/** The major version to fetch where the running Node does not fit, or undefined if none would fit. */
 export function majorToFetch() {
   const isFitting = (major) => hasNative(major, process.arch, thisGlibc());
   return [...FETCHED_NODES].find(([major, versions]) => process.arch in versions && isFitting(major))?.[0];
 }
 
 /**
- * The Node to continue with: this one, or where it does not fit, a fetched one, which it reports in one line.
+ * The Node to continue with: the running one, or a fetched one, if the running one does not fit. A fetched
+ * one is reported in one line.
  * @returns {{ node: string } | { problem: string }}
  */
 export function fittingNode(root) {

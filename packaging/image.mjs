@@ -1,6 +1,6 @@
-// An image in the OCI layout, as one tar: the package that brings its own Node, over the few packages of
-// Debian 13 that it runs on, as one layer. Needs apt and a Debian mirror, but no root, no registry and no
-// container engine. It publishes nothing.
+// Makes an image in the OCI layout, as one tar. Its only layer holds the package that brings its own Node,
+// and the few packages of Debian 13 that this one runs on. It needs apt and a Debian mirror, but no root, no
+// registry and no container engine. It publishes nothing.
 //
 //   node packaging/image.mjs --deb FILE --out FILE.oci.tar
 
@@ -19,9 +19,9 @@ import { fetchEnvironment, fetchFunction } from './fetch-packages.mjs';
 const BASE = ['base-files', 'dash', 'libc-bin', 'libc6', 'libgcc-s1', 'libstdc++6'];
 
 /**
- * Unpacks everything below $making/root, and packs it as $making/layer.tar. Nothing in it is configured, and
- * nobody reads a manual there. The form of usr-merged paths is base-files' own: its links come first, so that
- * no other package makes folders in their place.
+ * Unpacks everything below $making/root, and packs it as $making/layer.tar. No package is configured, and
+ * manuals are removed, because nobody reads them in an image. base-files is unpacked first, because other
+ * packages would make folders in the place of its links, such as /bin.
  */
 const MAKE_LAYER = `
 set -eu
@@ -48,8 +48,8 @@ function blob(layout, mediaType, bytes) {
 }
 
 /**
- * The uid is the engine's to choose: the sound server and the bus take only that of the user to whom they
- * belong.
+ * The image names no user. The container engine chooses the uid, because sound server and bus accept only
+ * the user to whom they belong.
  */
 function configuration({ architecture, version, created, layer }) {
   return {
@@ -70,7 +70,7 @@ function configuration({ architecture, version, created, layer }) {
   };
 }
 
-/** Beside the layout's own index stands the list by which Docker before 25 loads an image. */
+/** Writes the layout, and beside its index the list from which Docker before 25 loads an image. */
 function writeLayout(layout, { architecture, version, epochS, layer }) {
   mkdirSync(join(layout, 'blobs/sha256'), { recursive: true });
   const json = (value) => Buffer.from(JSON.stringify(value));
@@ -102,7 +102,7 @@ function writeLayout(layout, { architecture, version, epochS, layer }) {
   writeFileSync(join(layout, 'manifest.json'), json(docker));
 }
 
-/** The control file has the time of the build: dpkg-deb lets no file be newer than SOURCE_DATE_EPOCH. */
+/** Seconds. The control file has the build's time, because dpkg-deb allows no later time in a package. */
 function buildTimeS(deb) {
   const list = 'dpkg-deb --ctrl-tarfile "$1" | tar -t --verbose --full-time --utc';
   const control = run('sh', ['-c', list, 'time', resolve(deb)]);

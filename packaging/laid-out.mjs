@@ -1,6 +1,6 @@
-// What is packed, laid out: builds tonearm once, lays its files out for each architecture in a folder that is
-// removed afterwards, and refuses files that may never be shipped. Debian packages and tarballs are made of
-// it.
+// Lays out what is packed: builds tonearm once, lays its files out for each architecture in a folder that is
+// removed afterwards, and refuses files that may never be shipped. Debian packages, RPM packages and
+// tarballs are made from these folders.
 
 import { spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { ARCHITECTURES, ownArchitecture } from './deb/architectures.mjs';
 import { layOut } from './deb/tree.mjs';
 import { fetchedNode } from './fetched-node.mjs';
 
-/** The options of every form that brings its own Node. */
+/** The options that the scripts for RPM packages and for tarballs share. */
 export const PACKING_OPTIONS = {
   arch: { type: 'string' },
   out: { type: 'string', default: ROOT },
@@ -23,7 +23,7 @@ export const PACKING_OPTIONS = {
 /** The version of package.json. */
 export const ownVersion = () => JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
 
-/** Seconds: SOURCE_DATE_EPOCH, else the time of the commit, else that of package.json. */
+/** Seconds since 1970: SOURCE_DATE_EPOCH, or the time of the commit, or that of package.json. */
 export function buildTimeS() {
   const fixed = process.env.SOURCE_DATE_EPOCH;
   if (fixed !== undefined && fixed !== '') return Number(fixed);
@@ -32,7 +32,7 @@ export function buildTimeS() {
   return Math.floor(statSync(join(ROOT, 'package.json')).mtimeMs / 1000);
 }
 
-/** Files and links below a folder, relative to it, in an order that depends on nothing else. */
+/** Files and links below a folder, relative to it, in the order of their names. */
 function filesBelow(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())

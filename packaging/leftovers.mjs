@@ -21,7 +21,7 @@ function readProcess(pid, file) {
   }
 }
 
-/** Processes whose environment names the directory; zombies have none, and are their parent's business. */
+/** Processes whose environment names the directory. Zombies have no environment, and are not found. */
 function processesOf(directory) {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -52,8 +52,8 @@ function leftoversIn(directory) {
 const isClean = ({ processes, mounts, files }) => processes.length + mounts.length + files.length === 0;
 
 /**
- * Makes a directory for one run. `close` removes it with all leftovers, and returns these, one line each;
- * processes that are still ending get a moment.
+ * Makes a directory for one run. `close` removes it with all leftovers, and resolves with a line for each.
+ * It first waits for processes that are still ending, for GRACE_MS at most.
  * @returns {{ directory: string, close: () => Promise<string[]> }}
  */
 export function openRunDirectory() {
@@ -66,7 +66,7 @@ export function openRunDirectory() {
       if (readProcess(pid, 'environ') !== undefined) process.kill(pid, 'SIGKILL');
     }
     for (const point of mounts) spawnSync('umount', ['--lazy', point]);
-    // Never delete through a mount that would not go away: it may be the machine's own root.
+    // Nothing is deleted below a mount that could not be removed, which may be the machine's own root.
     if (mountsOf(directory).length === 0) rmSync(directory, { recursive: true, force: true });
     return [
       ...processes.map(({ pid, command }) => `process ${pid}: ${command}`),

@@ -1,12 +1,12 @@
-// The disk of the emulated machine that test/hardware boots: a Debian with its own kernel, a sound server and
-// Bluetooth, without tonearm. It is made once per recipe and kept like the root beside it; whoever boots it
-// writes elsewhere.
+// Makes the disk of the emulated machine that test/hardware boots: a Debian with its own kernel, a sound
+// server and Bluetooth, without tonearm. The disk is made once per recipe, and kept where debian13.mjs keeps
+// its root. A machine that boots from the disk does not write to it.
 
 import { cachedDebian } from './debian13.mjs';
 
 /**
- * What a node without a screen has, and what plays the parts of its cards and of a phone. Debian 12 has no
- * Node for tonearm.
+ * The packages of a node without a screen, and those that imitate its cards and a phone. The Node of Debian
+ * 12 is too old for tonearm.
  */
 const packages = (debian) => [
   'linux-image-amd64',
@@ -35,8 +35,8 @@ const packages = (debian) => [
 ];
 
 /**
- * One connection is one command: a line with user and length, the script, and then what it reads. Behind what
- * it prints follow, each after a record separator, its errors and its status.
+ * Each connection runs one command. It sends a line with user and length, the script, and then the script's
+ * input. It gets the script's output, and then, each after a record separator, its errors and its status.
  */
 const DOOR = `#!/bin/sh
 read -r user length
@@ -75,19 +75,19 @@ Address=10.0.2.15/24
 Gateway=10.0.2.2`;
 
 /**
- * Of the loopback card's fifty profiles these are enough: whoever hears of the card reads all of them, and
- * here that takes seconds. Cards name their set of profiles in a rule for udev, and each sound server has a
- * copy of the sets.
+ * The loopback card gets a few of its fifty profiles, because each program that finds the card reads all of
+ * them, which takes seconds on the emulated machine. A rule of udev names a card's set of profiles, and each
+ * sound server has its own copy of the sets.
  */
 const LOOPBACK_RULE =
   'SUBSYSTEM=="sound", KERNEL=="card*", DEVPATH=="*/snd_aloop.*", ENV{ACP_PROFILE_SET}="loopback.conf", ENV{PULSE_PROFILE_SET}="loopback.conf"';
 const LOOPBACK_PROFILES = '^\\[(General|Mapping analog-(stereo|surround-51))\\]';
 
 /**
- * With each of its codecs asked for, a connection takes longer than the 25 s that a client's has (seen); and
- * of a peer that is a headset and a phone as well, WirePlumber makes whichever it thinks of first. Version
- * 0.4, of Debian 12, has no roles for A2DP, and connects by itself to the loudspeaker that a peer offers; the
- * phone would be none.
+ * WirePlumber gets one codec, because with all of them a connection takes longer than the 25 s that a client
+ * allows for it (seen). It gets the roles of A2DP alone, because a peer that is both headset and phone could
+ * become either. Version 0.4, of Debian 12, has no roles for A2DP. It would connect by itself to the
+ * loudspeaker that a peer offers, and the peer would be no phone.
  */
 const WIREPLUMBER = {
   12: {
@@ -106,7 +106,7 @@ table.insert(bluez_monitor.rules, {
     text: 'monitor.bluez.properties = { bluez5.roles = [ a2dp_sink a2dp_source ] bluez5.codecs = [ sbc ] }',
   },
 };
-/** As docs/bluetooth.md has it for a node that is for sound alone. */
+/** docs/bluetooth.md has this setting for a node that is for sound alone. */
 const BLUETOOTHD = `[Service]
 ExecStart=
 ExecStart=/usr/libexec/bluetooth/bluetoothd --noplugin=sap,network,input,hog`;
@@ -114,9 +114,9 @@ ExecStart=/usr/libexec/bluetooth/bluetoothd --noplugin=sap,network,input,hog`;
 const file = (path, text) => `cat > "$root${path}" <<'END'\n${text}\nEND`;
 
 /**
- * The user is as Debian makes them, without the group audio. The sound server is PipeWire; PulseAudio waits
- * to be unmasked. The initial file system holds what finds this one disk: with all drivers of Debian an
- * emulated machine unpacks it for several seconds.
+ * The user is an ordinary one of Debian, without the group audio. The sound server is PipeWire, and a test
+ * must unmask PulseAudio to use it. The initial file system has only the drivers for this disk, because an
+ * emulated machine needs several seconds to unpack all drivers of Debian.
  */
 const finish = (wireplumber) => `
 echo tonearm-machine > "$root/etc/hostname"
@@ -151,7 +151,7 @@ rm -rf "$root" "$FINISHED.making/mount"
 `;
 
 /**
- * The folder with `kernel`, `initrd` and `disk`.
+ * Resolves with the folder `home`, which has the files `kernel`, `initrd` and `disk`.
  * @param {12 | 13} debian
  * @returns {Promise<{ home: string } | { problem: string }>}
  */

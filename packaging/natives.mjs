@@ -6,15 +6,15 @@ import { join } from 'node:path';
 
 /**
  * Major versions of Node by the module version in the names of binaries. No package of package-lock.json has
- * 26, upstream's own has it.
+ * binaries for 26, but upstream's own package has.
  */
 export const NODE_OF_MODULES = { 115: 20, 127: 22, 137: 24, 141: 25, 147: 26 };
 
 /**
- * The newest first: each is taken where the C library is new enough. `name` is that in node_modules, where
- * `folder` holds the binaries, and `place` the folder for them beside the bundles; `glibc` is the oldest C
- * library that loads them; `nodes` are those of the version in package-lock.json, by processor in Node's
- * words.
+ * Packages of binaries, in the order in which they are tried: the first that is for this C library is taken.
+ * `name` is the folder in node_modules, `folder` the one in it that holds the binaries, and `place` the
+ * folder for them beside the bundles. `glibc` is the oldest C library that loads them. `nodes` are the Nodes
+ * that the version in package-lock.json has binaries for, by processor in Node's words.
  */
 export const NATIVES = [
   {
@@ -58,8 +58,8 @@ export function hasNative(node, arch, glibc) {
 }
 
 /**
- * The binaries that are installed for a processor, in Node's words: whose, for which Node, the file itself,
- * and its place beside bundles.
+ * The installed binaries for a processor, in Node's words: the package of each, its Node, its file, and its
+ * place beside the bundles.
  * @returns {{ name: string, node: number, file: string, place: string }[]}
  */
 export function nativeFiles(root, arch) {

@@ -1,5 +1,5 @@
-// `npm run package`: builds the Debian packages. Needs dpkg-deb, no root and no network (--with-node fetches
-// Node once). The same sources and SOURCE_DATE_EPOCH give the same bytes.
+// `npm run package`: builds the Debian packages. It needs dpkg-deb, but no root, and the network only to
+// fetch Node once for --with-node. The same sources and SOURCE_DATE_EPOCH give the same bytes.
 
 import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -73,7 +73,7 @@ function pack({ tree, form, architecture, version, epochS, out, compress, report
   const file = join(out, `${form.name}_${version}_${architecture}.deb`);
   const long = form.ownNode === undefined ? '' : '; with Node in it this takes some minutes';
   report(`packing ${form.name} for ${architecture}${long}`);
-  // One thread: how xz divides the work between several would show in the bytes.
+  // xz gets one thread, because the bytes depend on how several threads divide the work.
   const pack = ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file];
   run('dpkg-deb', pack, { env: { SOURCE_DATE_EPOCH: String(epochS) } });
   const mb = (statSync(file).size / KIB / KIB).toFixed(1);
@@ -81,8 +81,8 @@ function pack({ tree, form, architecture, version, epochS, out, compress, report
 }
 
 /**
- * With several architectures each has its own folder: `apt install ./tonearm_*.deb` takes all that it finds
- * in one.
+ * Each of several architectures has its own folder, because `apt install ./tonearm_*.deb` takes all packages
+ * of a folder.
  */
 function folderOf(architecture, { arch, out }) {
   const folder = arch === 'all' ? resolve(out, architecture) : resolve(out);

@@ -1,6 +1,6 @@
-// The files of the page, made of src/page: a script, parts of it that are loaded when they are needed, such
-// as languages, one style, a manifest and icons, each named by a hash of its content, and the document that
-// names them; each beside its compressed forms, so that the daemon compresses nothing.
+// Makes the files of the page from src/page: a script, its parts that are loaded late, such as languages, a
+// style, a manifest and icons. Each of them is named by a hash of its content, and the document has these
+// names. Compressed forms lie beside the files, so that the daemon compresses nothing.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { checkScript, checkStyle } from './browser-check.mjs';
 import { BROWSERS_TEXT, TARGETS } from './browsers.mjs';
 import { bundledScript } from './page-script.mjs';
 
-/** Compressed already, or made anew for each node (src/gateway/node-icon.ts). */
+/** These files are compressed already, or made anew for each node (src/gateway/node-icon.ts). */
 const AS_IT_IS = /\.(?:png|svg|webmanifest)$/;
 const HASH_CHARS = 10;
 
@@ -45,7 +45,7 @@ export async function bundledStyle(entry) {
 /**
  * @param {string} source the folder src/page
  * @param {string} into a folder, which is made
- * @returns {Promise<string[]>} the paths of all that is in its scripts
+ * @returns {Promise<string[]>} the paths of all modules in the page's scripts
  */
 export async function buildPage(source, into) {
   mkdirSync(into, { recursive: true });
@@ -58,8 +58,7 @@ export async function buildPage(source, into) {
   const text = (name) => readFileSync(join(source, name), 'utf8');
   const names = new Map();
   /**
-   * The text with the places `@NAME@` filled by the addresses of what has been put, from where `folder` leads
-   * to it.
+   * Replaces each `@NAME@` in a text by the address of that file, which begins with `folder`.
    */
   const filled = (content, folder) =>
     content.replace(/@([\w.-]+)@/g, (_all, name) => `${folder}${names.get(name)}`);

@@ -1,6 +1,6 @@
-// `npm run rpm`: builds an RPM package with its own Node, for Fedora and its kind. Needs rpmbuild (Debian:
-// apt install rpm), no root and no network (Node is fetched once). The same sources and SOURCE_DATE_EPOCH
-// give the same bytes.
+// `npm run rpm`: builds an RPM package with its own Node, for Fedora and similar systems. It needs rpmbuild
+// (Debian: apt install rpm), but no root, and the network only to fetch Node once. The same sources and
+// SOURCE_DATE_EPOCH give the same bytes.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -32,7 +32,7 @@ architecture.
   --help          print this text
 `;
 
-/** rpmbuild would strip Node, compress manuals again, and write down who built it and when. */
+/** Otherwise rpmbuild strips Node, compresses manuals again, and writes down the builder and the time. */
 const MACROS = {
   __os_install_post: '%{nil}',
   debug_package: '%{nil}',
@@ -42,13 +42,13 @@ const MACROS = {
   clamp_mtime_to_source_date_epoch: '1',
 };
 
-/** What of the tree belongs to the package: folders that are tonearm's whole, and single files elsewhere. */
+/** The paths that the package owns: folders that only tonearm uses, and single files elsewhere. */
 function ownPaths(tree) {
   const own = regularFilesBelow(tree).map((path) => /^.*?\/tonearm(?=\/)/.exec(path)?.[0] ?? path);
   return [...new Set(own)].map((path) => `/${path}`);
 }
 
-/** The scripts of the Debian package, with its words for the number of installations that rpm gives. */
+/** The scripts of the Debian package. rpm gives a number of installations, dpkg a word in its place. */
 function scriptlets() {
   const { postinst, prerm, postrm } = maintainerScripts(ROOT);
   const REMOVES = 'case $1 in 0) set -- remove ;; *) set -- upgrade ;; esac';
@@ -90,7 +90,7 @@ ${scriptlets()}
 ${ownPaths(tree).join('\n')}
 `;
 
-/** It is built for any machine on any machine: nothing in it is compiled here. */
+/** Packs for any architecture on any machine, because nothing is compiled here. */
 function pack(architecture, tree, { version, epochS, out, fast, report }) {
   const { machine } = ARCHITECTURES[architecture];
   const top = join(dirname(tree), `rpm-${architecture}`);

@@ -1,6 +1,5 @@
-// Which test files there are, of which kind, and which of them are meant by a part of a path, a part of a
-// title, or a change. Paths are those of sources, below test/ and without their ending, such as
-// `gateway/trust`.
+// Decides of which kind each test file is, and which files a part of a path, a part of a title, or a change
+// chooses. Paths are those of sources, below test/ and without their ending, such as `gateway/trust`.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -39,15 +38,15 @@ export function testFiles(...kinds) {
 export const compiled = (file) => join('build/test', `${file}.test.js`);
 
 /**
- * A file with hooks of its own for all tests, or that changes the process, or that makes threads die, keeps a
- * process for itself.
+ * A file gets a process of its own if it has hooks for all its tests, changes the process, or makes threads
+ * die.
  */
 const ALONE = /^(?:before|after)(?:Each)?\(|\bprocess\.(?:on|once|chdir|umask)\b|\bmock\.|\bglobalThis\b/m;
 const needsProcess = (file) =>
   kindOf(file) !== 'unit' ||
   /^crash\//.test(file) ||
   ALONE.test(readFileSync(join('test', file + ENDING), 'utf8'));
-/** So many files share a process: a third of a unit test's time is the start of one. */
+/** This many files share a process, because its start is a third of the time of a unit test. */
 const TOGETHER = 12;
 
 /** Compiled test files that together run `files`; units share processes. */
@@ -59,7 +58,7 @@ export function together(files) {
   const groups = Array.from({ length: Math.ceil(others.length / TOGETHER) }, (_, at) => {
     const lines = others
       .slice(at * TOGETHER, (at + 1) * TOGETHER)
-      // Static: all are loaded before the first test runs, whose time would be theirs otherwise.
+      // Static imports are all loaded before the first test runs. Later ones would count as its time.
       .map((file) => `import '../${file}.test.js';`);
     const path = join(folder, `${at}.test.js`);
     writeFileSync(path, `${lines.join('\n')}\n`);
@@ -93,7 +92,7 @@ async function imports(files) {
   return new Map(files.map((file) => [file, reached(file)]));
 }
 
-/** A title may be put together: of such a template this many letters stand in it, one piece at least. */
+/** A template may make a title. A name matches it if it contains a piece of at least this many letters. */
 const PIECE_LEAST = 4;
 
 /** True when a source may hold a title that contains `name` and is composed of pieces. */
@@ -106,8 +105,8 @@ function mayMake(source, name) {
 }
 
 /**
- * Names that are parts of paths choose files; the others are parts of titles, and choose tests in these files
- * or, without any, in all that hold such a title, also in what they import from test/.
+ * Names that are parts of paths choose files. All other names are parts of titles, and choose tests in these
+ * files. If no name chooses a file, all files are taken that hold such a title, or import it from test/.
  * @returns {Promise<{ files: string[], titles: string[] }>}
  */
 export async function matching(names) {
@@ -136,7 +135,7 @@ function git(...args) {
   return stdout.split('\n').filter(Boolean);
 }
 
-/** Unit tests that import what differs from where this left main. */
+/** The unit tests that import a file which differs from the commit at which this branch left main. */
 export async function changed() {
   const [base] = git('merge-base', 'main', 'HEAD');
   const untracked = git('ls-files', '--others', '--exclude-standard');

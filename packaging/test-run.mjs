@@ -1,5 +1,5 @@
-// Runs test files with node --test: prints each failure as it comes, and answers with the counts. Whatever
-// the tests leave behind is a failure as well, and so is each test that was left out, where none may be.
+// Runs test files with node --test: prints each failure as it comes, and answers with the counts. A run also
+// fails if the tests leave something behind, or if a test was left out where none may be left out.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,13 +23,13 @@ const literally = (title) => title.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 class Tally {
   passed = 0;
   failed = 0;
-  /** Those that did not run because what stood around them failed. */
+  /** Tests that did not run because the suite or the file around them failed. */
   cancelled = [];
-  /** How many were left out for which reason. */
+  /** The number of tests and groups that were left out, by their reason. */
   skipped = new Map();
   /** Path and duration of each file. */
   files = [];
-  /** Where it runs. */
+  /** Where the tests run, for people. */
   place;
   /** Files of which a failure has been printed. */
   #failing = new Set();
@@ -50,9 +50,9 @@ class Tally {
   }
 
   /**
-   * Prints one cancelled test of each file that has no other failure. A helper file that test files import
-   * may belong to any of them: from all such files one cancelled test is printed, if the run has no other
-   * failure.
+   * Prints one cancelled test of each test file that has no other failure. A helper file may belong to any
+   * test file that imports it. Of all helper files together, one cancelled test is printed, if the run has
+   * no other failure.
    */
   reportCancelled() {
     const unreported = [];
@@ -79,12 +79,12 @@ class Tally {
  * @param {object} run
  * @param {string} run.place where it runs, for people
  * @param {readonly string[]} run.files compiled test files, as paths from the project's root
- * @param {readonly string[]} run.command what runs Node with the arguments that follow
+ * @param {readonly string[]} run.command a command that takes Node's arguments at its end
  * @param {number} run.atOnce how many files
- * @param {readonly string[]} [run.titles] only tests, and suites, whose name contains one of them
+ * @param {readonly string[]} [run.titles] parts of names; only tests and suites that contain one run
  * @param {Record<string, string>} [run.env]
- * @param {number} run.deadlineMs of each file
- * @param {boolean} [run.isWhole] nothing may be left out
+ * @param {number} run.deadlineMs the longest time of each file
+ * @param {boolean} [run.isWhole] true if a test that is left out fails the run
  * @returns {Promise<Tally & { isGreen: boolean }>}
  */
 export async function runTests({

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 const MAINTAINER = 'The tonearm authors <tonearm@tonearm.invalid>';
 
 const DEPENDS = ['systemd', 'dbus-user-session'];
-/** polkitd decides whether the node may be restarted: 16 MB with all its dependencies. */
+/** polkitd decides whether the node may be restarted. It takes 16 MB with all its dependencies. */
 const RECOMMENDS = ['polkitd'];
 /**
- * A node has a sound server already; recommended, one brings half a gigabyte of codecs and drivers of
- * screens.
+ * A sound server is only suggested, because a node has one already, and a recommended one would bring half a
+ * gigabyte of codecs and drivers of screens.
  */
 const SUGGESTS = ['pipewire-pulse | pulseaudio', 'avahi-daemon', 'sudo'];
 
@@ -56,7 +56,7 @@ export function debianChangelog({ form, version, epochS }) {
   return `${form.name} (${version}) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- ${MAINTAINER}  ${date}\n`;
 }
 
-/** Name -> text, the shared function filled in. */
+/** The texts of the scripts by name, with the shared function filled in. */
 export function maintainerScripts(root) {
   const text = (name) => readFileSync(join(root, 'packaging/deb', name), 'utf8');
   const shared = text('user-managers.sh').trimEnd();
@@ -65,7 +65,7 @@ export function maintainerScripts(root) {
   );
 }
 
-/** `paths` are relative to `tree`. */
+/** The text of the file `md5sums`. `paths` are relative to `tree`. */
 export function md5sums(tree, paths) {
   const line = (path) =>
     `${createHash('md5')

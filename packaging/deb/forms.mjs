@@ -1,6 +1,6 @@
-// The forms of what is installed. Of the Debian package one runs on the system's Node, and for each Debian
-// there is one that brings its own; otherwise they are the same, and each takes the other's place. The others
-// are for machines without apt. A table.
+// A table of the forms in which tonearm is installed. One Debian package runs on the system's Node, and each
+// Debian has one that brings its own Node. Otherwise these packages are the same, and each replaces the
+// others. All other forms are for machines without apt.
 
 import { ARCHITECTURES } from './architectures.mjs';
 
@@ -22,15 +22,17 @@ const WITH_NODE = {
 const NODE_LIBRARIES = ['libgcc-s1', 'libstdc++6 (>= 5)'];
 
 /**
- * `node`: the Node that the start script calls, @PREFIX@ as in every text. `nodejs`: which of the system's.
- * `ownNode`: the major version of the Node in it. `natives`: the binaries in it, as major versions of Node by
- * the package that has them. `relations`: to the other forms; @VERSION@ is the package's. `versionSuffix`:
- * what tells versions of one name apart; apt takes ~ for older than nothing, so a node that changes to the
- * next Debian gets that Debian's package. `lintianOverrides`: intended findings of lintian, with reasons.
- * `suites`: those of the apt repository that have it, each with its architectures. `tonearm` is a name of all
- * forms, and where apt finds one that is called so, it takes no other: so the suites of Debians have that one
- * only where there is none with its own Node, whose start takes half of the processor (bench/FIGURES.md, "The
- * start").
+ * `node` is the Node that the start script calls, with @PREFIX@ as in every text. `nodejs` is the range of
+ * the system's Node. `ownNode` is the major version of the Node in the package. `natives` are the binaries
+ * in the package: major versions of Node by the npm package that has them. `relations` are those to the
+ * other forms, where @VERSION@ is the package's own. `versionSuffix` distinguishes packages of one name. apt
+ * takes ~ for older than nothing, so a node that changes to the next Debian gets that Debian's package.
+ * `lintianOverrides` is a file with intended findings of lintian, and their reasons. `suites` are the suites
+ * of the apt repository that have the form, each with its architectures.
+ *
+ * Each form provides the name `tonearm`, but apt takes no other package where one has that name itself. So
+ * the suites of Debians have the form `plain` only for architectures without an own Node, because a start
+ * with an own Node takes half of the CPU time (bench/FIGURES.md, "The start").
  */
 export const FORMS = {
   plain: {
@@ -65,7 +67,7 @@ export const FORMS = {
   },
 };
 
-/** The form of the RPM package, for Fedora and its kind: one for old C libraries and for new ones. */
+/** The form of the RPM package, for Fedora and similar systems, with old C libraries and with new ones. */
 export const RPM = {
   name: 'tonearm',
   architectures: WITH_NODE.architectures,
@@ -77,9 +79,10 @@ export const RPM = {
 };
 
 /**
- * The forms of the folder that `install.sh` installs on any Linux with systemd: that of a release brings its
- * own Node, the newest one with a binary for old C libraries and for new ones; that of a checkout runs on the
- * system's. Their texts keep @PREFIX@: only there it is known. `glibc`: the oldest C library that loads them.
+ * The forms of the folder that `install.sh` installs on any Linux with systemd. The form of a release brings
+ * its own Node, the newest that has a binary for old C libraries and for new ones. The form of a checkout
+ * runs on the system's Node. Their texts keep @PREFIX@, because only install.sh knows it. `glibc` is the
+ * oldest C library that loads them.
  */
 export const PORTABLE = {
   withNode: {
