@@ -1,11 +1,12 @@
-// Work that takes minutes is announced, and shows that it goes on: by a line every few seconds on standard
-// error, from a thread of its own, because the work blocks the one that does it. Runs on any Node from 18 on.
+// Announces work that takes minutes, and prints every few seconds to standard error that it goes on. A
+// thread of its own prints these lines, because the work blocks its own thread. This file runs on any Node
+// from 18 on.
 
 import { Worker } from 'node:worker_threads';
 
 const AGAIN_MS = 15_000;
 
-/** A line that cannot be written is not missed. */
+/** The thread drops a line that cannot be written, because the work goes on without it. */
 const LINES = `
 const { workerData: { text, againMs } } = require('node:worker_threads');
 const begun = Date.now();

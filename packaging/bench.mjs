@@ -1,6 +1,6 @@
-// `npm run bench [-- [--quick] [NAMES]]`: builds, then runs the measurements of bench/ one after another, so
-// that none disturbs another, and prints a table of each. NAMES are parts of file names; none means all, and
-// then bench/RESULTS.md is written. All take half an hour at most; --quick takes a few rounds of each, to see
+// `npm run bench [-- [--quick] [NAMES]]`: builds, runs the measurements of bench/ one after another, so that
+// none disturbs another, and prints a table of each. NAMES are parts of file names. Without NAMES all are
+// run, for half an hour at most, and bench/RESULTS.md is written. --quick takes a few rounds of each, to see
 // that they run, and writes nothing.
 
 import { spawnSync } from 'node:child_process';
@@ -47,7 +47,7 @@ async function main() {
   installDebian([...new Set(measurements.flatMap((name) => FOR_BENCH[name]))]);
   const built = spawnSync(process.execPath, ['packaging/build.mjs'], { cwd: ROOT, stdio: 'inherit' });
   if (built.status !== 0) return 1;
-  // Built just now.
+  // The module is loaded here, because the build has made it only now.
   const { resultsDocument } = await import('../build/bench/support/results.js');
   const reports = [];
   const failed = [];
@@ -56,7 +56,7 @@ async function main() {
     const report = measure(name, values.quick);
     if (report === undefined) failed.push(name);
     else reports.push(report);
-    // After each, so that an end in between leaves what there is.
+    // The file is written after each measurement, so that an interrupted run leaves the results so far.
     if (names.length === 0 && !values.quick) writeFileSync(RESULTS, resultsDocument(reports, failed));
   }
   return failed.length === 0 ? 0 : 1;

@@ -2,7 +2,7 @@
 // of the bundles allows (browser-check.mjs), what the document tells older browsers, and what the tests take
 // away from Chromium. All of them are of 2022.
 
-/** By the names of the tables of browser-features.json, in their order. */
+/** The versions in a row of browser-features.json have this order. `target` is esbuild's and MDN's name. */
 export const BROWSERS = [
   { name: 'Chromium', target: 'chrome', version: '100' },
   { name: 'Firefox', target: 'firefox', version: '100' },

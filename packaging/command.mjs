@@ -1,11 +1,11 @@
-// What the scripts of this folder have in common: programs that must succeed, and the frame around a script
-// of its own.
+// Decides what the scripts of this folder have in common: how they run programs that must succeed, and how
+// they read options and report errors.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-/** xz takes minutes over two Nodes. */
+/** xz takes minutes to compress a package with Node in it. */
 const DEADLINE_MS = 60 * 60_000;
 const OUTPUT_BYTES_MAX = 1 << 24;
 const EXIT_USAGE = 64;
@@ -13,8 +13,8 @@ const EXIT_USAGE = 64;
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Runs a program in the checkout unless `cwd` says otherwise, and answers with its output. One that fails
- * throws what it said.
+ * Runs a program, in the checkout unless `cwd` says otherwise, and answers with its output.
+ * @throws {Error} with the output of a program that fails
  */
 export function run(command, args, { cwd = ROOT, env = {}, stdio = 'pipe' } = {}) {
   const limits = { encoding: 'utf8', timeout: DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };
@@ -29,8 +29,9 @@ export function run(command, args, { cwd = ROOT, env = {}, stdio = 'pipe' } = {}
 export class WrongUsage extends Error {}
 
 /**
- * Runs a script: `main` gets the options and, where it takes any, the other arguments. What it throws is told
- * in its name, with the usage where that was wrong, and decides the exit status.
+ * Runs a script: `main` gets the options and, where it takes any, the other arguments. An error of `main` is
+ * printed behind the script's name, and the exit status is 1. After a `WrongUsage` the usage is printed,
+ * too, and the status is 64.
  */
 export async function script(name, { usage = '', options, allowPositionals = false, main }) {
   const report = (text) => console.error(`${name}: ${text}`);

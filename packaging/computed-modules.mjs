@@ -1,9 +1,9 @@
-// Replaces modules that only compute a table by their result, as literals: what they compute it from, the
-// table of operations and the schemas, is larger than the bundle that needs the result.
+// Replaces modules that only compute a table by that table, as literals. They compute it from the operations
+// and the schemas, which are larger than the bundle that needs the table.
 
 import { build } from 'esbuild';
 
-/** What the client knows of each route, and `tonearm ctl` of each operation. */
+/** The modules with what the client knows of each route, and `tonearm ctl` of each operation. */
 const COMPUTED = /\/src\/(?:client\/paths|cli\/ctl\/commands)\.ts$/;
 
 export const isComputed = (path) => COMPUTED.test(path);
@@ -16,7 +16,7 @@ export async function computedSource(path) {
   return found.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`).join('\n');
 }
 
-/** A plugin of esbuild's. */
+/** The plugin for esbuild. */
 export const computedModules = {
   name: 'computed-modules',
   setup(pluginBuild) {

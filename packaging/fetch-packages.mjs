@@ -1,12 +1,12 @@
-// Debian packages of any architecture for those who unpack them: fetched through apt with lists and a status
-// of their own, so that nothing is installed, and the machine's own apt knows nothing of it. Text of the
-// shell.
+// Writes the shell function that fetches Debian packages of any architecture for scripts that unpack them.
+// apt gets lists and a status of its own for this, so that nothing is installed, and the machine's apt does
+// not change.
 
 import { mirror } from './debian13.mjs';
 
 const DEFAULT_MIRROR = 'http://deb.debian.org/debian';
 
-/** For the environment of a script with that function. */
+/** The variables that a script with this function needs in its environment. */
 export const fetchEnvironment = () => ({ MIRROR: mirror() || DEFAULT_MIRROR });
 
 /**

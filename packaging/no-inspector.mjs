@@ -3,7 +3,7 @@
 // a process.
 
 /**
- * An address that belongs to no machine (RFC 5737) cannot be listened on. Node 20 has no flag that leaves it
- * out.
+ * Node cannot listen on an address that belongs to no machine (RFC 5737). No flag of Node 20 turns the
+ * inspector off.
  */
 export const NO_INSPECTOR = '--inspect-port=192.0.2.1:9229';

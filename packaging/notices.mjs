@@ -12,10 +12,10 @@ const APACHE = readFileSync(new URL('apache-2.0.txt', import.meta.url), 'utf8').
 const UWS =
   'The binaries are built from uWebSockets.js, uWebSockets and uSockets, Copyright Alex Hultman and contributors, under the ' +
   `following licence.\n\n${APACHE}`;
-/** Copies of uWebSockets.js by others: one has a licence file that names only its makers, one has none. */
+/** Others' copies of uWebSockets.js: one's licence file names only its makers, the other has no such file. */
 const CONTAINED = { 'uws-pack': UWS, '@btc-vision/uwebsockets.js': UWS };
 
-/** One text, under its title. */
+/** A licence text under its title. */
 export const section = (title, text) => `${'='.repeat(78)}\n${title}\n${'='.repeat(78)}\n\n${text}\n`;
 
 function notice(folder) {

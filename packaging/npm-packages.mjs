@@ -1,4 +1,4 @@
-// The npm packages of the checkout: whether all are there, and their installation. Debian's npm 9.2 must do.
+// Decides whether all npm packages of the checkout are there, and installs them, also with Debian's npm 9.2.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,8 +22,7 @@ function npmPackagesComplete(root) {
   const installed = readJson(join(root, 'node_modules/.package-lock.json'));
   if (locked === undefined || installed === undefined) return false;
   return Object.entries(locked.packages).every(([path, { version, integrity, link, optional }]) => {
-    // A folder of the checkout: npm 9.2 copies it, later ones link it, and each writes that down in its own
-    // way.
+    // npm 9.2 copies a folder of the checkout, later versions link it, and each records that in its own way.
     if (link === true || !path.startsWith('node_modules/')) return existsSync(join(root, path));
     const have = installed.packages[path];
     // Optional packages are mostly other platforms' binaries.
@@ -46,7 +45,7 @@ function npmEnvironment(root) {
 }
 
 /**
- * Installs them, exactly as the lock file has them, unless all are there.
+ * Installs the npm packages exactly as the lock file has them, unless all are there.
  * @returns {string | undefined} why it could not be done; undefined when all are there now.
  */
 export function installNpmPackages(root) {

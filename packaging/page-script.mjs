@@ -1,6 +1,6 @@
-// The script of the page, and its parts: what is imported late is a file of its own, and everything that the
-// script has anyway stays in the script. esbuild would cut what they share into many small files, which
-// compress badly; Rollup does not.
+// Bundles the script of the page with Rollup. What is imported late becomes a file of its own, and
+// everything that the script has anyway stays in the script. esbuild would cut what these files share into
+// many small ones, which compress badly.
 
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -36,7 +36,7 @@ const typescript = {
     return { code, map: null };
   },
   async renderChunk(source) {
-    // The rights of what is bundled are in third-party-notices.
+    // third-party-notices.txt has the licence texts of what is bundled.
     const options = { minify: true, format: 'esm', target: TARGETS, legalComments: 'none' };
     return { code: (await transform(source, options)).code, map: null };
   },
@@ -49,8 +49,8 @@ function onwarn({ message }) {
 
 /**
  * @param {string} entry a TypeScript file
- * @returns its script first, then the parts, each with a name that has a hash of its content; and the paths
- * of all that is in them
+ * @returns `files`: the script first, and then its parts, each with the hash of its content in its name; and
+ * `inputs`: the paths of all modules in them
  */
 export async function bundledScript(entry) {
   const bundle = await rollup({ input: entry, plugins: [typescript], onwarn });

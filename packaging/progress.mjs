@@ -14,13 +14,13 @@ function draw() {
   process.stdout.write(ERASE_LINE + line.slice(0, process.stdout.columns - 1));
 }
 
-/** A line, or several. */
+/** Prints lines that stay. */
 export function print(text) {
   process.stdout.write(`${IS_TERMINAL ? ERASE_LINE : ''}${text}\n`);
   draw();
 }
 
-/** How far something is; without a text it is done. */
+/** Shows how far the work `name` is. Without a text the work is done, and no longer shown. */
 export function showProgress(name, text) {
   if (text === undefined) moving.delete(name);
   else moving.set(name, text);

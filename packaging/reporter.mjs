@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 
-/** Only its end is kept of what a file has printed. */
+/** Of what a file has printed, only the end is kept. */
 const OUTPUT_MAX_CHARS = 8000;
 /** A line printed by test/remark.ts. */
 const REMARK = /^# (.*)$/gm;
@@ -15,7 +15,7 @@ const REMARK = /^# (.*)$/gm;
  */
 const NOT_REQUESTED = 'test name does not match pattern';
 
-/** A file that fails without a failed test has ended by a status or a signal, which is all that is known. */
+/** A file that fails without a failed test has ended by a status or a signal, and nothing else is known. */
 const howItEnded = ({ exitCode, signal }) =>
   exitCode === undefined && signal === undefined ? '' : `: ended with ${signal ?? `status ${exitCode}`}`;
 
@@ -26,7 +26,7 @@ function errorText(error) {
   return thrown?.stack === undefined ? inspect(thrown) : inspect(thrown, { depth: 5 });
 }
 
-/** A file is a test of its own in the place of its first line. */
+/** True if the event is that of a whole file, which Node reports as a test at the file's first line. */
 const isFile = ({ file, name, nesting, line }) => nesting === 0 && line === 1 && file?.endsWith(name);
 
 const line = (record) => `${JSON.stringify(record)}\n`;
@@ -36,7 +36,7 @@ export default async function* report(events) {
   const printed = new Map();
   for await (const { type, data } of events) {
     const { name, skip, details } = data;
-    // Node 22 names it as it was given where something is printed.
+    // Node 22 gives the path of a file that prints something as the command line has it.
     const file = data.file && resolve(data.file);
     if (type === 'test:stdout' || type === 'test:stderr') {
       const text = (printed.get(file) ?? '') + data.message;

@@ -1,5 +1,5 @@
-// Where a sound server would be, and whether one answers there. It asks the daemon's own search, and
-// connects; starts nothing.
+// Finds the sound server that the daemon would use, with the daemon's own search, and checks that it
+// answers. It starts nothing.
 
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const SEARCH = `
   export { homeDirectory } from './host/user-directories.js';
 `;
 
-/** The search of the sources, which no bundle of the daemon has by itself. */
+/** The daemon's search, built from the sources, because no bundle of the daemon has it alone. */
 async function daemonSearch() {
   const stdin = { contents: SEARCH, resolveDir: SOURCES, loader: 'ts' };
   const { outputFiles } = await build({
@@ -45,8 +45,8 @@ function answers(path) {
 }
 
 /**
- * The `path` of a sound server that can be reached; where there is none, `elsewhere` may be a sentence about
- * one that is named and has no socket of this machine.
+ * Resolves with the `path` of a sound server that can be reached. Where there is none, `elsewhere` may be a
+ * sentence about a configured server that has no socket on this machine.
  */
 export async function reachableSoundServer(env = process.env, uid = process.getuid()) {
   const { findServer, readMachineId, homeDirectory } = await daemonSearch();

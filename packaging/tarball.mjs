@@ -1,6 +1,6 @@
 // `npm run tarball`: builds the folder that install.sh installs on any Linux with systemd: as a tarball with
-// its own Node, or with --tree as it is, for the system's. Needs GNU tar and gzip, no root and no network
-// (Node is fetched once). The same sources and SOURCE_DATE_EPOCH give the same bytes.
+// its own Node, or with --tree as a folder that uses the system's Node. It needs GNU tar and gzip, but no
+// root, and the network only to fetch Node once. The same sources and SOURCE_DATE_EPOCH give the same bytes.
 
 import { cpSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -27,10 +27,10 @@ machine's architecture.
 
 const OPTIONS = { ...PACKING_OPTIONS, tree: { type: 'string' } };
 
-/** Nothing of the machine that packs it shows: order, owners, times. */
+/** Options with which order, owners and times do not depend on the machine that packs. */
 const packed = (epochS) => ['--sort=name', '--format=gnu', '--owner=0', '--group=0', `--mtime=@${epochS}`];
 
-/** Unpacked, it is one folder, which has the tarball's name. */
+/** Packs a tree as a tarball, which unpacks to one folder of the same name. */
 function pack(tree, { name, epochS, out, fast, report }) {
   const folder = join(dirname(tree), name);
   renameSync(tree, folder);
