@@ -1,7 +1,7 @@
-// The daemon inside a tenth of one core and 96 MB, with a real sound server outside: how long until it
-// answers, how fast it answers, and how many events many changes cause; when the last state is not the true
-// one, it ends with an error. The start is compared with uWebSockets.js and one bare thread, for which the
-// first answer waits as ours waits for the sound server, and a thread per backend.
+// Measures the daemon inside a tenth of one core and 96 MB, with a real sound server outside: how long its
+// start takes, how fast it answers, and how many events many changes cause. It fails if the last state is
+// not the true one. The start is compared with that of uWebSockets.js with one bare thread, or with one per
+// backend. Its first answer waits for its threads, as the daemon's waits for the sound server.
 //   node build/bench/board.js [--quick] [--json]       (needs root and cgroups)
 
 import { Daemon } from '../test/contract/daemon.js';
@@ -22,7 +22,7 @@ const CAUGHT_UP_MS = 20_000;
 const START_ROUNDS = 5;
 /** One for each of four backends. */
 const THREADS = 4;
-/** While it listens and has nothing to say yet, each question costs it CPU, of which it has little. */
+/** Requests are not closer together, because each takes some of the little CPU of the starting program. */
 const POLL_MS = 25;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -41,8 +41,8 @@ async function playing() {
 }
 
 /**
- * In turns: the daemon, and the least program with one thread and with all. A board holds one of them at a
- * time.
+ * Starts the daemon, and the least program with one thread and with all, in turns, because a board holds one
+ * program at a time.
  */
 async function measureStarts(
   { what, flags, env }: Launch,
@@ -144,8 +144,8 @@ await measurement(async (context) => {
   const rows: Row[] = [];
   for (const [at, launch] of LAUNCHES.entries()) {
     const board = new SmallBoard(String(at));
-    // Also when the measurement fails: the process ends its children on its own way out, and then the group
-    // is empty.
+    // The board is removed at the exit, also after a failure, because the process has then ended its
+    // children, and the group is empty.
     process.once('exit', () => board.remove());
     rows.push(...(await measureStarts(launch, board, context)), ...(await measure(launch, board, context)));
   }

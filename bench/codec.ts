@@ -1,7 +1,8 @@
-// The codec of the sound server's protocol against two others, on the same bytes: the npm package
-// pulseaudio.js, and libpulse's own. Lists of 1, 30, 150 (captured) and 500 sink inputs (composed of those of
-// the 150), whole and in chunks of 64 bytes, into objects; two commands into bytes; and the heap of a decoded
-// record. A list is read again and again, as with every change, and once for the first time.
+// Compares the codec of the sound server's protocol with two others, on the same bytes: the npm package
+// pulseaudio.js, and libpulse's own. They decode lists of 1, 30, 150 (captured) and 500 sink inputs
+// (composed of those of the 150) into objects, whole and in chunks of 64 bytes. They encode two commands,
+// and the heap of a decoded record is measured. A list is read again and again, as the daemon reads it at
+// every change, or for the first time.
 //   node build/bench/codec.js [--quick] [--json] [PARTS OF ROWS, such as encoding]
 
 import assert from 'node:assert/strict';
@@ -14,7 +15,7 @@ import type { Row } from './support/rows.js';
 
 const ROUNDS = 101;
 const WARM_UP_ROUNDS = 20;
-/** Short rounds, so that a busy machine spoils some of them and not the median; long enough for the clock. */
+/** Rounds are so short that a busy machine spoils some and not the median, but long enough for the clock. */
 const RECORDS_PER_ROUND = 300;
 const COMMANDS_PER_ROUND = 1000;
 const COUNTS = [1, 30, 150, 500];
@@ -40,8 +41,8 @@ interface Work {
 const { ours, theirs } = CODECS;
 
 /**
- * Nanoseconds of CPU for one of the `parts` of what `act` does: on a busy machine, time by the clock means
- * little.
+ * Nanoseconds of CPU for one of the `parts` of what `act` does, because time by the clock means little on a
+ * busy machine.
  */
 function time(times: number, parts: number, act: () => void): number {
   const begun = ownCpu();
@@ -57,7 +58,7 @@ function decoding(of: () => Codec, chunks: readonly Buffer[], count: number): ()
     });
 }
 
-/** A list whose streams have changed since, each time. */
+/** Decodes a list of which each stream has changed since the last time. */
 function decodingChanged(list: List): () => number {
   const codec = ours();
   const lists = [[list.bytes], [changed(list).bytes]];
@@ -113,7 +114,7 @@ function commandWork(what: Encoded, title: string): Work {
   };
 }
 
-/** All three write the same, but for the tag of a request, which pulseaudio.js counts. */
+/** Checks that all three write the same, except for the tag of a request, which pulseaudio.js counts. */
 async function agree(program: LibPulse | undefined): Promise<void> {
   for (const what of ['volume', 'name'] as const) {
     const [written] = ours().encode[what]();
@@ -150,7 +151,7 @@ async function timed(work: readonly Work[], program: LibPulse | undefined, conte
   });
 }
 
-/** libpulse's figure is what a record takes while its callback runs: it keeps nothing. */
+/** libpulse keeps nothing, so its figure is what a record takes while its callback runs. */
 async function heap(
   list: List,
   place: number,

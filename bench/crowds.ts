@@ -1,9 +1,9 @@
-// How long others wait for an answer beside a crowd, to how long they wait at rest: silent connections that
-// come back as they are closed, streams of which some never read, a broker that floods. Everybody else asks
-// on a connection of their own, one after another, at a steady rate; each crowd has a process of its own, and
-// silence comes from addresses of its own, in a network that is made for it. Beside it stands what the same
-// crowd does to uWebSockets.js alone, with the same answer, that holds as many connections and closes the
-// oldest.
+// Compares how long others wait for an answer beside a crowd with how long they wait at rest. The crowds are
+// silent connections that come back when they are closed, streams of which some never read, and a broker
+// that floods. Everybody else opens a connection for each request, 10 ms after the answer to the one before.
+// Silent connections and the broker have processes of their own, and the silent connections have addresses
+// of their own, in a network that is made for them. Beside these it measures what the silent crowd does to
+// uWebSockets.js alone, which gives the same answer, and keeps as many connections and closes the oldest.
 //   node build/bench/crowds.js [--quick] [--json]       (needs root, unshare and ip)
 
 import { execFileSync } from 'node:child_process';
@@ -31,7 +31,7 @@ const TOPIC = 'bench/crowds';
 const NODE = '10.9.0.1';
 const FIRST = '10.9.0.2';
 const HOSTS = 50;
-/** How many connections the node lets each of them have, by its defaults (`gateway/connection-limits.ts`). */
+/** `keptMax` is how many connections the node lets each crowd have (`gateway/connection-limits.ts`). */
 const SILENT_CROWDS = [
   { from: 'one address', hosts: 1, keptMax: 128 },
   { from: `${HOSTS} addresses`, hosts: HOSTS, keptMax: 672 },
@@ -42,7 +42,7 @@ inOwnNetwork();
 for (const address of [NODE, ...addresses(FIRST, HOSTS)])
   execFileSync('ip', ['addr', 'add', `${address}/24`, 'dev', 'lo']);
 
-/** From dialling to the end of the answer's first chunk, in ms. */
+/** Milliseconds from the connecting to the end of the answer's first chunk. */
 function answerTime(port: number): Promise<number> {
   const from = performance.now();
   return new Promise((resolve, reject) => {
@@ -67,7 +67,7 @@ async function answerTimes(port: number, forMs: number): Promise<readonly number
   return samples;
 }
 
-/** Its orders. */
+/** What begins a crowd and what ends it. */
 interface Crowd {
   readonly begin: () => Promise<unknown>;
   readonly end: () => Promise<unknown>;
@@ -92,7 +92,7 @@ async function start(module: URL, ...args: readonly (string | number)[]): Return
   return one;
 }
 
-/** Volume changes are what the streams are sent meanwhile. */
+/** Streams, of which some never read. They get events, because a volume changes again and again. */
 function streams(): Crowd {
   const silent = new StreamReaders('', false);
   const listening = new StreamReaders();

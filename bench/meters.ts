@@ -1,6 +1,6 @@
-// The cost of meters: CPU of the daemon without a listener and with one, while two outputs play a tone that
-// gets louder and quieter, and while they play silence; how soon the shown level is the true one; and the
-// time of a command meanwhile.
+// Measures what meters cost: CPU of the daemon without a listener and with one, while two outputs play a
+// tone that gets louder and quieter, and while they play silence; how soon the published level is the true
+// one; and the time of a command meanwhile.
 //   node build/bench/meters.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -20,7 +20,7 @@ const OUTPUTS = ['living', 'kitchen'];
 const WARM_UP_MS = 20_000;
 const WATCHED_MS = 15_000;
 const TOGGLES = 40;
-/** Not a divisor of any period, so that they do not fall in step with one. */
+/** This time is no divisor of any timer's period, so that toggles do not fall in step with one. */
 const BETWEEN_TOGGLES_MS = 373;
 const STREAMS = 20;
 const SOON = { of: 'result', atMost: 150 } as const;
@@ -32,7 +32,7 @@ const SECONDS = 180;
 const CHANNELS = 2;
 const BYTES_PER_SAMPLE = 2;
 const FULL_SCALE = 0x7fff;
-/** So often its loudness changes, by a sine of that many seconds and one that is not in step with it. */
+/** The periods of the two sines by which the loudness changes, out of step with each other. */
 const SWELLS_SECONDS = [3.7, 0.43] as const;
 
 /** Sound whose level is never the same for long. */
@@ -117,7 +117,7 @@ function recorder({ env }: SoundServer, latencyMs: number, onLoud: () => void): 
   return parec;
 }
 
-/** When a recorder that begins now is given the first sound. */
+/** Resolves with the time at which a recorder that begins now gets the first sound. */
 function firstSoundOfParec(sound: SoundServer): Promise<number> {
   return new Promise((resolve, reject) => {
     const parec = recorder(sound, 20, () => {
@@ -132,7 +132,7 @@ const isLoud = ({ model }: EventConsumer): boolean =>
   [...model.known.levels.values()].some(([peak = 0]) => peak > 0);
 const isSilent = (consumer: EventConsumer): boolean => !isLoud(consumer);
 
-/** From the last sound that a recorder is given to the level of silence, in ms. */
+/** Milliseconds from the last sound that a recorder gets to the level of silence. */
 async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonly number[]> {
   const samples: number[] = [];
   const playing = await sound.play({ sink: 'living', samples: soundFile(sound.directory, falling) });
@@ -157,12 +157,12 @@ async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonl
 
 interface Edges {
   readonly starts: readonly number[];
-  /** Behind the first sound that a recorder is given which begins when the stream is listed. */
+  /** From a recorder's first sound to the level. The recorder begins when the stream is listed. */
   readonly behind: readonly number[];
   readonly ends: readonly number[];
 }
 
-/** From a stream's being listed to a level, and from the end of its player to silence, in ms. */
+/** Milliseconds from the listing of a stream to its level, and from the end of its player to silence. */
 async function edges(sound: SoundServer, stream: EventConsumer, samples: string): Promise<Edges> {
   const starts: number[] = [];
   const behind: number[] = [];
@@ -236,8 +236,8 @@ async function measure(
       against: { what: 'nobody listens', samples: aloneMs },
     },
     { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', samples: levelled, goal: SOON },
-    // A null sink of PulseAudio has mixed ahead what its player lets it, with pacat 2 s, and gives none of
-    // that to who comes then.
+    // PulseAudio has no goal here. Its null sink mixes ahead as far as the player allows (2 s with pacat),
+    // and gives a meter that begins then nothing of that.
     {
       what: `from a stream's start to the level, ${kind}`,
       unit: 'ms',

@@ -1,6 +1,6 @@
-// The page with 64 streams, one of which changes 20 times a second: its tasks of more than 50 ms (a user
-// notices these) with the CPU slowed six times, beside those of an empty page; garbage collections; and how
-// old a change is when it is shown, also in a second browser.
+// Measures the page with 64 streams, two of which change 20 times a second: its tasks of more than 50 ms,
+// which a user notices, with the CPU slowed six times; the same of an empty page; garbage collections; and
+// how old a change is when it is shown, also in a second browser.
 //   node build/bench/page.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -24,21 +24,21 @@ const DISPLAYED_MS_MAX = 300;
 const FOLLOWED_MS_MAX = 100;
 const FLOOR = 'an empty page, before its script';
 /**
- * A row for all parts together: the browser begins one when it likes, now and then in each part, longer with
- * more on the page.
+ * All parts share one row of collections, because the browser may begin one in any part. A collection takes
+ * longer with more on the page.
  */
 const COLLECTIONS = 'full collections of garbage';
-/** All at once, so often. */
+/** Each storm of changes is repeated this often. */
 const TURNS = 5;
 const REST_MS = 1500;
 const PRESSES = 90;
 const BETWEEN_PRESSES_MS = 100;
 
-/** A key moves a volume by what the browser's own slider moves by, so that both show the same text. */
+/** With this step a key moves a volume as far as the browser's own slider, so that both texts agree. */
 const STEP_OF_ONE = 'ui: {volumeStep: 1}';
 
 const IDS = Array.from({ length: STREAMS }, (_, index) => 100 + index);
-/** Its timer is how its thread is found. */
+/** An empty page with a timer, by which `tasksWhile` finds its thread. */
 const EMPTY_PAGE = new Map([
   [
     'index.html',
@@ -68,8 +68,8 @@ interface Part {
 }
 
 /**
- * The browser's tasks for an empty page of the same gateway, until its script begins: it has these for any
- * page.
+ * The browser's tasks for an empty page of the same gateway, until its script begins. The browser has these
+ * for any page.
  */
 async function navigate(slowed: number): Promise<readonly Task[]> {
   const node = new NodeWithPage({}, EMPTY_PAGE);
@@ -90,8 +90,8 @@ async function navigate(slowed: number): Promise<readonly Task[]> {
 }
 
 /**
- * Measures one page at one speed. Tasks are timed by the clock, which other programs on the machine lengthen,
- * and at full speed by their CPU time, which is a task's own work; six times that stands for the slowed CPU.
+ * Measures one page at one speed. The clock gives a time that other programs on the machine lengthen. The
+ * CPU time is a task's own work, but only at full speed, so six times that stands for the slowed CPU.
  */
 async function measure(
   slowed: number,
@@ -241,7 +241,7 @@ async function followed(presses: number): Promise<readonly number[]> {
   }
 }
 
-/** The longest task of a part, and of how many that a hand feels it is one. */
+/** The longest task of a part, and the number of its tasks that a user notices. */
 function longest(part: string, by: string, times: readonly number[]): Row {
   const over = times.filter((ms) => ms > TASK_MS_MAX).length;
   return {
@@ -252,7 +252,7 @@ function longest(part: string, by: string, times: readonly number[]): Row {
   };
 }
 
-/** @throws {Error} if nothing was measured: the page has changed, and this bench must follow */
+/** @throws {Error} if nothing was measured, because the page has changed and this file has not */
 function latest(what: string, times: readonly number[], atMost: number): Row {
   if (times.length === 0) throw new Error(`${what}: no change was shown`);
   return {

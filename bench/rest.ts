@@ -1,7 +1,8 @@
-// The daemon at rest, 60 s after its start, on the real node: four backends connected to a real sound server,
-// real buses, systemd and logind; and once more with the players' backend, and with the MQTT bridge, which
-// shows what each costs; and with audio and units alone, which shows that what is not enabled costs nothing.
-// Against Node with four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
+// Measures the daemon at rest, 60 s after its start, on a booted node: with four backends connected to a
+// real sound server, real buses, systemd and logind; with the players' backend or the MQTT bridge as well,
+// which shows what each costs; and with audio and units alone, which shows that what is not enabled costs
+// nothing. It compares them with Node with four bare threads (memory), and with uWebSockets.js alone
+// (wake-ups, CPU).
 //   node build/bench/rest.js [--quick] [--json]       (needs root and systemd-container)
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -20,13 +21,13 @@ import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
 const REST_MS = 60_000;
-/** Whole minutes: what is done once in each is in each. */
+/** Each window is a whole minute, so that it contains what is done once a minute. */
 const WINDOWS = 2;
 const WINDOW_MS = 60_000;
 const UP_DEADLINE_MS = 30_000;
 const FIRST_PORT = 8018;
 const THREADS = 4;
-/** The backend that is enabled besides these, and its settings; each daemon has its own branch of topics. */
+/** What is enabled besides the four backends, with settings. Each daemon has its own branch of topics. */
 const MORE: Readonly<Record<string, (port: number) => string>> = {
   '': () => '',
   players: () => '',
@@ -34,7 +35,7 @@ const MORE: Readonly<Record<string, (port: number) => string>> = {
 };
 const FOUR = 'tonearm, 4 backends';
 const BARE_NODE = 'bare Node, 4 threads';
-/** Instead of something more: two backends less. */
+/** The variant that has two backends less, and nothing more. */
 const FEWER = 'audio and units alone';
 const MS_PER_MINUTE = 60_000;
 
@@ -62,7 +63,7 @@ function health(port: number): Promise<Health> {
   });
 }
 
-/** Starts the daemon inside and waits until its backends are connected. */
+/** Starts the daemon inside the node, and waits until its backends are connected. */
 async function ours(node: Node, { what, flags, env }: Launch, more: string, port: number): Promise<Resting> {
   const config = `/opt/tonearm-bench/${port}.yaml`;
   const home = '/home/pi/.local/state';
@@ -96,7 +97,7 @@ async function ours(node: Node, { what, flags, env }: Launch, more: string, port
   ).catch((cause: unknown) => {
     throw new Error(`the daemon said:\n${log}`, { cause });
   });
-  // nsenter is the child that was spawned; the daemon is the child of that one.
+  // The spawned child is nsenter, and the daemon is the child of nsenter.
   const [pid] = childrenOf(entered.pid ?? 0);
   if (pid === undefined) throw new Error('the daemon is not found');
   const name = more === FEWER ? `tonearm, ${FEWER}` : `${FOUR}${more === '' ? '' : ` and ${more}`}`;
@@ -115,7 +116,7 @@ function bare({ what, flags, env }: Launch, ...loaded: readonly string[]): BareN
   return { resting: { what: name, node: what, pid: child.pid ?? 0 }, child };
 }
 
-/** Figures of one process in each window. */
+/** Figures of one process in each window: wake-ups per second, and ms of CPU per minute. */
 interface Watched {
   readonly of: Resting;
   readonly wakeUps: number[];
@@ -137,7 +138,7 @@ async function watch(all: readonly Resting[], { rounds, ms }: Context): Promise<
   return watched;
 }
 
-/** Only what the goals speak of has them: four backends. */
+/** Only the rows of the daemon with four backends have goals. */
 function rowsOf(
   { of, wakeUps: woken, cpu }: Watched,
   [bare, loaded]: readonly Resting[],
@@ -177,7 +178,7 @@ async function startAll(node: Node): Promise<readonly Resting[]> {
   await node.root('systemd-run', '--quiet', '--collect', '/usr/sbin/mosquitto');
   const all: Resting[] = [];
   for (const more of [...Object.keys(MORE), FEWER]) {
-    // Variants are measured only the way they are shipped.
+    // Variants are measured only as packaged.
     for (const launch of more === '' ? LAUNCHES : LAUNCHES.slice(1))
       all.push(await ours(node, launch, more, FIRST_PORT + all.length));
   }

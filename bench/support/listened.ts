@@ -1,6 +1,6 @@
-// A program that sends a stream's changes to one listener: the daemon, or the bare program of two threads
-// that does only the indispensable work. Each has its own sound server, with streams whose volumes another
-// program changes, which also gets the event.
+// Starts a program that sends the changes of streams to one listener: the daemon, or the bare program of two
+// threads that does only the indispensable work. Each has a sound server of its own. A mixer changes the
+// volumes of the streams there, and gets the server's events as well.
 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -19,7 +19,7 @@ const LEVELS = 97;
 const CHANGE_DEADLINE_MS = 10_000;
 const BARE = new URL('./bare-change.js', import.meta.url);
 
-/** Until V8's first collections after the start, which drop what was compiled for it, are over. */
+/** In this time V8's first collections after the start end, which drop the code compiled for the start. */
 const REST_MS = 10_000;
 /**
  * V8 compiles a change's code within 1500 changes, and some of it again after it was first used to read
@@ -78,7 +78,7 @@ export async function startDaemon(sound: SoundServer, { flags, env }: Launch): P
 }
 
 /**
- * `tells` selects what the bare program sends: the last bytes of the server's reply, or its record as JSON.
+ * `output` selects what the bare program sends: the last bytes of the server's reply, or its record as JSON.
  */
 export async function startBare(
   sound: SoundServer,
@@ -101,7 +101,7 @@ interface Arrivals {
   bytes?: number;
 }
 
-/** Both have come, in whatever order; the delay between them. */
+/** Waits for the event and the bytes of a change, in any order. `done` resolves with the ms in between. */
 class Change {
   readonly #arrivals: Arrivals = {};
   readonly #settle: (delayMs: number) => void;
@@ -179,8 +179,8 @@ export async function listened(
 }
 
 /**
- * Brings programs to the state of a day's use. Without it the first minute is measured: a change cost a fifth
- * more in it.
+ * Brings programs to the state of a day's use. Otherwise their first minute would be measured, in which a
+ * change cost a fifth more (measured).
  */
 export async function warmUp(sides: readonly Listened[], { ms }: Pick<Context, 'ms'>): Promise<void> {
   await pause(ms(REST_MS));
