@@ -1,7 +1,8 @@
-// One event each 50 ms to 1, 100 and 1000 streams: the gateway against uWebSockets.js that writes constants
-// of the same size to as many, and what that takes when it ends each event's chunk, as the gateway does.
-// Three processes, measured in turns; the streams are read by this one. At last the memory of the gateway
-// with a crowd that never reads, where the kernel holds little for each.
+// Sends one event each 50 ms to 1, 100 and 1000 streams, and compares the gateway with uWebSockets.js that
+// writes constants of the same size to as many streams. A third program also ends each event's chunk, as the
+// gateway does. The three processes are measured in turns, and this process reads the streams. Then it
+// measures the memory of the gateway with a crowd that never reads, where the kernel holds little for each
+// stream.
 //   node build/bench/fanout.js [--quick] [--json]       (needs root, unshare and ip)
 
 import { writeFileSync } from 'node:fs';
@@ -13,7 +14,7 @@ import { inOwnNetwork } from './support/own-network.js';
 import type { Row } from './support/rows.js';
 import { StreamReaders } from './support/stream-readers.js';
 
-/** A busy machine spoils some rounds and not the median, so the crowd has more of them. */
+/** A busy machine spoils some rounds and not the median, so the largest crowd has more rounds. */
 const CROWDS = [
   { count: 1, rounds: 3, goals: {} },
   { count: 100, rounds: 3, goals: {} },
@@ -27,8 +28,8 @@ const SILENT_ROUNDS = 3;
  */
 const SILENT_MS = 8000;
 /**
- * A socket holds this much in each direction. By default it holds 4 MB of events until the gateway notices
- * that nobody reads.
+ * A socket holds this much in each direction. By default it would hold 4 MB of events before the gateway
+ * notices that nobody reads.
  */
 const KERNEL_BYTES = 8192;
 const GATEWAY = new URL('./support/fanout-gateway.js', import.meta.url);
@@ -74,7 +75,7 @@ async function round(
   readers.close();
 }
 
-/** Memory of a gateway whose streams are all read, or all not. */
+/** The resident memory, in MB, of a gateway whose streams are all read, or none of them. */
 async function crowdMemory(reads: boolean): Promise<number> {
   const { forked, firstValue } = await Forked.start(GATEWAY);
   const readers = new StreamReaders('', reads);

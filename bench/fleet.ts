@@ -1,6 +1,6 @@
-// How far one MQTT broker goes: the bridges of many nodes on a mosquitto of this machine, with 4 outputs and
-// 6 units each, a tenth of them with 10 volume changes a second; then the broker is killed, so that all come
-// back at once to one that has forgotten everything.
+// Measures how many nodes one MQTT broker can serve: their bridges use a mosquitto of this machine, with 4
+// outputs and 6 units each, and a tenth of them has 10 volume changes a second. Then the broker is killed,
+// so that all bridges come back at once to a broker that has forgotten everything.
 //   node build/bench/fleet.js [--quick] [--json] [PARTS OF ROWS, such as '10 nodes']       (needs mosquitto)
 
 import { setTimeout as pause } from 'node:timers/promises';

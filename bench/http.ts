@@ -1,6 +1,7 @@
-// `GET /audio` of the whole daemon on a real sound server, against uWebSockets.js that sends a constant of
-// the same size: once with the same headers, once with nothing but the body, and once with the same headers
-// after it has read those of the request that decide about an answer. wrk with 50 connections, in turns.
+// Compares `GET /audio` of the whole daemon, on a real sound server, with uWebSockets.js that sends a
+// constant of the same size: with the same headers, with the body alone, and with the same headers after it
+// has read those headers of the request that decide about an answer. wrk sends requests on 50 connections to
+// each in turn.
 //   node build/bench/http.js [--quick] [--json]       (needs wrk)
 
 import { execFile, spawnSync } from 'node:child_process';

@@ -1,6 +1,7 @@
-// From the sound server's event, as a bare probe gets it, to the SSE bytes at a client: for the daemon, the
-// bare program of two threads, and the one that also makes JSON of the record. Each has its own real sound
-// server, and they take turns. One process takes all times, so they share a clock.
+// Measures the time from the sound server's event, as a bare probe gets it, to the SSE bytes at a client:
+// for the daemon, the bare program of two threads, and the bare program that also makes JSON of the record.
+// Each has its own real sound server, and they take turns. One process takes all times, so they share a
+// clock.
 //   node build/bench/latency.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
 import { SOUND_SERVERS } from '../test/sound/servers.js';
@@ -11,7 +12,7 @@ import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
 const STREAMS = 20;
-/** Not divisors of any timer's period, so that changes do not fall in step with one. */
+/** These spacings are no divisors of any timer's period, so that changes do not fall in step with one. */
 const SPACINGS = [
   { everyMs: 7.3, changes: 300 },
   { everyMs: 51.7, changes: 80 },
@@ -22,7 +23,7 @@ const QUANTILES = [
   { what: 'p99', part: 0.99, goal: 1 },
 ];
 
-/** The delays of each round. */
+/** For each side, the delays of each round, in ms. */
 async function samples(
   sides: readonly Listened[],
   { everyMs, changes }: (typeof SPACINGS)[number],

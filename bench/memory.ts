@@ -1,7 +1,7 @@
-// Memory of the daemon one minute after 500 streams of a real PulseAudio have changed their volumes, with
-// some listeners, and have gone; compared with its memory at rest, and with the bare program, which makes
-// JSON of each record and keeps none: what Node itself retains. Each has its own sound server, and all run at
-// the same time.
+// Measures the memory of the daemon one minute after 500 streams of a real PulseAudio have changed their
+// volumes, with some listeners, and have gone. It is compared with the memory at rest, and with that of the
+// bare program, which makes JSON of each record but keeps none, and so shows what Node itself retains. Each
+// program has its own sound server, and all run at the same time.
 //   node build/bench/memory.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import type { Row } from './support/rows.js';
 import { StreamReaders } from './support/stream-readers.js';
 
 const STREAMS = 500;
-/** PulseAudio takes 256 streams on one. */
+/** There are two outputs, because PulseAudio takes 256 streams on one. */
 const OUTPUTS = ['living', 'kitchen'];
 const LISTENERS = 20;
 const REST_MS = 60_000;
@@ -28,7 +28,7 @@ const CREATED_WITHIN_MS = 60_000;
 interface Side {
   readonly what: string;
   readonly start: typeof startDaemon;
-  /** Fulfils when the program knows of so many streams. */
+  /** Resolves when the program knows this many streams. */
   readonly knows: (program: Program, streams: number) => Promise<unknown>;
   readonly goal?: Row['goal'];
 }

@@ -1,8 +1,9 @@
-// From spawn to the first 200 on `/audio`, with a real sound server, against a Node that does nothing, from
-// spawn to exit: the time, and the CPU, which other programs disturb less. In turns. As packaged, each start
-// but the first after an installation has the code that V8 has compiled before. Also what any flag of V8
-// would cost: Node refuses its own code cache then; and the least program that has a thread to wait for, as
-// the first answer waits for that of the sound server.
+// Measures the time and the CPU from spawn to the first 200 on `/audio`, with a real sound server. They are
+// compared with those of a Node that does nothing, from spawn to exit, in turns. Other programs disturb the
+// CPU less than the time. As packaged, each start except the first after an installation has the code that
+// V8 compiled before. A start with a flag of V8 is measured, too, because Node then refuses its own code
+// cache. So is the least program that waits for a thread, as the daemon waits for the thread of the sound
+// server.
 //   node build/bench/start.js [--quick] [--json]
 
 import { spawn } from 'node:child_process';
@@ -17,10 +18,10 @@ import { measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
 const ROUNDS = 15;
-/** Says its own CPU time in microseconds, and ends. */
+/** A program that prints its own CPU time in microseconds, and ends. */
 const NOTHING = 'const { user, system } = process.cpuUsage(); process.stdout.write(String(user + system))';
 const POLL_MS = 2;
-/** All that runs until the first answer. */
+/** The files with the compiled code of all that runs until the first answer. */
 const KEPT = ['main.code', 'supervisor-config-yaml.code', 'actors-audio-backend.code'];
 const KEPT_DEADLINE_MS = 60_000;
 
@@ -55,7 +56,7 @@ async function time({ launch: { flags, env }, args }: Start): Promise<Took> {
   return started;
 }
 
-/** Starts once, until what was compiled is kept. */
+/** Starts the daemon once, until its compiled code is kept. */
 async function warmUp(): Promise<void> {
   const command = [process.execPath, ...warmed.flags, ...program.ours];
   const started = await firstAnswer(command, { ...sound.env, ...warmed.env }, program.port, POLL_MS);

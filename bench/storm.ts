@@ -1,7 +1,7 @@
-// GETs of the daemon at rest and under an audio storm: 1000 volume changes a second by a real client, 100
-// open streams. GETs are sent at a steady rate, however long the answers take; storm, streams and GETs have a
-// process each. Beside it runs uWebSockets.js with a constant answer, which does not listen to the storm: its
-// delay is what the storm costs the machine.
+// Measures GETs of the daemon at rest and under an audio storm: 1000 volume changes a second by a real
+// client, and 100 open streams. Each GET is sent 5 ms after the answer to the one before. Storm, streams and
+// GETs have a process each. uWebSockets.js with a constant answer runs beside the daemon. It does not listen
+// to the storm, so its delay is what the storm costs the machine.
 //   node build/bench/storm.js [--quick] [--json]
 
 import { connect } from 'node:net';
@@ -84,7 +84,7 @@ await measurement(async ({ rounds, ms }) => {
   const cores = [] as number[];
   const events = [] as number[];
   const roundMs = ms(ROUND_MS);
-  /** Measures both at the same time: one request each in `GET_EVERY_MS` does not disturb the other. */
+  /** Measures both at the same time, because one request in `GET_EVERY_MS` does not disturb the other. */
   const get = async (when: 'rest' | 'blown', durationMs: number): Promise<void> => {
     const ports = [daemon.port, constant.firstValue];
     const [first = [], second = []] = await Promise.all(ports.map((port) => getLatencies(port, durationMs)));
@@ -95,7 +95,7 @@ await measurement(async ({ rounds, ms }) => {
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
     await get('rest', roundMs);
     const before = { cpu: cpuMs(daemon.pid), events: await readers.forked.order({ do: 'chunks' }) };
-    // One a millisecond, and a little longer than it is watched.
+    // The storm makes one change a millisecond, and lasts a little longer than the GETs.
     const blowing = storm.forked.order({ do: 'blow', with: roundMs });
     await get('blown', roundMs * WATCHED_PART);
     rates.push(await blowing);

@@ -1,6 +1,6 @@
-// How many functions of ours run, in how many files, for one volume change of a stream by another program
-// until a listener has it, and for a POST and its event: by V8's precise coverage in both threads of the
-// daemon, unbundled. Without `--json` it lists them, in the order of their files.
+// Counts the daemon's functions that run, and their files, for one volume change of a stream by another
+// program until a listener has it, and for a POST and its event. V8's precise coverage counts them in both
+// threads of the unbundled daemon. Without `--json` it also lists them, in the order of their files.
 //   node build/bench/way.js [--json]
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

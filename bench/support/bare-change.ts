@@ -1,6 +1,6 @@
-// The bare program of change.ts and memory.ts: the least that a program of two threads must do when a stream
-// changes. Argument: the server's socket; with `record` as the second one it also does what JSON and events
-// with ids need.
+// The bare program of change.ts, latency.ts and memory.ts: the least that a program of two threads must do
+// when a stream changes. Its first argument is the server's socket. With `record` as the second it also
+// makes JSON of the record, and events with ids.
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { connect } from 'node:net';
@@ -25,7 +25,8 @@ const POSTED_BYTES = 600;
 const READ_BYTES = 64 * 1024;
 const HEADER_BYTES = 20;
 /**
- * In a packet: behind the header, command, tag and an event's word, each with the byte of its type in front.
+ * Offsets in a packet. Behind the header stand the command, the tag and an event's word, each after a byte
+ * with its type.
  */
 const AT = { command: HEADER_BYTES + 1, tag: HEADER_BYTES + 6, index: HEADER_BYTES + 16 } as const;
 const SINK_INPUTS = 4;
@@ -50,7 +51,7 @@ function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
     const reader = new Reader(received, OLDEST_VERSION, texts, HEADER_BYTES, end);
     // A refusal means that the stream no longer exists.
     if (reader.u32() !== FROM_SERVER.REPLY) return '';
-    // The tag; without more it is the answer to the subscription.
+    // This is the tag. A reply without more than a tag answers the subscription.
     reader.u32();
     if (reader.atEnd) return '';
     const info = COMMANDS.GET_SINK_INPUT_INFO.reply.read(reader);
@@ -133,7 +134,7 @@ function serve(path: string, telling: Telling): void {
     const piece = bytes(text);
     for (const response of listeners) response.cork(() => response.write(piece));
   });
-  // The first reply is the one to the subscription: before it, no listener would be sent a change.
+  // The first message is the reply to the subscription. Before that, the server sends no changes.
   worker.once('message', () => {
     app.listen('127.0.0.1', 0, (socket) => {
       if (socket === false) throw new Error('cannot listen');

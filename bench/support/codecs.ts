@@ -67,7 +67,7 @@ class Ours implements Codec {
   }
 }
 
-/** The little of pulseaudio.js that codes; its types do not export it. */
+/** The part of pulseaudio.js that encodes and decodes, which its types do not export. */
 interface TheirCommand {
   readonly type: number;
   finalize(): readonly Buffer[];
@@ -112,5 +112,5 @@ class Theirs implements Codec {
   }
 }
 
-/** Each remembers only what it has read itself. */
+/** Makes codecs. Each codec remembers only what it has read itself. */
 export const CODECS = { ours: (): Codec => new Ours(), theirs: (): Codec => new Theirs() } as const;

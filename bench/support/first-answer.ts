@@ -1,6 +1,6 @@
-// A program as it is started: how long until it answers `GET /audio` with 200, and what CPU that took; the
-// daemon's, and that of the least program of its kind: uWebSockets.js, and threads of which it waits for one
-// word before it listens.
+// Starts a program, and measures how long it takes to answer `GET /audio` with 200, and how much CPU. The
+// program is the daemon, or the least program of its kind: uWebSockets.js with threads, which listens when
+// each thread has sent a message.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ const BARE = `
       if (silent === 0) app.listen('127.0.0.1', Number(port), () => undefined);
     });`;
 
-/** All four backends are enabled; those that need a bus find none here, and nobody waits for them. */
+/** All four backends are enabled. Those that need a bus find none, and the first answer does not wait. */
 export interface Startable {
   readonly port: number;
   /** Arguments for Node that run the daemon on this port. */
@@ -50,7 +50,7 @@ export async function startable(): Promise<Startable> {
   const config = join(directory, 'config.yaml');
   const upgrade = `upgrade: {enabled: true, resultFile: ${directory}/result.json}`;
   writeFileSync(config, `api: {port: ${port}}\nlogLevel: error\npower: {enabled: true}\n${upgrade}\n`);
-  // It chooses among the same binaries as the daemon.
+  // This module chooses among the same binaries as the daemon.
   const uws = createRequire(import.meta.url).resolve('uWebSockets.js');
   return {
     port,
@@ -84,7 +84,9 @@ function answers(port: number): Promise<boolean> {
 }
 
 /**
- * Sends a request every `pollMs`: while the daemon listens but cannot answer yet, each request costs it work.
+ * Starts a program, and sends a request every `pollMs` until it answers. `pollMs` is not small, because each
+ * request costs a daemon work that listens but cannot answer yet.
+ * @throws {Error} if there is no answer within DEADLINE_MS
  */
 export async function firstAnswer(
   [program = '', ...args]: readonly string[],

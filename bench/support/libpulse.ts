@@ -1,5 +1,5 @@
-// libpulse's codec in a process of its own (libpulse-codec.c), compiled when it is needed. It reports a
-// missing C compiler or libpulsecommon.
+// Runs libpulse's codec in a process of its own (libpulse-codec.c), which is compiled when it is needed. It
+// reports a missing C compiler or libpulsecommon.
 
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,11 +23,11 @@ export class LibPulse {
     this.#directory = directory;
     this.#program = program;
     this.#lines = createInterface({ input: program.stdout });
-    // Its error messages are passed on; its answers are then missing.
+    // The program's error messages are passed on. After one, its answers are missing.
     program.stderr.pipe(process.stderr);
   }
 
-  /** Knows the frames by their place here. Instead of it, why it cannot be measured. */
+  /** Starts the program, which knows `frames` by their place. A text says why it cannot be measured here. */
   static start(frames: readonly Uint8Array[]): LibPulse | string {
     const library = findLibrary();
     if (library === undefined) return 'libpulse (no libpulsecommon here)';
@@ -88,7 +88,7 @@ export class LibPulse {
   }
 }
 
-/** Where Debian, Fedora and others keep it. */
+/** The library, in the folders where Debian, Fedora and others keep it. */
 function findLibrary(): { readonly folder: string; readonly file: string } | undefined {
   const parents = [
     '/usr/lib64',

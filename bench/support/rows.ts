@@ -1,5 +1,5 @@
-// From what was measured to what is shown: medians, ratios, spreads and whether a goal is reached; as the
-// columns of a table. Pure.
+// Makes the columns of a table from what was measured: medians, ratios, spreads, and whether a goal is
+// reached. Pure.
 
 import { median, quantile } from './figures.js';
 
@@ -36,7 +36,7 @@ export interface Result {
   readonly unit: string;
   readonly result: Figure;
   readonly against?: { readonly what: string; readonly result: Figure };
-  /** One of the two, where there is something to compare with. */
+  /** The comparison with `against`, where there is one: a ratio or a difference. */
   readonly ratio?: Figure;
   readonly difference?: Figure;
   readonly goal?: string;
@@ -62,7 +62,7 @@ const COMPARE: Readonly<Record<NonNullable<Row['compare']>, Compare>> = {
   'ours - theirs': (ours, theirs) => ours - theirs,
 };
 
-/** Round by round where there are as many of each: what disturbs the machine disturbs both. */
+/** Compares round by round, if both have as many, because what disturbs the machine disturbs both. */
 function compared(ours: readonly number[], theirs: readonly number[], by: Compare): Figure {
   if (ours.length !== theirs.length) return figureOf([by(median(ours), median(theirs))]);
   return figureOf(ours.map((value, round) => by(value, theirs[round] ?? Number.NaN)));
@@ -96,7 +96,7 @@ function judged(
   return { goal: `${bound} ${unit}`, reached: value <= atMost && value >= atLeast };
 }
 
-/** Three digits: measurements are not more precise. */
+/** A number with three digits, because measurements are not more precise. */
 function printed(value: number): string {
   if (!Number.isFinite(value)) return '-';
   return Math.abs(value) >= 10 ** SIGNIFICANT_DIGITS
@@ -104,7 +104,7 @@ function printed(value: number): string {
     : String(Number(value.toPrecision(SIGNIFICANT_DIGITS)));
 }
 
-/** The columns of both tables. */
+/** The columns of a row, for the table of `npm run bench` and for that of RESULTS.md. */
 export function columns(of: Result): Readonly<Record<string, string>> {
   const { what, unit, result, against, ratio, difference, goal, reached } = of;
   const { from, to } = ratio ?? difference ?? result;
