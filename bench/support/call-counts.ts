@@ -1,6 +1,6 @@
-// `--import` loads this into the daemon of way.ts, and its threads inherit it. Each SIGUSR2 makes every
-// thread write which functions V8 has called since the last one, into the folder $CALL_COUNTS:
-// NUMBER-THREAD.json.
+// Counts the function calls in the daemon of way.ts. `--import` loads this file there, also into the
+// threads. At each SIGUSR2 every thread writes which functions V8 has called since the signal before, to the
+// file NUMBER-THREAD.json in the folder $CALL_COUNTS.
 
 import { writeFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector';

@@ -1,15 +1,15 @@
-// Lists of sink inputs to decode: as they were captured from a real server, and longer ones, composed of the
-// records of a captured one.
+// Gives lists of sink inputs to decode: captured ones of a real server, and longer ones, which are composed
+// of the records of a captured list.
 
 import { readFileSync } from 'node:fs';
 import { recordStarts } from './record-starts.js';
 
-/** Both servers had 150 streams at most. */
+/** The lengths of the captured lists, which both servers have. */
 const CAPTURED = [1, 30, 150];
 const HEADER_BYTES = 20;
 /** Bytes at the beginning of the payload: command and tag of the reply. */
 const BEGINNING_BYTES = 10;
-/** Offset in a record: the type tag of its index. */
+/** Offset of the index in a record, behind the byte of its type. */
 const INDEX_AT = 1;
 const CHUNK_BYTES = 64;
 const MOST_CAPTURED = 150;

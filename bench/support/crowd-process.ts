@@ -1,7 +1,7 @@
 // The crowds of crowds.ts, in a process of their own. The order `end` is answered with the number of
-// connections that were closed, or of commands sent, since `begin`. Arguments: `silent`, the daemon's address
-// and port, the first client address, how many addresses, how many connections; or `broker` and the branch,
-// where the process first answers with the port that it listens on.
+// connections that were closed since `begin`, or of commands that were sent. Arguments: `silent`, the
+// daemon's address and port, the first client address, the number of addresses, the number of connections;
+// or `broker` and the branch. The process of a broker first sends the port that it listens on.
 
 import { commandsOfAllKinds, startFloodingBroker } from '../../test/broker/flooding-broker.js';
 import { addresses, SilentCrowd } from '../../test/contract/silent-crowd.js';

@@ -1,7 +1,7 @@
-// Measured against by fanout.ts: uWebSockets.js alone, writing the same bytes to every stream each 50 ms.
-// Its text is made once; only the time in it is new. With `ended` for an argument it writes a comment
-// behind, as the gateway does, without which a client that takes whole chunks only would see each event one
-// event late.
+// The gateway is compared with this program by fanout.ts: uWebSockets.js alone, which writes the same bytes
+// to every stream each 50 ms. The bytes are made once, and only the time in them is new. With the argument
+// `ended` it writes a comment after each event, as the gateway does. Without the comment, a client that
+// takes only whole chunks would get each event one event late.
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { obey, ownCpu, repeating } from './fork.js';

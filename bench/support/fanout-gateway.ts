@@ -1,5 +1,4 @@
-// Measured by fanout.ts: the gateway alone, fed with one changed output each 50 ms, as an actor would feed
-// it.
+// Runs the gateway alone, for fanout.ts, and gives it one changed output each 50 ms, as an actor does.
 
 import { networkInterfaces } from 'node:os';
 import { Gateway } from '../../src/gateway/gateway.js';

@@ -1,4 +1,4 @@
-// Shared by measurements: order statistics, and figures that the kernel has about a process.
+// Computes what several measurements need: medians and quantiles, and the kernel's figures of a process.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -9,7 +9,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The smallest value that `part` of all values do not exceed; NaN of none. */
+/** The value that `part` of all values (0 to 1) do not exceed; NaN if there are no values. */
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 }
@@ -22,7 +22,7 @@ export function cpuMs(pid: number): number {
   });
 }
 
-/** How often a thread has gone to sleep by itself, which is how often one was woken. */
+/** How often the threads have gone to sleep by themselves, which is also how often they were woken. */
 export function wakeUps(pid: number): number {
   return sumOverThreads(pid, (thread) => field(`${thread}/status`, 'voluntary_ctxt_switches'));
 }

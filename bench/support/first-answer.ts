@@ -84,8 +84,8 @@ function answers(port: number): Promise<boolean> {
 }
 
 /**
- * Starts a program, and sends a request every `pollMs` until it answers. `pollMs` is not small, because each
- * request costs a daemon work that listens but cannot answer yet.
+ * Starts a program, and sends a request every `pollMs` until it answers. Requests cost work, also while the
+ * daemon listens but cannot answer yet.
  * @throws {Error} if there is no answer within DEADLINE_MS
  */
 export async function firstAnswer(

@@ -1,7 +1,7 @@
 // The nodes of fleet.ts, in a process of their own: the real MQTT bridge of each, on invented records.
-// Arguments: the broker's address, the number of nodes. On the order `move` a tenth of them change a volume
-// ten times a second for so many milliseconds, each change with the time at which it was sent; `up` answers
-// how many bridges are up.
+// Arguments: the broker's address, the number of nodes. On the order `move` a tenth of the nodes change a
+// volume ten times a second, for the given milliseconds. Each change has the time at which it was sent. The
+// order `up` is answered with the number of bridges that are up.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Change } from '../../src/protocol/actor/messages.js';

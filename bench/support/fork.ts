@@ -1,12 +1,13 @@
-// A process to be measured, and its measurer's side of the channel: forks it, sends one order at a time, asks
-// for its CPU time.
+// Both sides of the channel to a process that is measured: the measurement forks it and sends one order at a
+// time, and the process obeys.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Launch } from './launch-flags.js';
 
 /**
- * Each order is answered once it is carried out. `cpu` is answered with microseconds since the process began.
+ * Each order is answered once it is carried out. `cpu` is answered with the microseconds of CPU that the
+ * process has used.
  */
 export interface Order {
   readonly do: string;

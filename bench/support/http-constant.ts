@@ -1,8 +1,8 @@
-// Measured against by http.ts and crowds.ts: uWebSockets.js alone, answering every GET with the answer that
-// it is given, headers too. Its first argument is that answer as JSON: { headers: [name, value][], body,
-// reads }, where `reads` are the headers that it reads of each request and does nothing with. With a second
-// it listens on every address, and of the connections from other machines it holds so many: for each more it
-// closes the oldest.
+// The daemon is compared with this program by http.ts, crowds.ts, rest.ts and storm.ts: uWebSockets.js
+// alone, which answers every GET with a constant. Its first argument is that answer as JSON: { headers:
+// [name, value][], body, reads }. `reads` are headers that it reads from each request, and does nothing
+// with. The second argument, if there is one, is a number. Then it listens on every address, and keeps that
+// many connections from other machines: for each further one it closes the oldest.
 
 import { App, type HttpRequest, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { obey, ownCpu } from './fork.js';
@@ -32,7 +32,7 @@ app.listen(max === undefined ? LOOPBACK : '0.0.0.0', 0, (socket) => {
   obey(us_socket_local_port(socket), { cpu: ownCpu });
 });
 
-/** Reads what a server reads that trusts no client: each header's name once, and the values of `names`. */
+/** Reads what a server must read that trusts no client: each header's name, and the values of `names`. */
 function read(request: HttpRequest, names: readonly string[]): void {
   request.getCaseSensitiveMethod();
   request.getUrl();
@@ -44,8 +44,8 @@ function read(request: HttpRequest, names: readonly string[]): void {
 }
 
 /**
- * uWebSockets.js reports that a connection has closed, but not which: it is one without an address among
- * those never answered.
+ * uWebSockets.js reports that a connection has closed, but not which. It is one of those that were never
+ * answered and have no address any more.
  */
 function closeBeyond(most: number): void {
   const open = new Set<HttpResponse>();

@@ -1,4 +1,4 @@
-// How Node is started: as it comes, and as the Debian package starts it.
+// Decides how measurements start Node: plainly, and as the Debian package starts it.
 
 import type { Environment } from '../../test/sound/program.js';
 
@@ -12,7 +12,7 @@ export const LAUNCHES: readonly [Launch, Launch] = [
   { what: 'plain', flags: [], env: {} },
   {
     what: 'as packaged',
-    // Without the unit's MemoryMax=, which makes the heap smaller.
+    // The unit's MemoryMax=, which makes the heap smaller, is left out.
     flags: ['--inspect-port=192.0.2.1:9229'],
     env: { MALLOC_ARENA_MAX: '1' },
   },

@@ -1,4 +1,4 @@
-// The machine on which a measurement was taken: a figure means nothing without it.
+// Describes the machine on which a measurement was taken, because a figure means nothing without it.
 
 import { spawnSync } from 'node:child_process';
 import { cpus, loadavg, release } from 'node:os';
@@ -12,12 +12,12 @@ export interface Machine {
   readonly sound: readonly string[];
   /** The load average of the last minute, when the measurement began. */
   readonly load: number;
-  /** Others took more than half a core of each two: compare nothing but ratios, and those with care. */
+  /** True if the load was more than half of the cores. Then only ratios can be compared, and with care. */
   readonly busy: boolean;
 }
 
 const BUSY_PER_CORE = 0.5;
-/** Each prints its version in a line of its own. */
+/** Programs that print their version when they get `--version`. */
 const SOUND_SERVERS = ['pulseaudio', 'pipewire'];
 
 export function thisMachine(): Machine {

@@ -9,15 +9,15 @@ import { parseArgs } from 'node:util';
 import { type Machine, machineLine, thisMachine } from './machine.js';
 import { columns, type Result, type Row, resultOf } from './rows.js';
 
-/** No measurement takes as long; one that hangs ends here, and what it started with it. */
+/** No measurement takes this long. One that hangs is ended then, together with what it has started. */
 const LIMIT_MS = 10 * 60_000;
 const QUICK_ROUNDS = 2;
 const QUICK_PART = 0.1;
 
 export interface Context {
-  /** How many rounds to take of so many: with `--quick` two. */
+  /** The number of rounds to take: `usual`, but with `--quick` two at most. */
   rounds(usual: number): number;
-  /** How long to watch of so many ms: with `--quick` a tenth. */
+  /** The milliseconds to watch: `usual`, but with `--quick` a tenth of it. */
   ms(usual: number): number;
   /** True when the row was requested: its name contains one of the given parts, or no part was given. */
   selects(row: string): boolean;

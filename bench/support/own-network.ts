@@ -3,7 +3,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 
-/** Ends this process with the status of the other one; returns within that one. */
+/** Returns only in the process inside the new network. The outer process ends with that one's status. */
 export function inOwnNetwork(): void {
   if (process.env['TONEARM_BENCH_NETWORK'] === '1') {
     execFileSync('ip', ['link', 'set', 'lo', 'up']);

@@ -1,5 +1,5 @@
-// Tasks of a page's main thread, from Chromium's own trace, with the CPU time of each: unlike the time by the
-// clock, other programs on the machine do not lengthen it.
+// Reads the tasks of a page's main thread from Chromium's own trace, with the CPU time of each, because
+// other programs on the machine lengthen only the time by the clock.
 
 import type { CDPSession } from 'playwright-core';
 
@@ -19,9 +19,9 @@ interface TraceEvent {
 export interface Task {
   readonly wallMs: number;
   readonly cpuMs: number;
-  /** It ended before the page's script began: the browser's own work on the document. */
+  /** True if the task ended before the page's script began, as the browser's own work on the document. */
   readonly isBeforeScript: boolean;
-  /** A full collection of garbage, which the browser begins when it likes: most of the task. */
+  /** True if most of the task is a full collection of garbage, which the browser begins at any time. */
   readonly isCollection: boolean;
 }
 

@@ -1,4 +1,4 @@
-// RESULTS.md: the results of one run of all measurements. Pure.
+// Makes the text of RESULTS.md from the reports of one run of all measurements. Pure.
 
 import { machineLine } from './machine.js';
 import type { Report } from './measurement.js';

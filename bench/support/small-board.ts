@@ -1,5 +1,5 @@
-// A cgroup with a tenth of one core and 96 MB, for a process to be put into as it starts. Either version of
-// cgroups; needs root.
+// Makes a cgroup with a tenth of one core and 96 MB, in which a process starts. It works with both versions
+// of cgroups, and needs root.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const VERSION_2: readonly Setting[] = [
 /** How often the kernel held the processes up because their share of a period was used up. */
 const THROTTLED = /^nr_throttled (\d+)$/m;
 
-/** Why there can be none, for a line; undefined where there can. */
+/** The reason why there can be no board here, for a note; undefined if there can be one. */
 export function whyNoBoard(): string | undefined {
   if (process.getuid?.() !== 0) return 'a small board (needs root)';
   return existsSync(CGROUPS) ? undefined : 'a small board (no cgroups here)';
@@ -37,7 +37,7 @@ export function whyNoBoard(): string | undefined {
 
 export class SmallBoard {
   readonly #folders: readonly string[];
-  /** To be put before a program and its arguments: the program starts inside. */
+  /** A command that starts the program and arguments behind it inside the board. */
   readonly launcher: readonly string[];
 
   /** `name` distinguishes it from others of this process. @throws when there are no cgroups. */

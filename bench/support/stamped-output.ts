@@ -1,5 +1,5 @@
-// An ordinary output record whose nick contains the time at which it was made, so that a reader in another
-// process can compute the delay.
+// Makes an ordinary record of an output whose nick is the time at which it was made, so that a reader in
+// another process can compute the delay.
 
 const STAMP_DIGITS = 16;
 const STAMP_MARK = Buffer.from('"nick":"');
@@ -9,7 +9,7 @@ export function nowUs(): number {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
-/** JSON of an output; of the same length whatever the time. */
+/** The JSON of an output, which has the same length at any time. */
 export function stampedOutput(atUs: number): string {
   return JSON.stringify({
     id: 1,
@@ -28,7 +28,7 @@ export function stampedOutput(atUs: number): string {
   });
 }
 
-/** Puts the time into bytes that hold a stamp already. */
+/** Replaces the time in bytes that contain a stamp. */
 export function stamp(bytes: Buffer, atUs: number): void {
   const at = bytes.indexOf(STAMP_MARK) + STAMP_MARK.length;
   bytes.write(String(atUs).padStart(STAMP_DIGITS, '0'), at, 'latin1');

@@ -1,6 +1,7 @@
 // The storm of storm.ts, in a process of its own: a real client of the sound server changes volumes at a
-// steady rate. Arguments: the server's socket, the sink's index. On the order `blow` it makes that many
-// changes and answers with their number per second; then it sets 77 %, so that the last value is known.
+// steady rate. Arguments: the server's socket, the sink's index. On the order `blow` it makes the given
+// number of changes, then sets 77 %, so that the last value is known, and answers with the changes per
+// second.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { Mixer } from '../../test/contract/stream-mixer.js';

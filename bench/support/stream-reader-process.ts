@@ -1,6 +1,7 @@
-// Reads streams for storm.ts in a process of its own, so that they do not delay its measurements. Arguments:
-// the port, and the number of streams. On order it answers how many streams show a given volume (in
-// hundredths) last, and how many events all have received.
+// Reads streams for storm.ts in a process of its own, so that reading does not delay the measurements.
+// Arguments: the port, and the number of streams. The order `agree` is answered with the number of streams
+// whose last event has the given volume (in hundredths), and `chunks` with how often all streams together
+// were read.
 
 import { obey } from './fork.js';
 import { StreamReaders } from './stream-readers.js';

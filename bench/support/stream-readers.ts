@@ -1,4 +1,4 @@
-// Any number of streams read as cheaply as Node can, so that the reader disturbs what is measured as little
+// Reads any number of streams as cheaply as Node can, so that the reader disturbs what is measured as little
 // as possible.
 
 import { connect, type Socket } from 'node:net';
@@ -22,7 +22,7 @@ export class StreamReaders {
   readonly #query: string;
   readonly #stays: boolean;
 
-  /** `query` as in the URL. `stays` false: each reads its first bytes, and never again. */
+  /** `query` is that of the URL. If `stays` is false, each stream is read once, and then never again. */
   constructor(query = '', stays = true) {
     this.#query = query;
     this.#stays = stays;
