@@ -41,8 +41,8 @@ const DEADLINE_MS = 60_000;
 export const QUICK_PULSE = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
 /**
- * Only a child that ignores its stop needs so long. In the product the limit is 5 s at most, but a thread
- * that was just starting on a busy machine has taken that long to stop.
+ * Only a child that ignores its stop takes this long. In the product the limit is 5 s at most, but on a busy
+ * machine a thread that was just starting has taken all of these to stop.
  */
 const STOP_WITHIN_MS = 60_000;
 
@@ -192,7 +192,7 @@ export function makeSupervisor(
   return { supervisor, recorder, ask };
 }
 
-/** A started supervisor that the test's end stops. */
+/** Starts a supervisor, and stops it at the end of the test. */
 export function startChildren(t: TestContext, ...args: Parameters<typeof makeSupervisor>): Supervised {
   const prepared = makeSupervisor(...args);
   t.after(() => prepared.supervisor.stop());

@@ -17,8 +17,9 @@ function droppedConnections(): number {
 }
 
 /**
- * `letGo` waits until the first packet of a further connection is dropped, and continues the server's
- * process. The kernel of the client sends that packet again a second later.
+ * Stops the server's process `pid`, and fills its queue. `letGo` waits until the first packet of a further
+ * connection is dropped, and then continues the process. The client's kernel sends that packet again a
+ * second later.
  */
 export async function delayConnections(pid: number, port: number) {
   process.kill(pid, 'SIGSTOP');

@@ -1,21 +1,22 @@
-// A TCP port for a program that is given its number, and listens there only later. No other test gets it
-// meanwhile.
+// Finds a TCP port for a program that gets its number, and listens there only later. No other test gets the
+// port meanwhile.
 
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that the kernel gives to programs that ask for any (32768 and up), so that none of them
- * gets one of these by chance.
+ * These ports are below those that the kernel gives to programs that ask for any port (32768 and up), so
+ * that no program gets one of them by chance.
  */
 const FIRST_PORT = 20_000;
 const PORT_COUNT = 12_000;
 const TRIES_MAX = 100;
 
 /**
- * A port that is free now, and that no other test gets from here as long as this process lives: test files
- * run at the same time, each in its own process.
+ * Resolves with a port that is free now, and that no other test gets from this function while this process
+ * lives. Test files run at the same time, each in its own process.
+ * @throws {Error} if no port is free
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -25,7 +26,7 @@ export async function freePort(): Promise<number> {
   throw new Error('no port is free');
 }
 
-/** Takes the UDP port of the same number as a sign; false when another process has it. */
+/** Takes the UDP port of the same number as a mark. Resolves with false if another process has it. */
 function reserve(port: number): Promise<boolean> {
   const socket = createSocket('udp4').unref();
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// Makes a socket and a pipe into which nothing more fits, to be a program's standard output. journald's
-// socket is like this when journald stands still.
+// Makes a socket and a pipe into which nothing more fits, for a program's standard output. journald's socket
+// is like this while journald reads nothing.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,12 +8,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { temporaryFolder } from '../temporary-folder.js';
 
-/** More than a socket's buffers hold: the rest waits in this process for ever. */
+/** This is more than a socket's buffers hold, so that the rest waits in this process for ever. */
 const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
 
 /**
- * Stands before a program and its arguments, and makes its standard output block, as journald's sockets do:
- * the sockets that Node passes on do not block.
+ * Starts the program and arguments behind it with a standard output that blocks, as journald's sockets do.
+ * The sockets that Node passes on do not block.
  */
 export const BLOCKING = ['perl', '-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
 

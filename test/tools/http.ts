@@ -1,4 +1,4 @@
-// One HTTP request to this machine on a connection of its own, and all of its answer.
+// Sends one HTTP request to this machine on a connection of its own, and reads the whole answer.
 
 import { type IncomingHttpHeaders, request } from 'node:http';
 
@@ -17,7 +17,7 @@ export interface HttpRequest {
   readonly deadlineMs?: number;
   /** An address of this machine; 127.0.0.1 unless given. */
   readonly host?: string;
-  /** True: the answer is complete without its body, which may be an endless stream. */
+  /** True if the answer is taken without its body, which may be an endless stream. */
   readonly isHeadOnly?: boolean;
 }
 

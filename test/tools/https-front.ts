@@ -1,4 +1,4 @@
-// A server at https in front of one at http, as a reverse proxy; its certificate is its own.
+// Starts an HTTPS server in front of an HTTP server, as a reverse proxy is. It signs its certificate itself.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { temporaryFolder } from '../temporary-folder.js';
 
-/** At the same address, at a port of its own. */
+/** Starts the front at the address of the HTTP server, which listens at `port`, but at a port of its own. */
 export async function startHttpsFront(host: string, port: number) {
   const folder = temporaryFolder();
   const [key, cert] = [join(folder, 'key'), join(folder, 'cert')] as const;

@@ -1,5 +1,5 @@
 // Runs the tests of a file inside a network namespace of its own, where interfaces and addresses can be made
-// and taken away without an effect on anybody else. They end with the namespace.
+// and taken away without an effect on anybody else. The interfaces end with the namespace.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -10,9 +10,9 @@ import { lacks } from './requirements.js';
 /** The environment variable that is set in the inner run of the file. */
 const INSIDE_VARIABLE = 'TONEARM_TEST_OWN_NETWORK';
 /**
- * Below the runner's ten minutes, so that the output of the inner run is shown. The longest, access.test.ts,
- * requests every route at every address: half a minute, and two where thirty processes want two cores
- * (measured).
+ * The inner run must end before the runner's deadline for a file, so that its output is shown. The longest
+ * file, access.test.ts, requests every route at every address. It takes half a minute, and two minutes where
+ * thirty processes want two cores (measured).
  */
 const DEADLINE_MS = 8 * 60_000;
 

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 export interface Requirements {
   /** Programs that must be found in PATH. */
   readonly programs?: readonly string[];
-  /** Debian packages without a program, each by a file of it. */
+  /** Debian packages without a program, each with the path of one of its files. */
   readonly packages?: Readonly<Record<string, string>>;
   readonly root?: boolean;
 }

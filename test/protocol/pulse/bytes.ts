@@ -92,7 +92,8 @@ export function sinkInput(change: SinkInputBytes = {}): number[] {
 }
 
 /**
- * Ports are given as bytes because their shape depends on the version; a monitor is called after its sink.
+ * Ports are given as bytes, because their form depends on the version of the protocol. The name of a monitor
+ * is made from that of its sink.
  */
 const SINK = {
   index: 3,

@@ -1,4 +1,4 @@
-// Captures as files: a list in JSON, and beside it byte streams of whole frames, each sent by one side.
+// Reads captures: a list in JSON, and files beside it with the whole frames that one side has sent.
 
 import { readFileSync } from 'node:fs';
 
@@ -20,7 +20,7 @@ export interface Capture {
   }[];
 }
 
-/** `list` is the list's own address. */
+/** The captures of a list, and a function that reads one's bytes. `list` is the address of the JSON file. */
 export function captures(list: URL) {
   const { files } = JSON.parse(readFileSync(list, 'utf8')) as { readonly files: readonly Capture[] };
   return { files, read: ({ file }: Pick<Capture, 'file'>) => readFileSync(new URL(file, list)) };

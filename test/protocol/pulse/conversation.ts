@@ -1,4 +1,5 @@
-// A session with a scripted other side: what it wrote and what it reported, as plain values.
+// Makes a session for a test that plays the sound server: what the session writes and reports is collected
+// as plain values.
 
 import assert from 'node:assert/strict';
 import type { ClosedReason } from '../../../src/protocol/pulse/outcome.js';

@@ -1,4 +1,4 @@
-// The fields of a reply as the daemon reads them, without a session.
+// Decodes the fields of a reply as the daemon does, but without a session.
 
 import { COMMANDS, type Reply, type RequestName } from '../../../src/protocol/pulse/commands.js';
 import { Chunk } from '../../../src/protocol/pulse/frame.js';

@@ -1,5 +1,5 @@
-// The arguments of a record stream as libpulse sends them for a peak meter: those of
-// test/golden/client-peak-request.bin, which has another rate than ours.
+// The arguments of a record stream as libpulse sends them for a peak meter. They are those of
+// test/golden/client-peak-request.bin, whose rate is not that of the daemon.
 
 import { peakStream } from '../../../src/actors/audio/levels.js';
 

@@ -1,5 +1,5 @@
 // A configuration that gives every key a value other than its default, with the settings that it means; and
-// how texts are resolved.
+// functions that resolve the texts of a test.
 
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
@@ -14,7 +14,7 @@ import {
 
 export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', hostname: 'kitchen', uid: 1000 };
 
-/** Files of these texts, called a, b, c, ... in their order. */
+/** Resolves files with these texts. The files are called a, b, c, ... in their order. */
 export function resolveTexts(
   texts: readonly string[],
   environment = ENVIRONMENT,
@@ -118,7 +118,7 @@ mqtt:
 const { pulseaudio, ...written } = parse(FULL_YAML);
 const { serve_cookie: serveCookie, ...audio } = pulseaudio;
 
-/** The settings have the text of the file, but for what has another form or another name there. */
+/** The settings are those of the file, except where they have another form or name than the keys. */
 export const FULL_SETTINGS: Settings = {
   ...written,
   logLevel: 'debug',
@@ -144,5 +144,5 @@ export const FULL_SETTINGS: Settings = {
   mqtt: { ...written.mqtt, passwordFile: '/home/pi/mqtt-password' },
 };
 
-/** Compared with docs/configuration.md in docs.test.ts. */
+/** The settings of an empty configuration, which docs.test.ts compares with docs/configuration.md. */
 export const DEFAULT_SETTINGS: Settings = (await accepted()).settings;
