@@ -1,6 +1,6 @@
 // Announces work that takes minutes, and prints every few seconds to standard error that it goes on. A
-// thread of its own prints these lines, because the work blocks its own thread. This file runs on any Node
-// from 18 on.
+// second thread prints these lines, because the work blocks the first. This file runs on any Node from 18
+// on.
 
 import { Worker } from 'node:worker_threads';
 

@@ -83,7 +83,7 @@ const REASONS = {
 };
 export const ALLOWED = new Set(Object.values(REASONS).flat());
 
-/** True if `version` has what came with `needed`, as '15.4' has what came with '15'; none has `-`. */
+/** True if `version` is `needed` or newer, as '15.4' is newer than '15'. No version is as new as `-`. */
 function isAtLeast(version, needed) {
   if (needed === '-') return false;
   const [have, want] = [version, needed].map((text) => text.split('.').map(Number));

@@ -23,7 +23,7 @@ export async function writeDeclarations(root, outdir) {
     writeFileSync(join(outdir, 'records.d.ts'), types.join('\n'));
     for (const name of readdirSync(outdir).filter((each) => each.endsWith('.d.ts'))) {
       const text = readFileSync(join(outdir, name), 'utf8');
-      // TypeScript reads `.d.cts` files in a package without `"type": "module"`, which requires the client.
+      // A package without `"type": "module"` that requires the client needs `.d.cts` files for TypeScript.
       const required = text.replace(/(from '\.\/[\w-]+)\.js'/g, "$1.cjs'");
       writeFileSync(join(outdir, name.replace(/\.d\.ts$/, '.d.cts')), required);
     }

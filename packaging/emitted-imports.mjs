@@ -1,6 +1,6 @@
-// Checks what emitted files load: every import and require that esbuild has left in them leads to an emitted
-// file, seen from where it stands, or to a module of Node. It reads esbuild's metafile and the folder, and
-// changes nothing.
+// Checks what emitted files load: every import and require that esbuild has left in a file must lead from
+// there to a file, to a module of Node, or to an optional package. It reads esbuild's metafiles and the
+// folder, and changes nothing.
 
 import { existsSync } from 'node:fs';
 import { isBuiltin } from 'node:module';

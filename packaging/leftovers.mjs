@@ -21,7 +21,7 @@ function readProcess(pid, file) {
   }
 }
 
-/** Processes whose environment names the directory. Zombies have no environment, and are not found. */
+/** Processes whose environment names the directory. Zombies have none, and are left to their parents. */
 function processesOf(directory) {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

@@ -12,7 +12,7 @@ const APACHE = readFileSync(new URL('apache-2.0.txt', import.meta.url), 'utf8').
 const UWS =
   'The binaries are built from uWebSockets.js, uWebSockets and uSockets, Copyright Alex Hultman and contributors, under the ' +
   `following licence.\n\n${APACHE}`;
-/** Copies by others: one has a licence file that names only its makers, the other has no such file. */
+/** Copies of uWebSockets.js: the licence file of one names only its makers, the other has none. */
 const CONTAINED = { 'uws-pack': UWS, '@btc-vision/uwebsockets.js': UWS };
 
 /** A licence text under its title. */

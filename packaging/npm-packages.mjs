@@ -31,7 +31,7 @@ function npmPackagesComplete(root) {
   });
 }
 
-/** npm's environment: names the Node that the packages are for, where npm runs on another one. */
+/** npm's environment, which names the Node that the packages are for if npm runs on another one. */
 function npmEnvironment(root) {
   const major = thisNodeFits() ? undefined : majorToFetch();
   if (major === undefined) return process.env;

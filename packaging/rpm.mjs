@@ -48,7 +48,7 @@ function ownPaths(tree) {
   return [...new Set(own)].map((path) => `/${path}`);
 }
 
-/** The scripts of the Debian package. rpm gives a number of installations, dpkg a word in its place. */
+/** The Debian package's scripts. They get dpkg's word for the number of installations that rpm gives. */
 function scriptlets() {
   const { postinst, prerm, postrm } = maintainerScripts(ROOT);
   const REMOVES = 'case $1 in 0) set -- remove ;; *) set -- upgrade ;; esac';

@@ -20,7 +20,7 @@ const CHECK_DEADLINE_MS = 10_000;
 const POLL_MS = 50;
 const SETTLED_DEADLINE_MS = 5000;
 /**
- * The terminal sends Ctrl-C to all processes, and npm passes on its own, so two signals within this time
+ * The terminal sends Ctrl-C to all processes, and npm passes it on as well, so two signals within this time
  * count as one.
  */
 const SAME_SIGNAL_MS = 400;
@@ -91,7 +91,7 @@ function hasSessionBus() {
   return Boolean(process.env.DBUS_SESSION_BUS_ADDRESS) || existsSync(join(runtime, 'bus'));
 }
 
-/** Resolves when the sandbox answers. The sandbox ends when this process ends, also if that is killed. */
+/** Resolves once the sandbox answers. It ends when this process ends, also when this process is killed. */
 async function openSandbox(withBus) {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-start-'));
   // The sandbox has its own session: Ctrl-C on the terminal ends the daemon first, and the sandbox after it.

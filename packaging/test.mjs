@@ -1,6 +1,6 @@
-// Decides which stages run: `npm test` runs those that end within minutes, `-- --all` every one, `--
-// NAME...` the tests of files and titles that contain a NAME, and `-- --changed` the unit tests that import
-// what differs from main. `--debian13` runs the chosen tests on Debian 13.
+// Decides which stages run. `npm test` runs those that end within minutes, and `-- --all` runs every one.
+// `-- NAME...` runs the tests of files and titles that contain a NAME, and `-- --changed` runs the unit
+// tests that import what differs from main. `--debian13` runs the chosen tests on Debian 13.
 //
 // A test that cannot run is left out, and the last lines name the command that installs what it needs. With
 // --all and CI=true, or with TONEARM_REQUIRE_ALL=1, a test that is left out is a failure. No test runs

@@ -42,7 +42,7 @@ export const QUICK_PULSE = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
 /**
  * Only a child that ignores its stop takes this long. In the product the limit is 5 s at most, but on a busy
- * machine a thread that was just starting has taken all of these to stop.
+ * machine a thread that was just starting has taken the whole 5 s to stop.
  */
 const STOP_WITHIN_MS = 60_000;
 
