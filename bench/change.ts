@@ -1,7 +1,7 @@
-// CPU of the daemon for each volume change of one stream by another program, with few listeners, which is the
-// commonest case. It is compared with a bare program of two threads that does only the indispensable work,
-// and with one that also makes JSON of the record. Each has its own sound server, and they take turns, so
-// that other load on the machine affects all.
+// Measures the CPU of the daemon for each volume change of one stream by another program, with one listener,
+// which is the commonest case. It is compared with that of a bare program of two threads that does only the
+// indispensable work, and of one that also makes JSON of the record. Each has its own sound server, and they
+// take turns, so that other load on the machine affects all.
 //   node build/bench/change.js [--quick] [--json] [PARTS OF ROWS, such as 'packaged: 20 streams, 100']
 
 import { startPulseAudio } from '../test/sound/servers.js';

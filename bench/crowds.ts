@@ -21,7 +21,7 @@ import { StreamReaders } from './support/stream-readers.js';
 
 const ROUNDS = 4;
 const ROUND_MS = 2500;
-/** Until a crowd is all there. */
+/** The time until a whole crowd is connected, or gone. */
 const GATHERING_MS = 1000;
 const ASK_EVERY_MS = 10;
 const SILENT = 1000;

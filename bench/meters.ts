@@ -39,7 +39,7 @@ const SWELLS_SECONDS = [3.7, 0.43] as const;
 const swelling = (second: number): number =>
   SWELLS_SECONDS.reduce((all, s) => all + 0.2 * Math.sin((2 * Math.PI * second) / s), 0.5);
 
-/** Sound that falls silent again and again, as music does, in step with no period. */
+/** Sound that falls silent again and again, as music does, and out of step with every timer. */
 const LOUD_S = 0.613;
 const SILENT_S = 0.471;
 const FALLS = 40;

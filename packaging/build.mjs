@@ -1,7 +1,8 @@
 // Builds the project: `build/` holds one module per source file, for the tests; `dist/` holds the bundles
-// that are shipped, the files of the page and the rights of all that is in them; `dist-client/` is the npm
-// package `tonearm-client`. The main thread and each actor have a bundle of their own, because separate
-// isolates share no code. Unbundled packages cost 30 MB and 190 ms at start. Nothing here installs anything.
+// that are shipped, the files of the page, and the licence texts of all that is in them; `dist-client/` is
+// the npm package `tonearm-client`. The main thread and each actor have a bundle of their own, because
+// separate isolates share no code. Unbundled packages cost 30 MB and 190 ms at start. Nothing here installs
+// anything.
 //
 //   node packaging/build.mjs [--tests-only | --dist-only]
 //     [--tests-dir DIR] [--dist-dir DIR] [--client-dir DIR]
@@ -83,9 +84,9 @@ function sources(...folders) {
 }
 
 /**
- * Builds beside the folder and swaps it in whole: no output of deleted sources stays, a failed build leaves
- * the last good one, and whoever reads the folder meanwhile never sees it half written. Its package.json,
- * `manifest`, lists the modules that it holds and carries the time at which reading the sources began.
+ * Builds beside the folder, and then replaces it whole, so that no output of deleted sources stays, a failed
+ * build leaves the last good one, and a reader never sees the folder half written. Its package.json has the
+ * content of `manifest`, and as its file time that at which the reading of the sources began.
  */
 async function replaceFolder(outdir, manifest, fill) {
   const begun = new Date();
@@ -105,7 +106,7 @@ async function replaceFolder(outdir, manifest, fill) {
   }
 }
 
-/** One module per source file, same tree: tests import what they test, and stack traces name it. */
+/** Builds one module per source file, so that tests import what they test, and stack traces name it. */
 async function buildModules(outdir) {
   await build({
     ...SHARED,
@@ -225,7 +226,7 @@ async function buildDist(outdir) {
   chmodSync(join(outdir, 'main.js'), 0o755);
 }
 
-/** One module for browsers and Node, the same for `require`, their source maps, and types. */
+/** Builds the client as one module for browsers and Node, and one for `require`, with maps and types. */
 async function buildClient(outdir) {
   for (const [format, name] of [
     ['esm', 'client.js'],

@@ -1,4 +1,4 @@
-// Debian packages that the project needs around itself, and their installation, where that is allowed.
+// Decides which Debian packages the project needs, and installs them where that needs no password.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -117,7 +117,7 @@ export function rootCommand(command) {
 export const installCommand = (names) =>
   rootCommand(`apt-get install --no-install-recommends ${names.join(' ')}`);
 
-/** Programs of packages that are known by another file. */
+/** The packages of those programs that PACKAGES does not name. */
 const ALSO = { busctl: 'systemd', pacat: 'pulseaudio-utils', paplay: 'pulseaudio-utils' };
 
 /** The package that brings a program, or the name of the program if no known package does. */

@@ -50,7 +50,7 @@ function writeWithMode(path, text, mode) {
   chmodSync(path, mode);
 }
 
-/** Adds what only a Debian package has to a laid-out tree, and packs it. Answers with the package's path. */
+/** Adds what only a Debian package has to a laid-out tree, packs it, and prints the package's path. */
 function pack({ tree, form, architecture, version, epochS, out, compress, report }) {
   const changelog = gzipSync(debianChangelog({ form, version, epochS }), { level: 9 });
   writeWithMode(join(tree, `usr/share/doc/${form.name}/changelog.Debian.gz`), changelog, 0o644);

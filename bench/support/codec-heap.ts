@@ -1,7 +1,7 @@
-// Heap of a decoded record, for codec.ts: in a process of its own, whose young generation is so large that
-// nothing is collected during the measurement. Arguments: server and count of the list, `ours` or `theirs`.
-// `allocated` answers with the bytes allocated per record, `kept` with those that remain after a full
-// collection.
+// Measures the heap of a decoded record for codec.ts, in a process of its own, whose young generation is so
+// large that nothing is collected during the measurement. Arguments: server and count of the list, `ours` or
+// `theirs`. The order `allocated` is answered with the bytes allocated per record, and `kept` with those
+// that remain after a full collection.
 
 import { type List, listOf } from './captures.js';
 import { CODECS } from './codecs.js';

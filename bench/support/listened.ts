@@ -52,8 +52,8 @@ export interface Changes {
 
 export interface Listened {
   /**
-   * Makes the changes one after another: each when the event of the one before has arrived, and no sooner
-   * than `everyMs` after it.
+   * Makes `count` changes, one each `everyMs` ms, but each only after event and bytes of the one before have
+   * arrived.
    */
   change(count: number, everyMs: number): Promise<Changes>;
   /** Has the program read everything again, as the daemon does each minute. */

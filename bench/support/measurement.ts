@@ -1,5 +1,5 @@
-// The frame around each file of bench/: its arguments, the machine that it ran on, a bound for its time, and
-// its rows as a table for people or as one JSON object.
+// Runs the measurement of a file of bench/: reads the arguments, bounds the time, and prints the machine and
+// the rows, as a table for people or as one JSON object.
 //   node build/bench/NAME.js [--quick] [--json] [--report FILE] [PARTS OF ROWS' NAMES]
 // `--json` prints the object instead of the table, `--report` writes it as well.
 
