@@ -67,7 +67,7 @@ async function answerTimes(port: number, forMs: number): Promise<readonly number
   return samples;
 }
 
-/** What begins a crowd and what ends it. */
+/** The steps that begin a crowd and end it. */
 interface Crowd {
   readonly begin: () => Promise<unknown>;
   readonly end: () => Promise<unknown>;

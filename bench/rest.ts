@@ -27,7 +27,7 @@ const WINDOW_MS = 60_000;
 const UP_DEADLINE_MS = 30_000;
 const FIRST_PORT = 8018;
 const THREADS = 4;
-/** What is enabled besides the four backends, with settings. Each daemon has its own branch of topics. */
+/** Settings that are enabled besides the four backends. Each daemon has its own branch of topics. */
 const MORE: Readonly<Record<string, (port: number) => string>> = {
   '': () => '',
   players: () => '',

@@ -53,10 +53,7 @@ const ROOT = new URL('./', import.meta.url);
 
 type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
-/**
- * The process ends at most this long after the first signal, whatever hangs (docs/configuration.md, "Command
- * line", promises 5 s).
- */
+/** The shutdown takes at most this long, whatever hangs (docs/configuration.md, "Command line": 5 s). */
 const SHUTDOWN_DEADLINE_MS = 4800;
 /** The gateway's part of `SHUTDOWN_DEADLINE_MS`. supervisor/policy.ts has the parts of the children. */
 const GATEWAY_CLOSE_MS = 1800;
@@ -113,9 +110,8 @@ async function progress(args: readonly string[]): Promise<ExitStatus> {
 }
 
 /**
- * Measures a daemon that it starts itself with the default configuration, so that the node's own
- * configuration does not matter. It handles no signals, because everything that the bench creates ends with
- * the process.
+ * Measures a daemon of its own with the default configuration, so that the node's does not matter. It
+ * handles no signals, because everything that it creates ends with the process.
  */
 async function bench(args: readonly string[]): Promise<ExitStatus> {
   const { parseBench, runBench } = await import('./cli/bench/bench.js');
@@ -156,10 +152,7 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 
-/**
- * Under sudo the process acts for the user who called sudo, because root has neither a tonearm nor a sound
- * server.
- */
+/** Under sudo acts for the user who called sudo, because root has neither a tonearm nor a sound server. */
 async function becomeInvokingUser(): Promise<void> {
   const { actAsInvokingUser } = await import('./cli/invoking-user.js');
   actAsInvokingUser();
@@ -204,8 +197,7 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   const { supervisor, gateway } = assemble(settings, threads, log);
   const { bind, api } = settings;
   // The addresses are checked before the actors start, so that a daemon whose address is in use ends without
-  // side effects. They are checked before the gateway listens, because the gateway logs its addresses at
-  // once.
+  // side effects, and before the gateway listens, because the gateway logs its addresses at once.
   const problem = await listenProblem(bind, api.port, networkInterfaces());
   if (problem !== undefined) {
     await gateway.close(0);

@@ -43,7 +43,7 @@ export interface NodeState {
   readonly cards: ReadonlyMap<number, records.CardRecord>;
   /** By id. */
   readonly clients: ReadonlyMap<number, records.ClientRecord>;
-  /** Whether and when the music ends; undefined until the node has said so. */
+  /** The sleep timer: whether the music ends, and when. Undefined until the node has said so. */
   readonly sleep: records.SleepRecord | undefined;
   /** By bus name. */
   readonly players: ReadonlyMap<string, records.PlayerRecord>;

@@ -22,7 +22,7 @@ const CHANGES_AT_ONCE = 4;
 const FIRST_ROWS = 8;
 
 interface StreamsProps extends StreamsState, Pick<NodeState, 'clients' | 'players'> {
-  /** Whether the streams behind the button are drawn, and the function that sets this. */
+  /** State and setter: the state is true if the streams behind the button are drawn. */
   readonly unfolding: readonly [isUnfolded: boolean, setUnfolded: (isUnfolded: boolean) => void];
 }
 

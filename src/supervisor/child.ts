@@ -213,8 +213,7 @@ export class Child {
       this.#endedIdle();
       return;
     }
-    // The commands are settled after the health has changed, so that a client that gets the fault finds the
-    // reason in `/health`.
+    // The health has changed already, so a client that gets the fault finds the reason in `/health`.
     this.#commands.settleAll(this.#unavailable());
     this.#resolveFirstMessage?.();
   }

@@ -30,9 +30,8 @@ import type { OpenLink } from './wake.js';
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 /**
- * Of the requests that wait for a reply (`PENDING_MAX_REQUESTS`), each kind of record takes at most
- * `BURST_MAX_RECORDS`, or one for its list. The reserve is for one command, and for the few requests of
- * groups, listening and the network.
+ * The share of `PENDING_MAX_REQUESTS` for one command, and for the few requests of groups, listening and the
+ * network. Each kind of record takes at most `BURST_MAX_RECORDS` of the others, or one for its list.
  */
 const RESERVE_MAX_REQUESTS = 48;
 const PENDING_MAX_REQUESTS = KINDS.length * BURST_MAX_RECORDS + RESERVE_MAX_REQUESTS;

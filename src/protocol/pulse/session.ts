@@ -21,9 +21,7 @@ import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';
 
-/**
- * PulseAudio and PipeWire refuse a cookie of another length. Its content matters only where they check it.
- */
+/** PulseAudio and PipeWire refuse another length. The content matters only where they check the cookie. */
 const COOKIE_BYTES = 256;
 
 export interface SessionOptions {
@@ -35,9 +33,7 @@ export interface SessionOptions {
   readonly authDeadlineMs: number;
   /** In ms, for each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
-  /**
-   * How many requests may be without a reply, including those that have timed out. Further ones are refused.
-   */
+  /** How many requests may be without a reply, with those that have timed out. Others are refused. */
   readonly pendingMax: number;
 }
 
@@ -187,8 +183,7 @@ export class Session {
       return;
     }
     this.#version = version;
-    // Requests wait for the reply, because PipeWire takes messages in any order, and refuses requests that
-    // come before the name.
+    // Requests wait for the reply: PipeWire takes them in any order, and refuses those before the name.
     this.#sendHandshake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);
