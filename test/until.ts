@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 25;
 /**
  * A long deadline costs nothing where the condition becomes true. A machine on which twenty processes want
- * two cores needs most of it.
+ * two cores may need most of these 60 s.
  */
 const DEADLINE_MS = 60_000;
 /** Characters of a probe's error that are shown. */
@@ -13,9 +13,8 @@ const PRINTED_CHARS = 500;
 
 /**
  * Calls `probe` until it returns something other than undefined or false, and returns that. `probe` is
- * called a last time after the deadline, because a machine that stood still may not have called it for a
- * long time.
- * @throws {Error} with `what` and the message of the probe's last error, if the deadline passes
+ * called a last time after the deadline, because its last call may be long ago if the machine stood still.
+ * @throws {Error} with `what`, and the message of the last call's error, if the deadline passes
  */
 export async function until<T>(
   what: string,

@@ -11,7 +11,7 @@ for (const receiving of SOUND_SERVERS)
   for (const sending of SOUND_SERVERS) {
     const skip = receiving.skip || sending.skip;
     describe(`a tunnel of ${sending.kind} to ${receiving.kind}`, { skip }, () => {
-      test('is called by its machine and user, and names its machine', async (t) => {
+      test('has the name HOST (USER), and the machine is its host', async (t) => {
         const [node, computer] = await Promise.all([
           receiving.start({ sinks: [{ name: 'living' }] }),
           sending.start({ sinks: [] }),
@@ -20,15 +20,15 @@ for (const receiving of SOUND_SERVERS)
         const { recorder } = startBackend(t, node.socketPath, {}, node.directory);
         await until('the backend is up', () => recorder.up);
         const server = `server=unix:${node.socketPath}`;
-        await computer.pactl('load-module', 'module-tunnel-sink', server, 'sink_name=node');
-        await until('the tunnel is an output', async () =>
-          (await computer.sinks()).some(({ name }) => name === 'node'),
+        await computer.pactl('load-module', 'module-tunnel-sink', server, 'sink_name=to-node');
+        await until('the computer has the sink of the tunnel', async () =>
+          (await computer.sinks()).some(({ name }) => name === 'to-node'),
         );
         // A tunnel of PipeWire sends a stream while something plays there.
-        await computer.play({ sink: 'node' });
+        await computer.play({ sink: 'to-node' });
         const machine = hostname();
         const name = `${machine} (${userInfo().username})`;
-        const record = await until('the tunnel is a client', () => recorder.client(name));
+        const record = await until('the node has the stream of the tunnel', () => recorder.client(name));
         assert.deepEqual([record.host, record.output], [machine, 'living']);
       });
     });

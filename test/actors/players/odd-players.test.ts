@@ -1,5 +1,5 @@
-// Players that do not answer as the specification demands, and a stand-in for other players, scripted on a
-// real bus.
+// Players that do not answer as the specification demands, and one that only repeats other players, scripted
+// on a real bus.
 
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
@@ -16,15 +16,15 @@ import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-test('a player that answers GetAll with an error is read with Get, also its tracklist', async (t) => {
+test('a player that answers GetAll with an error is read with Get, and so is its tracklist', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.Failed' });
   player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', []) };
-  await player.own('single');
-  const published = await recorder.until('the player is published', 'single', () => true);
+  await player.own('by-get');
+  const published = await recorder.until('the player is published', 'by-get', () => true);
   assert.deepEqual([published.identity, published.volume, published.position], ['Scripted', 0.5, 1_000_000]);
-  await recorder.until('its tracklist is known', 'single', (now) => now.tracklist_supported);
+  await recorder.until('its tracklist is known', 'by-get', (now) => now.tracklist_supported);
   assert.deepEqual(recorder.logs, []);
 });
 
@@ -33,12 +33,12 @@ test('the log says once why a player is not listed', async (t) => {
   const player = await ScriptedPlayer.connect(t, bus);
   for (const member of ['GetAll', 'Get'])
     player.misbehaves.set(member, { error: 'org.freedesktop.DBus.Error.Failed' });
-  await player.own('mute');
+  await player.own('unreadable');
   const attempts = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
   await until('the player was asked four times', () => attempts() >= 4);
   assert.equal(recorder.logs.length, 1, recorder.logs.join());
   assert.match(recorder.logs[0] ?? '', /not listed/);
-  assert.equal(recorder.record('mute'), undefined);
+  assert.equal(recorder.record('unreadable'), undefined);
 });
 
 test('a player may write the words of the specification in lower case', async (t) => {
@@ -51,14 +51,14 @@ test('a player may write the words of the specification in lower case', async (t
   assert.deepEqual([published?.playback_status, published?.loop_status], ['Playing', 'Track']);
 });
 
-test('a stand-in for other players is not a player', async (t) => {
+test('playerctld, which repeats other players, is not listed as a player', async (t) => {
   const { bus, backend, recorder, start } = await startBackend(t);
-  const standIn = await ScriptedPlayer.connect(t, bus);
-  standIn.properties[STAND_IN_INTERFACE] = { PlayerNames: new Variant('as', []) };
-  await standIn.own('repeater');
-  await until('it was asked', () => standIn.calls.includes(`GetAll ${STAND_IN_INTERFACE}`));
+  const repeater = await ScriptedPlayer.connect(t, bus);
+  repeater.properties[STAND_IN_INTERFACE] = { PlayerNames: new Variant('as', []) };
+  await repeater.own('repeater');
+  await until('it was asked', () => repeater.calls.includes(`GetAll ${STAND_IN_INTERFACE}`));
   const other = await start('other');
-  standIn.change({ PlaybackStatus: new Variant('s', 'Playing') });
+  repeater.change({ PlaybackStatus: new Variant('s', 'Playing') });
   other.change({ Volume: new Variant('d', 0.7) });
   await recorder.until('a later change is published', 'other', ({ volume }) => volume === 0.7);
   assert.deepEqual(recorder.names, ['other']);
@@ -71,7 +71,7 @@ test('a stand-in for other players is not a player', async (t) => {
 
 test('a key of metadata called __proto__ is a key like any other', async (t) => {
   const { recorder, start } = await startBackend(t);
-  const values = { 'xesam:title': 'One', ['__proto__']: 'own', toString: 'too' };
+  const values = { 'xesam:title': 'One', ['__proto__']: 'Two', toString: 'Three' };
   await start('odd', { Metadata: metadata(values) });
   const { metadata: texts = {} } = recorder.record('odd') ?? {};
   assert.deepEqual(Object.entries(texts).sort(), Object.entries(values).sort());
