@@ -9,8 +9,8 @@ import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
 /**
- * The connection ends when the server leaves more bytes of requests than this unread. A server that reads
- * has only a few kB unread, so more of them mean that it reads no longer.
+ * The connection ends when more bytes of requests than this could not be sent. If the server reads, only a
+ * few kB wait, so more of them mean that it no longer reads.
  */
 export const UNSENT_MAX_BYTES = 256 * 1024;
 /**
@@ -27,7 +27,7 @@ export interface DialOptions {
 }
 
 export interface LinkEvents extends SessionEvents {
-  /** Called after all events of one read. Requests from the events and from this call leave in one write. */
+  /** Called after all events of one read. Requests that are made in these calls are sent together. */
   onRead?(): void;
 }
 
@@ -37,7 +37,7 @@ export class Link {
   readonly #events: LinkEvents;
   readonly #requestDeadlineMs: number;
   #isReading = false;
-  /** The timer of the deadline of connecting, and after that of the next deadline of the requests. */
+  /** First the timer of connecting, then the timer of the requests. */
   #timer: NodeJS.Timeout | undefined;
   /** When the timer of the requests fires, in monotonic ms; infinity while there is none. */
   #timerFiresAt = Number.POSITIVE_INFINITY;
@@ -123,8 +123,8 @@ export class Link {
   }
 
   /**
-   * One timer serves the deadlines of all requests. An answer leaves the timer as it is, so that most
-   * requests set none: the timer may fire before the next deadline, but never after it.
+   * One timer serves the deadlines of all requests. An answer does not change the timer, so that most
+   * requests need no new one. The timer may fire before the next deadline, but never after it.
    */
   #setTimer(): void {
     const deadline = this.#session.nextDeadline();

@@ -1,5 +1,6 @@
-// Decides how many of a bus's signals are passed on at a time, so that a reply, or other work of the thread,
-// waits for one portion only, even if thousands of signals come.
+// Decides how many of a bus's signals are passed on in one turn, so that a reply, or other work of the
+// thread, waits for one portion at most. Signals keep their order, and replies may overtake them. While too
+// many signals wait, nothing is read, and a reply waits for that, too.
 
 /**
  * How many signals are passed on in one turn of the event loop. An actor takes some hundredths of a
@@ -17,11 +18,11 @@ export class SignalPortions<Signal> {
   readonly #onRoom: () => void;
   readonly #waiting: { readonly signal: Signal; readonly bytes: number }[] = [];
   #waitingBytes = 0;
-  /** How many more signals may be passed on in this turn. */
+  /** How many more signals may be passed on before the timer `#nextTurn` sets this back. */
   #leftInTurn = PORTION_SIGNALS;
   #nextTurn: NodeJS.Immediate | undefined;
 
-  /** `onRoom` is called when `isFull` is no longer true. */
+  /** `onRoom` is called when `isFull` is no longer true, so that the owner can read from the bus again. */
   constructor(passOn: (signal: Signal) => void, onRoom: () => void) {
     this.#passOn = passOn;
     this.#onRoom = onRoom;

@@ -1,9 +1,9 @@
-// Drafts of Home Assistant's entities: what a draft consists of, and how a select, a volume, a switch and a
-// button are drafted, because several things of the node have such entities. Pure.
+// Drafts of Home Assistant's entities: what a draft consists of, and the drafts that several kinds of
+// records need: a select, a volume, a switch and a button. Pure.
 
 import type { Branch } from './branch.js';
 
-/** The node whose things become entities. The things are the records of backends that are up. */
+/** The node whose records (outputs, players) become entities, while their backends are up. */
 export interface DisplayedNode {
   readonly identifier: string;
   readonly topic: string;
@@ -37,8 +37,8 @@ interface Condition {
 
 /**
  * A template in Jinja2: the value of the expression over the topic's JSON (`value_json`), or `otherwise` for
- * an emptied topic, which has no JSON. An expression that reads a missing member is an error, so it must give
- * a default itself.
+ * an emptied topic, which has no JSON. A missing member would be an error, so the expression must use
+ * `default` for it.
  */
 export function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
@@ -56,7 +56,7 @@ interface Choice {
   readonly key: string;
   readonly name: string;
   readonly topic: string;
-  /** The text for people, by the name that the node uses. */
+  /** The key is the name that the node uses, the value is the text for people. Each text is there once. */
   readonly labels: ReadonlyMap<string, string>;
   /** The member of the topic's JSON that has the current name. */
   readonly stateMember: string;
@@ -148,7 +148,7 @@ export function switchDraft({ control }: DisplayedNode, setting: OnOffSetting): 
   return { key, platform: 'switch', name, fields: { ...state, ...commands } };
 }
 
-/** The members of a switch that sends one word to be on and another to be off; its states are these words. */
+/** The members of a switch whose commands and states are two words, such as `power_up` and `power_down`. */
 export function wordSwitchFields(commandTopic: string, onWord: string, offWord: string): Fields {
   return {
     state_on: onWord,

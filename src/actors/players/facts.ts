@@ -1,5 +1,5 @@
-// Decides which facts about one player follow from its readings and signals, and what its record is
-// (docs/http-api.md, "Player"). Pure.
+// Decides which facts about one player follow from its answers to Get and GetAll and from its signals, and
+// what its record is (docs/http-api.md, "Player"). Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/daemon.js';
@@ -27,7 +27,7 @@ const SCHEME = /^[a-z][a-z0-9+.-]{0,31}$/i;
 const STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
 const LOOPS = ['None', 'Track', 'Playlist'] as const;
 
-/** The facts after a reading or a signal of the root interface. Properties that `record` lacks stay. */
+/** The facts after properties of the root interface have come. Properties that `record` lacks stay. */
 export function withRootProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
   const { Identity, SupportedUriSchemes: schemes, ...root } = readProperties(ROOT_PROPERTIES, record);
   return {
@@ -62,7 +62,7 @@ export function positionIn(record: PropertyRecord): number | undefined {
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
 }
 
-/** The value as the specification writes it. Some players write it in lower case, such as `playing`. */
+/** The value as the specification writes it. Some players write `playing`. Undefined for unknown values. */
 function specifiedValue<V extends string>(values: readonly V[], reported: string | undefined): V | undefined {
   return values.find((value) => value.toLowerCase() === reported?.toLowerCase());
 }

@@ -27,19 +27,20 @@ const SPECIAL_V4 = [
 ];
 
 /**
- * All global unicast addresses. Loopback, mapped, unique local, link-local and multicast ones are elsewhere.
+ * All global unicast addresses. Loopback, mapped, unique local, link-local and multicast addresses lie
+ * outside of this network.
  */
 const GLOBAL_V6 = ['2000::/3'];
 
-/** Tunnels to other addresses (Teredo, 6to4), and addresses for documentation. */
+/** Addresses that contain an IPv4 address (Teredo, 6to4), and addresses for documentation. */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 /** An address behind NAT64's well-known prefix. Its last 32 bits are an IPv4 address. */
 const NAT64 = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
- * A provider gives a house a prefix of at least this many bits. The network of an interface has a longer
- * prefix, because a house may have several networks, and an address from DHCPv6 is a network of one address
+ * Each of the node's own IPv6 networks is widened to this prefix, because a provider gives a house at least
+ * as many bits. The house may divide them into several networks, and DHCPv6 makes a network of one address
  * (`/128`).
  */
 const HOUSE_V6_BITS = 48;
