@@ -26,8 +26,8 @@ export class Subscriptions {
   }
 
   /** False if the connection has ended. */
-  async subscribe(...[filters, options]: Parameters<BrokerConnection['subscribe']>): Promise<boolean> {
-    const answer = await this.#connection.subscribe(filters, options);
+  async subscribe(...request: Parameters<BrokerConnection['subscribe']>): Promise<boolean> {
+    const answer = await this.#connection.subscribe(...request);
     if (answer.ok) return true;
     if (answer.error.kind === 'ended') return false;
     for (const filter of answer.error.topics) this.#refused.set(filter, answer.error.reason);
