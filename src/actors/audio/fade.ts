@@ -115,13 +115,30 @@ export class Fade {
     const sink = this.#sink();
     this.#endIfChanged(sink);
     if (this.isOver || sink === undefined) return;
-    const answer = await this.#context.run({ do: 'fade', output: String(sink.index), volume });
-    if (!answer.ok) this.isOver = true;
+    const lowest = Math.min(volume, this.#expected) - COARSE_MAX;
+    const highest = Math.max(volume, this.#expected) + COARSE_MAX;
+    let foreignVolume: number | undefined;
+    const { state } = this.#context;
+    state.onSinkRead = (info) => {
+      const read = volumeOf(info);
+      if (info.name === this.#name && (read < lowest || read > highest)) foreignVolume = read;
+    };
+    await this.#set(sink, volume);
+    state.onSinkRead = undefined;
     const after = this.#sink();
     if (after === undefined) return;
     this.#expected = volumeOf(after);
     // If the two differ much, somebody else has set the volume between the step and its reading.
     if (Math.abs(this.#expected - volume) > COARSE_MAX) this.isOver = true;
+    if (foreignVolume === undefined) return;
+    // Somebody else has set the volume while the step was on its way, and the step may have undone that.
+    this.isOver = true;
+    if (this.#expected !== foreignVolume) await this.#set(after, foreignVolume);
+  }
+
+  async #set({ index }: SinkInfo, volume: number): Promise<void> {
+    const answer = await this.#context.run({ do: 'fade', output: String(index), volume });
+    if (!answer.ok) this.isOver = true;
   }
 
   /** The fade is over if somebody else has set the volume. */

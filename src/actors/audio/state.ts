@@ -52,6 +52,8 @@ export class SoundState {
   /** `pulseaudio` until the server's info has been read. */
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
+  /** Called with each reading of a sink. A fade sets this for the time of a step. */
+  onSinkRead: ((info: SinkInfo) => void) | undefined;
 
   constructor(wishes: OutputWishes = NO_WISHES) {
     this.limits = new VolumeLimits(wishes, this);
@@ -93,6 +95,7 @@ export class SoundState {
     // If another sink was at this index, its removal was missed. The new sink inherits nothing from it.
     if (atIndex !== undefined && before === undefined) this.remove('sink', info.index);
     this.#sinks.set(info.index, { info, balance: rememberBalance(before?.balance, info.volume) });
+    this.onSinkRead?.(info);
     if (isAwake(info.state)) this.#awake.add(info.index);
     addOnce(this.#changed.sinks, info.index);
     this.#changed.hasServerChanged = true;

@@ -1,0 +1,43 @@
+// Tests a fade when somebody else sets the volume while a step is on its way to the sound server, which no
+// test on a real server can time.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { fadeOfDefault } from '../../../src/actors/audio/fade.js';
+import { SoundState } from '../../../src/actors/audio/state.js';
+import { ManualClock } from '../../manual-clock.js';
+import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+
+const RAW_FULL = 0x1_0000;
+
+test('a volume that somebody sets during a step is set again, and ends the fade', async () => {
+  const state = new SoundState();
+  const clock = new ManualClock();
+  const read = (volume: number): void =>
+    state.putSink(sinkInfo(0, 'living', { volume: [volume * RAW_FULL, volume * RAW_FULL] }));
+  state.server = serverInfo({ defaultSink: 'living' });
+  read(0.5);
+  state.putSinkInput(inputInfo(1, 'music', { sink: 0, corked: false }));
+  const set: number[] = [];
+  const fade = fadeOfDefault({
+    state,
+    clock,
+    run: async (command) => {
+      assert.ok(command.do === 'fade');
+      set.push(command.volume);
+      if (set.length === 2) read(0.8);
+      read(command.volume);
+      return { ok: true, value: {} };
+    },
+  });
+  assert.ok(fade);
+  const isDown = fade.down(1000);
+  for (let step = 0; step < 8; step += 1) {
+    clock.advance(250);
+    await setImmediate();
+  }
+  await isDown;
+  assert.deepEqual(set, [0.375, 0.25, 0.8]);
+  assert.equal(fade.isOver, true);
+});
