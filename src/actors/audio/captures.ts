@@ -6,9 +6,12 @@ import { CAPTURE_MASK, type SubscriptionEvent } from '../../protocol/pulse/subsc
 import type { Link } from '../dial.js';
 import { sourcesCapturedBy } from './levels.js';
 
+/** The part of a link that is used here. */
+type CaptureLink = Pick<Link, 'request' | 'close'>;
+
 export class Captures {
   readonly #onRead: () => void;
-  #link: Link | undefined;
+  #link: CaptureLink | undefined;
   #isReading = false;
   /** True if something has changed since the present read began. */
   #isStale = false;
@@ -24,7 +27,7 @@ export class Captures {
    * Does nothing if it has begun with this link already. Subscribes before it reads, because a change in
    * between would be missed.
    */
-  begin(link: Link): void {
+  begin(link: CaptureLink): void {
     if (this.#link === link) return;
     this.#link = link;
     link.request('SUBSCRIBE', { mask: CAPTURE_MASK }, (result) => {
@@ -57,13 +60,10 @@ export class Captures {
     link.request('GET_SOURCE_OUTPUT_INFO_LIST', {}, (result) => {
       if (this.#link !== link) return;
       this.#isReading = false;
-      if (!result.ok) {
-        if (result.error.kind !== 'server') link.close({ kind: 'stopped' });
-        return;
-      }
-      this.capturedSources = sourcesCapturedBy(result.value);
+      if (!result.ok && result.error.kind !== 'server') return link.close({ kind: 'stopped' });
+      if (result.ok) this.capturedSources = sourcesCapturedBy(result.value);
       if (this.#isStale) this.#read();
-      this.#onRead();
+      if (result.ok) this.#onRead();
     });
   }
 }

@@ -204,9 +204,11 @@ export class Executor {
         // An earlier reading may miss its reply before this command does, and close the connection.
         return error.reason.kind === 'timeout' ? NO_ANSWER : CONNECTION_ENDED;
       case 'violation':
-      case 'not-ready':
-      case 'overflow':
         return CONNECTION_ENDED;
+      case 'not-ready':
+        return failure('unavailable', 'The connection to the sound server is not ready yet');
+      case 'overflow':
+        return failure('unavailable', 'Too many earlier requests wait for the sound server');
     }
   }
 }

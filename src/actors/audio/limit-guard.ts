@@ -22,7 +22,7 @@ const TRIES_MAX = 8;
 
 /**
  * At most this many commands are watched, each until `RESTORING_MS` after its end. One more replaces the
- * oldest.
+ * oldest that has ended.
  */
 const WATCHED_MAX_COMMANDS = 32;
 
@@ -119,9 +119,20 @@ export class LimitGuard {
 
   #add(sinks: WatchedSinks, exempt: ReadonlySet<number>, until: number): WatchedCommand {
     const watched: WatchedCommand = { sinks, exempt, until, tries: 0 };
+    if (this.#watched.length >= WATCHED_MAX_COMMANDS) this.#watched.splice(this.#leastNeeded(), 1);
     this.#watched.push(watched);
-    if (this.#watched.length > WATCHED_MAX_COMMANDS) this.#watched.shift();
     return watched;
+  }
+
+  /**
+   * The position of the oldest command that has ended. A command under way has not had its time for checks,
+   * so it goes only if all are under way.
+   */
+  #leastNeeded(): number {
+    return Math.max(
+      0,
+      this.#watched.findIndex(({ until }) => Number.isFinite(until)),
+    );
   }
 
   /** The sinks whose volume the server may restore after a command; undefined if it restores none. */

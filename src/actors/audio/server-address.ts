@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { systemClock } from '../../host/clock.js';
+import { systemClock, within } from '../../host/clock.js';
 import { runtimeDirectory, type Variables, xdgDirectory } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import { inTime, readSmallFile } from '../small-file.js';
+import { inTime, READ_MAX_MS, readSmallFile } from '../small-file.js';
 import { clipped } from '../text.js';
 
 /** The sockets depend on these facts about the process and the machine. */
@@ -154,7 +154,8 @@ async function readText(file: string): Promise<string | undefined> {
 }
 
 async function filesIn(folder: string): Promise<readonly string[]> {
-  const names = await readdir(folder).catch((): string[] => []);
+  const reading = readdir(folder).catch((): string[] => []);
+  const names = (await within(systemClock, READ_MAX_MS, reading)) ?? [];
   const files = names.filter((name) => name.endsWith('.conf')).sort();
   return files.slice(0, CONFIGURATION_MAX_FILES).map((name) => join(folder, name));
 }

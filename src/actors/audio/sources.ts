@@ -50,7 +50,10 @@ export class Sources {
     // If another source was at this index, its removal was missed. The new source inherits nothing from it.
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
     if (atIndex === undefined && this.#known.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
-    else this.#known.set(index, { info, balance: rememberBalance(before?.balance, volume) });
+    else {
+      this.#known.set(index, { info, balance: rememberBalance(before?.balance, volume) });
+      this.#leftOut.delete(index);
+    }
     if (isAwake(info.state)) this.#awake.add(index);
     this.#onChange();
   }

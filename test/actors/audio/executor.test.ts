@@ -215,6 +215,8 @@ describe('every failure is explained by a sentence', () => {
     [MUTE, ENDED, 'unavailable', 'The connection to the sound server has ended'],
     [MUTE, LATE, 'timeout', 'The sound server did not answer'],
     [MUTE, RUBBISH, 'unavailable', 'The connection to the sound server has ended'],
+    [MUTE, { kind: 'not-ready' }, 'unavailable', 'The connection to the sound server is not ready yet'],
+    [MUTE, { kind: 'overflow' }, 'unavailable', 'Too many earlier requests wait for the sound server'],
   ];
   for (const [command, error, fault, detail] of rows) {
     test(`${detail}: ${fault} for ${JSON.stringify(error)}`, async () => {

@@ -84,6 +84,16 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
   });
 }
 
+test('an input that was left out, and is read when there is room again, is not left out any more', () => {
+  const { sources } = new SoundState();
+  for (let index = 0; index <= SOURCES_MAX_RECORDS; index += 1)
+    sources.put(sourceInfo(index, `mike-${index}`));
+  assert.equal(sources.leftOutCount, 1);
+  sources.remove(0);
+  sources.put(sourceInfo(SOURCES_MAX_RECORDS, `mike-${SOURCES_MAX_RECORDS}`));
+  assert.equal(sources.leftOutCount, 0);
+});
+
 test('inputs beyond the limit have no record, and the log reports that once', () => {
   const recorder = new Recorder();
   const publisher = new SoundPublisher(recorder);

@@ -172,6 +172,20 @@ describe('an output whose volume is above its limit after a command', () => {
     assert.ok(times > 1);
   });
 
+  test('is set back after a command that was under way while many others came and ended', () => {
+    const state = stateWithFilters();
+    const guard = new LimitGuard(state, () => 1);
+    const ended = guard.watch(PORT);
+    for (let count = 0; count < 100; count += 1)
+      guard.watch({ command: 'MOVE_SINK_INPUT', args: { index: 22, sink: 5 } })(true);
+    ended(true);
+    raiseToFull(state);
+    assert.deepEqual(
+      guard.takeSinks().map(({ index }) => index),
+      [0],
+    );
+  });
+
   test('is set to its limit and keeps its balance; no request is sent if it is lower already', () => {
     const state = stateWithFilters();
     const command: SoundCommand = { do: 'keep-limit', output: '0' };

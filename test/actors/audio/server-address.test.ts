@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import fileSystem from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -15,6 +17,7 @@ import {
   usualPlaces,
 } from '../../../src/actors/audio/server-address.js';
 import { TIMING } from '../../../src/actors/audio/timing.js';
+import { READ_MAX_MS } from '../../../src/actors/small-file.js';
 import { systemClock } from '../../../src/host/clock.js';
 import type { Variables } from '../../../src/host/user-directories.js';
 import { failed, success } from '../../../src/protocol/actor/result.js';
@@ -178,6 +181,23 @@ describe('client.conf', () => {
     assert.deepEqual(await findServer(context(env, home)), success({ paths }));
     const server = await findServer(context({ ...env, PULSE_SERVER: '/c' }, home));
     assert.deepEqual(server, success({ paths: ['/c'] }));
+  });
+
+  test('client.conf decides alone if the folder beside it does not answer', async (t) => {
+    const home = temporaryFolder(t);
+    write(join(home, CONF), 'default-server = /a');
+    const hanging = t.mock.method(fileSystem, 'readdir', () => new Promise(() => undefined));
+    syncBuiltinESMExports();
+    t.after(() => {
+      t.mock.timers.reset();
+      hanging.mock.restore();
+      syncBuiltinESMExports();
+    });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const finding = findServer(context({ XDG_RUNTIME_DIR: home }, home));
+    while (hanging.mock.callCount() === 0) await new Promise(setImmediate);
+    t.mock.timers.tick(READ_MAX_MS);
+    assert.deepEqual(await finding, success({ paths: [...userSockets(home), '/a', SYSTEM] }));
   });
 
   test('client.conf that names a server on the network is reported with its file', async (t) => {

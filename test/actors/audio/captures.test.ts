@@ -1,0 +1,30 @@
+// How the captures of other programs are read, over a session whose server is the test.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Captures } from '../../../src/actors/audio/captures.js';
+import { error, reply } from '../../protocol/pulse/bytes.js';
+import { ready } from '../../protocol/pulse/conversation.js';
+
+const SUBSCRIBE_TAG = 2;
+const FIRST_READ_TAG = 3;
+const SECOND_READ_TAG = 4;
+const UNKNOWN_CODE = 20;
+
+test('a capture that comes while a read is under way is read afterwards, also if the server refuses that read', () => {
+  const { session } = ready();
+  let reads = 0;
+  const captures = new Captures(() => {
+    reads += 1;
+  });
+  captures.begin({
+    request: (command, args, settle) => session.request(command, args, 0, settle, 1_000),
+    close: (reason) => session.close(reason),
+  });
+  session.receive(reply(SUBSCRIBE_TAG));
+  captures.onEvent({ facility: 'source-output', type: 'new', index: 9 });
+  session.receive(error(FIRST_READ_TAG, UNKNOWN_CODE));
+  assert.equal(reads, 0);
+  session.receive(reply(SECOND_READ_TAG));
+  assert.equal(reads, 1);
+});
