@@ -75,19 +75,23 @@ export class BridgeFeeds {
   }
 
   /**
-   * Sends what the thread has not read. If it has read nothing, or the journal has dropped something, it
-   * gets all records, and no actions.
+   * Sends what the thread has not read. If it has read nothing, it gets all records. If the journal has
+   * dropped something that it has not read, it gets the actions that are left, and all records.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { reached } = feed;
     const journal = this.#journal;
     const isUnwanted = UNWANTED[subscriber];
+    const unread = reached === undefined ? [] : [...journal.after(reached)];
     const isWhole = reached === undefined || !journal.isCompleteAfter(reached, (name) => !isUnwanted(name));
-    const recordCollections = COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined);
-    const entries = isWhole
-      ? recordCollections.flatMap((name) => [...journal.records(name)])
-      : [...journal.after(reached)];
+    const unreadActions = unread.filter(({ kind }) => kind === 'action');
+    const entries = isWhole ? unreadActions.concat(this.#allRecords()) : unread;
     this.#send(subscriber, feed, isWhole, entries);
+  }
+
+  #allRecords(): readonly JournalEntry[] {
+    const collections = COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined);
+    return collections.flatMap((name) => [...this.#journal.records(name)]);
   }
 
   #send(subscriber: Subscriber, feed: Feed, isWhole: boolean, entries: readonly JournalEntry[]): void {

@@ -206,15 +206,28 @@ describe('a bridge', () => {
 });
 
 describe('the changes that wait for a slow bridge', () => {
-  for (const [what, changesOf] of [
-    ['actions', (n: number) => [progress(n)]],
-    ['removals', (n: number) => [output(n), removal(n)]],
-  ] as const) {
+  test('a slow bridge gets the actions that it has missed, also with the whole state', () => {
+    const node = new Node();
+    node.change(put('systemd.services', 'user/a', { name: 'a' }));
+    node.requestFeed(true);
+    node.change(progress(1), drop('systemd.services', 'user/a'), progress(2));
+    assert.deepEqual(node.requestFeed(), [progress(1), progress(2), UP, SERVED]);
+    assert.equal(node.batches.at(-1)?.isWhole, true);
+  });
+
+  const lastActions: readonly Change[] = Array.from({ length: 1024 }, (_, index) =>
+    progress(1100 - 1024 + index),
+  );
+  const rows: readonly [what: string, changesOf: (n: number) => Change[], actions: readonly Change[]][] = [
+    ['actions', (n) => [progress(n)], lastActions],
+    ['removals', (n) => [output(n), removal(n)], []],
+  ];
+  for (const [what, changesOf, actions] of rows) {
     test(`a slow bridge gets the whole state after more ${what} than the journal keeps`, () => {
       const node = nodeWithSlowBridge();
       for (let n = 0; n < 1100; n += 1) node.change(...changesOf(n));
       node.change(output(7));
-      assert.deepEqual(node.requestFeed(), [UP, SERVED, output(7)]);
+      assert.deepEqual(node.requestFeed(), actions.concat([UP, SERVED, output(7)]));
       assert.equal(node.batches.at(-1)?.isWhole, true);
       node.change(output(8));
       assert.deepEqual(node.requestFeed(), [output(8)]);
