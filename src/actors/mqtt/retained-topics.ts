@@ -35,6 +35,8 @@ export interface Differences {
   readonly publications: readonly Publication[];
   /** Topics whose text is larger than the broker accepts. */
   readonly tooLarge: readonly string[];
+  /** Topics that are longer than `TOPIC_BYTES_MAX`. */
+  readonly tooLong: readonly string[];
 }
 
 type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
@@ -163,12 +165,13 @@ export class RetainedTopics {
   }
 
   /**
-   * The texts to publish now. A topic whose text is too large is emptied, because readers would believe
-   * that its old text is the present state. `accepts`: false for a text that is too large for the broker.
+   * The texts to publish now. A topic that is left out is emptied, because readers would believe that its
+   * old text is the present state. `accepts`: false for a text that is too large for the broker.
    */
   differences(accepts: (topic: string, text: string) => boolean): Differences {
     const publications: Publication[] = [];
     const tooLarge: string[] = [];
+    const tooLong: string[] = [];
     const publish = (topic: string, text: string): void => {
       if (this.#refused.has(topic) || !this.#mustPublish(topic, text)) return;
       this.#toRepublish.delete(topic);
@@ -181,15 +184,17 @@ export class RetainedTopics {
       if (!this.#mustPublish(topic, text)) continue;
       // A device message that is too large will not be published, so no topic waits for it.
       if (isDeviceAccepted && this.#mustWaitForDevice(topic, text)) continue;
-      const isAccepted = accepts(topic, text);
-      if (!isAccepted) tooLarge.push(topic);
-      publish(topic, isAccepted ? text : '');
+      const isTooLong = text !== '' && Buffer.byteLength(topic) > TOPIC_BYTES_MAX;
+      const isTooLarge = !isTooLong && !accepts(topic, text);
+      if (isTooLong) tooLong.push(topic);
+      if (isTooLarge) tooLarge.push(topic);
+      publish(topic, isTooLong || isTooLarge ? '' : text);
     }
     // A device message that is too large is not emptied, because Home Assistant would remove the whole
     // device.
     if (isDeviceAccepted) publish(this.device, device);
     else tooLarge.push(this.device);
-    return { publications, tooLarge: tooLarge.sort() };
+    return { publications, tooLarge: tooLarge.sort(), tooLong: tooLong.sort() };
   }
 
   /** To be called when the broker has stored the text. */
@@ -221,10 +226,7 @@ export class RetainedTopics {
       [this.node, this.identifier],
       [this.status, ONLINE],
     ]);
-    for (const [relativeTopic, text] of this.#branch.texts()) {
-      const topic = this.full(relativeTopic);
-      if (Buffer.byteLength(topic) <= TOPIC_BYTES_MAX) desired.set(topic, text);
-    }
+    for (const [relativeTopic, text] of this.#branch.texts()) desired.set(this.full(relativeTopic), text);
     for (const topic of this.#retained.keys()) {
       if (desired.has(topic) || !this.isInBranch(topic)) continue;
       const relativeTopic = this.relative(topic);

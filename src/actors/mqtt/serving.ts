@@ -22,6 +22,7 @@ export const ROUND_GAP_MS = 110;
 const OFFLINE_DEADLINE_MS = 200;
 
 const TOO_LARGE = 'too large for the broker';
+const TOO_LONG = 'longer than a topic of MQTT may be';
 const refusedBecause = (reason: string): string => `refused by the broker (${reason})`;
 
 export interface ServingParts {
@@ -56,6 +57,7 @@ export class Serving {
   /** How many publications of the present round the broker has not acknowledged. */
   #unacknowledgedOfRound = 0;
   #tooLarge: readonly string[] = [];
+  #tooLong: readonly string[] = [];
   /**
    * The state for which `onSettled` was last called, as a text to compare; undefined before its first call.
    */
@@ -156,10 +158,11 @@ export class Serving {
   #beginRound(): void {
     this.#hasChanged = false;
     this.#phase = { kind: 'publishing' };
-    const { publications, tooLarge } = this.#parts.topics.differences(this.#accepts);
+    const { publications, tooLarge, tooLong } = this.#parts.topics.differences(this.#accepts);
     this.#unsentOfRound = [...publications];
     this.#unacknowledgedOfRound = publications.length;
     this.#tooLarge = tooLarge;
+    this.#tooLong = tooLong;
     if (publications.length === 0) this.#endRound();
     else this.#sendWaiting();
   }
@@ -187,8 +190,13 @@ export class Serving {
 
   #leftOut(): readonly LeftOut[] {
     const tooLarge = this.#tooLarge.map((topic) => ({ topic, reason: TOO_LARGE }));
+    const tooLong = this.#tooLong.map((topic) => ({ topic, reason: TOO_LONG }));
     const refused = [...this.#parts.topics.refused, ...this.#subscriptions.refused];
-    return [...tooLarge, ...refused.map(({ topic, reason }) => ({ topic, reason: refusedBecause(reason) }))];
+    return [
+      ...tooLarge,
+      ...tooLong,
+      ...refused.map(({ topic, reason }) => ({ topic, reason: refusedBecause(reason) })),
+    ];
   }
 
   /**

@@ -142,6 +142,17 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await node.connecting(/ECONNREFUSED 127\.0\.0\.1/);
   });
 
+  test('leaves out and names a topic that is longer than MQTT allows', async (t) => {
+    const there = await broker(t);
+    const node = simulatedNode(t, { url: there.url });
+    await node.up();
+    node.publishRecords(put('audio.outputs', '9', output(9, 'x'.repeat(65_000))));
+    const start = `longer than a topic of MQTT may be, so left out: ${OUTPUTS}xxx`;
+    await until('the topic is named', () => node.reason.startsWith(start));
+    node.publishRecords(drop('audio.outputs', '9'));
+    await until('the topic is no longer named', () => node.state === 'up' && node.reason === '');
+  });
+
   test('leaves out and names a topic that is too large for its broker, and publishes the others', async (t) => {
     const there = await broker(t, { lines: ['max_packet_size 3000'] });
     const node = simulatedNode(t, { url: there.url });

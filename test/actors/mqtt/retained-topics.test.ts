@@ -78,6 +78,16 @@ test('a topic whose text is too large is emptied and named; only the device mess
   assert.deepEqual(topics.filter(Boolean), [KITCHEN]);
 });
 
+test('a topic that is longer than MQTT allows is not published, and is named', () => {
+  const node = fullyPublished();
+  const name = 'x'.repeat(65_000);
+  node.publishRecords(put('audio.outputs', '9', output(9, name)));
+  const { publications, tooLong } = node.topics.differences(() => true);
+  assert.deepEqual([publications, tooLong], [[], [`${BRANCH}/audio/outputs/${name}`]]);
+  node.publishRecords(drop('audio.outputs', '9'));
+  assert.deepEqual(node.topics.differences(() => true).tooLong, []);
+});
+
 const defaultIs = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
