@@ -48,11 +48,11 @@ export class AnnouncedNode {
    * next.
    */
   sequence(retained: string): readonly string[] {
-    this.topics.begin(new Map([[this.topics.device, retained]]));
+    this.topics.beginConnection(new Map([[this.topics.deviceTopic, retained]]));
     const texts: string[] = [];
     for (;;) {
       const { publications } = this.topics.differences(() => true);
-      const message = publications.find(({ topic }) => topic === this.topics.device);
+      const message = publications.find(({ topic }) => topic === this.topics.deviceTopic);
       if (message === undefined) return texts;
       texts.push(message.text);
       this.topics.acknowledged(message);

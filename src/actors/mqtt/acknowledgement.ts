@@ -1,5 +1,5 @@
-// Decides how the broker's answer to a subscription or a publication is understood: as done, or as a refusal
-// of single topics, after which the connection goes on. Pure.
+// Decides what the broker's answer to a subscription or a publication means: done, or single topics refused.
+// Pure.
 
 import { type Failure, failed, type Result, success } from '../../protocol/actor/result.js';
 
@@ -11,7 +11,7 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** The connection has ended before the broker answered. `MqttConnection.ended` gives the reason. */
+/** The connection has ended before the broker answered. `BrokerConnection.ended` gives the reason. */
 export interface Ended {
   readonly kind: 'ended';
 }
@@ -23,7 +23,7 @@ export const ACKNOWLEDGED: Acknowledgement = success(undefined);
 export const ENDED: Failure<Ended> = failed({ kind: 'ended' });
 
 /** Reason codes of refusals begin here (MQTT 5, section 2.4). */
-const REFUSED_FROM = 0x80;
+const FIRST_REFUSAL_CODE = 0x80;
 
 /** Called with the broker's answer. `codes`: the reason code of each topic, if the broker has sent them. */
 export type OnAnswer = (error: Error | null | undefined, codes?: readonly number[]) => void;
@@ -34,17 +34,17 @@ export function reasonCodeOf(error: Error): number {
 }
 
 /**
- * The refusal in an answer with one reason code for each topic. Undefined if no code refuses a topic.
- * `reasonNames`: the texts for people, by reason code.
+ * Undefined if no topic is refused. `codes`: the broker's reason code of each topic. `reasonNames`: the texts
+ * for people, by reason code.
  */
 export function refusalIn(
   topics: readonly string[],
   codes: readonly number[],
   reasonNames: Readonly<Record<number, string>>,
 ): Refusal | undefined {
-  const firstRefusal = codes.find((code) => code >= REFUSED_FROM);
-  if (firstRefusal === undefined) return undefined;
-  const refused = topics.filter((_topic, index) => (codes[index] ?? 0) >= REFUSED_FROM);
-  const reason = reasonNames[firstRefusal] ?? `reason code ${firstRefusal}`;
+  const firstRefusingCode = codes.find((code) => code >= FIRST_REFUSAL_CODE);
+  if (firstRefusingCode === undefined) return undefined;
+  const refused = topics.filter((_topic, index) => (codes[index] ?? 0) >= FIRST_REFUSAL_CODE);
+  const reason = reasonNames[firstRefusingCode] ?? `reason code ${firstRefusingCode}`;
   return { kind: 'refused', topics: refused, reason };
 }

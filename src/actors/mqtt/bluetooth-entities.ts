@@ -24,19 +24,19 @@ export function bluetoothEntities(node: DisplayedNode): readonly Draft[] {
 
 function adapterEntities(topic: string): readonly Draft[] {
   const commandTopic = `${topic}/set`;
-  const power = {
+  const powerFields = {
     state_topic: topic,
     value_template: ifJson("'power_up' if value_json.powered else 'power_down'"),
     icon: 'mdi:bluetooth',
     ...wordSwitchFields(commandTopic, 'power_up', 'power_down'),
   };
-  const pairing = {
+  const pairingFields = {
     state_topic: topic,
     value_template: ifJson("'pairing_mode' if value_json.pairing_active else 'pairing_mode_stop'"),
     icon: 'mdi:bluetooth-connect',
     ...wordSwitchFields(commandTopic, 'pairing_mode', 'pairing_mode_stop'),
   };
-  const scan = {
+  const scanButton = {
     key: 'bluetooth_scan',
     name: 'Bluetooth scan',
     commandTopic,
@@ -44,9 +44,9 @@ function adapterEntities(topic: string): readonly Draft[] {
     style: { icon: 'mdi:magnify' },
   };
   return [
-    { key: 'bluetooth', platform: 'switch', name: 'Bluetooth', fields: power },
-    { key: 'bluetooth_pairing', platform: 'switch', name: 'Bluetooth pairing', fields: pairing },
-    buttonDraft(scan),
+    { key: 'bluetooth', platform: 'switch', name: 'Bluetooth', fields: powerFields },
+    { key: 'bluetooth_pairing', platform: 'switch', name: 'Bluetooth pairing', fields: pairingFields },
+    buttonDraft(scanButton),
   ];
 }
 
@@ -57,8 +57,9 @@ interface DisplayedDevice {
 
 function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
   const devices = record.known_devices ?? [];
+  // Addresses are the names here, because several devices may have the same name.
   const labels = distinctLabels(
-    devices.map(({ address, name }) => ({ name: address, label: name, addition: address })),
+    devices.map((device) => ({ name: device.address, label: device.name, addition: device.address })),
   );
   return devices.map(({ address }) => ({ address, label: labels.get(address) ?? address }));
 }
@@ -66,8 +67,8 @@ function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
 const KNOWN_DEVICES = 'value_json.known_devices | default([])';
 
 /**
- * Two sensors, for the connection and for the battery. If commands are taken, also a switch that connects
- * the device.
+ * A sensor for the connection and one for the battery. With `control`, also a switch that connects the
+ * device.
  */
 function deviceEntities(
   { address, label }: DisplayedDevice,
@@ -75,12 +76,12 @@ function deviceEntities(
   control: boolean,
 ): readonly Draft[] {
   const key = `bluetooth_${address.replaceAll(':', '')}`;
-  const thisDevice = `selectattr('address', 'eq', '${address}')`;
-  // A device that was forgotten is not in the list, so it counts as not connected.
-  const isConnected = `(${KNOWN_DEVICES}) | ${thisDevice} | selectattr('connected') | list | length > 0`;
+  const deviceFilter = `selectattr('address', 'eq', '${address}')`;
+  // A forgotten device is not in the list. It counts as not connected.
+  const connectedExpression = `(${KNOWN_DEVICES}) | ${deviceFilter} | selectattr('connected') | list | length > 0`;
   const connectionFields = (connected: string, disconnected: string): Fields => ({
     state_topic: topic,
-    value_template: ifJson(`'${connected}' if ${isConnected} else '${disconnected}'`),
+    value_template: ifJson(`'${connected}' if ${connectedExpression} else '${disconnected}'`),
   });
   const connected: Draft = {
     key: `${key}_connected`,
@@ -88,9 +89,9 @@ function deviceEntities(
     name: label,
     fields: { ...connectionFields('ON', 'OFF'), device_class: 'connectivity' },
   };
-  const battery = batteryEntity(`${key}_battery`, label, topic, thisDevice);
+  const battery = batteryEntity(`${key}_battery`, label, topic, deviceFilter);
   if (!control) return [connected, battery];
-  const commands = {
+  const commandFields = {
     command_topic: `${topic}/set`,
     payload_on: JSON.stringify({ connect: address }),
     payload_off: JSON.stringify({ disconnect: address }),
@@ -98,25 +99,25 @@ function deviceEntities(
     state_off: 'off',
     icon: 'mdi:bluetooth-audio',
   };
-  const fields = { ...connectionFields('on', 'off'), ...commands };
+  const fields = { ...connectionFields('on', 'off'), ...commandFields };
   return [connected, battery, { key, platform: 'switch', name: `Connect ${label}`, fields }];
 }
 
-/** `thisDevice` is the filter of Jinja2 that selects the device. */
-function batteryEntity(key: string, label: string, topic: string, thisDevice: string): Draft {
-  const batteryLevels = "selectattr('battery', 'defined') | map(attribute='battery') | list";
-  const levels = `(${KNOWN_DEVICES} | ${thisDevice} | ${batteryLevels})`;
+/** `deviceFilter`: the filter of Jinja2 that selects the device in the list of known devices. */
+function batteryEntity(key: string, label: string, topic: string, deviceFilter: string): Draft {
+  const batteriesOfDevices = "selectattr('battery', 'defined') | map(attribute='battery') | list";
+  const batteries = `(${KNOWN_DEVICES} | ${deviceFilter} | ${batteriesOfDevices})`;
   return {
     key,
     platform: 'sensor',
     name: `${label} battery`,
     fields: {
       state_topic: topic,
-      value_template: ifJson(`${levels} | first | default('${UNKNOWN}')`, UNKNOWN),
+      value_template: ifJson(`${batteries} | first | default('${UNKNOWN}')`, UNKNOWN),
       device_class: 'battery',
       unit_of_measurement: '%',
       entity_category: 'diagnostic',
     },
-    availableWhile: { topic, expression: `${levels} | length > 0` },
+    availableWhile: { topic, expression: `${batteries} | length > 0` },
   };
 }

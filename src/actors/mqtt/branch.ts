@@ -23,9 +23,7 @@ const RESOURCE_TOPICS: readonly (readonly [topic: string, resource: Resource])[]
   ['bluetooth', 'bluetooth'],
 ];
 
-/**
- * Collections with a topic for each record. Each function gives the topic from the record's key and name.
- */
+/** Collections with a topic for each record. The function makes the topic from the record's key and name. */
 const RECORD_TOPICS: Partial<Readonly<Record<Collection, (key: string, name: string) => string>>> = {
   'audio.outputs': (_key, name) => `audio/outputs/${topicLevel(name)}`,
   'audio.inputs': (_key, name) => `audio/inputs/${topicLevel(name)}`,
@@ -35,8 +33,8 @@ const RECORD_TOPICS: Partial<Readonly<Record<Collection, (key: string, name: str
 };
 
 /**
- * Collections in which several records may have the same name, by the parameter of a request that names such
- * a record.
+ * Several records of one of these collections may have the same name. The member's key is the parameter of a
+ * request that names such a record.
  */
 const COLLECTIONS_OF_NAMED_THINGS = {
   output: 'audio.outputs',
@@ -47,8 +45,8 @@ const COLLECTIONS_OF_NAMED_THINGS = {
 /** The kind of thing that a parameter of a request names. */
 export type NamedThing = keyof typeof COLLECTIONS_OF_NAMED_THINGS;
 
-/** A record with its name in topics and entities, which no other record of the collection has. */
 export interface NamedRecord<T> {
+  /** The name in topics and entities. No other record of the collection has it. */
   readonly name: string;
   readonly record: T;
 }
@@ -65,10 +63,7 @@ const ENTITY_COLLECTIONS: readonly Collection[] = [
   'bluetooth',
 ];
 
-/**
- * The members of records, at any depth, from which entities are made. Entities do not change when another
- * member does.
- */
+/** Entities are made from these members of records, at any depth. All other members do not change them. */
 const ENTITY_MEMBERS = [
   'name',
   'description',
@@ -84,8 +79,7 @@ const ENTITY_MEMBERS = [
   'default_sink',
 ];
 
-/** The backend whose records a topic has, by the topic's first level. */
-const OWNERS_BY_FIRST_LEVEL: ReadonlyMap<string, Backend> = new Map([
+const BACKENDS_BY_FIRST_LEVEL: ReadonlyMap<string, Backend> = new Map([
   ['audio', 'audio'],
   ['services', 'systemd'],
   ['power', 'power'],
@@ -104,11 +98,11 @@ interface Row {
   readonly json: string;
   /** The record's own name. Other records may have it too. */
   readonly recordName: string;
-  /** The record's name in topics and entities. */
-  readonly name: string;
+  /** The name in topics and entities. */
+  readonly publishedName: string;
   /** Undefined for a record that is only a part of the topic of a whole resource. */
   readonly topic: string | undefined;
-  /** A text that differs once an entity of this record differs; '' for a record that has no entities. */
+  /** A text that changes when an entity of this record may have to change; '' if it has no entities. */
   readonly entityFingerprint: string;
 }
 
@@ -121,7 +115,7 @@ export class Branch {
   served: ServedRecord | undefined;
 
   /**
-   * A text that differs once entities may have come, gone or been renamed. It stays the same when only their
+   * A text that changes when entities may have come, gone or been renamed. It stays the same when only their
    * state changes.
    */
   get entityFingerprint(): string {
@@ -150,40 +144,36 @@ export class Branch {
     return this.#health.get(child)?.state;
   }
 
-  /**
-   * The collection's records. There are none while its backend is not up, because they are not known then.
-   */
+  /** Empty while the collection's backend is not up, because its records are not known then. */
   records<T>(collection: Collection): readonly T[] {
     if (!this.#isBackendUp(collection)) return [];
     return this.#jsonTexts(collection).map((json) => JSON.parse(json) as T);
   }
 
-  /**
-   * The records of things that may share a name, each with a name of its own. Empty while the collection's
-   * backend is not up.
-   */
-  named<T>(thing: NamedThing): readonly NamedRecord<T>[] {
+  /** Empty while the collection's backend is not up. */
+  namedRecords<T>(thing: NamedThing): readonly NamedRecord<T>[] {
     const collection = COLLECTIONS_OF_NAMED_THINGS[thing];
     if (!this.#isBackendUp(collection)) return [];
     const rows = [...(this.#rows.get(collection)?.values() ?? [])];
-    return rows.map(({ name, json }) => ({ name, record: JSON.parse(json) as T }));
+    return rows.map(({ publishedName: name, json }) => ({ name, record: JSON.parse(json) as T }));
   }
 
   /**
-   * How a request refers to the thing that is published under this name: by the name if that can mean no
-   * other thing, else by the id. A name under which nothing is published stays as it is.
+   * The name or id by which a request refers to the thing that is published under `name`. It is the name if
+   * the name can mean no other thing, else the id. A name under which nothing is published stays as it is.
    */
   referenceTo(thing: NamedThing, name: string): string {
-    const rowsById = [...(this.#rows.get(COLLECTIONS_OF_NAMED_THINGS[thing]) ?? [])];
-    const [id, row] = rowsById.find(([, { name: publishedName }]) => publishedName === name) ?? [];
-    if (id === undefined || row === undefined) return name;
-    const isIdOfSome = rowsById.some(([anyId]) => anyId === name);
-    const isShared = rowsById.filter(([, { recordName }]) => recordName === row.recordName).length > 1;
-    const isUnambiguous = row.recordName === name && !isIdOfSome && !isShared;
+    const rowsById = this.#rows.get(COLLECTIONS_OF_NAMED_THINGS[thing]) ?? new Map<string, Row>();
+    const published = [...rowsById].find(([, row]) => row.publishedName === name);
+    if (published === undefined) return name;
+    const [id, { recordName }] = published;
+    const isAlsoAnId = rowsById.has(name);
+    const isShared = [...rowsById.values()].filter((row) => row.recordName === recordName).length > 1;
+    const isUnambiguous = recordName === name && !isAlsoAnId && !isShared;
     return isUnambiguous ? name : id;
   }
 
-  /** The text of each topic now. Topics of backends that are not up are left out. */
+  /** The present text of each topic. Topics of backends that are not up are left out. */
   texts(): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const [topic, resource] of RESOURCE_TOPICS) {
@@ -213,12 +203,12 @@ export class Branch {
   }
 
   /**
-   * True if the topic must be emptied where `texts` does not have it. A topic keeps its last text if its
-   * backend is not up, or if it belongs to no backend.
+   * True if a topic that `texts` does not have must be emptied. A topic keeps its last text while its backend
+   * is not up, or if it belongs to no backend.
    */
-  isEmptyIfMissing(topic: string): boolean {
-    const owner = OWNERS_BY_FIRST_LEVEL.get(topic.split('/', 1)[0] ?? '');
-    return owner !== undefined && this.isComplete(owner);
+  mustBeEmptiedIfMissing(topic: string): boolean {
+    const backend = BACKENDS_BY_FIRST_LEVEL.get(topic.split('/', 1)[0] ?? '');
+    return backend !== undefined && this.isComplete(backend);
   }
 
   #isBackendUp(collection: Collection): boolean {
@@ -244,7 +234,7 @@ export class Branch {
     const rows = this.#rows.get(collection) ?? new Map<string, Row>();
     this.#rows.set(collection, rows);
     if (!ENTITY_COLLECTIONS.includes(collection)) {
-      rows.set(key, { json, topic: undefined, entityFingerprint: '', name: '', recordName: '' });
+      rows.set(key, { json, topic: undefined, entityFingerprint: '', publishedName: '', recordName: '' });
       return;
     }
     const record = JSON.parse(json) as { readonly name: string };
@@ -254,13 +244,14 @@ export class Branch {
       json: collection === 'upgrade' ? upgradeText(json) : json,
       topic: RECORD_TOPICS[collection]?.(key, name),
       entityFingerprint,
-      name,
+      publishedName: name,
       recordName: record.name,
     });
   }
 
   #uniqueName(collection: Collection, key: string, name: string): string {
-    if (!Object.values<Collection>(COLLECTIONS_OF_NAMED_THINGS).includes(collection)) return name;
+    const mayShareNames = Object.values<Collection>(COLLECTIONS_OF_NAMED_THINGS).includes(collection);
+    if (!mayShareNames) return name;
     const names = this.#names.get(collection) ?? new UniqueNames();
     this.#names.set(collection, names);
     return names.assign(Number(key), name);
@@ -268,11 +259,13 @@ export class Branch {
 
   /** The backends, as `/health` has them. */
   #backendsText(): string {
-    const entries = CHILD_NAMES.flatMap((child) => {
+    const healthByChild = new Map<ChildName, object>();
+    for (const child of CHILD_NAMES) {
       const health = this.#health.get(child);
-      return health ? [[child, { ...health, since: new Date(health.since).toISOString() }]] : [];
-    });
-    return JSON.stringify(Object.fromEntries(entries));
+      if (health === undefined) continue;
+      healthByChild.set(child, { ...health, since: new Date(health.since).toISOString() });
+    }
+    return JSON.stringify(Object.fromEntries(healthByChild));
   }
 
   #jsonTexts(collection: Collection): readonly string[] {
@@ -283,6 +276,6 @@ export class Branch {
 /** See `UPGRADE_MAX_BYTES`. */
 function upgradeText(json: string): string {
   if (Buffer.byteLength(json) <= UPGRADE_MAX_BYTES) return json;
-  const { extra: _, ...rest } = JSON.parse(json) as UpgradeRecord;
-  return JSON.stringify(rest);
+  const { extra: _, ...withoutExtra } = JSON.parse(json) as UpgradeRecord;
+  return JSON.stringify(withoutExtra);
 }

@@ -1,7 +1,5 @@
-// The bridge to an MQTT broker decides when to connect. In each attempt it finds out which node owns the
-// branch (probe.ts), and serves the branch until the connection is lost (serving.ts). The package `mqtt`
-// could reconnect by itself, but its pause does not grow, and it would neither read the password's file anew
-// nor probe the branch first.
+// Decides when the node connects to an MQTT broker. Each attempt finds out which node owns the branch of
+// topics (probe.ts). Then it serves the branch until the connection is lost (serving.ts).
 
 import { networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js';
@@ -22,10 +20,10 @@ import { clientIdOf, cloneText, readIdentifier } from './topics.js';
 /** After a connection that has served the whole branch for this long, the next attempt is made at once. */
 const STEADY_MS = 10_000;
 /**
- * While another node owns the branch, the bridge asks again after this time (docs/home-assistant.md, "Two
+ * After this time the bridge asks again whether another node owns the branch (docs/home-assistant.md, "Two
  * nodes with one branch").
  */
-const OCCUPIED_MS = 60_000;
+const OCCUPIED_PAUSE_MS = 60_000;
 /**
  * How often the bridge asks for state that no backend publishes as a record (docs/home-assistant.md,
  * "Topics").
@@ -33,12 +31,12 @@ const OCCUPIED_MS = 60_000;
 const POLL_EVERY_MS = 600_000;
 
 /**
- * The beginning of the package's error when the broker does not accept the connection, for instance because
- * of the password.
+ * The package's error begins like this if the broker does not accept the connection, for instance its
+ * password.
  */
 const CONNECTION_REFUSED = /^Connection refused/;
 
-/** How many of the topics that are left out for one reason are named in `/health` and in the log. */
+/** If more topics are left out for one reason, `/health` and the log name only this many of them. */
 const LEFT_OUT_NAMED_MAX = 3;
 /** UTF-16 units of these names together. A longer text is cut. */
 const LEFT_OUT_CHARS_MAX = 512;
@@ -68,13 +66,12 @@ export class MqttBridge implements BridgeActor {
   #topics: RetainedTopics | undefined;
   #serving: Serving | undefined;
   #connection: BrokerConnection | undefined;
-  /** The attempts, one after the other. They end after `stop`. */
+  /** Resolves when the last attempt has ended, after `stop`. */
   #attempts: Promise<void> | undefined;
   #endWait: () => void = () => undefined;
   #isStopped = false;
-  /** The reason for being away that was reported last; '' while the branch is served. */
+  /** The last reported reason why the node is not connected; '' while the branch is served. */
   #reportedReason = '';
-  /** The oddities of the password file that were logged last. */
   #loggedOddities: string | undefined;
 
   constructor(parts: BridgeParts) {
@@ -105,6 +102,10 @@ export class MqttBridge implements BridgeActor {
     await this.#attempts;
   }
 
+  /**
+   * The package `mqtt` could reconnect by itself, but its pause does not grow. Also, it would neither read
+   * the password's file again nor probe the branch.
+   */
   async #attemptUntilStopped(): Promise<void> {
     let failures = 0;
     while (!this.#isStopped) {
@@ -125,45 +126,42 @@ export class MqttBridge implements BridgeActor {
     if (!address.ok) return { reason: address.error };
     const { oddities } = address.value;
     this.#logOddities(oddities);
-    // A slow disk may have answered only after `stop`, which ends no connection that is dialled later.
+    // A slow disk may answer only after `stop`. Nothing would end a connection that is dialled then.
     if (this.#isStopped) return { reason: '' };
     const clientId = clientIdOf(identifier, settings.topic);
     const probed = await probe(this.#topics, clock, this.#dialler(address.value, `${clientId}-look`));
     if (!probed.ok) {
       const { kind, reason } = probed.error;
-      if (kind === 'occupied') return { reason, waitMs: OCCUPIED_MS };
-      const hasHint = oddities !== undefined && CONNECTION_REFUSED.test(reason);
-      return { reason: hasHint ? `${reason} (${oddities})` : reason };
+      if (kind === 'occupied') return { reason, waitMs: OCCUPIED_PAUSE_MS };
+      const isPasswordSuspect = oddities !== undefined && CONNECTION_REFUSED.test(reason);
+      return { reason: isPasswordSuspect ? `${reason} (${oddities})` : reason };
     }
-    this.#topics.begin(probed.value.retained, probed.value.deviceOwner);
+    this.#topics.beginConnection(probed.value.retained, probed.value.otherDeviceOwner);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, address.value, clientId);
   }
 
   async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<EndOfAttempt> {
     const { settings, node, clock } = this.#parts;
     /** When the broker had the whole branch for the first time, in monotonic ms. */
-    let settledAt = Number.POSITIVE_INFINITY;
-    /**
-     * Topics that are left out, and texts about devices of other nodes, as far as they were logged on this
-     * connection.
-     */
-    const logged = new Set<string>();
+    let settledAtMs = Number.POSITIVE_INFINITY;
+    /** Topics that are left out, and texts about devices of other nodes. */
+    const loggedOnConnection = new Set<string>();
     this.#serving = new Serving({
       node,
       clock,
       topics,
       control: settings.control,
-      dial: this.#dialler(address, clientId, { topic: topics.status, text: OFFLINE }),
+      dial: this.#dialler(address, clientId, { topic: topics.statusTopic, text: OFFLINE }),
       onSettled: (leftOut) => {
-        settledAt = Math.min(settledAt, clock.monotonic());
-        this.#reportServed(topics, leftOut, logged);
+        settledAtMs = Math.min(settledAtMs, clock.monotonic());
+        this.#reportServed(topics, leftOut, loggedOnConnection);
       },
     });
     this.#pollAll();
     const reason = await this.#serving.run();
     this.#serving = undefined;
     this.#timers.cancel('poll');
-    const wasSteady = clock.monotonic() - settledAt >= STEADY_MS;
+    const wasSteady = clock.monotonic() - settledAtMs >= STEADY_MS;
     return wasSteady ? { reason, waitMs: 0 } : { reason };
   }
 
@@ -178,13 +176,13 @@ export class MqttBridge implements BridgeActor {
   }
 
   /**
-   * Brings up to date what nobody announces: the polled topics, the addresses in the device message, and what
-   * the broker's access list allows.
+   * No event reports a change of the polled topics, of the addresses in the device message, or of the
+   * broker's access list.
    */
   #pollAll(): void {
     void this.#poll('server');
     this.#pollPower();
-    this.#topics?.rebuildDevice();
+    this.#topics?.rebuildDeviceLater();
     this.#topics?.forgetRefusals();
     this.#serving?.changed();
     this.#timers.set('poll', POLL_EVERY_MS, () => this.#pollAll());
@@ -209,27 +207,23 @@ export class MqttBridge implements BridgeActor {
   }
 
   /**
-   * Reports `up`, with what the broker does not have. This is logged only if a part of it was not logged on
-   * this connection before.
+   * Reports `up`, and what the broker does not have. Logs that only if a part of it was not logged before.
    */
-  #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], logged: Set<string>): void {
+  #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], loggedOnConnection: Set<string>): void {
     const { node } = this.#parts;
     this.#reportedReason = '';
-    const { deviceOwner } = topics;
-    const foreignDevice = deviceOwner === undefined ? [] : [cloneText(deviceOwner)];
-    const reason = [...foreignDevice, ...leftOutTexts(leftOut)].join('; ');
+    const { otherDeviceOwner } = topics;
+    const foreignDeviceTexts = otherDeviceOwner === undefined ? [] : [cloneText(otherDeviceOwner)];
+    const reason = [...foreignDeviceTexts, ...leftOutTexts(leftOut)].join('; ');
     if (reason === '') node.status('up');
     else node.status('up', reason);
-    const unpublished = [...foreignDevice, ...leftOut.map(({ topic }) => topic)];
-    const isNew = unpublished.some((topicOrText) => !logged.has(topicOrText));
-    for (const topicOrText of unpublished) logged.add(topicOrText);
+    const unpublished = [...foreignDeviceTexts, ...leftOut.map(({ topic }) => topic)];
+    const isNew = unpublished.some((topicOrText) => !loggedOnConnection.has(topicOrText));
+    for (const topicOrText of unpublished) loggedOnConnection.add(topicOrText);
     if (isNew) node.log('warn', 'the broker holds only a part of the state of this node', { reason });
   }
 
-  /**
-   * Logs oddities only if they are not those that were logged last, because the password's file is read for
-   * each attempt to connect.
-   */
+  /** Each attempt reads the password's file, so the log gets its oddities only when they have changed. */
   #logOddities(oddities: string | undefined): void {
     if (oddities !== undefined && oddities !== this.#loggedOddities)
       this.#parts.node.log('warn', 'the password may not be the one that is meant', { reason: oddities });
@@ -266,14 +260,12 @@ function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
   return [...topicsByReason].map(([reason, topics]) => {
     const names = clipped(topics.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_CHARS_MAX);
     const unnamed = topics.length - LEFT_OUT_NAMED_MAX;
-    return `${reason}, so left out: ${names}${unnamed > 0 ? ` and ${unnamed} more` : ''}`;
+    const more = unnamed > 0 ? ` and ${unnamed} more` : '';
+    return `${reason}, so left out: ${names}${more}`;
   });
 }
 
-/**
- * Empty if the system call fails, for instance because no file descriptor is free. The next poll reads the
- * addresses again.
- */
+/** Empty if the system call fails, for instance without a free file descriptor. The next poll reads again. */
 function interfacesNow(): InterfaceAddresses {
   try {
     return bestFirst(networkInterfaces());

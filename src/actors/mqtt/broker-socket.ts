@@ -7,27 +7,29 @@ import type { NameLookup } from '../name-lookup.js';
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
 
 /**
- * The addresses of a name are tried one after the other; each but the last has this time to answer. Node's
- * own 250 ms are too short for a broker far away, because the kernel repeats a lost first packet only after a
- * second. Four dead addresses leave time for a fifth before the attempt to connect is given up.
+ * The addresses of a name are tried one after the other. Each address except the last has this time to
+ * answer. Node's own 250 ms are too short for a broker far away: the kernel repeats a lost first packet only
+ * after 1 s. After four dead addresses there is still time for a fifth before `CONNECT_DEADLINE_MS`
+ * (broker.ts).
  */
 const TIME_PER_ADDRESS_MS = 2_000;
 
-/** `ca`: trusted certificates in PEM; if undefined, Node's own list. `names` looks up the broker's name. */
-export function dialBroker(url: string, ca: string | undefined, names: NameLookup): Socket {
+/** `ca`: trusted certificates in PEM; if undefined, Node's own list. */
+export function dialBroker(url: string, ca: string | undefined, nameLookup: NameLookup): Socket {
   const { protocol, hostname, port } = new URL(url);
   const hostWithoutBrackets = hostname.replace(/^\[|\]$/g, '');
-  const lookup = names.functionFor(hostWithoutBrackets);
+  const lookup = nameLookup.functionFor(hostWithoutBrackets);
+  const ownLookup = lookup === undefined ? {} : { lookup };
   const target = {
+    ...ownLookup,
     host: hostWithoutBrackets,
-    ...(lookup !== undefined && { lookup }),
     port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: TIME_PER_ADDRESS_MS,
   };
   if (protocol !== 'mqtts:') return connectTcp(target);
   // TLS allows no IP address as the name of the server (RFC 6066, section 3).
-  const servername = isIP(hostWithoutBrackets) === 0 ? { servername: hostWithoutBrackets } : {};
+  const serverName = isIP(hostWithoutBrackets) === 0 ? { servername: hostWithoutBrackets } : {};
   const trust = ca === undefined ? {} : { ca };
-  return connectTls({ ...target, ...trust, ...servername });
+  return connectTls({ ...target, ...trust, ...serverName });
 }

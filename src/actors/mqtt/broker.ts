@@ -1,8 +1,9 @@
-// One connection to a broker, from dialling to its end, by the npm package `mqtt`, which no other file uses.
-// Each wait has a deadline, the connection always ends with a reason, and it never reconnects by itself.
+// One connection to a broker, from dialling to its end. It never reconnects by itself. Only this file uses
+// the npm package `mqtt`.
 
 import type { Socket } from 'node:net';
 import {
+  type IClientOptions,
   type IClientPublishOptions,
   type IClientSubscribeOptions,
   type IConnackPacket,
@@ -29,7 +30,7 @@ import { dialBroker } from './broker-socket.js';
 const CONNECT_DEADLINE_MS = 10_000;
 /** A broker that has not acknowledged a packet after this time hangs. */
 const ACK_DEADLINE_MS = 20_000;
-/** While nothing is sent, the package sends pings. A broker that hangs is noticed after 1.5 such periods. */
+/** The period of the package's pings. After 1.5 periods without an answer the broker counts as hung. */
 const KEEPALIVE_S = 30;
 /** The broker has this time to close the connection after our DISCONNECT. */
 const END_DEADLINE_MS = 200;
@@ -37,17 +38,13 @@ const END_DEADLINE_MS = 200;
 const IN_FLIGHT_MAX = 16;
 
 /**
- * No state of a node is so large. The broker is informed of this bound, and the connection ends if the broker
- * sends more before a packet ends.
+ * A node's state is never so large. The broker is informed of this bound. The connection ends if it sends a
+ * larger packet all the same.
  */
 const PACKET_BYTES_MAX = 1 << 20;
-/**
- * Node reads at most this many bytes at a time. The first of these bytes may belong to the packet before.
- */
-const SOCKET_PART_BYTES = 1 << 16;
-/**
- * The most bytes of a packet besides topic, text and correlation data: lengths and the packet's identifier.
- */
+/** Node reads at most this many bytes at a time. The first of them may belong to the packet before. */
+const READ_BYTES_MAX = 1 << 16;
+/** Lengths and the packet's identifier: the bytes besides topic, text and correlation data, at most. */
 const PACKET_HEAD_BYTES_MAX = 64;
 
 export interface BrokerMessage {
@@ -70,7 +67,7 @@ export interface BrokerOptions extends BrokerAddress {
   readonly clock: Clock;
 }
 
-/** The public side of a connection, so that a test can stand in for it. */
+/** The public members of a connection, which a test can replace. */
 export type BrokerConnection = Pick<MqttConnection, keyof MqttConnection>;
 
 /** Only a refusal of single topics leaves the connection open. Any other failure ends it. */
@@ -83,15 +80,15 @@ export class MqttConnection {
    * How many messages may wait for acknowledgement. It has the broker's own bound once `ready` has resolved
    * to true.
    */
-  window = IN_FLIGHT_MAX;
+  inFlightMax = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
   readonly #clock: Clock;
   readonly #lookup = new NameLookup();
-  /** Settles each packet that waits for the broker's answer. A `problem` also ends the connection. */
+  /** Each settles one packet that waits for the broker's answer. A `problem` also ends the connection. */
   readonly #pending = new Set<(answer: Acknowledgement, problem?: string) => void>();
   /** The largest packet that the broker accepts. */
   #packetBytesMax = Number.POSITIVE_INFINITY;
-  /** Bytes received since a packet last ended, without those that came in the same read as that end. */
+  /** Bytes received since a packet last ended. The rest of that read does not count. */
   #unfinishedBytes = 0;
   /** The first reason for the end. */
   #reason: string | undefined;
@@ -100,10 +97,10 @@ export class MqttConnection {
   constructor(options: BrokerOptions) {
     const { clock, clientId, username, password, will, onMessage } = options;
     this.#clock = clock;
-    this.#client = new MqttClient(() => this.#openSocket(options), {
+    const clientOptions: IClientOptions = {
       protocolVersion: 5,
       clientId,
-      // A session that the broker stores would be of no use: state is retained, and old commands are not run.
+      // The broker need not store a session: state is retained, and old commands are not run.
       clean: true,
       keepalive: KEEPALIVE_S,
       connectTimeout: CONNECT_DEADLINE_MS,
@@ -113,12 +110,12 @@ export class MqttConnection {
       timerVariant: 'native',
       properties: { maximumPacketSize: PACKET_BYTES_MAX, receiveMaximum: IN_FLIGHT_MAX },
       log: () => undefined,
-      ...(username !== undefined && { username }),
-      ...(password !== undefined && { password }),
-      ...(will !== undefined && {
-        will: { topic: will.topic, payload: Buffer.from(will.text), qos: 1, retain: true },
-      }),
-    });
+    };
+    if (username !== undefined) clientOptions.username = username;
+    if (password !== undefined) clientOptions.password = password;
+    if (will !== undefined)
+      clientOptions.will = { topic: will.topic, payload: Buffer.from(will.text), qos: 1, retain: true };
+    this.#client = new MqttClient(() => this.#openSocket(options), clientOptions);
     this.ended = new Promise((resolve) => {
       this.#client.on('close', () => {
         this.#isClosed = true;
@@ -163,7 +160,7 @@ export class MqttConnection {
     );
   }
 
-  /** Ask `accepts` first, because the broker would end the connection for a larger packet. */
+  /** Call `accepts` first, because the broker would end the connection for a packet that is too large. */
   publish(topic: string, text: string, retain: boolean, correlation?: Uint8Array): Promise<Acknowledgement> {
     const options: IClientPublishOptions = { qos: 1, retain };
     if (correlation !== undefined) options.properties = { correlationData: Buffer.from(correlation) };
@@ -196,9 +193,9 @@ export class MqttConnection {
     this.#client.stream.destroy();
   }
 
-  /** Takes over the broker's limits. False if they make the broker unfit, after which the connection ends. */
+  /** False if this broker cannot be used, after which the connection ends. */
   #applyLimits(limits: IConnackPacket['properties']): boolean {
-    this.window = Math.min(IN_FLIGHT_MAX, limits?.receiveMaximum ?? IN_FLIGHT_MAX);
+    this.inFlightMax = Math.min(IN_FLIGHT_MAX, limits?.receiveMaximum ?? IN_FLIGHT_MAX);
     this.#packetBytesMax = limits?.maximumPacketSize ?? this.#packetBytesMax;
     if (limits?.retainAvailable === false) this.cut('the broker keeps no retained messages');
     else if (limits?.maximumQoS === 0) this.cut('the broker acknowledges no messages');
@@ -206,8 +203,8 @@ export class MqttConnection {
   }
 
   /**
-   * Calls `send`, and waits for the broker's answer. The connection ends if there is no answer in time, or
-   * if the answer is an error but no refusal. `packetName`: the packet's name in the reason for that end.
+   * The connection ends if there is no answer in time, or if the answer is an error but no refusal.
+   * `packetName`: what the reason for that end calls the packet.
    */
   #sendAndWait(
     packetName: string,
@@ -240,10 +237,11 @@ export class MqttConnection {
     socket.setNoDelay(true);
     socket.on('data', ({ length }: Buffer) => {
       this.#unfinishedBytes += length;
-      if (this.#unfinishedBytes > PACKET_BYTES_MAX + SOCKET_PART_BYTES)
+      if (this.#unfinishedBytes > PACKET_BYTES_MAX + READ_BYTES_MAX)
         this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
     });
-    // The package passes on only errors that have a code, so this listener keeps the reasons of the others.
+    // The package passes on only errors that have a code. This listener also keeps the reason of any other
+    // error.
     socket.on('error', (error) => {
       this.#reason ??= errorText(error);
     });

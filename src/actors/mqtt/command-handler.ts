@@ -12,13 +12,13 @@ import { isPublishable } from './topics.js';
 
 export class CommandHandler {
   readonly #node: Pick<NodeLink, 'ask'>;
-  readonly #topics: Pick<RetainedTopics, 'full' | 'referenceTo'>;
+  readonly #topics: Pick<RetainedTopics, 'wholeTopic' | 'referenceTo'>;
   readonly #publish: (message: PassingMessage) => void;
   readonly #queues = new CommandQueues((request) => this.#carryOut(request));
 
   constructor(
     node: Pick<NodeLink, 'ask'>,
-    topics: Pick<RetainedTopics, 'full' | 'referenceTo'>,
+    topics: Pick<RetainedTopics, 'wholeTopic' | 'referenceTo'>,
     publish: (message: PassingMessage) => void,
   ) {
     this.#node = node;
@@ -29,7 +29,7 @@ export class CommandHandler {
   /** `relativeTopic`: the message's topic, relative to the node's topic. */
   handle(relativeTopic: string, message: BrokerMessage): void {
     const { text, retained } = message;
-    // An empty text is no command, because it removes a retained one.
+    // An empty text is no command: it removes a retained command from the broker.
     if (text === '') return;
     if (retained) {
       this.#refuse(message, RETAINED_COMMAND);
@@ -37,9 +37,12 @@ export class CommandHandler {
     }
     for (const queued of requestsOf(relativeTopic, text)) {
       const request = withReferences(queued.request, (thing, name) => this.#topics.referenceTo(thing, name));
-      if (request.operation === undefined) this.#refuse(message, unknownWord(text, wordsAt(relativeTopic)));
-      else if (!this.#queues.add({ ...queued, request, source: message }))
-        this.#refuse(message, TOO_MANY_COMMANDS);
+      if (request.operation === undefined) {
+        this.#refuse(message, unknownWord(text, wordsAt(relativeTopic)));
+        continue;
+      }
+      const isAdded = this.#queues.add({ ...queued, request, source: message });
+      if (!isAdded) this.#refuse(message, TOO_MANY_COMMANDS);
     }
   }
 
@@ -50,7 +53,7 @@ export class CommandHandler {
 
   #refuse({ topic, response }: CommandSource, problem: object): void {
     const text = JSON.stringify({ ...problem, topic });
-    this.#publish({ topic: this.#topics.full('error'), text });
+    this.#publish({ topic: this.#topics.wholeTopic('error'), text });
     // The broker would end the connection for a response topic with wildcards.
     if (response !== undefined && isPublishable(response.topic)) this.#publish({ ...response, text });
   }

@@ -1,5 +1,4 @@
-// Decides when a waiting command is carried out, and which one is dropped because a newer one sets the same
-// thing. Pure.
+// Decides when a command is carried out, and when a newer command replaces one that waits. Pure.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import type { BrokerMessage } from './broker.js';
@@ -17,10 +16,10 @@ export interface QueuedRequest {
   /** The requests of one queue run one after the other, in the order in which they arrived. */
   readonly queue: string;
   /**
-   * The thing that the request sets. A newer request for the same thing replaces one that still waits.
+   * A name for what the request sets. A newer request with the same setting replaces one that still waits.
    * Absent if each request counts.
    */
-  readonly supersedes?: string;
+  readonly setting?: string;
 }
 
 /** Where a command came from, and where its refusal goes. */
@@ -30,10 +29,7 @@ export interface WaitingRequest extends QueuedRequest {
   readonly source: CommandSource;
 }
 
-/**
- * One request of each queue runs at a time. Because newer requests supersede waiting ones, a flood of them
- * ends with the last value of each setting.
- */
+/** One request of each queue runs at a time. A flood of requests ends with the last value of each setting. */
 export class CommandQueues {
   readonly #carryOut: (request: WaitingRequest) => Promise<void>;
   /** The requests of all queues, oldest first. */
@@ -48,26 +44,25 @@ export class CommandQueues {
 
   /** False if the request is dropped, because too many wait already. */
   add(request: WaitingRequest): boolean {
-    this.#dropSuperseded(request.supersedes);
+    if (request.setting !== undefined) this.#dropWaiting(request.setting);
     this.#waiting.push(request);
     this.#runWaiting();
     if (this.#waiting.length <= WAITING_MAX) return true;
-    // The request did not run, so it is still the last one of those that wait.
+    // The new request did not run, so it is still the last.
     this.#waiting.pop();
     return false;
   }
 
-  #dropSuperseded(supersedes: string | undefined): void {
-    if (supersedes === undefined) return;
-    const index = this.#waiting.findIndex((older) => older.supersedes === supersedes);
+  #dropWaiting(setting: string): void {
+    const index = this.#waiting.findIndex((older) => older.setting === setting);
     if (index >= 0) this.#waiting.splice(index, 1);
   }
 
   #runWaiting(): void {
     while (this.#busyQueues.size < RUNNING_MAX) {
-      const index = this.#waiting.findIndex(({ queue }) => !this.#busyQueues.has(queue));
-      const [request] = index < 0 ? [] : this.#waiting.splice(index, 1);
+      const request = this.#waiting.find(({ queue }) => !this.#busyQueues.has(queue));
       if (request === undefined) return;
+      this.#waiting.splice(this.#waiting.indexOf(request), 1);
       this.#busyQueues.add(request.queue);
       void this.#carryOut(request).then(() => {
         this.#busyQueues.delete(request.queue);

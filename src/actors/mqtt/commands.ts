@@ -1,6 +1,5 @@
-// Decides which operations a command asks for, by its topic and payload (docs/home-assistant.md, "Commands")
-// and the MQTT names in the table of operations. It checks no values: an operation gets a bad value as it is,
-// and refuses it. Pure.
+// Decides which operations a command asks for by its topic and payload (docs/home-assistant.md, "Commands").
+// It checks no values: an operation gets a bad value as it is, and refuses it. Pure.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import {
@@ -17,7 +16,7 @@ import type { QueuedRequest } from './command-queues.js';
 import { PLAIN_BODIES, wordIn } from './plain-payloads.js';
 import { boundedJson } from './topics.js';
 
-/** An operation under one of its MQTT names. */
+/** An operation and one of its MQTT names. */
 interface NamedOperation extends MqttName {
   readonly operation: OperationName;
   readonly change: ChangeOperation;
@@ -34,7 +33,7 @@ interface CommandOperations {
 }
 
 interface CommandTopic extends CommandOperations {
-  /** Relative to the node's topic, and without `/set`. A parameter in braces stands for any level. */
+  /** Relative to the node's topic, without `/set`. A parameter in braces stands for any level. */
   readonly template: string;
   /** Matches a whole topic, relative to the node's. Its groups are the levels that are parameters. */
   readonly pattern: RegExp;
@@ -46,11 +45,8 @@ interface MatchedTopic extends CommandOperations {
   readonly params: NonNullable<BridgeRequest['params']>;
 }
 
-/**
- * The members of an object that are run first, in this order: a loud output is turned down before it is
- * unmuted.
- */
-const FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
+/** In this order, because a loud output must be turned down before it is unmuted. */
+const MEMBERS_RUN_FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
 
 const PARAMETER = /\{(\w+)\}/g;
 const COMMAND_TOPICS = commandTopics();
@@ -59,14 +55,14 @@ function commandTopics(): readonly CommandTopic[] {
   const operations = OPERATION_NAMES.flatMap(namedOperations);
   const templates = new Set(operations.map(templateOf));
   return [...templates].map((template) => {
-    const ofTopic = operations.filter((operation) => templateOf(operation) === template);
-    const members = ofTopic.filter(({ by }) => by === 'member');
+    const operationsAtTopic = operations.filter((operation) => templateOf(operation) === template);
+    const members = operationsAtTopic.filter(({ by }) => by === 'member');
     return {
       template,
       pattern: new RegExp(`^${template.replaceAll(PARAMETER, '(?<$1>[^/]*)')}/set$`),
-      words: ofTopic.filter(({ by }) => by === 'word'),
-      members: members.sort((a, b) => placeOf(a) - placeOf(b)),
-      plainValue: ofTopic.find(({ by }) => by === 'level'),
+      words: operationsAtTopic.filter(({ by }) => by === 'word'),
+      members: members.sort((a, b) => runOrder(a) - runOrder(b)),
+      plainValue: operationsAtTopic.find(({ by }) => by === 'level'),
     };
   });
 }
@@ -80,13 +76,13 @@ function templateOf({ by, name, topic, change }: NamedOperation): string {
   return by === 'level' ? `${change.topic}/${name}` : (topic ?? change.topic);
 }
 
-function placeOf({ name }: NamedOperation): number {
-  return FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
+function runOrder({ name }: NamedOperation): number {
+  return MEMBERS_RUN_FIRST.includes(name) ? MEMBERS_RUN_FIRST.indexOf(name) : MEMBERS_RUN_FIRST.length;
 }
 
 /**
- * Filters of all commands, relative to the node's topic. They match no topic that the node publishes,
- * whatever the names of outputs and players are.
+ * Relative to the node's topic. They match no topic that the node publishes, whatever the names of outputs
+ * and players are.
  */
 export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(
   ({ template }) => `${template.replaceAll(PARAMETER, '+')}/set`,
@@ -109,13 +105,16 @@ function matchTopic(topic: string): MatchedTopic | undefined {
 
 /** The words that a topic takes, for the refusal of any other word. */
 export function wordsAt(topic: string): readonly string[] {
-  const { words = [], plainValue } = matchTopic(topic) ?? {};
-  return [...words.map(({ name }) => name), ...(PLAIN_BODIES[plainValue?.name ?? '']?.words ?? [])];
+  const matched = matchTopic(topic);
+  if (matched === undefined) return [];
+  const { words, plainValue } = matched;
+  const valueWords = plainValue === undefined ? undefined : PLAIN_BODIES[plainValue.name]?.words;
+  return [...words.map(({ name }) => name), ...(valueWords ?? [])];
 }
 
 /**
- * The requests of a payload at a topic, which is relative to the node's. A request without an operation comes
- * from a word that the topic does not take.
+ * `topic` is relative to the node's. A word that the topic does not take becomes a request without an
+ * operation.
  */
 export function requestsOf(topic: string, payload: string): readonly QueuedRequest[] {
   const matched = matchTopic(topic);
@@ -126,8 +125,8 @@ export function requestsOf(topic: string, payload: string): readonly QueuedReque
   // A payload that begins as an object counts as one, even if it is broken, or too large to be parsed.
   const isMeantAsObject = typeof json === 'object' || payload.trimStart().startsWith('{');
   const takesWords = words.length > 0;
-  const takesObjects = members.length > 0;
-  if (takesWords && !(takesObjects && isMeantAsObject)) return [wordRequest(matched, wordIn(payload))];
+  const takesThisObject = members.length > 0 && isMeantAsObject;
+  if (takesWords && !takesThisObject) return [wordRequest(matched, wordIn(payload))];
   return memberRequests(matched, json, payload);
 }
 
@@ -152,8 +151,8 @@ function plainValueRequest(
 }
 
 /**
- * A request for each member of the object. If a member is unknown, or if two members ask for the same
- * operation, no member is run: one operation gets the whole payload, and refuses it.
+ * One request for each member of the object. If a member is unknown, or if two members ask for the same
+ * operation, one operation gets the whole payload instead, and refuses it.
  */
 function memberRequests(matched: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
   const { topic, params } = matched;
@@ -161,12 +160,15 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
   const values = new Map<string, unknown>(isObject ? Object.entries(json) : []);
   const knownMembers = matched.members.filter(({ name }) => values.has(name));
   const areAllKnown = knownMembers.length > 0 && knownMembers.length === values.size;
-  const toRun = knownMembers.filter((member) => !addsNothing(member, knownMembers, values));
-  const isEachOperationOnce = toRun.length === new Set(toRun.map(({ operation }) => operation)).size;
-  if (areAllKnown && isEachOperationOnce)
-    return toRun.map((member) =>
-      queuedRequest(topic, memberRequest(params, member, values.get(member.name)), member.supersedes),
-    );
+  const membersToRun = knownMembers.filter((member) => !isRedundant(member, knownMembers, values));
+  const isEachOperationOnce =
+    membersToRun.length === new Set(membersToRun.map(({ operation }) => operation)).size;
+  if (areAllKnown && isEachOperationOnce) {
+    return membersToRun.map((member) => {
+      const request = memberRequest(params, member, values.get(member.name));
+      return queuedRequest(topic, request, member.supersedes);
+    });
+  }
   const [refusing = matched.members[0]] = knownMembers;
   const wholePayload = json === undefined ? { unread: payload } : { body: json };
   const request = { operation: refusing?.operation, params, ...wholePayload };
@@ -174,10 +176,9 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
 }
 
 /**
- * True if the member is a bare `true`, and another member asks for the same operation, such as `move` beside
- * `default`.
+ * True if the member is only `true`, and another member asks for the same operation (`default` and `move`).
  */
-function addsNothing(
+function isRedundant(
   { isBare, name, operation }: NamedOperation,
   knownMembers: readonly NamedOperation[],
   values: ReadonlyMap<string, unknown>,
@@ -201,9 +202,7 @@ function memberRequest(
   return { operation, params, body: { [bodyMember]: value } };
 }
 
-/**
- * The request, in which an id replaces each name that could also mean another thing (`Branch.referenceTo`).
- */
+/** Replaces each name that could also mean another thing by an id (`Branch.referenceTo`). */
 export function withReferences(
   request: BridgeRequest,
   referenceTo: (thing: NamedThing, name: string) => string,
@@ -225,14 +224,13 @@ function isNamedThing(parameter: string): parameter is NamedThing {
   return parameter === 'output' || parameter === 'input' || parameter === 'card';
 }
 
-/** `setting`: what the request sets at the topic; undefined for a request that supersedes no other one. */
+/** `setting`: what the request sets at the topic; undefined if it replaces no other request. */
 function queuedRequest(topic: string, request: BridgeRequest, setting: string | undefined): QueuedRequest {
   // The sound server runs one command at a time, and the order across outputs matters: first a new default,
   // then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
   if (setting === undefined) return { request, queue };
-  // Several topics set the default output, but there is only one, so commands at these topics supersede each
-  // other.
-  const supersedes = setting === 'default' ? setting : `${topic} ${setting}`;
-  return { request, queue, supersedes };
+  // Commands at several topics set the one default output, so they replace each other.
+  const settingOfNode = setting === 'default' ? setting : `${topic} ${setting}`;
+  return { request, queue, setting: settingOfNode };
 }

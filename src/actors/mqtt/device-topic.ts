@@ -1,6 +1,4 @@
-// Decides which device message the broker should retain for Home Assistant. The message depends on the
-// entities, on the message that the broker retains now, and on the node that owns the device. This file
-// publishes nothing. Pure.
+// Decides which device message the broker should retain for Home Assistant. It publishes nothing. Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
@@ -19,21 +17,17 @@ interface DeviceMessage {
 type DeviceSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
 export class DeviceTopic {
-  /** The whole topic. */
-  readonly name: string;
+  readonly topic: string;
   readonly #settings: DeviceSettings;
   readonly #identifier: string;
   readonly #branch: Branch;
   readonly #interfaces: () => InterfaceAddresses;
-  #owner: string | undefined;
+  #otherOwner: string | undefined;
   /** The message that the broker retains. */
   #retained: DeviceMessage = { text: '', entities: new Map() };
   /** The message that was built last. */
   #built: DeviceMessage | undefined;
-  /**
-   * The branch's fingerprint when the message was built; undefined if the message must be built again
-   * anyway.
-   */
+  /** The branch's fingerprint when the message was built; undefined if it must be built again anyway. */
   #builtFromFingerprint: string | undefined;
 
   constructor(
@@ -46,53 +40,51 @@ export class DeviceTopic {
     this.#identifier = identifier;
     this.#branch = branch;
     this.#interfaces = interfaces;
-    this.name = `${settings.homeAssistantPrefix}/device/tonearm_${identifier}/config`;
+    this.topic = `${settings.homeAssistantPrefix}/device/tonearm_${identifier}/config`;
   }
 
   /**
-   * Undefined if the device is this node's. Otherwise the branch of another node, which has the same
-   * identifier because its machine has the same id, and whose message the broker retains.
+   * The branch of another node that owns the device; undefined while this node owns it. Both nodes have the
+   * same identifier, because their machines have the same id.
    */
-  get owner(): string | undefined {
-    return this.#owner;
+  get otherOwner(): string | undefined {
+    return this.#otherOwner;
   }
 
-  /** The entities of the message that the broker retains; empty while that is another node's message. */
+  /** The entities of the message that the broker retains; empty while another node owns the device. */
   get entities(): Entities {
     return this.#retained.entities;
   }
 
-  /** To be called when the broker turns out to retain this message. `owner`: as in the property. */
-  received(text: string, owner: string | undefined): void {
-    const isOtherText = text !== this.#retained.text || this.#retained.entities.size === 0;
-    this.#owner = owner;
-    // Another node's message is not parsed, because no topic waits for its entities. A text that is known is
-    // not parsed again, because our own text may be longer than `boundedJson` allows.
-    if (owner !== undefined) this.#retained = { text, entities: new Map() };
-    else if (isOtherText) this.#retained = { text, entities: entitiesIn(text) };
-    this.rebuild();
+  /** To be called when the broker is found to retain this message. */
+  received(text: string, otherOwner: string | undefined): void {
+    const isParsed = text === this.#retained.text && this.#retained.entities.size > 0;
+    this.#otherOwner = otherOwner;
+    // No topic waits for the entities of another node's message.
+    if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
+    // Our own text may be longer than `boundedJson` allows, so a known text is not parsed again.
+    else if (!isParsed) this.#retained = { text, entities: entitiesIn(text) };
+    this.rebuildLater();
   }
 
   /** To be called when the broker has stored this message of ours. */
   acknowledged(text: string): void {
-    this.#retained = { text, entities: this.#built?.text === text ? this.#built.entities : entitiesIn(text) };
-    this.rebuild();
+    const built = this.#built;
+    this.#retained = built?.text === text ? built : { text, entities: entitiesIn(text) };
+    this.rebuildLater();
   }
 
-  /**
-   * Has the message built anew when it is needed next. The node's addresses are in it, and no event reports a
-   * change of them.
-   */
-  rebuild(): void {
+  /** No event reports a change of the node's addresses, which the message contains. */
+  rebuildLater(): void {
     this.#builtFromFingerprint = undefined;
   }
 
   /**
-   * The message that the broker should retain; '' for none. Undefined if the present one must stay: while
-   * another node owns the device, or while the node does not know enough for a message.
+   * '' if the broker should retain no message. Undefined if its present message must stay: while another node
+   * owns the device, or while the branch does not know enough for a message.
    */
   desiredText(): string | undefined {
-    if (this.#owner !== undefined) return undefined;
+    if (this.#otherOwner !== undefined) return undefined;
     if (!this.#settings.homeAssistant) return '';
     const { entityFingerprint, served, polled } = this.#branch;
     const server = polled.get('server');
@@ -109,10 +101,10 @@ export class DeviceTopic {
     const branch = this.#branch;
     const interfaces = this.#interfaces();
     const url = nodeUrl(server.hostname, served, interfaces);
-    const isComplete = (owner: Backend | undefined): boolean =>
-      owner === undefined || branch.isComplete(owner);
-    const present = entitiesOf({ ...this.#settings, identifier, branch, url });
-    const entities = entitiesToPublish(present, this.#retained.entities, isComplete);
+    const isComplete = (backend: Backend | undefined): boolean =>
+      backend === undefined || branch.isComplete(backend);
+    const presentEntities = entitiesOf({ ...this.#settings, identifier, branch, url });
+    const entities = entitiesToPublish(presentEntities, this.#retained.entities, isComplete);
     return { text: deviceText(identifier, server, url, macOf(interfaces), entities), entities };
   }
 }

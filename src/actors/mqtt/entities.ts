@@ -1,6 +1,5 @@
-// Decides which entities Home Assistant shows, as a table of each backend's entities. An entity's key has
-// the name of its thing, and its unique id also the node's identifier. Neither has the host's name or
-// address. Pure.
+// Decides which entities Home Assistant shows, by a table of the backends. No key or unique id of an entity
+// has the host's name or address. Pure.
 
 import type { Backend } from '../../protocol/actor/backends.js';
 import { bluetoothEntities } from './bluetooth-entities.js';
@@ -16,34 +15,34 @@ export type Component = Readonly<Record<string, unknown>> & { readonly platform:
 /** By key. */
 export type Entities = ReadonlyMap<string, Component>;
 
-/** The entities of one backend's records. */
 interface EntitiesOfBackend {
   readonly backend: Backend;
-  /** Each key of these entities begins with one of these prefixes, and no key of other entities does. */
+  /** The keys of this backend's entities begin with one of these prefixes. No other keys do. */
   readonly keyPrefixes: readonly string[];
-  readonly drafts: (node: DisplayedNode) => readonly Draft[];
+  readonly draftsOf: (node: DisplayedNode) => readonly Draft[];
 }
 
-const TABLE: readonly EntitiesOfBackend[] = [
+const ENTITIES_BY_BACKEND: readonly EntitiesOfBackend[] = [
   {
     backend: 'audio',
     keyPrefixes: ['output_', 'input_', 'card_', 'default_output', 'sleep'],
-    drafts: soundEntities,
+    draftsOf: soundEntities,
   },
-  { backend: 'systemd', keyPrefixes: ['unit_'], drafts: unitEntities },
-  { backend: 'players', keyPrefixes: ['player_'], drafts: playerEntities },
-  { backend: 'power', keyPrefixes: ['reboot', 'power_off'], drafts: powerButtons },
-  { backend: 'upgrade', keyPrefixes: ['update'], drafts: upgradeEntities },
-  { backend: 'bluetooth', keyPrefixes: ['bluetooth'], drafts: bluetoothEntities },
+  { backend: 'systemd', keyPrefixes: ['unit_'], draftsOf: unitEntities },
+  { backend: 'players', keyPrefixes: ['player_'], draftsOf: playerEntities },
+  { backend: 'power', keyPrefixes: ['reboot', 'power_off'], draftsOf: powerButtons },
+  { backend: 'upgrade', keyPrefixes: ['update'], draftsOf: upgradeEntities },
+  { backend: 'bluetooth', keyPrefixes: ['bluetooth'], draftsOf: bluetoothEntities },
 ];
 
 /** The backend whose record the entity shows; undefined for an entity of the service itself. */
-export function ownerOf(key: string): Backend | undefined {
-  return TABLE.find(({ keyPrefixes }) => keyPrefixes.some((prefix) => key.startsWith(prefix)))?.backend;
+export function backendOf(key: string): Backend | undefined {
+  return ENTITIES_BY_BACKEND.find(({ keyPrefixes }) => keyPrefixes.some((prefix) => key.startsWith(prefix)))
+    ?.backend;
 }
 
 export function entitiesOf(node: DisplayedNode): Entities {
-  const drafts = [...TABLE.flatMap((row) => row.drafts(node)), ...serviceEntities(node)];
+  const drafts = [...ENTITIES_BY_BACKEND.flatMap((row) => row.draftsOf(node)), ...serviceEntities(node)];
   return new Map(drafts.map((draft) => [draft.key, componentOf(node, draft)]));
 }
 
@@ -61,15 +60,16 @@ function componentOf(node: DisplayedNode, draft: Draft): Component {
  * An entity is available while the node is online, its backend is up, and the draft's own condition holds.
  */
 function availabilityOf({ topic }: DisplayedNode, { key, availableWhile }: Draft) {
-  const owner = ownerOf(key);
-  const online = { topic: `${topic}/status` };
-  if (owner === undefined) return { availability: [online] };
-  const isUp = `value_json.${owner}.state == 'up'`;
-  const up = { topic: `${topic}/backends`, value_template: availabilityTemplate(isUp) };
-  if (availableWhile === undefined) return { availability: [online, up], availability_mode: 'all' };
-  const condition = {
+  const backend = backendOf(key);
+  const nodeCondition = { topic: `${topic}/status` };
+  if (backend === undefined) return { availability: [nodeCondition] };
+  const isUp = `value_json.${backend}.state == 'up'`;
+  const backendCondition = { topic: `${topic}/backends`, value_template: availabilityTemplate(isUp) };
+  if (availableWhile === undefined)
+    return { availability: [nodeCondition, backendCondition], availability_mode: 'all' };
+  const draftCondition = {
     topic: availableWhile.topic,
     value_template: availabilityTemplate(availableWhile.expression),
   };
-  return { availability: [online, up, condition], availability_mode: 'all' };
+  return { availability: [nodeCondition, backendCondition, draftCondition], availability_mode: 'all' };
 }

@@ -1,9 +1,9 @@
-// Drafts of Home Assistant's entities: what a draft consists of, and the drafts that several kinds of
-// records need: a select, a volume, a switch and a button. Pure.
+// Decides what a draft of an entity for Home Assistant consists of. Makes the drafts that several kinds of
+// records need. Pure.
 
 import type { Branch } from './branch.js';
 
-/** The node whose records (outputs, players) become entities, while their backends are up. */
+/** The node whose records become entities while their backends are up. */
 export interface DisplayedNode {
   readonly identifier: string;
   readonly topic: string;
@@ -14,10 +14,10 @@ export interface DisplayedNode {
   readonly url: string;
 }
 
-/** Members of an entity in the format of Home Assistant's MQTT discovery. */
+/** Members of an entity, as Home Assistant's MQTT discovery calls them. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** An entity without the members that all entities have (entities.ts adds them). */
+/** An entity without the members that all entities have. These are added by entities.ts. */
 export interface Draft {
   /** No other entity of the node has this key. The entity's unique id ends with it. */
   readonly key: string;
@@ -25,7 +25,7 @@ export interface Draft {
   readonly platform: string;
   readonly name: string;
   readonly fields: Fields;
-  /** A further condition: while it does not hold, the entity is unavailable. */
+  /** The entity is unavailable while this condition does not hold. */
   readonly availableWhile?: Condition;
 }
 
@@ -36,15 +36,15 @@ interface Condition {
 }
 
 /**
- * A template in Jinja2: the value of the expression over the topic's JSON (`value_json`), or `otherwise` for
- * an emptied topic, which has no JSON. A missing member would be an error, so the expression must use
- * `default` for it.
+ * A template in Jinja2 with the value of the expression, which reads the topic's JSON as `value_json`. An
+ * emptied topic has no JSON, and gives `otherwise`. The expression must have a `default` for each member that
+ * may be missing, because a missing member is an error.
  */
 export function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
 }
 
-/** A sensor displays this text as unknown. It would not accept an empty text. */
+/** A sensor displays this text as unknown. It does not accept an empty text. */
 export const UNKNOWN = 'None';
 
 export function availabilityTemplate(expression: string): string {
@@ -56,28 +56,34 @@ interface Choice {
   readonly key: string;
   readonly name: string;
   readonly topic: string;
-  /** The key is the name that the node uses, the value is the text for people. Each text is there once. */
-  readonly labels: ReadonlyMap<string, string>;
-  /** The member of the topic's JSON that has the current name. */
+  /** Texts for people, by the name that the node uses. No two texts are equal. */
+  readonly labelsByName: ReadonlyMap<string, string>;
+  /** This member of the topic's JSON has the current name. */
   readonly stateMember: string;
-  /** The member of a command that has the new name. */
+  /** This member of a command has the new name. */
   readonly commandMember: string;
   readonly style: Fields;
 }
 
 export function selectDraft({ control }: DisplayedNode, choice: Choice): Draft {
-  const { key, name, topic, labels, stateMember, commandMember, style } = choice;
+  const { key, name, topic, labelsByName: labels, stateMember, commandMember, style } = choice;
   const currentLabel = `${jinjaTable(labels)}[value_json.${stateMember} | default('')] | default('${UNKNOWN}')`;
-  const state = { state_topic: topic, value_template: ifJson(currentLabel, UNKNOWN), ...style };
+  const stateFields = { state_topic: topic, value_template: ifJson(currentLabel, UNKNOWN), ...style };
   if (!control) {
     // Home Assistant allows no sensor in the category `config`.
-    const category = style['entity_category'] === undefined ? {} : { entity_category: 'diagnostic' };
-    return { key, platform: 'sensor', name, fields: { ...state, ...category } };
+    const hasCategory = style['entity_category'] !== undefined;
+    const category = hasCategory ? { entity_category: 'diagnostic' } : {};
+    return { key, platform: 'sensor', name, fields: { ...stateFields, ...category } };
   }
-  const namesByLabel = new Map([...labels].map(([nodesName, label]) => [label, nodesName]));
+  const namesByLabel = new Map([...labels].map(([nameOnNode, label]) => [label, nameOnNode]));
   const command = `{"${commandMember}": {{ ${jinjaTable(namesByLabel)}[value] | tojson }}}`;
-  const set = { command_topic: `${topic}/set`, command_template: command };
-  return { key, platform: 'select', name, fields: { ...state, options: [...namesByLabel.keys()], ...set } };
+  const commandFields = { command_topic: `${topic}/set`, command_template: command };
+  return {
+    key,
+    platform: 'select',
+    name,
+    fields: { ...stateFields, options: [...namesByLabel.keys()], ...commandFields },
+  };
 }
 
 /** A dictionary of Jinja2, which is written as in JSON. */
@@ -85,33 +91,40 @@ function jinjaTable(entries: ReadonlyMap<string, string>): string {
   return JSON.stringify(Object.fromEntries(entries));
 }
 
-/** An output, an input or a player, which has a volume. */
+/** An output, an input or a player. */
 export interface AudibleThing {
-  /** How the keys of its entities begin. */
-  readonly key: string;
+  /** The keys of its entities begin with it. */
+  readonly keyPrefix: string;
   /** Relative to the node's topic. */
-  readonly topic: string;
+  readonly relativeTopic: string;
   readonly label: string;
   readonly maxPercent: number;
   readonly icons: { readonly volume: string; readonly mute: string };
 }
 
-const PERCENT = '(value_json.volume * 100) | round';
+const VOLUME_PERCENT = '(value_json.volume * 100) | round';
 
-/** `percent` is the expression that gives the volume in percent. */
-export function volumeDraft(node: DisplayedNode, thing: AudibleThing, percent = PERCENT): Draft {
+export function volumeDraft(
+  node: DisplayedNode,
+  thing: AudibleThing,
+  percentExpression = VOLUME_PERCENT,
+): Draft {
   const { label, maxPercent, icons } = thing;
-  const key = `${thing.key}_volume`;
+  const key = `${thing.keyPrefix}_volume`;
   const name = `${label} volume`;
-  const topic = `${node.topic}/${thing.topic}`;
-  // Home Assistant wants a slider's maximum above its minimum. Where only silence is allowed, the volume
-  // cannot be set anyway.
+  const topic = `${node.topic}/${thing.relativeTopic}`;
+  // Home Assistant needs a slider's maximum above its minimum, which is 0.
   const isSettable = node.control && maxPercent > 0;
-  // Home Assistant ignores a value above the maximum of its entity, and logs an error for it.
-  const value = ifJson(isSettable ? `[${percent}, ${maxPercent}] | min` : percent);
-  const state = { state_topic: topic, value_template: value, unit_of_measurement: '%', icon: icons.volume };
-  if (!isSettable) return { key, platform: 'sensor', name, fields: state };
-  const slider = {
+  // Home Assistant ignores a value above an entity's maximum, and logs an error for it.
+  const value = ifJson(isSettable ? `[${percentExpression}, ${maxPercent}] | min` : percentExpression);
+  const stateFields = {
+    state_topic: topic,
+    value_template: value,
+    unit_of_measurement: '%',
+    icon: icons.volume,
+  };
+  if (!isSettable) return { key, platform: 'sensor', name, fields: stateFields };
+  const sliderFields = {
     command_topic: `${topic}/set`,
     command_template: '{"volume": {{ value / 100 }}}',
     min: 0,
@@ -119,36 +132,37 @@ export function volumeDraft(node: DisplayedNode, thing: AudibleThing, percent = 
     step: 1,
     mode: 'slider',
   };
-  return { key, platform: 'number', name, fields: { ...state, ...slider } };
+  return { key, platform: 'number', name, fields: { ...stateFields, ...sliderFields } };
 }
 
-/** Something that is on or off. */
 interface OnOffSetting {
   readonly key: string;
   readonly name: string;
   readonly topic: string;
   /** Gives `ON` or `OFF`. */
   readonly valueTemplate: string;
-  /** The member of a command that is true or false. */
+  /** This member of a command is true or false. */
   readonly commandMember: string;
   readonly icon: string;
 }
 
 export function switchDraft({ control }: DisplayedNode, setting: OnOffSetting): Draft {
   const { key, name, topic, valueTemplate, commandMember, icon } = setting;
-  const state = { state_topic: topic, value_template: valueTemplate, icon };
-  if (!control) return { key, platform: 'binary_sensor', name, fields: state };
-  const commands = {
+  const stateFields = { state_topic: topic, value_template: valueTemplate, icon };
+  if (!control) return { key, platform: 'binary_sensor', name, fields: stateFields };
+  const commandFields = {
     command_topic: `${topic}/set`,
     state_on: 'ON',
     state_off: 'OFF',
     payload_on: `{"${commandMember}": true}`,
     payload_off: `{"${commandMember}": false}`,
   };
-  return { key, platform: 'switch', name, fields: { ...state, ...commands } };
+  return { key, platform: 'switch', name, fields: { ...stateFields, ...commandFields } };
 }
 
-/** The members of a switch whose commands and states are two words, such as `power_up` and `power_down`. */
+/**
+ * Members of a switch. Its commands and states are the same two words, such as `power_up` and `power_down`.
+ */
 export function wordSwitchFields(commandTopic: string, onWord: string, offWord: string): Fields {
   return {
     state_on: onWord,
@@ -159,7 +173,6 @@ export function wordSwitchFields(commandTopic: string, onWord: string, offWord: 
   };
 }
 
-/** A button that sends a word. */
 interface WordButton {
   readonly key: string;
   readonly name: string;

@@ -1,4 +1,4 @@
-// Decides how entities and options are named in Home Assistant, and the parts of their keys. Pure.
+// Decides how entities and options are named in Home Assistant, and how a name is written in a key. Pure.
 
 import { createHash } from 'node:crypto';
 import { printable } from '../../printable.js';
@@ -10,9 +10,8 @@ const SLUG_CHARS_MAX = 64;
 const HASH_CHARS = 8;
 
 /**
- * Blanks as Python defines them, which are more than JavaScript's. Home Assistant removes them from both ends
- * of a template's text before it compares this text with a select's options, so options must not have them
- * either.
+ * Python has more blanks than JavaScript. Home Assistant removes them from both ends of a template's text,
+ * and then compares the text with the options of a select. So options must not begin or end with them.
  */
 const BLANKS = '[\\s\\u001c-\\u001f\\u0085]+';
 const BLANKS_AT_ENDS = new RegExp(`^${BLANKS}|${BLANKS}$`, 'g');
@@ -22,12 +21,11 @@ function trimmed(name: string): string {
 }
 
 /**
- * The name as Home Assistant displays it; '' for a name of blanks alone. Half of a two-unit character is
- * removed, whether it was received or comes from the cut, because Home Assistant would refuse the whole
- * device.
+ * '' for a name that has only blanks. Half of a two-unit character is removed, because Home Assistant would
+ * refuse the whole device for it.
  */
 export function displayName(name: string): string {
-  // The buffer replaces half a character.
+  // The buffer replaces half of a two-unit character.
   const wholeCharacters = Buffer.from(name).toString();
   const clean = printable(trimmed(wholeCharacters));
   // The cut may leave a blank at the end.
@@ -36,15 +34,15 @@ export function displayName(name: string): string {
 
 const SIMPLE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /** A unit's name with its type, such as `mpd.service`. */
-export const SIMPLE_UNIT = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
+export const SIMPLE_UNIT_NAME = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
 
 /**
- * A name as part of a key, which has only letters, digits, `_` and `-`. A name that does not match `simple`
- * gets a hash at its end, so that two different names give two different slugs.
+ * The slug has only letters, digits, `_` and `-`. If the name does not match `simplePattern`, a hash follows,
+ * so that two different names give two different slugs.
  */
-export function slugOf(name: string, simple = SIMPLE_NAME): string {
+export function slugOf(name: string, simplePattern = SIMPLE_NAME): string {
   const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
-  if (simple.test(name)) return slug;
+  if (simplePattern.test(name)) return slug;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS);
   return `${slug.slice(0, SLUG_CHARS_MAX)}_${hash}`;
 }
@@ -53,11 +51,11 @@ interface LabelledThing {
   readonly name: string;
   /** The text for people, which other things may have too. */
   readonly label: string;
-  /** Stands behind the label where several things have the same label. */
+  /** Follows the label, in brackets, if several things have the same label. */
   readonly addition: string;
 }
 
-/** A text for people for each thing, by the thing's name. No two things have the same text. */
+/** One text for people for each thing, by the thing's name. No two texts are equal. */
 export function distinctLabels(things: readonly LabelledThing[]): ReadonlyMap<string, string> {
   const displayed = things.map(({ name, label, addition }) => {
     return { name, label: displayName(label) || displayName(name), addition: displayName(addition) };

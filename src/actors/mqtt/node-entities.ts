@@ -11,7 +11,7 @@ import {
   UNKNOWN,
   wordSwitchFields,
 } from './entity-drafts.js';
-import { SIMPLE_UNIT, slugOf } from './entity-names.js';
+import { SIMPLE_UNIT_NAME, slugOf } from './entity-names.js';
 import { topicLevel } from './topics.js';
 
 export function unitEntities(node: DisplayedNode): readonly Draft[] {
@@ -20,25 +20,25 @@ export function unitEntities(node: DisplayedNode): readonly Draft[] {
 }
 
 function entitiesOfUnit({ topic, control }: DisplayedNode, { scope, name }: ServiceRecord): readonly Draft[] {
-  const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT)}`;
-  const state = `${topic}/services/${scope}/${topicLevel(name)}`;
-  const availableWhile = { topic: state, expression: 'value_json.exists' };
+  const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT_NAME)}`;
+  const stateTopic = `${topic}/services/${scope}/${topicLevel(name)}`;
+  const availableWhile = { topic: stateTopic, expression: 'value_json.exists' };
   if (scope === 'system' || !control) {
     const fields = {
-      state_topic: state,
+      state_topic: stateTopic,
       value_template: ifJson("'ON' if value_json.running else 'OFF'"),
       device_class: 'running',
       entity_category: 'diagnostic',
     };
     return [{ key, platform: 'binary_sensor', name, fields, availableWhile }];
   }
-  const commandTopic = `${state}/set`;
-  const running = {
-    state_topic: state,
+  const commandTopic = `${stateTopic}/set`;
+  const switchFields = {
+    state_topic: stateTopic,
     value_template: ifJson("'start' if value_json.running else 'stop'"),
     ...wordSwitchFields(commandTopic, 'start', 'stop'),
   };
-  const restart = {
+  const restartButton = {
     key: `${key}_restart`,
     name: `Restart ${name}`,
     commandTopic,
@@ -46,24 +46,24 @@ function entitiesOfUnit({ topic, control }: DisplayedNode, { scope, name }: Serv
     style: { device_class: 'restart', entity_category: 'config' },
   };
   return [
-    { key, platform: 'switch', name, fields: running, availableWhile },
-    { ...buttonDraft(restart), availableWhile },
+    { key, platform: 'switch', name, fields: switchFields, availableWhile },
+    { ...buttonDraft(restartButton), availableWhile },
   ];
 }
 
 export function powerButtons({ topic, control, branch }: DisplayedNode): readonly Draft[] {
-  const text = branch.texts().get('power');
-  if (!control || text === undefined) return [];
-  const granted = JSON.parse(text) as { readonly reboot: boolean; readonly power_off: boolean };
+  const powerText = branch.texts().get('power');
+  if (!control || powerText === undefined) return [];
+  const granted = JSON.parse(powerText) as { readonly reboot: boolean; readonly power_off: boolean };
   const commandTopic = `${topic}/power/set`;
-  const reboot = {
+  const rebootButton = {
     key: 'reboot',
     name: 'Reboot',
     commandTopic,
     word: 'reboot',
     style: { device_class: 'restart', entity_category: 'config' },
   };
-  const powerOff = {
+  const powerOffButton = {
     key: 'power_off',
     name: 'Power off',
     commandTopic,
@@ -71,17 +71,17 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
     style: { icon: 'mdi:power', entity_category: 'config' },
   };
   return [
-    ...(granted.reboot ? [buttonDraft(reboot)] : []),
-    ...(granted.power_off ? [buttonDraft(powerOff)] : []),
+    ...(granted.reboot ? [buttonDraft(rebootButton)] : []),
+    ...(granted.power_off ? [buttonDraft(powerOffButton)] : []),
   ];
 }
 
 /**
- * The node decides whether there is an upgrade, but Home Assistant compares the two version texts itself, by
- * AwesomeVersion. So the template, which can use AwesomeVersion too (`version`), writes texts that lead to
- * the node's decision. Without an upgrade, the latest version is the installed one. If there is an upgrade
- * that Home Assistant would not offer, the latest version gets an addition that AwesomeVersion cannot
- * compare, because Home Assistant offers what it cannot compare.
+ * The node decides whether there is an upgrade. Home Assistant decides it again: it compares the two version
+ * texts by AwesomeVersion. So this template writes texts with which Home Assistant decides as the node does.
+ * To find them, it uses AwesomeVersion itself (`version`). Without an upgrade, the latest version is the
+ * installed one. If Home Assistant would not offer an upgrade, the text gets an addition. AwesomeVersion
+ * cannot compare such a text, and Home Assistant offers it then.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',
@@ -98,7 +98,7 @@ const UPDATE_FIELDS = [
   "'update_percentage': value_json.run.percent | default(none)",
 ].join(', ');
 
-/** Without a result file the current version is unknown, which the record writes as an empty text. */
+/** The current version is '' while there is no result file. */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
 export function upgradeEntities(node: DisplayedNode): readonly Draft[] {
@@ -106,7 +106,7 @@ export function upgradeEntities(node: DisplayedNode): readonly Draft[] {
 }
 
 function entitiesOfUpgrade(node: DisplayedNode, record: UpgradeRecord): readonly Draft[] {
-  const check = {
+  const checkButton = {
     key: 'update_check',
     name: 'Check for upgrades',
     commandTopic: `${node.topic}/upgrade/set`,
@@ -115,33 +115,33 @@ function entitiesOfUpgrade(node: DisplayedNode, record: UpgradeRecord): readonly
   };
   return [
     ...(record.can_upgrade ? [updateEntity(node)] : []),
-    ...(record.can_check && node.control ? [buttonDraft(check)] : []),
+    ...(record.can_check && node.control ? [buttonDraft(checkButton)] : []),
   ];
 }
 
 function updateEntity({ topic, control }: DisplayedNode): Draft {
-  const state = `${topic}/upgrade`;
+  const stateTopic = `${topic}/upgrade`;
   const value = `${LATEST_VERSION_TEMPLATE}{{ {${UPDATE_FIELDS}} | to_json }}`;
-  const commands = control ? { command_topic: `${state}/set`, payload_install: 'start' } : {};
+  const commands = control ? { command_topic: `${stateTopic}/set`, payload_install: 'start' } : {};
   return {
     key: 'update',
     platform: 'update',
     name: 'Software',
     fields: {
-      state_topic: state,
+      state_topic: stateTopic,
       value_template: `{% if ${HAS_RESULT} %}${value}{% endif %}`,
       ...commands,
     },
-    availableWhile: { topic: state, expression: 'value_json.current' },
+    availableWhile: { topic: stateTopic, expression: 'value_json.current' },
   };
 }
 
 export function serviceEntities(node: DisplayedNode): readonly Draft[] {
   const states = node.branch.children.map((child) => childEntity(node, child));
-  return node.control ? [...states, refusedCommand(node)] : states;
+  return node.control ? [...states, refusedCommandEvent(node)] : states;
 }
 
-/** Names of children that are not the child's own name with a capital letter. */
+/** The label of any other child is its name with a capital first letter. */
 const CHILD_LABELS: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
 function childEntity({ topic }: DisplayedNode, child: ChildName): Draft {
@@ -164,8 +164,8 @@ const REFUSAL_FIELDS = ['topic', 'title', 'detail', 'status']
   .map((name) => `'${name}': value_json.${name} | default('')`)
   .join(', ');
 
-/** An event for each refusal of a command, so that an automation, or a person, notices it. */
-function refusedCommand({ topic }: DisplayedNode): Draft {
+/** Automations and people notice a refusal by this event. */
+function refusedCommandEvent({ topic }: DisplayedNode): Draft {
   return {
     key: 'refused_command',
     platform: 'event',

@@ -5,7 +5,7 @@ import type { Publication } from './retained-topics.js';
 
 export interface PassingMessage extends Publication {
   /**
-   * In the answer to a command: the mark by which its sender recognizes the answer (MQTT 5, section 4.10).
+   * The sender of a command recognizes the answer by this mark (MQTT 5, section 4.10). Absent for an event.
    */
   readonly correlation?: Uint8Array;
 }
@@ -14,7 +14,7 @@ export interface PassingMessage extends Publication {
 const WAITING_MAX = 256;
 
 export class PassingMessages {
-  /** The oldest is the first. */
+  /** Oldest first. */
   readonly #waiting: PassingMessage[] = [];
 
   add(message: PassingMessage): void {
@@ -22,10 +22,7 @@ export class PassingMessages {
     if (this.#waiting.length > WAITING_MAX) this.#waiting.shift();
   }
 
-  /**
-   * Takes the oldest message that the broker accepts. Older messages are dropped, because they are too large
-   * for the broker. Undefined if none is left.
-   */
+  /** The oldest message that the broker accepts. Older ones are too large for the broker, and are dropped. */
   takeNext(
     accepts: (topic: string, text: string, correlation?: Uint8Array) => boolean,
   ): PassingMessage | undefined {

@@ -1,33 +1,38 @@
-// Reads the password from the bytes of its file, and finds what is unusual in them, because editors and
-// shells add bytes that nobody sees, and the broker only says that the password is wrong. No text for people
-// has a part of the password. Pure.
+// Reads the password from the bytes of its file, and decides what is unusual in them. No text for people has
+// a part of the password. Pure.
 
-const LINE_END_AT_END = /\r?\n$/;
+const LAST_LINE_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** `isSo` tests the text without the line end at its end. */
-const ODDITIES: readonly (readonly [oddity: string, isSo: (text: string) => boolean])[] = [
-  ['it is empty', (text) => text === ''],
-  ['it begins with a byte order mark', (text) => text.startsWith(BYTE_ORDER_MARK)],
-  ['it has more than one line', (text) => /[\r\n]/.test(text)],
-  ['it begins or ends with a blank', (text) => /^\ufeff?[^\S\r\n\ufeff]|[^\S\r\n\ufeff]$/.test(text)],
+const BLANK_AT_AN_END = /^\ufeff?[^\S\r\n\ufeff]|[^\S\r\n\ufeff]$/;
+
+interface Oddity {
+  readonly text: string;
+  readonly isIn: (password: string) => boolean;
+}
+
+const ODDITIES: readonly Oddity[] = [
+  { text: 'it is empty', isIn: (password) => password === '' },
+  { text: 'it begins with a byte order mark', isIn: (password) => password.startsWith(BYTE_ORDER_MARK) },
+  { text: 'it has more than one line', isIn: (password) => /[\r\n]/.test(password) },
+  { text: 'it begins or ends with a blank', isIn: (password) => BLANK_AT_AN_END.test(password) },
 ];
 
-/** The text without a line end at its end, which editors add, and which no password has. */
+/** Editors add a line end to the last line. It is removed, because no password has it. */
 export function passwordIn(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString().replace(LINE_END_AT_END, '');
+  return Buffer.from(bytes).toString().replace(LAST_LINE_END, '');
 }
 
 /**
- * For people: what is unusual in the file, as sentences in which `it` is the file. Empty for an ordinary
- * file.
+ * Sentences for people, in which `it` is the file; empty for an ordinary file. Editors and shells add bytes
+ * that nobody sees, and the broker only says that the password is wrong.
  */
 export function odditiesOf(bytes: Uint8Array): readonly string[] {
   const isUtf16 = bytes.includes(0) || startsWith(bytes, 0xff, 0xfe) || startsWith(bytes, 0xfe, 0xff);
   if (isUtf16) return ['it is written in UTF-16'];
   const password = passwordIn(bytes);
-  const oddities = ODDITIES.filter(([, isSo]) => isSo(password)).map(([oddity]) => oddity);
-  // Bytes that are not UTF-8 are replaced when they are decoded, so that they come back as other bytes.
+  const oddities = ODDITIES.filter(({ isIn }) => isIn(password)).map(({ text }) => text);
+  // The decoder replaces bytes that are not UTF-8, so the encoded text has other bytes.
   const isUtf8 = Buffer.from(Buffer.from(bytes).toString()).equals(bytes);
   return isUtf8 ? oddities : [...oddities, 'it is not written in UTF-8'];
 }

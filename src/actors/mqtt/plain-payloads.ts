@@ -3,7 +3,7 @@
 import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { boundedJson } from './topics.js';
 
-/** The payload's word, without blanks around it. A sender may write it as it is, or as a JSON text. */
+/** A sender may write a word as it is, or as a JSON text. Blanks around it are removed. */
 export function wordIn(payload: string): string {
   const json = boundedJson(payload);
   return (typeof json === 'string' ? json : payload).trim();
@@ -24,7 +24,7 @@ export const PLAIN_BODIES: Readonly<Record<string, PlainValue>> = {
   mute: { words: [...SWITCH_WORDS.keys(), TOGGLE_WORD], bodyOf: muteBody },
 };
 
-/** The operation gets a text that is no number as it is, and refuses it. */
+/** A text that is no number goes into the body as it is, so that the operation refuses it. */
 function volumeBody(word: string): Body {
   return { volume: numberIn(word) ?? word };
 }

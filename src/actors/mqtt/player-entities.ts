@@ -1,5 +1,4 @@
-// Decides what Home Assistant shows of each player: its track, its cover, its volume and shuffle, and its
-// buttons. Pure.
+// Decides what Home Assistant shows of each player: track, cover, volume, shuffle and buttons. Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
@@ -29,47 +28,51 @@ export function playerEntities(node: DisplayedNode): readonly Draft[] {
 interface DisplayedPlayer {
   /** The bus name without MPRIS' prefix. */
   readonly name: string;
-  /** How the keys of its entities begin. */
-  readonly key: string;
+  /** The keys of its entities begin with it. */
+  readonly keyPrefix: string;
   /** No other player has this label. */
   readonly label: string;
   /** Relative to the node's topic. */
-  readonly topic: string;
+  readonly relativeTopic: string;
 }
 
-/** The suffix of a player that may run several times. It has a number that changes with each start. */
-const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
+/** A player that may run several times has this suffix. Its number changes with each start. */
+const INSTANCE_SUFFIX = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
- * A key has the bus name without such a suffix, so that a player that is started anew has the same entities
- * as before. If two players have the same name without it, the key of the second is that of `NAME 2`.
+ * A key has the bus name without `INSTANCE_SUFFIX`, so that a player has the same entities after its next
+ * start. If two players have the same name without suffix, the key of the second is made from `NAME 2`.
  */
 function playersOf(branch: Branch): readonly DisplayedPlayer[] {
   const counts = new Map<string, number>();
   const labels = new UniqueNames();
   return branch.records<PlayerRecord>('players').map(({ bus_name: busName, identity }, index) => {
     const name = playerName(busName);
-    const lastingName = name.replace(INSTANCE, '');
+    const lastingName = name.replace(INSTANCE_SUFFIX, '');
     const count = (counts.get(lastingName) ?? 0) + 1;
     counts.set(lastingName, count);
+    const numberedName = count === 1 ? lastingName : `${lastingName} ${count}`;
     return {
       name,
-      key: `player_${slugOf(count === 1 ? lastingName : `${lastingName} ${count}`)}`,
+      keyPrefix: `player_${slugOf(numberedName)}`,
       label: labels.assign(index + 1, displayName(identity) || name),
-      topic: `players/${topicLevel(name)}`,
+      relativeTopic: `players/${topicLevel(name)}`,
     };
   });
 }
 
 const METADATA = '(value_json.metadata | default({}))';
 
-/** An expression of microseconds as one of seconds; `none` where the player does not report them. */
-const secondsOf = (microseconds: string): string =>
-  `${microseconds} / 1000000 if ${microseconds} is defined else none`;
+/**
+ * An expression for the seconds of an expression in microseconds; its value is `none` if these are missing.
+ */
+function secondsOf(microseconds: string): string {
+  return `${microseconds} / 1000000 if ${microseconds} is defined else none`;
+}
 
 /**
- * The topic is not published while time passes, so `position` is the position at `position_updated_at`. A
- * card computes the present one from both.
+ * `position` is the position at `position_updated_at`, because the topic is not published while time passes.
+ * A card of Home Assistant computes the present position from both.
  */
 const TRACK_ATTRIBUTES = [
   `'title': ${METADATA}['xesam:title'] | default('')`,
@@ -80,54 +83,56 @@ const TRACK_ATTRIBUTES = [
   "'position_updated_at': value_json.position_updated_at | default('')",
 ].join(', ');
 
-function stateSensor(node: DisplayedNode, { key, label, topic }: DisplayedPlayer): Draft {
-  const state = `${node.topic}/${topic}`;
+function stateSensor(node: DisplayedNode, { keyPrefix, label, relativeTopic }: DisplayedPlayer): Draft {
+  const topic = `${node.topic}/${relativeTopic}`;
   return {
-    key: `${key}_state`,
+    key: `${keyPrefix}_state`,
     platform: 'sensor',
     name: label,
     fields: {
-      state_topic: state,
+      state_topic: topic,
       value_template: ifJson('value_json.playback_status', UNKNOWN),
       device_class: 'enum',
       options: ['Playing', 'Paused', 'Stopped'],
       icon: 'mdi:music',
-      json_attributes_topic: state,
+      json_attributes_topic: topic,
       json_attributes_template: ifJson(`{${TRACK_ATTRIBUTES}} | to_json`, '{}'),
     },
   };
 }
 
-function coverImage(node: DisplayedNode, { name, key, label, topic }: DisplayedPlayer): Draft {
-  const state = `${node.topic}/${topic}`;
+function coverImage(node: DisplayedNode, player: DisplayedPlayer): Draft {
+  const { name, keyPrefix, label, relativeTopic } = player;
+  const topic = `${node.topic}/${relativeTopic}`;
   return {
-    key: `${key}_cover`,
+    key: `${keyPrefix}_cover`,
     platform: 'image',
     name: `${label} cover`,
     fields: {
-      url_topic: state,
-      // Home Assistant fetches the cover anew after each message of the topic, so the address may be the same
-      // for all tracks.
+      url_topic: topic,
+      // The address may be the same for all tracks, because Home Assistant fetches the cover again after each
+      // message of the topic.
       url_template: `${node.url}/players/${encodeURIComponent(name)}/cover`,
     },
-    availableWhile: { topic: state, expression: `${METADATA}['mpris:artUrl'] | default('')` },
+    availableWhile: { topic, expression: `${METADATA}['mpris:artUrl'] | default('')` },
   };
 }
 
-/** The expression of a player's volume. It has a default, because a player may have no volume. */
+/** A player may have no volume. */
 const VOLUME_PERCENT = '((value_json.volume | default(0)) * 100) | round';
 
-function playerVolume(node: DisplayedNode, { key, label, topic }: DisplayedPlayer): Draft {
+function playerVolume(node: DisplayedNode, { keyPrefix, label, relativeTopic }: DisplayedPlayer): Draft {
   const icons = { volume: 'mdi:volume-high', mute: 'mdi:volume-mute' };
-  const draft = volumeDraft(node, { key, topic, label, maxPercent: 100, icons }, VOLUME_PERCENT);
-  const hasVolume = 'value_json.volume is defined';
-  return { ...draft, availableWhile: { topic: `${node.topic}/${topic}`, expression: hasVolume } };
+  const thing = { keyPrefix, relativeTopic, label, maxPercent: 100, icons };
+  const draft = volumeDraft(node, thing, VOLUME_PERCENT);
+  const topic = `${node.topic}/${relativeTopic}`;
+  return { ...draft, availableWhile: { topic, expression: 'value_json.volume is defined' } };
 }
 
 function shuffleSwitch(node: DisplayedNode, player: DisplayedPlayer): Draft {
-  const topic = `${node.topic}/${player.topic}`;
+  const topic = `${node.topic}/${player.relativeTopic}`;
   const draft = switchDraft(node, {
-    key: `${player.key}_shuffle`,
+    key: `${player.keyPrefix}_shuffle`,
     name: `${player.label} shuffle`,
     topic,
     valueTemplate: ifJson("'ON' if value_json.shuffle | default(false) else 'OFF'"),
@@ -147,9 +152,9 @@ const BUTTONS = [
 function playerButtons(node: DisplayedNode, player: DisplayedPlayer): readonly Draft[] {
   return BUTTONS.map(({ word, label, icon }) =>
     buttonDraft({
-      key: `${player.key}_${word}`,
+      key: `${player.keyPrefix}_${word}`,
       name: `${player.label} ${label}`,
-      commandTopic: `${node.topic}/${player.topic}/set`,
+      commandTopic: `${node.topic}/${player.relativeTopic}/set`,
       word,
       style: { icon },
     }),

@@ -1,6 +1,6 @@
-// Decides whether this node may serve its branch. On a connection of its own, the probe reads what the
+// Decides whether this node may serve its branch. The probe has a connection of its own. It reads what the
 // broker retains for the node, and asks whether another node that claims the branch or the device is alive.
-// The connection has no will and publishes only that question, so that another node's branch stays as it is.
+// It may not change the branch of another node: the connection has no will, and publishes only this question.
 
 import { type Clock, within } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -10,27 +10,26 @@ import { branchOfDevice } from './home-assistant.js';
 import { ONLINE, type RetainedTopics } from './retained-topics.js';
 import { ownerText } from './topics.js';
 
-/** A node publishes far less. A branch with more topics or text does not belong to a node. */
+/** A node publishes far less. A branch with more topics or text belongs to no node. */
 const TOPICS_MAX = 10_000;
 const CHARS_MAX = 16 << 20;
-const TOO_MUCH = 'the branch holds more than a node publishes';
+const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
 /**
  * A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one
  * branch").
  */
 const ANSWER_MS = 5_000;
 
-/** The result for a node that may serve its branch. */
 export interface RetainedState {
-  /** Texts by topic: those of the branch, and the device message. */
+  /** The texts of the branch and the device message, by topic. */
   readonly retained: ReadonlyMap<string, string>;
   /** The branch of another living node that publishes the device of this identifier. */
-  readonly deviceOwner: string | undefined;
+  readonly otherDeviceOwner: string | undefined;
 }
 
 /** Why the branch may not be served now. */
 export interface ProbeError {
-  /** `failed`: nobody knows what the broker retains. `occupied`: another living node owns the branch. */
+  /** `failed`: the probe has no result. `occupied`: another living node owns the branch. */
   readonly kind: 'failed' | 'occupied';
   /** For people. */
   readonly reason: string;
@@ -62,11 +61,11 @@ class Probe {
   readonly #clock: Clock;
   readonly #connection: BrokerConnection;
   readonly #retained = new Map<string, string>();
-  /** The branches that are read. A broker may also send topics that were not subscribed to. */
+  /** Only these branches are read. A broker may also send topics that were not subscribed to. */
   readonly #branches: string[];
-  #chars = 0;
+  #retainedChars = 0;
   #isTooMuch = false;
-  /** Messages that are not retained, and that the probe waits for. */
+  /** The probe waits for these messages, which are not retained. */
   readonly #expected: ExpectedMessage[] = [];
 
   constructor(topics: RetainedTopics, clock: Clock, dial: Dial) {
@@ -77,7 +76,7 @@ class Probe {
   }
 
   async run(): Promise<Result<RetainedState, ProbeError | Ended>> {
-    const { identifier, topic, device } = this.#topics;
+    const { identifier, topic, deviceTopic: device } = this.#topics;
     if (!(await this.#connection.ready)) return ENDED;
     const claim = await this.#readClaim(topic, [`${topic}/#`, device]);
     if (!claim.ok) return claim;
@@ -86,33 +85,32 @@ class Probe {
     const retained = this.#retained;
     const deviceBranch = branchOfDevice(retained.get(device) ?? '');
     if (deviceBranch === undefined || deviceBranch === topic)
-      return success({ retained, deviceOwner: undefined });
-    const isClones = await this.#isServedByClone(deviceBranch);
-    if (!isClones.ok) return isClones;
-    return success({ retained, deviceOwner: isClones.value ? deviceBranch : undefined });
+      return success({ retained, otherDeviceOwner: undefined });
+    const servedByClone = await this.#isServedByClone(deviceBranch);
+    if (!servedByClone.ok) return servedByClone;
+    return success({ retained, otherDeviceOwner: servedByClone.value ? deviceBranch : undefined });
   }
 
   /**
-   * Ends the connection, and gives the result of the probe. It is known only at the end whether the broker
-   * sends too much, because all messages may arrive together with the replies that `run` waits for.
+   * Ends the connection. Messages may arrive together with the last reply that `run` waits for, so only the
+   * end shows whether the broker sends too much.
    */
   async finish(result: Result<RetainedState, ProbeError | Ended>): Promise<ProbeResult> {
     await this.#connection.end('the probe is over');
-    if (this.#isTooMuch) return failed({ kind: 'failed', reason: TOO_MUCH });
+    if (this.#isTooMuch) return failed({ kind: 'failed', reason: TOO_MUCH_REASON });
     if (result.ok) return result;
     if (result.error.kind === 'ended')
       return failed({ kind: 'failed', reason: await this.#connection.ended });
     return failed(result.error);
   }
 
-  /** True if a living node with the identifier of this node serves that branch: a clone of this machine. */
+  /** A clone of this machine is another living node with the identifier of this node. */
   async #isServedByClone(branch: string): Promise<Result<boolean, Ended>> {
     this.#branches.push(branch);
     const claim = await this.#readClaim(branch, [`${branch}/node`, `${branch}/who`]);
-    // Another node may own that branch by now, so its identifier is compared.
+    // By now, the branch may belong to a node that is no clone.
     if (claim.ok) return success(claim.value.isAlive && claim.value.node === this.#topics.identifier);
-    // If the broker refuses the question there, nobody can know whether a clone serves that branch, and this
-    // node publishes the device.
+    // If the broker refuses the question there, nobody can find out. Then this node publishes the device.
     return claim.error.kind === 'ended' ? ENDED : success(false);
   }
 
@@ -121,9 +119,11 @@ class Probe {
     const who = `${branch}/who`;
     const status = `${branch}/status`;
     // At QoS 0 the broker sends all retained messages in order, and waits for no acknowledgement in between.
-    const read = await this.#connection.subscribe(filters, { qos: 0 });
-    if (!read.ok)
-      return read.error.kind === 'ended' ? ENDED : refused(read.error.topics.join(', '), read.error.reason);
+    const subscription = await this.#connection.subscribe(filters, { qos: 0 });
+    if (!subscription.ok) {
+      const { error } = subscription;
+      return error.kind === 'ended' ? ENDED : refused(error.topics.join(', '), error.reason);
+    }
     // The status uses QoS 1, because the owner's answer must not be lost.
     await this.#connection.subscribe([status], { qos: 1 });
     const ownQuestion = this.#arrivalOf(who, this.#topics.identifier);
@@ -142,14 +142,14 @@ class Probe {
     const node = this.#retained.get(`${branch}/node`) ?? '';
     const isClaimed = node !== '' && this.#retained.get(status) === ONLINE;
     if (!isClaimed) return success({ node, isAlive: false });
-    // Only an answer shows that the claim is not left over from a node that lost its power, from a broker
-    // that lost its connections, or from our own earlier connection.
+    // The claim may be left over from a node that lost its power, from a broker that lost its connections, or
+    // from our own earlier connection. Only an answer shows that the owner lives.
     if (!question.ok && question.error.kind === 'refused') return refused(who, question.error.reason);
     const answer = await this.#waitFor(ownersAnswer);
     return this.#isTooMuch || answer === 'ended' ? ENDED : success({ node, isAlive: answer === 'arrived' });
   }
 
-  /** Resolves when a message of this topic and text comes that is not retained. */
+  /** Resolves when this message comes, and is not retained. */
   #arrivalOf(topic: string, text: string): Promise<void> {
     return new Promise((resolve) => {
       this.#expected.push({ topic, text, onArrival: resolve });
@@ -164,8 +164,8 @@ class Probe {
   }
 
   #receive({ topic, text, retained }: BrokerMessage): void {
-    const isOfBranches = this.#branches.some((branch) => topic.startsWith(`${branch}/`));
-    if (!isOfBranches && topic !== this.#topics.device) return;
+    const isInBranches = this.#branches.some((branch) => topic.startsWith(`${branch}/`));
+    if (!isInBranches && topic !== this.#topics.deviceTopic) return;
     if (retained) {
       this.#keepRetained(topic, text);
       return;
@@ -175,9 +175,9 @@ class Probe {
   }
 
   #keepRetained(topic: string, text: string): void {
-    this.#chars += text.length;
-    this.#isTooMuch ||= this.#retained.size >= TOPICS_MAX || this.#chars > CHARS_MAX;
-    if (this.#isTooMuch) this.#connection.cut(TOO_MUCH);
+    this.#retainedChars += text.length;
+    this.#isTooMuch ||= this.#retained.size >= TOPICS_MAX || this.#retainedChars > CHARS_MAX;
+    if (this.#isTooMuch) this.#connection.cut(TOO_MUCH_REASON);
     else this.#retained.set(topic, text);
   }
 }

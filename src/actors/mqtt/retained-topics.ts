@@ -1,5 +1,5 @@
-// Decides what must be published now, by comparing what the broker retains for this node with what it should
-// retain: the branch, and Home Assistant's device message. Pure.
+// Decides what must be published now. It compares what the broker retains for this node with what the broker
+// should retain: the branch, and Home Assistant's device message. Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
@@ -10,8 +10,8 @@ import { branchOfDevice } from './home-assistant.js';
 import { isDefaultOutputUnlisted } from './sound-entities.js';
 
 /**
- * A longer topic is not published. MQTT allows 65 535 bytes (MQTT 5, section 1.5.4), and a command's topic is
- * a little longer than that of the state.
+ * A longer topic is not published. MQTT allows 65 535 bytes (MQTT 5, section 1.5.4), and the topic of a
+ * command is a little longer than the topic of its state.
  */
 const TOPIC_BYTES_MAX = 65_000;
 
@@ -24,7 +24,6 @@ export interface Publication {
   readonly text: string;
 }
 
-/** A topic that is not published. */
 export interface LeftOut {
   readonly topic: string;
   /** For people: why the topic is not published. */
@@ -45,17 +44,17 @@ export class RetainedTopics {
   readonly identifier: string;
   /** The node's topic. All topics of its branch begin with it. */
   readonly topic: string;
-  readonly status: string;
-  readonly node: string;
-  /** Home Assistant's device message, which is not in the branch. */
-  readonly device: string;
+  readonly statusTopic: string;
+  readonly nodeTopic: string;
+  /** The topic of Home Assistant's device message. It is not in the branch. */
+  readonly deviceTopic: string;
   readonly #branch: Branch;
   readonly #device: DeviceTopic;
-  /** The texts that the broker retains, by topic, as far as it has confirmed them. */
+  /** The texts that the broker has confirmed to retain, by topic. */
   #retained = new Map<string, string>();
   /** Topics to be published once more, even if the broker retains the same text. */
   readonly #toRepublish = new Set<string>();
-  /** The broker's reason, by the topic that it refuses. */
+  /** The broker's reasons, by the topics that it refuses. */
   readonly #refused = new Map<string, string>();
 
   constructor(
@@ -68,24 +67,24 @@ export class RetainedTopics {
     this.topic = settings.topic;
     this.#branch = branch;
     this.#device = new DeviceTopic(settings, identifier, branch, interfaces);
-    this.status = this.full('status');
-    this.node = this.full('node');
-    this.device = this.#device.name;
+    this.statusTopic = this.wholeTopic('status');
+    this.nodeTopic = this.wholeTopic('node');
+    this.deviceTopic = this.#device.topic;
   }
 
   /** The whole topic for a topic that is relative to the node's. */
-  full(relativeTopic: string): string {
+  wholeTopic(relativeTopic: string): string {
     return `${this.topic}/${relativeTopic}`;
   }
 
   /** The inverse of `full`. */
-  relative(topic: string): string {
-    return topic.slice(this.full('').length);
+  relativeTopic(topic: string): string {
+    return topic.slice(this.wholeTopic('').length);
   }
 
   /** True for a topic of this node's branch. A broker may also send topics that were not subscribed to. */
   isInBranch(topic: string): boolean {
-    return topic.startsWith(this.full(''));
+    return topic.startsWith(this.wholeTopic(''));
   }
 
   /** See `Branch.referenceTo`. */
@@ -103,112 +102,106 @@ export class RetainedTopics {
     return this.#retainedText(topic) === text;
   }
 
-  /** See `DeviceTopic.owner`. */
-  get deviceOwner(): string | undefined {
-    return this.#device.owner;
+  /** See `DeviceTopic.otherOwner`. */
+  get otherDeviceOwner(): string | undefined {
+    return this.#device.otherOwner;
   }
 
-  /** Topics that the broker refuses. */
   get refused(): readonly LeftOut[] {
     return [...this.#refused].map(([topic, reason]) => ({ topic, reason }));
   }
 
-  /**
-   * To be called before each connection, with what the probe has read. A text counts as not published if the
-   * broker has not confirmed it on the connection before.
-   */
-  begin(retained: ReadonlyMap<string, string>, deviceOwner?: string): void {
+  /** To be called before each connection, with what the probe has read. */
+  beginConnection(retained: ReadonlyMap<string, string>, otherDeviceOwner?: string): void {
     this.#retained = new Map(retained);
     this.#toRepublish.clear();
     this.#refused.clear();
-    this.#device.received(retained.get(this.device) ?? '', deviceOwner);
+    this.#device.received(retained.get(this.deviceTopic) ?? '', otherDeviceOwner);
   }
 
   /**
-   * To be called with each message on the device's topic. The last one decides which node owns the device,
-   * because all nodes that write there receive the same last message. False if the message changes nothing.
+   * To be called with each message of the device's topic. All nodes that write there receive the same last
+   * message, so it decides which node owns the device. False if the message changes nothing.
    */
   deviceReceived(text: string): boolean {
     const branch = branchOfDevice(text);
-    const isOthers = branch !== undefined && branch !== this.topic;
-    if (!isOthers && this.#device.owner === undefined) return false;
-    this.#retained.set(this.device, text);
-    this.#device.received(text, isOthers ? branch : undefined);
+    const otherOwner = branch === this.topic ? undefined : branch;
+    if (otherOwner === undefined && this.#device.otherOwner === undefined) return false;
+    this.#retained.set(this.deviceTopic, text);
+    this.#device.received(text, otherOwner);
     return true;
   }
 
-  /**
-   * To be called when the other node that owned the device has gone. The device is this node's from now on.
-   */
+  /** To be called when the other owner of the device has gone. This node owns the device from now on. */
   claimDevice(): void {
-    this.#device.received(this.#retainedText(this.device), undefined);
+    this.#device.received(this.#retainedText(this.deviceTopic), undefined);
   }
 
-  /** The broker refuses the topic, so it is left out until `forgetRefusals` or the next connection. */
+  /** A refused topic is left out until `forgetRefusals` or the next connection. */
   addRefusal(topic: string, reason: string): void {
     this.#refused.set(topic, reason);
   }
 
-  /** Refused topics are tried again, because the broker's access list may have changed. */
+  /** To be called when the broker's access list may have changed. Refused topics are tried again. */
   forgetRefusals(): void {
     this.#refused.clear();
   }
 
-  /** See `DeviceTopic.rebuild`. */
-  rebuildDevice(): void {
-    this.#device.rebuild();
+  /** See `DeviceTopic.rebuildLater`. */
+  rebuildDeviceLater(): void {
+    this.#device.rebuildLater();
   }
 
-  /** Has the topic published once more, even if the broker retains its text already, or will do so soon. */
+  /** The next `differences` have the topic, even if the broker retains its text already. */
   republish(topic: string): void {
     this.#toRepublish.add(topic);
   }
 
   /**
-   * The texts to publish now. A topic that is left out is emptied, because readers would believe that its
-   * old text is the present state. `accepts`: false for a text that is too large for the broker.
+   * `accepts`: false if the text is too large for the broker. A topic that is left out is emptied, because
+   * readers would believe that its old text is the present state.
    */
   differences(accepts: (topic: string, text: string) => boolean): Differences {
     const publications: Publication[] = [];
     const tooLarge: string[] = [];
     const tooLong: string[] = [];
-    const publish = (topic: string, text: string): void => {
+    const addIfDifferent = (topic: string, text: string): void => {
       if (this.#refused.has(topic) || !this.#mustPublish(topic, text)) return;
       this.#toRepublish.delete(topic);
       publications.push({ topic, text });
     };
-    const retainedDevice = this.#retainedText(this.device);
-    const device = this.#device.desiredText() ?? retainedDevice;
-    const isDeviceAccepted = device === retainedDevice || accepts(this.device, device);
+    const retainedDevice = this.#retainedText(this.deviceTopic);
+    const desiredDevice = this.#device.desiredText() ?? retainedDevice;
+    const isDeviceAccepted = desiredDevice === retainedDevice || accepts(this.deviceTopic, desiredDevice);
     for (const [topic, text] of this.#desiredBranch()) {
       if (!this.#mustPublish(topic, text)) continue;
-      // A device message that is too large will not be published, so no topic waits for it.
+      // A device message that is too large is not published, so no topic waits for it.
       if (isDeviceAccepted && this.#mustWaitForDevice(topic, text)) continue;
       const isTooLong = text !== '' && Buffer.byteLength(topic) > TOPIC_BYTES_MAX;
       const isTooLarge = !isTooLong && !accepts(topic, text);
       if (isTooLong) tooLong.push(topic);
       if (isTooLarge) tooLarge.push(topic);
-      publish(topic, isTooLong || isTooLarge ? '' : text);
+      addIfDifferent(topic, isTooLong || isTooLarge ? '' : text);
     }
-    // A device message that is too large is not emptied, because Home Assistant would remove the whole
+    // If the device message is too large, its topic is not emptied: Home Assistant would remove the whole
     // device.
-    if (isDeviceAccepted) publish(this.device, device);
-    else tooLarge.push(this.device);
+    if (isDeviceAccepted) addIfDifferent(this.deviceTopic, desiredDevice);
+    else tooLarge.push(this.deviceTopic);
     return { publications, tooLarge: tooLarge.sort(), tooLong: tooLong.sort() };
   }
 
   /** To be called when the broker has stored the text. */
   acknowledged({ topic, text }: Publication): void {
-    // While our device message was under way, another node's message came, so that node owns the device. If
-    // the broker stored ours later than the other, it sends ours back, and the device is ours again.
-    if (topic === this.device && this.#device.owner !== undefined) return;
+    // Another node's device message came while ours was under way, so the other node owns the device. If the
+    // broker stored ours last, it sends ours back, and this node owns the device again.
+    if (topic === this.deviceTopic && this.#device.otherOwner !== undefined) return;
     if (text === '') this.#retained.delete(topic);
     else this.#retained.set(topic, text);
-    if (topic !== this.device) return;
-    // The default output was not among the options of the device message before this one. Home Assistant
-    // shows it only when the state comes again after this message.
+    if (topic !== this.deviceTopic) return;
+    // The device message before this one did not list the default output. Home Assistant shows the default
+    // output only when the state comes again after this message.
     if (isDefaultOutputUnlisted(this.#branch, this.#device.entities))
-      this.republish(this.full('audio/server'));
+      this.republish(this.wholeTopic('audio/server'));
     this.#device.acknowledged(text);
   }
 
@@ -223,27 +216,28 @@ export class RetainedTopics {
   /** The texts that the broker should retain in the branch, by topic, in the order of publication. */
   #desiredBranch(): ReadonlyMap<string, string> {
     const desired = new Map([
-      [this.node, this.identifier],
-      [this.status, ONLINE],
+      [this.nodeTopic, this.identifier],
+      [this.statusTopic, ONLINE],
     ]);
-    for (const [relativeTopic, text] of this.#branch.texts()) desired.set(this.full(relativeTopic), text);
+    for (const [relativeTopic, text] of this.#branch.texts())
+      desired.set(this.wholeTopic(relativeTopic), text);
     for (const topic of this.#retained.keys()) {
       if (desired.has(topic) || !this.isInBranch(topic)) continue;
-      const relativeTopic = this.relative(topic);
-      // A retained command is somebody else's, and is not removed.
-      const isOurs = !isCommand(relativeTopic);
-      if (isOurs && this.#branch.isEmptyIfMissing(relativeTopic)) desired.set(topic, '');
+      const relativeTopic = this.relativeTopic(topic);
+      // Somebody else has retained a command. It is not removed.
+      if (isCommand(relativeTopic)) continue;
+      if (this.#branch.mustBeEmptiedIfMissing(relativeTopic)) desired.set(topic, '');
     }
     return desired;
   }
 
   /**
-   * True if the topic's text would be an error for Home Assistant before the next device message: an entity
-   * would read an emptied topic, or a default output that is not among the options of its select.
+   * True if Home Assistant could not use the text before the next device message. An entity would read an
+   * emptied topic, or a default output that is not among the options of its select.
    */
   #mustWaitForDevice(topic: string, text: string): boolean {
     const { entities } = this.#device;
     if (text === '') return [...entities.values()].some((entity) => entity['state_topic'] === topic);
-    return topic === this.full('audio/server') && isDefaultOutputUnlisted(this.#branch, entities);
+    return topic === this.wholeTopic('audio/server') && isDefaultOutputUnlisted(this.#branch, entities);
   }
 }

@@ -1,5 +1,4 @@
-// One connection that serves the node's branch, until it ends or another node takes the branch. It decides
-// when differences are published, and what each message of the broker means.
+// Decides when the node's branch is published on one connection, and what each message from the broker means.
 
 import { type Clock, within } from '../../host/clock.js';
 import type { NodeLink } from '../runtime.js';
@@ -11,19 +10,22 @@ import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } 
 import { Subscriptions } from './subscriptions.js';
 
 /**
- * The pause between two rounds of publications. It is a little longer than a tenth of a second, so that also
- * after different delays in the network a subscriber gets no topic more than ten times a second.
+ * The pause between two rounds of publications. It is a little longer than 100 ms, because delays in the
+ * network differ, and a subscriber must not get a topic more than ten times a second.
  */
 export const ROUND_GAP_MS = 110;
 /**
- * The broker has this time to store the last status. After this time the connection is cut, so that the
- * broker publishes the will, which is the same status.
+ * The broker has this time to store the last status. Then the connection is cut, so that the broker publishes
+ * the will, which has the same status.
  */
 const OFFLINE_DEADLINE_MS = 200;
 
 const TOO_LARGE = 'too large for the broker';
 const TOO_LONG = 'longer than a topic of MQTT may be';
-const refusedBecause = (reason: string): string => `refused by the broker (${reason})`;
+
+function refusedText(reason: string): string {
+  return `refused by the broker (${reason})`;
+}
 
 export interface ServingParts {
   readonly node: Pick<NodeLink, 'ask' | 'log'>;
@@ -33,14 +35,14 @@ export interface ServingParts {
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
   /**
    * Called when the broker has the whole branch, except the topics that are left out. Called again when these
-   * topics, or the owner of the device, have changed.
+   * topics or the owner of the device have changed.
    */
   readonly onSettled: (leftOut: readonly LeftOut[]) => void;
 }
 
 /**
- * The differences of one moment are published as one round, after which there is a pause. `idle`: the pause
- * is over, and nothing has changed since the last round.
+ * The differences of one moment are published as one round. A pause follows each round. `idle`: the pause is
+ * over, and nothing has changed since the last round.
  */
 type Phase =
   | { readonly kind: 'idle' }
@@ -52,15 +54,13 @@ export class Serving {
   readonly #connection: BrokerConnection;
   readonly #subscriptions: Subscriptions;
   readonly #commands: CommandHandler;
-  /** Publications of the present round that have not been sent. A round has each topic once at most. */
+  /** Publications of the present round that have not been sent. */
   #unsentOfRound: Publication[] = [];
   /** How many publications of the present round the broker has not acknowledged. */
   #unacknowledgedOfRound = 0;
   #tooLarge: readonly string[] = [];
   #tooLong: readonly string[] = [];
-  /**
-   * The state for which `onSettled` was last called, as a text to compare; undefined before its first call.
-   */
+  /** The state at the last call of `onSettled`, as a text that can be compared. */
   #reportedState: string | undefined;
   #phase: Phase = { kind: 'idle' };
   /** True if the desired texts may have changed since the present round began. */
@@ -74,12 +74,12 @@ export class Serving {
   constructor(parts: ServingParts) {
     this.#parts = parts;
     const { node, topics } = parts;
-    this.#commands = new CommandHandler(node, topics, (message) => this.#pass(message));
+    this.#commands = new CommandHandler(node, topics, (message) => this.#addPassing(message));
     this.#connection = parts.dial((message) => this.#receive(message));
     this.#subscriptions = new Subscriptions(this.#connection, () => this.changed());
   }
 
-  /** Resolves when the connection has ended, to the reason for people. */
+  /** Resolves at the end of the connection to the reason, a text for people. */
   async run(): Promise<string> {
     const isSubscribed = (await this.#connection.ready) && (await this.#subscribeAll());
     if (isSubscribed && this.#state === 'opening') {
@@ -96,22 +96,24 @@ export class Serving {
   /** False if the connection has ended. */
   async #subscribeAll(): Promise<boolean> {
     const { topics, control } = this.#parts;
-    const watched = [topics.node, topics.status, topics.full('who'), topics.device];
-    if (!(await this.#subscriptions.subscribe(watched, { qos: 1 }))) return false;
+    const watchedTopics = [
+      topics.nodeTopic,
+      topics.statusTopic,
+      topics.wholeTopic('who'),
+      topics.deviceTopic,
+    ];
+    if (!(await this.#subscriptions.subscribe(watchedTopics, { qos: 1 }))) return false;
     if (!control) return true;
-    const commands = COMMAND_FILTERS.map((filter) => topics.full(filter));
+    const commands = COMMAND_FILTERS.map((filter) => topics.wholeTopic(filter));
     // Commands use QoS 0, because mosquitto drops the last commands of a flood at QoS 1
     // (docs/development/what-we-learnt.md). A lost connection loses commands of either QoS.
     return this.#subscriptions.subscribe(commands, { qos: 0, rap: true });
   }
 
-  /**
-   * Watches the status of another node that owns the device. When that node goes offline, this node takes
-   * over the device.
-   */
+  /** When the other owner of the device goes offline, this node takes over the device. */
   #watchDeviceOwner(): void {
-    const { deviceOwner } = this.#parts.topics;
-    const status = deviceOwner === undefined ? '' : `${deviceOwner}/status`;
+    const { otherDeviceOwner } = this.#parts.topics;
+    const status = otherDeviceOwner === undefined ? '' : `${otherDeviceOwner}/status`;
     if (this.#state === 'open') this.#subscriptions.watchStatus(status);
   }
 
@@ -122,29 +124,29 @@ export class Serving {
   }
 
   /**
-   * Publishes a message that is not retained. Such a message is of use only now, so it is dropped if this
-   * connection ends before it is sent. The topic is relative to the node's topic.
+   * Publishes a message that is not retained. It is of use only now, so it is dropped if the connection ends
+   * before the message is sent.
    */
   publishPassing(relativeTopic: string, text: string): void {
-    this.#pass({ topic: this.#parts.topics.full(relativeTopic), text });
+    this.#addPassing({ topic: this.#parts.topics.wholeTopic(relativeTopic), text });
   }
 
-  #pass(message: PassingMessage): void {
+  #addPassing(message: PassingMessage): void {
     if (this.#state === 'ended') return;
-    // The message waits while the connection opens, because refusals of retained commands come at that time.
+    // Refusals of retained commands come while the connection opens. They wait until it is open.
     this.#passing.add(message);
     this.#sendWaiting();
   }
 
-  /** Ends the connection when the daemon stops. The broker then retains that the node is offline. */
+  /** To be called when the daemon stops. The broker then retains that the node is offline. */
   async close(): Promise<void> {
     const { topics, clock } = this.#parts;
     const wasOpen = this.#state === 'open';
     this.#end();
     if (wasOpen) {
-      const offline = this.#connection.publish(topics.status, OFFLINE, true);
+      const offline = this.#connection.publish(topics.statusTopic, OFFLINE, true);
       const isStored = (await within(clock, OFFLINE_DEADLINE_MS, offline))?.ok === true;
-      // The broker publishes the will, which has the same status, only if it gets no DISCONNECT.
+      // The broker publishes the will only if it gets no DISCONNECT.
       if (!isStored) this.#connection.cut('the service ends');
     }
     await this.#connection.end('the service ends');
@@ -176,7 +178,7 @@ export class Serving {
       this.#connection.cut(`the broker refuses ${refused.topic}: ${refused.reason}`);
       return;
     }
-    const stateToReport = JSON.stringify([topics.deviceOwner, leftOut]);
+    const stateToReport = JSON.stringify([topics.otherDeviceOwner, leftOut]);
     if (this.#reportedState !== stateToReport) {
       this.#reportedState = stateToReport;
       this.#parts.onSettled(leftOut);
@@ -192,24 +194,21 @@ export class Serving {
     const tooLarge = this.#tooLarge.map((topic) => ({ topic, reason: TOO_LARGE }));
     const tooLong = this.#tooLong.map((topic) => ({ topic, reason: TOO_LONG }));
     const refused = [...this.#parts.topics.refused, ...this.#subscriptions.refused];
-    return [
-      ...tooLarge,
-      ...tooLong,
-      ...refused.map(({ topic, reason }) => ({ topic, reason: refusedBecause(reason) })),
-    ];
+    const refusedTopics = refused.map(({ topic, reason }) => ({ topic, reason: refusedText(reason) }));
+    return [...tooLarge, ...tooLong, ...refusedTopics];
   }
 
   /**
-   * Sends waiting messages, until as many are unacknowledged as the broker takes at one time. The messages
-   * of the round come first. The others get their turn, because a round has each topic once at most, and a
-   * pause follows it.
+   * Sends waiting messages, as many as the broker takes at one time. Those of the round come first. The
+   * passing messages get their turn too, because a round has each topic once at most, and a pause follows it.
    */
   #sendWaiting(): void {
-    while (this.#state === 'open' && this.#inFlight < this.#connection.window) {
-      const ofRound = this.#unsentOfRound.shift();
-      const message: PassingMessage | undefined = ofRound ?? this.#passing.takeNext(this.#accepts);
+    while (this.#state === 'open' && this.#inFlight < this.#connection.inFlightMax) {
+      const publication = this.#unsentOfRound.shift();
+      const isOfRound = publication !== undefined;
+      const message: PassingMessage | undefined = publication ?? this.#passing.takeNext(this.#accepts);
       if (message === undefined) return;
-      void this.#publish(message, ofRound !== undefined);
+      void this.#publish(message, isOfRound);
     }
   }
 
@@ -218,29 +217,27 @@ export class Serving {
     this.#inFlight += 1;
     const answer = await this.#connection.publish(topic, text, isOfRound, correlation);
     this.#inFlight -= 1;
-    const hasEnded = !answer.ok && answer.error.kind === 'ended';
-    // The next connection publishes the text, because the broker is not known to retain it.
-    if (hasEnded || this.#state !== 'open') return;
-    // A response topic that the broker refuses is a problem of the command's sender alone.
-    const isOurs = isOfRound || this.#parts.topics.isInBranch(topic);
-    if (!answer.ok && answer.error.kind === 'refused' && isOurs) this.#refused(topic, answer.error.reason);
-    else if (isOfRound) this.#stored(message);
+    const error = answer.ok ? undefined : answer.error;
+    // The next connection publishes the text, because the broker has not confirmed it.
+    if (error?.kind === 'ended' || this.#state !== 'open') return;
+    // A refused response topic is a problem of the command's sender alone.
+    const isOurTopic = isOfRound || this.#parts.topics.isInBranch(topic);
+    if (error !== undefined && isOurTopic) this.#addRefusal(topic, error.reason);
+    else if (isOfRound) this.#applyStored(message);
     if (isOfRound) this.#unacknowledgedOfRound -= 1;
     if (isOfRound && this.#unacknowledgedOfRound === 0) this.#endRound();
     this.#sendWaiting();
   }
 
-  #stored(publication: Publication): void {
+  #applyStored(publication: Publication): void {
     const { topics } = this.#parts;
     topics.acknowledged(publication);
     // Other topics may have waited for the device message.
-    if (publication.topic === topics.device) this.#hasChanged = true;
+    if (publication.topic === topics.deviceTopic) this.#hasChanged = true;
   }
 
-  /**
-   * Causes a round, also for a message that was not of a round, because the end of a round reports refusals.
-   */
-  #refused(topic: string, reason: string): void {
+  /** Causes a round, because the end of a round reports refusals. */
+  #addRefusal(topic: string, reason: string): void {
     this.#parts.topics.addRefusal(topic, reason);
     this.changed();
   }
@@ -249,23 +246,23 @@ export class Serving {
     const { topics, control } = this.#parts;
     const { topic, text, retained } = message;
     if (topic === this.#subscriptions.watchedStatus) this.#receiveOwnersStatus(text);
-    else if (topic === topics.device) this.#receiveDevice(text, retained);
+    else if (topic === topics.deviceTopic) this.#receiveDevice(text, retained);
     if (!topics.isInBranch(topic)) return;
-    const relativeTopic = topics.relative(topic);
+    const relativeTopic = topics.relativeTopic(topic);
     // Another node asks whether this one is alive.
     const isQuestion = relativeTopic === 'who' && !retained;
-    // Somebody else wrote the status, or it is the will of our connection before this one.
-    const isWrongStatus = topic === topics.status && text !== ONLINE;
-    const isOthersClaim = topic === topics.node && !retained && text !== topics.identifier;
+    // Somebody else wrote the status, or the broker published the will of our connection before this one.
+    const isWrongStatus = topic === topics.statusTopic && text !== ONLINE;
+    const isClaimOfAnotherNode = topic === topics.nodeTopic && !retained && text !== topics.identifier;
     if (isCommand(relativeTopic)) {
-      // Without `control` commands are not subscribed to, but a broker may send them all the same.
+      // A broker may send commands that were not subscribed to.
       if (control) this.#commands.handle(relativeTopic, message);
     } else if (isQuestion || isWrongStatus) {
-      topics.republish(topics.status);
+      topics.republish(topics.statusTopic);
       this.changed();
-    } else if (isOthersClaim) {
-      // Both nodes receive the same last message on this topic. By that message the next probe decides which
-      // of them owns the branch.
+    } else if (isClaimOfAnotherNode) {
+      // Both nodes receive the same last message on this topic. Their next probes decide by it which node
+      // owns the branch.
       this.#end();
       void this.#connection.end('another node has taken this branch');
     }
@@ -282,7 +279,7 @@ export class Serving {
   #receiveDevice(text: string, isRetained: boolean): void {
     const { topics } = this.#parts;
     // The probe has read this message already, and has found out whether its node is alive.
-    const isKnown = isRetained && topics.isRetained(topics.device, text);
+    const isKnown = isRetained && topics.isRetained(topics.deviceTopic, text);
     if (isKnown || !topics.deviceReceived(text)) return;
     this.#watchDeviceOwner();
     this.changed();

@@ -1,5 +1,5 @@
-// Decides what Home Assistant shows of the node's sound: outputs, inputs, the default output, the sleep, and
-// the profiles of cards. Pure.
+// Decides what Home Assistant shows of the node's sound: outputs, inputs, default output, sleep, and the
+// profiles of cards. Pure.
 
 import type {
   AudioServerRecord,
@@ -35,10 +35,7 @@ export function soundEntities(node: DisplayedNode): readonly Draft[] {
   ];
 }
 
-/**
- * An output or input as Home Assistant shows it. No other output or input has the same name, or the same
- * label.
- */
+/** An output or input as Home Assistant shows it. Its name and its label are unique. */
 interface LabelledThing {
   readonly name: string;
   readonly label: string;
@@ -50,14 +47,14 @@ interface LabelledOutput extends LabelledThing {
 
 function outputsOf(branch: Branch): readonly LabelledOutput[] {
   const labels = new UniqueNames();
-  return branch.named<OutputRecord>('output').map(({ name, record }) => {
+  return branch.namedRecords<OutputRecord>('output').map(({ name, record }) => {
     return { name, label: labels.assign(record.id, displayName(record.label) || displayName(name)), record };
   });
 }
 
 function inputsOf(branch: Branch): readonly LabelledThing[] {
   const labels = new UniqueNames();
-  return branch.named<InputRecord>('input').map(({ name, record: { id, description } }) => {
+  return branch.namedRecords<InputRecord>('input').map(({ name, record: { id, description } }) => {
     return { name, label: labels.assign(id, displayName(description) || displayName(name)) };
   });
 }
@@ -71,10 +68,7 @@ function defaultOutputOf(branch: Branch): LabelledOutput | undefined {
   return outputsOf(branch).find(({ record }) => record.name === name);
 }
 
-/**
- * True if the default output exists but is not an option of its select in the published entities, because it
- * is new or its label has changed.
- */
+/** True if the published select has no option for the default output, which is new or has a new label. */
 export function isDefaultOutputUnlisted(branch: Branch, published: ReadonlyMap<string, Fields>): boolean {
   const label = defaultOutputOf(branch)?.label;
   const options = published.get('default_output')?.['options'];
@@ -91,8 +85,8 @@ function maxPercentOf(output: OutputRecord | undefined): number {
 
 function outputEntities(node: DisplayedNode, { name, label, record }: LabelledOutput): readonly Draft[] {
   return volumeAndMute(node, {
-    key: `output_${slugOf(name)}`,
-    topic: `audio/outputs/${topicLevel(name)}`,
+    keyPrefix: `output_${slugOf(name)}`,
+    relativeTopic: `audio/outputs/${topicLevel(name)}`,
     label,
     maxPercent: maxPercentOf(record),
     icons: OUTPUT_ICONS,
@@ -101,8 +95,8 @@ function outputEntities(node: DisplayedNode, { name, label, record }: LabelledOu
 
 function inputEntities(node: DisplayedNode, { name, label }: LabelledThing): readonly Draft[] {
   return volumeAndMute(node, {
-    key: `input_${slugOf(name)}`,
-    topic: `audio/inputs/${topicLevel(name)}`,
+    keyPrefix: `input_${slugOf(name)}`,
+    relativeTopic: `audio/inputs/${topicLevel(name)}`,
     label,
     maxPercent: 100,
     icons: INPUT_ICONS,
@@ -111,9 +105,9 @@ function inputEntities(node: DisplayedNode, { name, label }: LabelledThing): rea
 
 function volumeAndMute(node: DisplayedNode, thing: AudibleThing): readonly Draft[] {
   const mute = switchDraft(node, {
-    key: `${thing.key}_mute`,
+    key: `${thing.keyPrefix}_mute`,
     name: `${thing.label} mute`,
-    topic: `${node.topic}/${thing.topic}`,
+    topic: `${node.topic}/${thing.relativeTopic}`,
     valueTemplate: ifJson("'ON' if value_json.muted else 'OFF'"),
     commandMember: 'muted',
     icon: thing.icons.mute,
@@ -139,12 +133,13 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
   const isServerKnown = serverOf(node.branch) !== undefined;
   // A select needs at least one option.
   if (!isServerKnown || outputs.length === 0) return [];
-  const topic = 'audio/server';
+  const relativeTopic = 'audio/server';
+  const topic = `${node.topic}/${relativeTopic}`;
   const select = selectDraft(node, {
     key: 'default_output',
     name: 'Output',
-    topic: `${node.topic}/${topic}`,
-    labels: new Map(outputs.map(({ name, label }) => [name, label])),
+    topic,
+    labelsByName: new Map(outputs.map(({ name, label }) => [name, label])),
     stateMember: 'default_sink',
     commandMember: 'output',
     style: {
@@ -153,20 +148,17 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
     },
   });
   const drafts = volumeAndMute(node, {
-    key: 'default_output',
-    topic,
+    keyPrefix: 'default_output',
+    relativeTopic,
     label: 'Default output',
     maxPercent: maxPercentOf(defaultOutputOf(node.branch)?.record),
     icons: OUTPUT_ICONS,
   });
-  const availableWhile = { topic: `${node.topic}/${topic}`, expression: 'value_json.default_sink' };
+  const availableWhile = { topic, expression: 'value_json.default_sink' };
   return [select, ...drafts.map((draft) => ({ ...draft, availableWhile }))];
 }
 
-/**
- * The minutes that were left at the last change of the sleep, because the topic is not published each
- * minute.
- */
+/** The minutes left at the last change of the sleep: the topic is not published each minute. */
 const MINUTES_LEFT =
   '(((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0) if value_json.active else 0)';
 const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
@@ -174,11 +166,10 @@ const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ va
 function sleepEntities(node: DisplayedNode): readonly Draft[] {
   if (serverOf(node.branch) === undefined) return [];
   const topic = `${node.topic}/audio/sleep`;
-  return node.control ? sleepControls(topic) : [sleepEnd(topic)];
+  return node.control ? sleepControls(topic) : [sleepEndSensor(topic)];
 }
 
-/** The time at which the sleep ends. */
-function sleepEnd(topic: string): Draft {
+function sleepEndSensor(topic: string): Draft {
   const fields = {
     state_topic: topic,
     value_template: ifJson(`value_json.until | default('${UNKNOWN}')`, UNKNOWN),
@@ -189,10 +180,10 @@ function sleepEnd(topic: string): Draft {
   return { key: 'sleep', platform: 'sensor', name: 'Sleep', fields };
 }
 
-/** A number of minutes until the sleep ends, where 0 stops the sleep, and a button that stops it. */
+/** A number of minutes until the sleep ends, and a button that stops the sleep. 0 minutes stop it too. */
 function sleepControls(topic: string): readonly Draft[] {
   const commandTopic = `${topic}/set`;
-  const minutes = {
+  const minutesFields = {
     state_topic: topic,
     command_topic: commandTopic,
     value_template: ifJson(MINUTES_LEFT, UNKNOWN),
@@ -204,20 +195,26 @@ function sleepControls(topic: string): readonly Draft[] {
     mode: 'box',
     icon: 'mdi:sleep',
   };
-  const stop = {
+  const stopButton = {
     key: 'sleep_stop',
     name: 'Sleep stop',
     commandTopic,
     word: 'stop',
     style: { icon: 'mdi:sleep-off' },
   };
-  return [{ key: 'sleep', platform: 'number', name: 'Sleep', fields: minutes }, buttonDraft(stop)];
+  return [
+    { key: 'sleep', platform: 'number', name: 'Sleep', fields: minutesFields },
+    buttonDraft(stopButton),
+  ];
 }
 
 function cardEntities(node: DisplayedNode): readonly Draft[] {
   const cardLabels = new UniqueNames();
-  const cards = node.branch.named<CardRecord>('card').filter(({ record }) => record.profiles.length > 1);
-  return cards.map(({ name, record: { id, description, profiles } }) => {
+  const cards = node.branch
+    .namedRecords<CardRecord>('card')
+    .filter(({ record }) => record.profiles.length > 1);
+  return cards.map(({ name, record }) => {
+    const { id, description, profiles } = record;
     const cardLabel = cardLabels.assign(id, displayName(description) || displayName(name));
     const profileNames = profiles.map((profile) => {
       return { name: profile.name, label: profile.description, addition: profile.name };
@@ -226,7 +223,7 @@ function cardEntities(node: DisplayedNode): readonly Draft[] {
       key: `card_${slugOf(name)}`,
       name: `${cardLabel} profile`,
       topic: `${node.topic}/audio/cards/${topicLevel(name)}`,
-      labels: distinctLabels(profileNames),
+      labelsByName: distinctLabels(profileNames),
       stateMember: 'active_profile',
       commandMember: 'profile',
       style: { icon: 'mdi:expansion-card-variant', entity_category: 'config' },

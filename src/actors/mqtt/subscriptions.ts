@@ -6,11 +6,11 @@ import type { LeftOut } from './retained-topics.js';
 export class Subscriptions {
   readonly #connection: Pick<BrokerConnection, 'subscribe' | 'unsubscribe'>;
   readonly #onRefusal: () => void;
-  /** The broker's reason, by the filter of each subscription that it refuses. */
+  /** The broker's reasons, by the filters of the subscriptions that it refuses. */
   readonly #refused = new Map<string, string>();
   #watchedStatus = '';
 
-  /** `onRefusal`: called when `refused` has become longer. */
+  /** `onRefusal`: called when `refused` has a new topic. */
   constructor(connection: Pick<BrokerConnection, 'subscribe' | 'unsubscribe'>, onRefusal: () => void) {
     this.#connection = connection;
     this.#onRefusal = onRefusal;
@@ -20,7 +20,7 @@ export class Subscriptions {
     return [...this.#refused].map(([topic, reason]) => ({ topic, reason }));
   }
 
-  /** The status of the node that publishes the device instead of this one; '' for none. */
+  /** The status topic of another node that owns the device; '' for none. */
   get watchedStatus(): string {
     return this.#watchedStatus;
   }
@@ -35,7 +35,7 @@ export class Subscriptions {
     return true;
   }
 
-  /** Subscribes to a status instead of the one that was watched before; '' ends the watch. */
+  /** Subscribes to this status topic, and ends the subscription to the topic before it; '' for none. */
   watchStatus(status: string): void {
     if (status === this.#watchedStatus) return;
     if (this.#watchedStatus !== '') void this.#connection.unsubscribe([this.#watchedStatus]);
@@ -46,7 +46,7 @@ export class Subscriptions {
 
   async #subscribeToStatus(status: string): Promise<void> {
     await this.subscribe([status], { qos: 1 });
-    // Another status may be watched by now, so that a refusal of this one must not be reported.
+    // If another status is watched by now, a refusal of this one is not reported.
     if (status !== this.#watchedStatus) this.#refused.delete(status);
   }
 }

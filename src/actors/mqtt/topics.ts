@@ -1,6 +1,5 @@
-// Decides how the node and its things are named towards a broker (the node's identifier, the client id,
-// levels of topics), and how a text from a broker is read as JSON. Pure, except that it reads the machine's
-// id.
+// Decides how the node and its things are named in topics and to a broker, and how JSON from a broker is
+// read. Pure, except that it reads the machine's id.
 
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -16,26 +15,21 @@ const UNFIT_IN_LEVEL = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 /** Wildcards, and characters for which a broker may end the connection. */
 const UNFIT_IN_TOPIC = /[+#\p{Cc}\p{Noncharacter_Code_Point}]/u;
 
-/** True if a message may be published at this topic, which somebody else has named. */
+/** The sender of a command names such a topic for the answer. */
 export function isPublishable(topic: string): boolean {
   return topic !== '' && !UNFIT_IN_TOPIC.test(topic);
 }
 
-/**
- * Bounds of a text from a broker, the same as those of a body over HTTP (docs/home-assistant.md, "Commands").
- */
+/** Bounds of a text from a broker. A body over HTTP has the same (docs/home-assistant.md, "Commands"). */
 const JSON_BYTES_MAX = 65_536;
 const JSON_LEVELS_MAX = 32;
 
-/** A player's bus name without MPRIS' prefix, which topics and routes lack because all players have it. */
+/** A player's bus name without MPRIS' prefix. All players have the prefix, so topics and routes do not. */
 export function playerName(busName: string): string {
   return busName.startsWith(PLAYER_NAMES) ? busName.slice(PLAYER_NAMES.length) : busName;
 }
 
-/**
- * The name as one level of a topic: each byte of an unfit character becomes `%XX`. Two different names give
- * two different levels.
- */
+/** Each byte of an unfit character becomes `%XX`. Two different names give two different levels. */
 export function topicLevel(name: string): string {
   // The buffer replaces half of a two-unit character, which UTF-8 cannot have.
   const wholeCharacters = Buffer.from(name).toString();
@@ -48,27 +42,27 @@ function percentEncoded(character: string): string {
 }
 
 /**
- * The value of a JSON text. Undefined if it is no JSON, or beyond the bounds: a value with too many levels
- * could not be written as JSON again.
+ * Undefined if the text is no JSON, or beyond the bounds. A value with too many levels cannot be written
+ * again.
  */
 export function boundedJson(text: string): unknown {
   if (Buffer.byteLength(text) > JSON_BYTES_MAX) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return isWithin(value, JSON_LEVELS_MAX) ? value : undefined;
+    return hasAtMostLevels(value, JSON_LEVELS_MAX) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isWithin(value: unknown, levels: number): boolean {
+function hasAtMostLevels(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1));
+  return levels > 0 && Object.values(value).every((inner) => hasAtMostLevels(inner, levels - 1));
 }
 
 /**
- * The machine's id is confidential, so the identifier is a hash of it. With this text in the hash, nobody can
- * find out that another service's hash is of the same machine (machine-id(5)).
+ * The machine's id is confidential, so the identifier is a hash of it. Other services make hashes of the id,
+ * too. With this text in the hash, nobody can find out that theirs is of the same machine (machine-id(5)).
  */
 const HASH_PURPOSE = 'tonearm: node identifier';
 
@@ -77,8 +71,8 @@ const TOPIC_HASH_CHARS = 6;
 const NAME_CHARS_MAX = 64;
 
 /**
- * The node's identifier: hexadecimal digits, which stay the same when its name or address changes. Each user
- * of a machine is a node, because each has a sound server, units and a configuration of its own.
+ * Hexadecimal digits, which stay the same when the node's name or address changes. Each user of a machine is
+ * a node, because each has a sound server, units and a configuration of its own.
  */
 export function identifierOf(machineId: string, userId: number): string {
   const hash = createHmac('sha256', machineId).update(`${HASH_PURPOSE} ${userId}`);
@@ -96,24 +90,22 @@ export function readIdentifier(userId: number, file = '/etc/machine-id'): string
 }
 
 /**
- * The client id for one branch. A broker ends the connection of a client when another one with the same id
- * comes, so two services of one user, which have different branches, must have different ids.
+ * A broker ends the connection of a client when another client with the same id comes. One user may run two
+ * services, which have different branches, so the topic is in the id.
  */
 export function clientIdOf(identifier: string, topic: string): string {
   const topicHash = createHash('sha256').update(topic).digest('hex').slice(0, TOPIC_HASH_CHARS);
   return `tonearm-${identifier}-${topicHash}`;
 }
 
-/** For people: which living node owns the branch of this one. `node` is the text of `T/node`. */
+/** For people: which other node owns this node's branch. `node` is its identifier, as it has published it. */
 export function ownerText(node: string, identifier: string): string {
   if (node === identifier)
     return 'this branch belongs to another tonearm on this machine, or on a clone of it: their /etc/machine-id is the same';
   return `this branch belongs to another node, ${clipped(node, NAME_CHARS_MAX)}: set mqtt.topic to a different value`;
 }
 
-/**
- * For people: why Home Assistant has no device of this node. `branch` is the branch of the device's owner.
- */
+/** For people: why Home Assistant has no device of this node. `branch`: of the other owner of the device. */
 export function cloneText(branch: string): string {
   const other = clipped(branch, NAME_CHARS_MAX);
   return `Home Assistant shows the node of the branch ${other}, whose /etc/machine-id is the same: give this machine an id of its own`;

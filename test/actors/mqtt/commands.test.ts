@@ -162,7 +162,7 @@ test('commands to the sound server share a queue, the others have one for each t
 
 test('settings of one thing replace each other, whatever their topic; deltas and toggles replace nothing', () => {
   const superseding = (topic: string, payload: string) =>
-    requestsOf(topic, payload).map(({ supersedes }) => supersedes);
+    requestsOf(topic, payload).map(({ setting }) => setting);
   const chosen = superseding('audio/server/set', '{"output":"a"}');
   assert.deepEqual(chosen, superseding('audio/outputs/b/set', '{"default":true}'));
   assert.deepEqual(superseding('audio/server/set', '{"delta":0.1}'), [undefined]);
@@ -173,9 +173,9 @@ test('settings of one thing replace each other, whatever their topic; deltas and
   assert.deepEqual(superseding('players/mpv/set', 'play'), superseding('players/mpv/set', 'pause'));
 });
 
-function waitingRequest(name: string, supersedes?: string, queue = 'q'): WaitingRequest {
+function waitingRequest(name: string, setting?: string, queue = 'q'): WaitingRequest {
   const request = { operation: 'play', params: { player: name } } as const;
-  return { source: { topic: 't' }, request, queue, ...(supersedes !== undefined && { supersedes }) };
+  return { source: { topic: 't' }, request, queue, ...(setting !== undefined && { setting }) };
 }
 
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();

@@ -35,7 +35,7 @@ async function read(
     return {
       ready: Promise.resolve(true),
       ended,
-      window: 16,
+      inFlightMax: 16,
       accepts: () => true,
       publish,
       subscribe: async () => ACKNOWLEDGED,

@@ -25,7 +25,7 @@ const nextPublications = ({ topics }: AnnouncedNode) => {
 test('topics that are out of date at the start of a connection are published, and those of removed things emptied', () => {
   const node = fullyPublished();
   const retained = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
-  node.topics.begin(new Map(retained.map((below) => [`${BRANCH}/${below}`, 'online'])));
+  node.topics.beginConnection(new Map(retained.map((below) => [`${BRANCH}/${below}`, 'online'])));
   const found = nextPublications(node);
   assert.ok(found.includes('audio/outputs/kitchen={"id":2,"n'));
   assert.ok(!found.some((each) => each.startsWith('status')));
@@ -44,7 +44,7 @@ test('the topics of a backend that is not up stay retained', () => {
 
 test('a topic that must be published again is published once, although the broker has retained this text', () => {
   const node = fullyPublished();
-  node.topics.republish(node.topics.status);
+  node.topics.republish(node.topics.statusTopic);
   assert.deepEqual(nextPublications(node), ['status=online']);
   assert.deepEqual(nextPublications(node), []);
 });
@@ -68,8 +68,8 @@ test('the topic of the upgrade has its extra members only if the text is short e
 
 test('a topic whose text is too large is emptied and named; only the device message stays, and delays nothing', () => {
   const node = new AnnouncedNode();
-  const { device } = node.topics;
-  node.topics.begin(new Map([KITCHEN, device].map((topic) => [topic, node.text()])));
+  const { deviceTopic: device } = node.topics;
+  node.topics.beginConnection(new Map([KITCHEN, device].map((topic) => [topic, node.text()])));
   node.publishRecords(drop('audio.outputs', '2'));
   const accepts = (topic: string): boolean => topic !== `${BRANCH}/audio/server` && topic !== device;
   const { publications, tooLarge } = node.topics.differences(accepts);
@@ -102,7 +102,8 @@ function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): re
     const { publications } = node.topics.differences(() => true);
     if (publications.length === 0) return all;
     const descriptions = publications.map(({ topic, text }) => {
-      if (topic !== node.topics.device) return `${text === '' ? 'no ' : ''}${node.topics.relative(topic)}`;
+      if (topic !== node.topics.deviceTopic)
+        return `${text === '' ? 'no ' : ''}${node.topics.relativeTopic(topic)}`;
       return `device: ${JSON.parse(text).components.default_output.options}`;
     });
     all.push(descriptions.join('; '));

@@ -35,7 +35,7 @@ class ScriptedBroker {
     return {
       ready: Promise.resolve(true),
       ended,
-      window: 16,
+      inFlightMax: 16,
       subscribe: async (filters) => {
         this.filters.push(...filters);
         for (const message of this.retainedMessages) onMessage(message);
