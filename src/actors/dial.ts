@@ -1,5 +1,5 @@
-// Joins a unix socket and a Session: moves bytes, keeps the deadlines, and ends both together. It knows no
-// records and no policy; the caller decides whether and when to dial again.
+// Connects a `Session` of the sound server's protocol to a Unix socket, and keeps its deadlines. The caller
+// decides whether and when to dial again.
 
 import { connect, type Socket } from 'node:net';
 import { monotonic } from '../host/clock.js';
@@ -8,14 +8,11 @@ import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands
 import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
-/**
- * The connection ends when more bytes of requests than this could not be sent. If the server reads, only a
- * few kB wait, so more of them mean that it no longer reads.
- */
+/** More unsent bytes mean that the server no longer reads, and the connection ends. Usually a few kB wait. */
 export const UNSENT_MAX_BYTES = 256 * 1024;
 /**
- * All reads share one buffer of this size, because a new buffer costs as much as the read. They can share it
- * because nobody keeps a part of it.
+ * All reads share one buffer of this size, because a new buffer costs as much as the read. Nobody keeps a
+ * part of the buffer.
  */
 const READ_BYTES = 64 * 1024;
 
@@ -40,7 +37,7 @@ export class Link {
   /** First the timer of connecting, then the timer of the requests. */
   #timer: NodeJS.Timeout | undefined;
   /** When the timer of the requests fires, in monotonic ms; infinity while there is none. */
-  #timerFiresAt = Number.POSITIVE_INFINITY;
+  #timerFiresAtMs = Number.POSITIVE_INFINITY;
 
   /** Dials. Every end, also a failed attempt, is reported by one `onClosed`, never from within this call. */
   constructor(options: DialOptions, events: LinkEvents) {
@@ -54,7 +51,7 @@ export class Link {
         events.onClosed(reason);
       },
     });
-    const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback: this.#read };
+    const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback: this.#receive };
     this.#socket = connect({ path: options.path, onread });
     this.#timer = setTimeout(() => this.#fail('no connection in time'), options.connectDeadlineMs);
     this.#socket.on('connect', () => {
@@ -78,7 +75,7 @@ export class Link {
     const now = monotonic();
     this.#session.request(command, args, now, settle, deadlineMs);
     if (!this.#isReading) this.#flush();
-    const isDueBeforeTimer = now + deadlineMs < this.#timerFiresAt;
+    const isDueBeforeTimer = now + deadlineMs < this.#timerFiresAtMs;
     if (isDueBeforeTimer) this.#setTimer();
   }
 
@@ -101,7 +98,7 @@ export class Link {
     this.#socket.resume();
   }
 
-  readonly #read = (length: number, buffer: Uint8Array): boolean => {
+  readonly #receive = (length: number, buffer: Uint8Array): boolean => {
     this.#isReading = true;
     this.#session.receive(buffer, length);
     this.#events.onRead?.();
@@ -124,16 +121,16 @@ export class Link {
 
   /**
    * One timer serves the deadlines of all requests. An answer does not change the timer, so that most
-   * requests need no new one. The timer may fire before the next deadline, but never after it.
+   * requests need no new timer. The timer may fire before the next deadline, but never after it.
    */
   #setTimer(): void {
     const deadline = this.#session.nextDeadline();
-    if (deadline === undefined || this.#timerFiresAt <= deadline) return;
+    if (deadline === undefined || this.#timerFiresAtMs <= deadline) return;
     clearTimeout(this.#timer);
-    this.#timerFiresAt = deadline;
+    this.#timerFiresAtMs = deadline;
     const waitMs = Math.max(0, Math.ceil(deadline - monotonic()));
     this.#timer = setTimeout(() => {
-      this.#timerFiresAt = Number.POSITIVE_INFINITY;
+      this.#timerFiresAtMs = Number.POSITIVE_INFINITY;
       this.#session.expire(monotonic());
       this.#flush();
       this.#setTimer();

@@ -1,15 +1,14 @@
 // Looks up a host name as every program of the machine does, but in a child process, which can be killed.
-// Node's own look-up calls getaddrinfo, which nobody can end: while a name server is silent, the call blocks
-// one of the process's few file threads, and the actor's thread, and so the whole process, cannot end.
+// Node's own look-up cannot be ended, and while a name server is silent, the daemon could not end, either.
 
 import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 
-/** A whole attempt to connect may take as long, so a later address would be of no use. */
+/** An attempt to connect may take no longer than this, so a later address would be of no use. */
 const LOOKUP_MAX_MS = 10_000;
 /** Enough for a name with hundreds of addresses. */
-const OUTPUT_MAX_BYTES = 1 << 16;
+const OUTPUT_MAX_BYTES = 64 * 1024;
 /** Names of this machine. Node finds their addresses without a name server. */
 const LOCALHOST = /^(?:.*\.)?localhost\.?$/i;
 
@@ -18,10 +17,13 @@ interface Address {
   readonly family: number;
 }
 
-/** The look-ups of one peer's name, one at a time. */
+/**
+ * Looks up the name of one peer, once at a time. Node's own look-up calls getaddrinfo, which blocks one of
+ * the process's few file threads.
+ */
 export class NameLookup {
   #running: { readonly child: ChildProcess; readonly ended: Promise<unknown> } | undefined;
-  #isEnded = false;
+  #hasEnded = false;
   readonly #program: string;
 
   constructor(program = 'getent') {
@@ -32,13 +34,14 @@ export class NameLookup {
    * The option `lookup` of `net.connect`, which calls it once. Undefined for an IP address and for
    * localhost, because Node's own look-up of these asks no name server.
    */
-  functionFor(host: string): LookupFunction | undefined {
+  lookupFor(host: string): LookupFunction | undefined {
     if (LOCALHOST.test(host) || isIP(host) !== 0) return undefined;
     return (name, options, callback) => {
-      this.#addressesOf(name).then(
-        ([first, ...others]) => {
+      this.#findAddresses(name).then(
+        (addresses) => {
+          const [first] = addresses;
           if (first === undefined) callback(notFound(name), []);
-          else if (options.all === true) callback(null, [first, ...others]);
+          else if (options.all === true) callback(null, [...addresses]);
           else callback(null, first.address, first.family);
         },
         // Node's own look-up is used where the program is missing, or cannot be started now.
@@ -47,19 +50,17 @@ export class NameLookup {
     };
   }
 
-  /**
-   * Resolves when no child process is left, because one that ended after this thread would stay a zombie.
-   */
+  /** Resolves when the child process has ended. If it ended after this thread, it would stay a zombie. */
   async end(): Promise<void> {
-    this.#isEnded = true;
+    this.#hasEnded = true;
     this.#running?.child.kill('SIGKILL');
     await this.#running?.ended;
   }
 
-  async #addressesOf(name: string): Promise<readonly Address[]> {
-    // The module is loaded when a name is looked up, because it takes 2 MB.
+  async #findAddresses(name: string): Promise<readonly Address[]> {
+    // The module is loaded only for a look-up, because it takes 2 MB.
     const { execFile } = await import('node:child_process');
-    if (this.#isEnded) return [];
+    if (this.#hasEnded) return [];
     const options = {
       timeout: LOOKUP_MAX_MS,
       maxBuffer: OUTPUT_MAX_BYTES,

@@ -6,7 +6,7 @@ import { BlockList, isIPv4 } from 'node:net';
  * `networks`: each as `ADDRESS/BITS`. Networks of another family than the address are left out, because a
  * `BlockList` compares IPv4 addresses with IPv4-mapped IPv6 networks, too.
  */
-export function isIn(networks: readonly string[], address: string): boolean {
+export function isInNetworks(networks: readonly string[], address: string): boolean {
   const family = familyOf(address);
   const list = new BlockList();
   for (const network of networks) {

@@ -1,7 +1,4 @@
-// Reports when the file at a path may have been changed or replaced. It watches the file's directory, because
-// only the directory's events report a rename over the file; if the directory is missing, it watches the
-// nearest existing one above. A slow poll covers changes that the watch misses (behind links, on disks
-// without notifications). It never opens the file.
+// Reports when the file at a path may have been changed or replaced. It never opens the file.
 
 import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
@@ -12,7 +9,7 @@ import { basename, dirname, relative, sep } from 'node:path';
 const WATCH_MAX_TRIES = 8;
 const SLOW_POLL_MS = 60_000;
 
-/** Undefined if nothing is there, or nothing that may be accessed (EACCES, ENOTDIR). */
+/** Undefined if nothing is at the path, or if access to it is refused (EACCES, ENOTDIR). */
 function statOf(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -26,7 +23,8 @@ function statOf(path: string): BigIntStats | undefined {
  */
 export function fileIdentity(path: string): string | undefined {
   const stat = statOf(path);
-  return stat && `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
+  if (stat === undefined) return undefined;
+  return `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
 }
 
 interface Directory {
@@ -41,15 +39,20 @@ interface Directory {
 function directoryOf(path: string): Directory {
   const directory = dirname(path);
   const stat = statOf(directory);
-  return stat?.isDirectory() || directory === path
-    ? { path: directory, identity: `${stat?.dev}:${stat?.ino}` }
-    : directoryOf(directory);
+  const isRoot = directory === path;
+  if (isRoot || stat?.isDirectory()) return { path: directory, identity: `${stat?.dev}:${stat?.ino}` };
+  return directoryOf(directory);
 }
 
 interface WatchedDirectory extends Directory {
   readonly watcher: FSWatcher;
 }
 
+/**
+ * Watches the file's directory, because only the directory's events report a rename over the file. If the
+ * directory is missing, the nearest existing one above it is watched. A slow poll covers changes behind
+ * links, and on disks without notifications.
+ */
 export class PathWatch {
   readonly #file: string;
   readonly #onChange: () => void;
@@ -60,8 +63,8 @@ export class PathWatch {
   #isClosed = false;
 
   /**
-   * Calls `onChange` when the file should be read again, never from within the constructor. Changes within
-   * `settleMs` are reported together.
+   * Calls `onChange` when the file should be read again, but never from within the constructor. Changes
+   * within `settleMs` are reported together.
    */
   constructor(file: string, onChange: () => void, settleMs: number, slowPollMs = SLOW_POLL_MS) {
     this.#file = file;
@@ -71,7 +74,7 @@ export class PathWatch {
     this.#watchDirectory();
   }
 
-  /** Nothing is reported any more. */
+  /** After this call nothing is reported any more. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#slowPoll);
@@ -96,18 +99,19 @@ export class PathWatch {
       if (this.#watched?.path === directory.path && this.#watched.identity === directory.identity) return;
       this.#endWatch();
       try {
-        const watcher = watch(directory.path, (_, name) => this.#directoryChanged(directory.path, name));
-        // The kernel may end a watch by itself; the slow poll goes on without it.
+        const watcher = watch(directory.path, (_, name) => this.#onDirectoryEvent(directory.path, name));
+        // The kernel may end a watch by itself. The slow poll goes on then.
         watcher.on('error', () => watcher.close());
         this.#watched = { ...directory, watcher };
       } catch {
-        return; // No permission, no free watch, or gone: the slow poll tries again.
+        // Permission, a free watch or the directory is missing. The slow poll tries again.
+        return;
       }
     }
   }
 
-  /** `name` is that of the entry that has changed; null if the system gives none. */
-  #directoryChanged(directory: string, name: string | null): void {
+  /** `name` is the name of the changed entry; null if the system gives none. */
+  #onDirectoryEvent(directory: string, name: string | null): void {
     const [nextOnPath] = relative(directory, this.#file).split(sep);
     // The directory's own name means that the directory was removed or renamed.
     const mayConcernFile = name === null || name === nextOnPath || name === basename(directory);

@@ -1,6 +1,5 @@
-// The common part of all actors: passes commands to a backend and changes to a subscriber, sends what they
-// publish in batches, answers pings, and stops the actor on request. It knows no actor. It never catches what
-// an actor throws outside a promise: such an error ends the thread.
+// Runs an actor in its thread: passes messages to the actor, and sends what it publishes in batches. An error
+// that the actor throws outside of a promise is not caught, and ends the thread.
 
 import { IdleHeap } from '../host/idle-heap.js';
 import { logWarnings } from '../host/node-warnings.js';
@@ -36,7 +35,7 @@ const BATCH_ITEMS_MAX = 1024;
 export interface Publisher {
   /**
    * A backend sends `up` after it has put all its records. `connecting` removes its records from the journal,
-   * so that the backend drops none (`status` of `ActorItem` names the exceptions).
+   * so that the backend need not drop them (`status` of `ActorItem` names the exceptions).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
@@ -50,7 +49,7 @@ export interface Publisher {
   level(json: string): void;
 }
 
-/** A backend's access to the rest of the node, where it needs an operation of another backend. */
+/** What a backend that needs operations of other backends may use of the rest of the node. */
 export interface BackendLink extends Publisher {
   /**
    * Has an operation done, with the same effects and refusals as over HTTP. Settles when the HTTP reply would
@@ -59,10 +58,10 @@ export interface BackendLink extends Publisher {
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
 
-/** The access of a bridge that owns records, as a backend does, to the rest of the node. */
+/** What a bridge that owns records may use of the rest of the node. */
 export type OwnerLink = Omit<BackendLink, 'level'>;
 
-/** A bridge's access to the rest of the node. */
+/** What a bridge without records may use of the rest of the node. */
 export type NodeLink = Omit<OwnerLink, 'put' | 'drop'>;
 
 export interface BridgeActor {
@@ -78,7 +77,7 @@ export interface BridgeActor {
   stop(): Promise<void>;
 }
 
-/** A backend; one that is a subscriber has `applyChanges`. */
+/** A backend. Only a subscriber has `applyChanges`. */
 export interface Actor<C> extends Pick<BridgeActor, 'stop'>, Partial<Pick<BridgeActor, 'applyChanges'>> {
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
@@ -119,11 +118,13 @@ class BatchPublisher implements BackendLink {
    * program.
    */
   status(state: 'connecting' | 'up', detail?: string): void {
-    this.add({ kind: 'status', state, ...(detail === undefined ? {} : { detail: printable(detail) }) });
+    const status = { kind: 'status', state } as const;
+    this.add(detail === undefined ? status : { ...status, detail: printable(detail) });
   }
 
   log(level: LogLevel, message: string, fields?: LogFields): void {
-    this.add({ kind: 'log', level, message, ...(fields === undefined ? {} : { fields }) });
+    const line = { kind: 'log', level, message } as const;
+    this.add(fields === undefined ? line : { ...line, fields });
   }
 
   ask(request: BridgeRequest): Promise<BridgeReply> {
@@ -145,8 +146,8 @@ class BatchPublisher implements BackendLink {
   }
 
   /**
-   * While a command runs, its answer may come in this turn, from another promise. Then `nextTick` calls
-   * `flush`, after all promises of the turn. Without a command the batch leaves at once, because `nextTick`
+   * While a command runs, its answer may come in this turn, from another promise. So `nextTick` calls
+   * `flush` after all promises of the turn. Without a command the batch leaves at once, because `nextTick`
    * has a cost.
    */
   readonly #flushAfterAnswers = (): void => {
@@ -155,8 +156,8 @@ class BatchPublisher implements BackendLink {
   };
 
   /**
-   * Sends the collected items. Items are lost once the port is closed: only a timer of a stopped actor can
-   * still publish them, and nobody needs them.
+   * Sends the collected items. They are lost if the port is closed. Only a timer of a stopped actor publishes
+   * items then, and nobody needs them.
    */
   readonly flush = (): void => {
     if (this.#items.length === 0) return;
@@ -170,13 +171,15 @@ type MessageToActor<C> =
   | { readonly kind: 'command'; readonly id: number; readonly command: C }
   | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
+type BackendOrBridge<C> = Pick<Actor<C>, 'stop'> & Partial<Actor<C>>;
+
 /**
  * Runs one actor. Resolves after a `stop` message or the end of the port. Rejects when `start` throws or the
  * actor's `stop` rejects; the supervisor counts that as the death of the thread.
  */
 async function run<S, C>(
   task: ActorTask<S>,
-  start: (settings: S, publisher: BatchPublisher) => Pick<Actor<C>, 'stop'> & Partial<Actor<C>>,
+  start: (settings: S, publisher: BatchPublisher) => BackendOrBridge<C>,
 ): Promise<void> {
   const port = typedPort<FromActor, MessageToActor<C>>(task.port);
   const publisher = new BatchPublisher(port);
@@ -185,21 +188,21 @@ async function run<S, C>(
   try {
     const actor = start(task.settings, publisher);
     if (actor.applyChanges !== undefined) publisher.add({ kind: 'pull', isFirst: true });
-    await new Promise<void>((endOfWork) => {
+    await new Promise<void>((endWork) => {
       port.listen((message) => {
         const { kind } = message;
         if (kind === 'command') publishAnswer(publisher, message.id, actor.handle?.(message.command));
         else if (kind === 'ping') {
           publisher.add({ kind: 'pong', id: message.id, thread: threadReport() });
           heap.shrink();
-        } else if (kind === 'stop') endOfWork();
+        } else if (kind === 'stop') endWork();
         else if (kind === 'watch levels') actor.watchLevels?.(message.isWatched);
         else if (kind === 'reply') publisher.settleRequest(message.id, message);
         else {
           actor.applyChanges?.(message);
           publisher.add({ kind: 'pull', isFirst: false });
         }
-      }, endOfWork);
+      }, endWork);
     });
     await actor.stop();
   } finally {
@@ -218,8 +221,9 @@ function publishAnswer(publisher: BatchPublisher, id: number, pendingAnswer?: Pr
   publisher.runningCommands += 1;
   pendingAnswer
     .catch((error: unknown): Answer => {
-      const stack = error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error);
-      publisher.log('error', 'a command ended in an unexpected error', { stack });
+      const stack = error instanceof Error ? error.stack : undefined;
+      const fields = { stack: stack ?? errorText(error) };
+      publisher.log('error', 'a command ended in an unexpected error', fields);
       return failure('internal', 'The command ended in an unexpected error');
     })
     .then((answer) => {

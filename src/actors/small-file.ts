@@ -36,7 +36,7 @@ function unreadFile(problem: string, isMissing = false): Failure<UnreadFile> {
 }
 
 /** The result of `reading`, or `READ_TOO_SLOW`. */
-export async function inTime(clock: Clock, reading: Promise<FileResult>): Promise<FileResult> {
+export async function readInTime(clock: Clock, reading: Promise<FileResult>): Promise<FileResult> {
   return (await within(clock, READ_MAX_MS, reading)) ?? READ_TOO_SLOW;
 }
 
@@ -68,7 +68,7 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResu
 
 /**
  * Fills `bytes` from the file's beginning, and gives the number of bytes that were read. One read may bring
- * only a part, as in /proc, and on file systems of the network and in user space. Only a read of no byte is
+ * only a part, in /proc and on file systems of the network or in user space. Only a read of zero bytes means
  * the end.
  */
 export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8Array): Promise<number> {
@@ -89,12 +89,12 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const newPath = `${path}.new`;
-  // A process that died here may have left a file. A link is removed, because the text would go to its
-  // target.
+  // A process that died here may have left this file. A link is also removed, because the text would be
+  // written to its target.
   await rm(newPath, { force: true });
   await writeFile(newPath, text, { mode: 0o600, flush: true });
   await rename(newPath, path);
-  // Only a directory that was synced keeps the rename through a power cut.
+  // A power cut can undo the rename until the directory is synced.
   const directoryHandle = await open(directory);
   await directoryHandle.sync().finally(() => directoryHandle.close());
 }

@@ -1,17 +1,15 @@
 // Functions for texts from outside, for all backends: cut to a bound, decode percent escapes, read JSON, and
 // make objects whose keys come from outside. Pure.
 
-/** The first `max` UTF-16 units of the text. A character of two units is never cut into halves. */
-export function capped(text: string, max: number): string {
-  if (text.length <= max) return text;
-  return text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
+/** The beginning of the text. A character of two UTF-16 units is never cut into halves. */
+export function capped(text: string, maxUnits: number): string {
+  if (text.length <= maxUnits) return text;
+  return text.slice(0, maxUnits).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/**
- * For people: the first `max` UTF-16 units of the text, and an ellipsis after them if the text was longer.
- */
-export function clipped(text: string, max: number): string {
-  return text.length <= max ? text : `${capped(text, max)}...`;
+/** The beginning of the text, for people. An ellipsis follows if the text was longer. */
+export function clipped(text: string, maxUnits: number): string {
+  return text.length <= maxUnits ? text : `${capped(text, maxUnits)}...`;
 }
 
 /**
@@ -19,10 +17,10 @@ export function clipped(text: string, max: number): string {
  * stays as it is.
  */
 export function percentDecoded(text: string): Buffer {
-  const oneByteEach = text.replace(/%([0-9a-f]{2})/gi, (_escape: string, hex: string) =>
+  const oneCharacterPerByte = text.replace(/%([0-9a-f]{2})/gi, (_escape: string, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   );
-  return Buffer.from(oneByteEach, 'latin1');
+  return Buffer.from(oneCharacterPerByte, 'latin1');
 }
 
 /** The text with each `%XX` decoded; undefined if an escape is broken, or if the bytes are not UTF-8. */
@@ -45,7 +43,7 @@ export function jsonObject(text: string): Readonly<Record<string, unknown>> | un
 }
 
 /**
- * An object of these entries, whose keys may come from outside: because it has no prototype, `__proto__` and
+ * An object of these entries, whose keys may come from outside. It has no prototype, so that `__proto__` and
  * `constructor` are keys like any other.
  */
 export function withoutPrototype<T>(entries: Iterable<readonly [key: string, value: T]>): Record<string, T> {
@@ -55,8 +53,7 @@ export function withoutPrototype<T>(entries: Iterable<readonly [key: string, val
 }
 
 /**
- * The first items, as many as have at most `maxBytes` of JSON together. An item that is needed is kept even
- * beyond this bound.
+ * The first items whose JSON has at most `maxBytes` together, and after them only the items that are needed.
  */
 export function firstWithin<T>(items: readonly T[], maxBytes: number, isNeeded: (item: T) => boolean): T[] {
   let bytesSoFar = 0;

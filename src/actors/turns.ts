@@ -26,11 +26,11 @@ export class SharedWork<T> {
   }
 
   /**
-   * Resolves to the result of a run that began after the call. A run that is under way may have read what has
-   * changed since, so the caller gets the next one.
+   * Resolves to the result of a run that began after the call, because a run that is under way may have
+   * missed the newest changes.
    */
   run(): Promise<T> {
-    // The last run may have ended just now, so that the next one is about to begin.
+    // If the last run has just ended, the next one is about to begin.
     if (this.#running === undefined) return this.#next ?? this.#begin();
     this.#next ??= this.#running.then(() => this.#begin());
     return this.#next;

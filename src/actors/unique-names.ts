@@ -1,48 +1,47 @@
-// Decides the name of each thing where several may want the same one, such as streams and outputs: no two
-// things that exist at the same time have the same name (docs/http-api.md, "Names of clients"). Pure.
+// Gives things such as streams and outputs unique names, even if several want the same name
+// (docs/http-api.md, "Names of clients"). Pure.
 
 /**
- * The names in use. A thing has its desired name, and gets the new one when that changes. A thing whose
- * desired name is in use already is called `NAME #ID` until it is released, even if its desired name
- * changes.
+ * A thing has its desired name. If that name is in use already, the thing is called `NAME #ID` until it is
+ * released, even if its desired name changes.
  */
 export class UniqueNames {
-  readonly #byId = new Map<number, { readonly name: string; readonly isNumbered: boolean }>();
-  readonly #owners = new Map<string, number>();
+  readonly #nameById = new Map<number, { readonly name: string; readonly isNumbered: boolean }>();
+  readonly #idByName = new Map<string, number>();
 
   /** The name of the thing `id`. Call it again when the desired name changes. */
   assign(id: number, desired: string): string {
-    const current = this.#byId.get(id);
+    const current = this.#nameById.get(id);
     if (current !== undefined && (current.isNumbered || current.name === desired)) return current.name;
     this.release(id);
-    const isNumbered = this.#owners.has(desired);
+    const isNumbered = this.#idByName.has(desired);
     let name = isNumbered ? `${desired} #${id}` : desired;
-    // Another thing may have `X #7` as its own name. The loop ends, because each turn makes a longer name.
-    while (this.#owners.has(name)) name = `${name} #${id}`;
-    this.#byId.set(id, { name, isNumbered });
-    this.#owners.set(name, id);
+    // Another thing may have `X #7` as its own name. The loop ends, because each round makes a longer name.
+    while (this.#idByName.has(name)) name = `${name} #${id}`;
+    this.#nameById.set(id, { name, isNumbered });
+    this.#idByName.set(name, id);
     return name;
   }
 
   /**
-   * Frees the name of a thing whose desired name has changed, so that another thing may get it before
-   * `assign` is called for this one. A numbered name is kept.
+   * Frees the name of a thing whose desired name has changed, so that another thing may get the name
+   * before `assign` is called for this one. A numbered name is kept.
    */
   vacate(id: number, desired: string): void {
-    const current = this.#byId.get(id);
+    const current = this.#nameById.get(id);
     if (current !== undefined && !current.isNumbered && current.name !== desired) this.release(id);
   }
 
   /** Frees the name of a thing that is gone. */
   release(id: number): void {
-    const current = this.#byId.get(id);
+    const current = this.#nameById.get(id);
     if (current === undefined) return;
-    this.#byId.delete(id);
-    this.#owners.delete(current.name);
+    this.#nameById.delete(id);
+    this.#idByName.delete(current.name);
   }
 
   /** The thing that has this name now. */
   idOf(name: string): number | undefined {
-    return this.#owners.get(name);
+    return this.#idByName.get(name);
   }
 }

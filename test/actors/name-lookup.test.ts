@@ -22,7 +22,7 @@ function lookupBy(t: TestContext, script: string) {
 /** The answer to `net.connect`, with all addresses or the first; or the code of the error. */
 function answer(names: NameLookup, all: boolean, name = NAME): Promise<unknown> {
   return new Promise((resolve) => {
-    names.functionFor(NAME)?.(name, { all }, (error, address: string | LookupAddress[], family) =>
+    names.lookupFor(NAME)?.(name, { all }, (error, address: string | LookupAddress[], family) =>
       resolve(error?.code ?? (all ? address : [address, family])),
     );
   });
@@ -70,5 +70,5 @@ test('a look-up that hangs ends with its connection, and leaves no process', asy
 test('addresses and names of this machine need no program', () => {
   const names = new NameLookup();
   for (const host of ['127.0.0.1', '::1', 'localhost', 'broker.localhost', 'LOCALHOST'])
-    assert.equal(names.functionFor(host), undefined, host);
+    assert.equal(names.lookupFor(host), undefined, host);
 });

@@ -1,6 +1,5 @@
-// The audio backend: it finds the sound server, connects to it anew whenever a connection has ended, and
-// answers commands. It decides when there is a connection and which status is published. The work on a
-// connection is in connection.ts.
+// Decides when the daemon connects to the sound server, and which status of the audio backend is published.
+// It does not decide what happens on a connection (connection.ts).
 
 import { backoffMs, type Clock, systemClock } from '../../host/clock.js';
 import { homeDirectory } from '../../host/user-directories.js';
@@ -29,11 +28,9 @@ import type { OpenLink } from './wake.js';
 /** The longest time that a timer can have. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/**
- * The share of `PENDING_MAX_REQUESTS` for one command, and for the few requests of groups, listening and the
- * network. Each kind of record takes at most `BURST_MAX_RECORDS` of the others, or one for its list.
- */
+/** For one command, and for the few requests of groups, listening and the network. */
 const RESERVE_MAX_REQUESTS = 48;
+/** Each kind of record takes at most `BURST_MAX_RECORDS` requests, or one request for the whole list. */
 const PENDING_MAX_REQUESTS = KINDS.length * BURST_MAX_RECORDS + RESERVE_MAX_REQUESTS;
 
 /** A connection over which everything has been published at least once. */
@@ -43,7 +40,7 @@ interface LiveConnection {
   /** The path of its socket. */
   readonly path: string;
   /** When it came up, in ms on the monotonic clock. */
-  readonly since: number;
+  readonly upSinceMs: number;
 }
 
 interface ConnectionEnd {
@@ -108,7 +105,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       node,
       cookiePaths: this.#cookiePaths,
       commandMs: timing.commandMs,
-      live: () => this.#live,
+      liveConnection: () => this.#live,
     });
     this.#running = this.#run();
   }
@@ -146,16 +143,16 @@ export class AudioBackend implements Actor<AudioCommand> {
     const { signal } = this.#stop;
     let attempt = 0;
     while (!signal.aborted) {
-      const [cookie, found] = await Promise.all([readCookie(this.#cookiePaths), findServer(this.#context)]);
-      const paths = found.ok ? found.value.paths : [];
+      const [cookie, server] = await Promise.all([readCookie(this.#cookiePaths), findServer(this.#context)]);
+      const paths = server.ok ? server.value.paths : [];
       const sockets = paths.map((path) => ({ path, before: fileIdentity(path) }));
-      const end: ConnectionEnd = found.ok
-        ? await this.#connectToFirst(sockets, cookie, found.value.addressProblem)
-        : { reason: found.error };
+      const end: ConnectionEnd = server.ok
+        ? await this.#connectToFirst(sockets, cookie, server.value.addressProblem)
+        : { reason: server.error };
       if (signal.aborted) return;
-      // The end of a connection that was up has been published already (`#onEnded`).
-      const isNewReason = end.upMs === undefined && end.reason !== this.#endReason;
-      if (isNewReason) this.#node.status('connecting', end.reason);
+      // `#onEnded` has already published the end of a connection that was up.
+      const isUnpublished = end.upMs === undefined && end.reason !== this.#endReason;
+      if (isUnpublished) this.#node.status('connecting', end.reason);
       this.#endReason = end.reason;
       attempt = nextAttempt(attempt, end.upMs, this.#timing.stableMs);
       const hasAppeared = await socketOrDelay(sockets, backoffMs(attempt, this.#clock.random()), signal);
@@ -164,10 +161,8 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /**
-   * Tries the sockets that exist, in order, until a connection over one of them is up, and resolves when
-   * that connection has ended. If every attempt fails, it resolves with the reason of the first attempt,
-   * together with `addressProblem`. If no socket exists, the first path is tried all the same, because its
-   * failure is the reason then.
+   * Tries the sockets that exist, in order, until a connection is up. Resolves when this connection has
+   * ended. If every attempt fails, the reason is that of the first attempt, with `addressProblem`.
    */
   async #connectToFirst(
     sockets: readonly AwaitedSocket[],
@@ -175,6 +170,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     addressProblem: string | undefined,
   ): Promise<ConnectionEnd> {
     const existing = sockets.filter(({ before }) => before !== undefined);
+    // If no socket exists, the failure to connect to the first path is the reason.
     const toTry = existing.length > 0 ? existing : sockets.slice(0, 1);
     let firstEnd: ConnectionEnd | undefined;
     for (const { path } of toTry) {
@@ -198,8 +194,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
-      // A server that hangs in the handshake must not keep us from a new server that has replaced its
-      // socket.
+      // If the server hangs in the handshake, a new server may replace its socket. The attempt ends then.
       const handshake = new AbortController();
       const socket = { path, before: fileIdentity(path) };
       void socketOrDelay([socket], FOR_EVER_MS, handshake.signal).then((isReplaced) => {
@@ -216,13 +211,13 @@ export class AudioBackend implements Actor<AudioCommand> {
         timing: this.#timing,
         publishLevel: (level) => this.#node.level(level),
         log: this.#log,
-        onPublished: ({ haveSinksComeOrGone, haveSourcesChanged }) => {
+        onPublished: ({ haveSinksComeOrGone, mayInputsHaveChanged }) => {
           const isFirst = this.#live === undefined;
           if (isFirst) {
             handshake.abort();
-            this.#onUp({ connection, upkeep, path, since: this.#clock.monotonic() });
+            this.#onUp({ connection, upkeep, path, upSinceMs: this.#clock.monotonic() });
           }
-          upkeep.update(isFirst || haveSinksComeOrGone, isFirst || haveSourcesChanged);
+          upkeep.update(isFirst || haveSinksComeOrGone, isFirst || mayInputsHaveChanged);
         },
         onClosed: (reason) => {
           handshake.abort();
@@ -251,23 +246,22 @@ export class AudioBackend implements Actor<AudioCommand> {
   #onUp(live: LiveConnection): void {
     const { connection, path } = live;
     this.#reconciliation.begin(connection);
-    const { kind } = this.#state;
     this.#live = live;
     this.#node.status('up');
     if (this.#areLevelsWatched) connection.meters.watch(true);
-    this.#node.log('info', 'connected to the sound server', { path, kind });
+    this.#node.log('info', 'connected to the sound server', { path, kind: this.#state.kind });
   }
 
   /** To be called when a connection has ended, whether it was up or not. */
   #onEnded(reason: string): ConnectionEnd {
     if (this.#live === undefined) return { reason };
-    const { since } = this.#live;
+    const { upSinceMs } = this.#live;
     this.#reconciliation.end();
     this.#live = undefined;
     this.#publisher.forget();
     if (this.#stop.signal.aborted) return { reason };
     this.#node.status('connecting', reason);
-    return { reason, upMs: this.#clock.monotonic() - since };
+    return { reason, upMs: this.#clock.monotonic() - upSinceMs };
   }
 }
 
@@ -278,7 +272,5 @@ export default actorThread<'audio'>((settings, node) => {
   return new AudioBackend(settings, context, node, systemClock);
 });
 
-/**
- * To be called before there are settings. The function is empty, because the call only loads this module.
- */
+/** Empty, because a thread that waits for its settings calls it only to load this module. */
 export const warmUp = (): undefined => undefined;

@@ -1,6 +1,5 @@
-// Finds out which sources other programs capture, while somebody watches levels: only these inputs are
-// measured. It reads the server's captures (source outputs) at first, and again when one has come, gone or
-// changed.
+// Finds out which sources other programs capture, because only the levels of these inputs are measured. It
+// reads the server's captures (source outputs) again whenever a capture has come, gone or changed.
 
 import { CAPTURE_MASK, type SubscriptionEvent } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
@@ -13,8 +12,8 @@ export class Captures {
   readonly #onRead: () => void;
   #link: CaptureLink | undefined;
   #isReading = false;
-  /** True if something has changed since the present read began. */
-  #isStale = false;
+  /** True if a capture has changed since the present read began. */
+  #mustReadAgain = false;
   /** The indices of the sources that others capture; none until the first read. */
   capturedSources: ReadonlySet<number> = new Set();
 
@@ -23,10 +22,7 @@ export class Captures {
     this.#onRead = onRead;
   }
 
-  /**
-   * Does nothing if it has begun with this link already. Subscribes before it reads, because a change in
-   * between would be missed.
-   */
+  /** Subscribes before it reads, because a change between reading and subscribing would be missed. */
   begin(link: CaptureLink): void {
     if (this.#link === link) return;
     this.#link = link;
@@ -40,7 +36,7 @@ export class Captures {
   end(): void {
     this.#link = undefined;
     this.#isReading = false;
-    this.#isStale = false;
+    this.#mustReadAgain = false;
     this.capturedSources = new Set();
   }
 
@@ -52,17 +48,17 @@ export class Captures {
     const link = this.#link;
     if (link === undefined) return;
     if (this.#isReading) {
-      this.#isStale = true;
+      this.#mustReadAgain = true;
       return;
     }
     this.#isReading = true;
-    this.#isStale = false;
+    this.#mustReadAgain = false;
     link.request('GET_SOURCE_OUTPUT_INFO_LIST', {}, (result) => {
       if (this.#link !== link) return;
       this.#isReading = false;
       if (!result.ok && result.error.kind !== 'server') return link.close({ kind: 'stopped' });
       if (result.ok) this.capturedSources = sourcesCapturedBy(result.value);
-      if (this.#isStale) this.#read();
+      if (this.#mustReadAgain) this.#read();
       if (result.ok) this.#onRead();
     });
   }

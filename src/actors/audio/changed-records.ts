@@ -1,14 +1,14 @@
 // Collects which records of the sound server have changed since they were last published.
 
 /**
- * The lists have the indices of records, each once. A list mostly has one index, for which an array takes
- * less memory than a set.
+ * The lists contain the indices of records, each once. They are arrays, because a list mostly has one index,
+ * for which a set takes more memory.
  */
 export interface ChangedRecords {
   hasServerChanged: boolean;
   haveSinksComeOrGone: boolean;
-  /** There is no list: all sources are compared with what was published, because they are few. */
-  haveSourcesChanged: boolean;
+  /** All inputs are compared with what was published then, because they are few. */
+  mayInputsHaveChanged: boolean;
   readonly sinks: number[];
   readonly sinkInputs: number[];
   readonly cards: number[];
@@ -18,7 +18,7 @@ export function noChanges(): ChangedRecords {
   return {
     hasServerChanged: false,
     haveSinksComeOrGone: false,
-    haveSourcesChanged: false,
+    mayInputsHaveChanged: false,
     sinks: [],
     sinkInputs: [],
     cards: [],

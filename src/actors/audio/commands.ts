@@ -1,4 +1,4 @@
-// Plans which request to the sound server a command needs, from the state as last read. Pure: executor.ts
+// Decides which request to the sound server a command needs, from the state as last read. Pure: executor.ts
 // sends the request.
 
 import type { AudioTarget } from '../../protocol/actor/commands.js';
@@ -26,7 +26,7 @@ import type { SoundState } from './state.js';
 /** A device or a stream, because both have a volume and a mute. */
 type CommandTarget = Device | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
-/** The commands for one output or one input that do not exist for streams. */
+/** A command for one output or input that streams do not have. */
 type DeviceCommand = Exclude<
   Extract<SoundCommand, { readonly output: string } | { readonly input: string }>,
   { readonly do: 'move' }
@@ -71,18 +71,19 @@ function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | 
 }
 
 function planMute({ kind, record }: CommandTarget, desired: boolean | undefined): SettingPlan {
-  const { index, muted: before } = record.info;
-  return setPlan({ command: REQUESTS[kind].mute, args: { index, muted: desired ?? !before } }, kind, index);
+  const { index } = record.info;
+  const muted = desired ?? !record.info.muted;
+  return setPlan({ command: REQUESTS[kind].mute, args: { index, muted } }, kind, index);
 }
 
 /** The volume limit, 1 = 100 %; undefined where there is none. */
-function limitOf({ limits }: SoundState, { kind, record }: CommandTarget): number | undefined {
+function volumeLimit({ limits }: SoundState, { kind, record }: CommandTarget): number | undefined {
   if (kind === 'source') return undefined;
-  return kind === 'sink' ? limits.of(record.info) : limits.ofStream(record.info);
+  return kind === 'sink' ? limits.ofSink(record.info) : limits.ofStream(record.info);
 }
 
 /** Undefined if the volume of the target can be set. */
-function refusalOfVolume(state: SoundState, { kind, record }: CommandTarget): Refusal | undefined {
+function volumeRefusal(state: SoundState, { kind, record }: CommandTarget): Refusal | undefined {
   if (kind === 'source') return undefined;
   if (kind === 'sink') {
     const stream = passthroughOn(state.sinkInputs, record.info.index);
@@ -93,8 +94,8 @@ function refusalOfVolume(state: SoundState, { kind, record }: CommandTarget): Re
   const { info } = record;
   if (hasVolume(info) && info.volumeWritable) return undefined;
   const why = hasVolume(info) ? 'it follows its output' : `it is played ${howPlayed(info)}`;
-  const reason: ReadRequest = { of: 'sink-input', index: info.index };
-  return faultOf(reason, 'no-volume', `The stream has no volume of its own: ${why}`);
+  const streamToReadAgain: ReadRequest = { of: 'sink-input', index: info.index };
+  return faultOf(streamToReadAgain, 'no-volume', `The stream has no volume of its own: ${why}`);
 }
 
 /** `desired`: 1 = 100 %; undefined if the volume is to stay as it is. */
@@ -111,35 +112,34 @@ function planVolumeOrStep(
   target: CommandTarget,
   command: Extract<SoundCommand, { readonly do: 'volume' | 'delta' }>,
 ): SettingPlan {
-  const refusal = refusalOfVolume(state, target);
+  const refusal = volumeRefusal(state, target);
   if (refusal !== undefined) return refusal;
   const isSink = target.kind === 'sink';
-  const limit = limitOf(state, target);
+  const limit = volumeLimit(state, target);
   if (command.do === 'delta') {
     const start = isSink ? state.stepStart(target.record.info) : target.record.info.volume;
     return planVolume(target, volumeAfter(command.delta, start, limit));
   }
   if (isSink && limit !== undefined && command.volume > limit)
     return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
-  return planVolume(target, Math.min(limit ?? 1, 1, Math.max(0, command.volume)));
+  const highest = Math.min(limit ?? 1, 1);
+  return planVolume(target, Math.min(highest, Math.max(0, command.volume)));
 }
 
-/**
- * A volume above the output's limit becomes the limit. For an output without a limit, `defaultLimit` holds.
- */
+/** Lowers `volume` to the output's limit, or to `defaultLimit` if the output has none. */
 function planLimitedVolume(
   state: SoundState,
   output: Device,
   volume: number,
   defaultLimit: number,
 ): SettingPlan {
-  const limit = limitOf(state, output) ?? defaultLimit;
-  return refusalOfVolume(state, output) ?? planVolume(output, Math.min(volume, limit));
+  const limit = volumeLimit(state, output) ?? defaultLimit;
+  return volumeRefusal(state, output) ?? planVolume(output, Math.min(volume, limit));
 }
 
 function planKeepLimit(state: SoundState, output: Device): SettingPlan {
   const isAbove = output.kind === 'sink' && state.limits.isExceeded(output.record.info);
-  return isAbove ? planVolume(output, limitOf(state, output)) : NOTHING;
+  return isAbove ? planVolume(output, volumeLimit(state, output)) : NOTHING;
 }
 
 function planBalance(state: SoundState, device: Device, desired: number): SettingPlan {
@@ -148,9 +148,9 @@ function planBalance(state: SoundState, device: Device, desired: number): Settin
   const balance = partsOf(desired, channelMap);
   if (balance === undefined)
     return faultPlan('not-stereo', `The ${NOUNS[kind]} needs exactly two channels, left and right`);
-  const refusal = refusalOfVolume(state, device);
+  const refusal = volumeRefusal(state, device);
   if (refusal !== undefined) return refusal;
-  const limit = limitOf(state, device) ?? Number.POSITIVE_INFINITY;
+  const limit = volumeLimit(state, device) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
   const args = { index, volume: channelsOf(balance, loudest) };
   const plan = setPlan({ command: REQUESTS[kind].volume, args }, kind, index);
@@ -161,12 +161,13 @@ function planProfile(state: SoundState, ref: string, desired: string): SettingPl
   const card = state.cards.find(ref);
   if (card === undefined) return notFound('card', ref);
   const { index, profiles } = card;
-  const reason: ReadRequest = { of: 'card', index };
+  const cardToReadAgain: ReadRequest = { of: 'card', index };
   const profile = profiles.find(({ name }) => name === desired);
   const quoted = JSON.stringify(desired);
-  if (profile === undefined) return faultOf(reason, 'no-such-profile', `The card has no profile ${quoted}`);
-  const unplugged = `Profile ${quoted} cannot be used now: nothing is plugged in for it`;
-  if (profile.available === 0) return faultOf(reason, 'profile-unavailable', unplugged);
+  if (profile === undefined)
+    return faultOf(cardToReadAgain, 'no-such-profile', `The card has no profile ${quoted}`);
+  const unpluggedDetail = `Profile ${quoted} cannot be used now: nothing is plugged in for it`;
+  if (profile.available === 0) return faultOf(cardToReadAgain, 'profile-unavailable', unpluggedDetail);
   return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: desired } }, 'card', index);
 }
 
@@ -176,9 +177,10 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   const sink = state.findSink(outputRef);
   if (sink === undefined) return notFound('output', outputRef);
   const { index } = client.info;
-  const isLimited = (state.limits.of(sink.info) ?? 1) < 1;
+  const isLimited = (state.limits.ofSink(sink.info) ?? 1) < 1;
   const playsElsewhere = client.info.sink !== sink.info.index;
-  if (isLimited && playsElsewhere && !hasVolume(client.info)) {
+  const wouldExceedLimit = isLimited && playsElsewhere && !hasVolume(client.info);
+  if (wouldExceedLimit) {
     const detail = `The stream is played ${howPlayed(client.info)}, which sets the output to 100 %, above its volume_limit`;
     return faultOf({ of: 'sink-input', index }, 'no-volume', detail);
   }
@@ -219,7 +221,7 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
  * The sink or source whose volume, balance or mute a command changes. Undefined for other commands, for
  * streams, and for a device that does not exist.
  */
-export function deviceOf(
+export function deviceChangedBy(
   state: SoundState,
   command: SoundCommand,
 ): { readonly of: Device['kind']; readonly index: number } | undefined {
@@ -231,8 +233,7 @@ export function deviceOf(
 }
 
 /**
- * Returns the command for the sink with the index `sink`. A command for the default output then stays with
- * this sink, even if the default changes meanwhile.
+ * Gives the command the sink with this index, which it keeps even if the default output changes meanwhile.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
@@ -240,16 +241,16 @@ export function withFixedSink(command: SoundCommand, sink: number): SoundCommand
 
 /**
  * Returns the fault for a record that the server did not find. To be called when the state has been read
- * again: if the command is planned once more, the plan is mostly the fault that names the missing record.
+ * again, because planning the command once more then mostly gives the fault that names the missing record.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const newPlan = planCommand(state, command);
   if (newPlan.kind === 'fault') return newPlan.fault;
   if (command.do === 'profile') return { fault: 'no-such-card', detail: 'The card was removed meanwhile' };
-  const kind = 'target' in command ? command.target.kind : undefined;
-  if ('input' in command || kind === 'input')
+  const targetKind = 'target' in command ? command.target.kind : undefined;
+  if ('input' in command || targetKind === 'input')
     return { fault: 'no-such-input', detail: 'The input was removed meanwhile' };
-  return kind === 'client'
+  return targetKind === 'client'
     ? { fault: 'no-such-client', detail: 'The client has ended meanwhile' }
     : { fault: 'no-such-output', detail: 'The output was removed meanwhile' };
 }

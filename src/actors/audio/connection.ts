@@ -8,7 +8,7 @@ import { AUDIO_MASK } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
 import type { Publisher } from '../runtime.js';
 import type { ChangedRecords } from './changed-records.js';
-import { type CommandTiming, Executor, type Performer } from './executor.js';
+import { type CommandConnection, type CommandTiming, Executor } from './executor.js';
 import { LimitKeeper } from './limit-keeper.js';
 import { Meters } from './meters.js';
 import { type DesiredProfile, desiredProfile, ProfileSwitch } from './profile-switch.js';
@@ -21,7 +21,7 @@ import { type OpenLink, Waker } from './wake.js';
 
 interface ConnectionContext {
   readonly openLink: OpenLink;
-  /** It outlives the connection (see `SoundState.enterLife`). */
+  /** The state outlives the connection (see `SoundState.enterLife`). */
   readonly state: SoundState;
   readonly publisher: SoundPublisher;
   readonly clock: Clock;
@@ -30,14 +30,16 @@ interface ConnectionContext {
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
   /**
-   * Called after the first publication, and after each further one in which sinks have come or gone, or a
-   * source or a card has changed.
+   * Called after the first publication, and later whenever outputs have come or gone, or inputs or cards may
+   * have changed.
    */
-  readonly onPublished: (changed: Pick<ChangedRecords, 'haveSinksComeOrGone' | 'haveSourcesChanged'>) => void;
+  readonly onPublished: (
+    changed: Pick<ChangedRecords, 'haveSinksComeOrGone' | 'mayInputsHaveChanged'>,
+  ) => void;
   readonly onClosed: (reason: ClosedReason) => void;
 }
 
-export class SoundConnection implements Performer {
+export class SoundConnection implements CommandConnection {
   readonly state: SoundState;
   readonly executor: Executor;
   readonly meters: Meters;
@@ -47,7 +49,7 @@ export class SoundConnection implements Performer {
   /** Undefined where the configuration limits no output. */
   readonly #limitKeeper: LimitKeeper | undefined;
   readonly #reading: Reading;
-  readonly readAgain: Performer['readAgain'];
+  readonly readAgain: CommandConnection['readAgain'];
   #profileSwitch: ProfileSwitch | undefined;
   #hasEnded = false;
 
@@ -57,7 +59,7 @@ export class SoundConnection implements Performer {
     this.state = state;
     this.#reading = new Reading(state, {
       onReply: this.#publishChanges,
-      onFailed: (command, error) => this.giveUp(command, error),
+      onFailed: (command, error) => this.closeAfterFailure(command, error),
     });
     this.readAgain = this.#reading.readAgain;
     this.executor = new Executor(this, timing, clock);
@@ -81,10 +83,12 @@ export class SoundConnection implements Performer {
     this.#link.close(reason);
   }
 
-  /** Reads the server's info first: its cookie shows whether the state of an earlier connection is valid. */
+  /**
+   * Reads the server's info first, because its cookie shows whether the earlier connection's state is valid.
+   */
   #begin(): void {
     this.#link.request('GET_SERVER_INFO', {}, (result) => {
-      if (!result.ok) return this.giveUp('GET_SERVER_INFO', result.error);
+      if (!result.ok) return this.closeAfterFailure('GET_SERVER_INFO', result.error);
       this.state.enterLife(result.value.cookie);
       this.#subscribe();
     });
@@ -97,7 +101,7 @@ export class SoundConnection implements Performer {
   #subscribe(): void {
     this.#link.request('SUBSCRIBE', { mask: AUDIO_MASK }, (result) => {
       if (result.ok) this.#reading.begin(this.#link);
-      else this.giveUp('SUBSCRIBE', result.error);
+      else this.closeAfterFailure('SUBSCRIBE', result.error);
     });
   }
 
@@ -121,10 +125,10 @@ export class SoundConnection implements Performer {
     // PipeWire sends the event of the change before the reply, PulseAudio after it. The record is not read
     // before the reply, so that one reading is enough for both.
     this.#reading.hold(changed);
-    const latest = this.#context.clock.monotonic() + deadlineMs;
+    const latestMs = this.#context.clock.monotonic() + deadlineMs;
     const newProfile =
       command === 'SET_CARD_PROFILE'
-        ? desiredProfile(this.state, args.index, args.profile, latest)
+        ? desiredProfile(this.state, args.index, args.profile, latestMs)
         : undefined;
     return new Promise((resolve) => {
       const finish = (result: Result<unknown>): void => {
@@ -148,7 +152,7 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Sends any request that is no setting. Without `deadlineMs`, it has the deadline of all requests. */
+  /** Sends a request that changes no setting. Without `deadlineMs`, the usual deadline holds. */
   ask<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
@@ -173,11 +177,11 @@ export class SoundConnection implements Performer {
     return profileSwitch.ended;
   }
 
-  isWaking(of: 'sink' | 'source', index: number): boolean {
-    return !this.#hasEnded && this.#waker.isWaking(of, index);
+  wakeIfAsleep(of: 'sink' | 'source', index: number): boolean {
+    return !this.#hasEnded && this.#waker.wakeIfAsleep(of, index);
   }
 
-  giveUp(command: RequestName, error: RequestError): void {
+  closeAfterFailure(command: RequestName, error: RequestError): void {
     // After `closed` and `violation` the link has ended already.
     if (error.kind === 'timeout') this.#link.close({ kind: 'timeout', command });
     else if (error.kind !== 'closed' && error.kind !== 'violation') {
@@ -195,7 +199,8 @@ export class SoundConnection implements Performer {
     this.#limitKeeper?.check();
     if (this.meters.isWatched) this.meters.update();
     if (changed === undefined) return;
-    const { cards, haveSourcesChanged, haveSinksComeOrGone } = changed;
-    if (haveSinksComeOrGone || haveSourcesChanged || cards.length > 0) this.#context.onPublished(changed);
+    const { cards, mayInputsHaveChanged, haveSinksComeOrGone } = changed;
+    const concernsUpkeep = haveSinksComeOrGone || mayInputsHaveChanged || cards.length > 0;
+    if (concernsUpkeep) this.#context.onPublished(changed);
   };
 }

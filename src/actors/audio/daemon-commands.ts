@@ -1,5 +1,4 @@
-// Answers the commands for cookie, network and sleep, for which the sound server alone is not enough. Rarely
-// used parts are loaded with their first use.
+// Answers the commands for cookie, network and sleep, which need more than requests to the sound server.
 
 import { join } from 'node:path';
 import type { Clock } from '../../host/clock.js';
@@ -27,7 +26,7 @@ interface DaemonCommandParts {
   readonly cookiePaths: readonly string[];
   readonly commandMs: number;
   /** The present connection, and the path of its socket; undefined while there is none. */
-  readonly live: () => { readonly connection: SoundConnection; readonly path: string } | undefined;
+  readonly liveConnection: () => { readonly connection: SoundConnection; readonly path: string } | undefined;
 }
 
 const NOT_CONNECTED = failure('unavailable', 'Not connected');
@@ -38,7 +37,7 @@ export class DaemonCommands {
   readonly #parts: DaemonCommandParts;
   readonly #sleepPath: string;
   readonly #network = new SharedWork(() => this.#newNetworkAnswer());
-  /** Loaded with the first sleep, or where an earlier process has left one. */
+  /** Loaded with the first command for sleep, or at the start if an earlier process has left its file. */
   #sleep: Promise<Sleep> | undefined;
 
   constructor(parts: DaemonCommandParts) {
@@ -66,7 +65,7 @@ export class DaemonCommands {
   }
 
   async #newNetworkAnswer(): Promise<Answer> {
-    const { settings, commandMs, live } = this.#parts;
+    const { settings, commandMs, liveConnection: live } = this.#parts;
     const { networkAnswer } = await import('./network.js');
     const present = live();
     if (present === undefined) return NOT_CONNECTED;
@@ -90,7 +89,7 @@ export class DaemonCommands {
   }
 
   async #run(command: SoundCommand): Promise<Answer> {
-    const present = this.#parts.live();
+    const present = this.#parts.liveConnection();
     return present === undefined ? NOT_CONNECTED : present.connection.executor.run(command);
   }
 

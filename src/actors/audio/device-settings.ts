@@ -1,5 +1,4 @@
-// Plans two settings that only outputs and inputs have, for both in the same way: the port and the default.
-// Pure.
+// Plans how the port of an output or input is set, and how an output or input becomes the default. Pure.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { KnownRecord } from './known-records.js';
@@ -13,7 +12,7 @@ export type Device =
   | { readonly kind: 'sink'; readonly record: KnownRecord<SinkInfo> }
   | { readonly kind: 'source'; readonly record: KnownSource };
 
-/** The word for each kind in a sentence for people. */
+/** The word of the interface for each kind. */
 export const NOUNS = { sink: 'output', source: 'input' } as const;
 
 const REQUESTS = {
@@ -24,10 +23,11 @@ const REQUESTS = {
 export function planPort({ kind, record }: Device, port: string): SettingPlan {
   const { index, ports } = record.info;
   const noun = NOUNS[kind];
-  const reason: ReadRequest = { of: kind, index };
-  if (ports.length === 0) return faultOf(reason, 'no-ports', `The ${noun} has no ports to switch between`);
+  const deviceToReadAgain: ReadRequest = { of: kind, index };
+  if (ports.length === 0)
+    return faultOf(deviceToReadAgain, 'no-ports', `The ${noun} has no ports to switch between`);
   if (!ports.some(({ name }) => name === port))
-    return faultOf(reason, 'no-such-port', `The ${noun} has no port ${JSON.stringify(port)}`);
+    return faultOf(deviceToReadAgain, 'no-such-port', `The ${noun} has no port ${JSON.stringify(port)}`);
   return setPlan({ command: REQUESTS[kind].port, args: { index, port } }, kind, index);
 }
 

@@ -1,14 +1,19 @@
-// Defines the states of sinks and sources: how the sound server numbers them, and which of them mean that a
-// device is awake. Pure.
+// Defines how the sound server numbers the states of sinks and sources, and in which states a device is
+// awake. Pure.
 
-/** By the `state` of a sink or a source, where PA_SINK_RUNNING is 0. */
-export const DEVICE_STATES = ['running', 'idle', 'suspended'] as const;
+/** The index is the number in the record of a sink or source, where PA_SINK_RUNNING is 0. */
+const DEVICE_STATES = ['running', 'idle', 'suspended'] as const;
 
-/** A device has this state, too, if it was suspended while clients play to it, or capture it. */
+/** A device can be suspended even while clients play to it, or capture it. */
 export const SUSPENDED = DEVICE_STATES.indexOf('suspended');
+
+/** Undefined for a device that is still being created. */
+export function stateName(state: number | undefined): (typeof DEVICE_STATES)[number] | undefined {
+  return state === undefined ? undefined : DEVICE_STATES[state];
+}
 
 /** False for a device that sleeps, or is still being created. */
 export function isAwake(state: number | undefined): boolean {
-  const name = DEVICE_STATES[state ?? -1];
+  const name = stateName(state);
   return name === 'running' || name === 'idle';
 }

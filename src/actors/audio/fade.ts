@@ -17,10 +17,10 @@ const STEP_MS = 250;
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
 /**
- * Even a coarse mixer comes nearer to the requested volume. A larger difference means that somebody else has
- * set it.
+ * The largest difference between the requested volume and the volume that a coarse mixer sets, 1 = 100 %. A
+ * larger difference means that somebody else has set the volume.
  */
-const COARSE_MAX = 0.1;
+const MIXER_DEVIATION_MAX = 0.1;
 
 export interface FadeContext {
   readonly state: SoundState;
@@ -49,35 +49,36 @@ export class Fade {
    */
   readonly #turns = new Turns();
   /** The name stays the same after a reconnection; the index may not. */
-  readonly #name: string;
+  readonly #sinkName: string;
   /** The volume before the fade, 1 = 100 %, like all volumes here. */
-  readonly #before: number;
+  readonly #volumeBefore: number;
   /**
-   * The volume that was read after the last step, not always the requested one, because mixers have steps.
+   * The volume that was read after the last step. Mixers have steps, so it may differ from the requested
+   * one.
    */
-  #expected: number;
+  #expectedVolume: number;
   isOver = false;
 
   constructor(context: FadeContext, sink: SinkInfo) {
     this.#context = context;
     this.#timers = new Timers(context.clock);
-    this.#name = sink.name;
-    this.#before = volumeOf(sink);
-    this.#expected = this.#before;
+    this.#sinkName = sink.name;
+    this.#volumeBefore = volumeOf(sink);
+    this.#expectedVolume = this.#volumeBefore;
   }
 
   /**
    * Lowers the volume to 0 within `ms`. Resolves when it is 0, or when the fade is over earlier, because
    * somebody else has set the volume, a step was refused, or `putBack` was called.
    */
-  async down(ms: number): Promise<void> {
+  async fadeOut(ms: number): Promise<void> {
     const { clock } = this.#context;
-    const begin = clock.monotonic();
-    let share = 1;
-    while (share > 0 && !this.isOver) {
+    const beginMs = clock.monotonic();
+    let shareLeft = 1;
+    while (shareLeft > 0 && !this.isOver) {
       await this.#wait(Math.min(STEP_MS, ms));
-      share = Math.max(0, 1 - (clock.monotonic() - begin) / ms);
-      const volume = share * this.#before;
+      shareLeft = Math.max(0, 1 - (clock.monotonic() - beginMs) / ms);
+      const volume = shareLeft * this.#volumeBefore;
       await this.#turns.run(() => this.#step(volume));
     }
   }
@@ -85,55 +86,59 @@ export class Fade {
   /** Sets the volume from before the fade, and ends the fade. */
   putBack(): Promise<void> {
     return this.#turns.run(async () => {
-      await this.#step(this.#before);
+      await this.#step(this.#volumeBefore);
       this.isOver = true;
     });
   }
 
   /**
-   * Puts the volume back when nothing plays to the output any more. Resolves then, or if somebody else has
-   * set the volume.
+   * Puts the volume back when nothing plays to the output any more. Resolves earlier if somebody else sets
+   * the volume.
    */
   async putBackWhenSilent(): Promise<void> {
     let pauseMs = FIRST_CHECK_MS;
     while (!this.isOver) {
       await this.#wait(pauseMs);
       pauseMs = Math.min(2 * pauseMs, CHECK_MAX_MS);
-      const sink = this.#sink();
+      const sink = this.#findSink();
       if (sink !== undefined && !isPlayedTo(this.#context.state, sink)) await this.putBack();
       else this.#endIfChanged(sink);
     }
   }
 
-  /** To be called when the process ends. Promises of `down` and `putBackWhenSilent` do not resolve then. */
+  /**
+   * To be called when the process ends. Promises of `fadeOut` and `putBackWhenSilent` do not resolve then.
+   */
   end(): void {
     this.isOver = true;
     this.#timers.cancelAll();
   }
 
   async #step(volume: number): Promise<void> {
-    const sink = this.#sink();
+    const sink = this.#findSink();
     this.#endIfChanged(sink);
     if (this.isOver || sink === undefined) return;
-    const lowest = Math.min(volume, this.#expected) - COARSE_MAX;
-    const highest = Math.max(volume, this.#expected) + COARSE_MAX;
+    const lowest = Math.min(volume, this.#expectedVolume) - MIXER_DEVIATION_MAX;
+    const highest = Math.max(volume, this.#expectedVolume) + MIXER_DEVIATION_MAX;
+    // While the step is under way, a volume outside of these two comes from somebody else.
     let foreignVolume: number | undefined;
     const { state } = this.#context;
     state.onSinkRead = (info) => {
-      const read = volumeOf(info);
-      if (info.name === this.#name && (read < lowest || read > highest)) foreignVolume = read;
+      const readVolume = volumeOf(info);
+      const isForeign = readVolume < lowest || readVolume > highest;
+      if (info.name === this.#sinkName && isForeign) foreignVolume = readVolume;
     };
     await this.#set(sink, volume);
     state.onSinkRead = undefined;
-    const after = this.#sink();
-    if (after === undefined) return;
-    this.#expected = volumeOf(after);
-    // If the two differ much, somebody else has set the volume between the step and its reading.
-    if (Math.abs(this.#expected - volume) > COARSE_MAX) this.isOver = true;
+    const sinkAfterStep = this.#findSink();
+    if (sinkAfterStep === undefined) return;
+    this.#expectedVolume = volumeOf(sinkAfterStep);
+    // A large difference means that somebody else has set the volume between the step and its reading.
+    if (Math.abs(this.#expectedVolume - volume) > MIXER_DEVIATION_MAX) this.isOver = true;
     if (foreignVolume === undefined) return;
-    // Somebody else has set the volume while the step was on its way, and the step may have undone that.
+    // The step may have undone the volume that somebody else has set meanwhile.
     this.isOver = true;
-    if (this.#expected !== foreignVolume) await this.#set(after, foreignVolume);
+    if (this.#expectedVolume !== foreignVolume) await this.#set(sinkAfterStep, foreignVolume);
   }
 
   async #set({ index }: SinkInfo, volume: number): Promise<void> {
@@ -143,12 +148,12 @@ export class Fade {
 
   /** The fade is over if somebody else has set the volume. */
   #endIfChanged(sink: SinkInfo | undefined): void {
-    if (sink !== undefined && volumeOf(sink) !== this.#expected) this.isOver = true;
+    if (sink !== undefined && volumeOf(sink) !== this.#expectedVolume) this.isOver = true;
   }
 
-  #sink(): SinkInfo | undefined {
+  #findSink(): SinkInfo | undefined {
     const sinks = [...this.#context.state.sinks.values()];
-    return sinks.find(({ info }) => info.name === this.#name)?.info;
+    return sinks.find(({ info }) => info.name === this.#sinkName)?.info;
   }
 
   #wait(ms: number): Promise<void> {

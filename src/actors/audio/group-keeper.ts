@@ -1,6 +1,5 @@
-// Keeps the groups of the configuration in the sound server, over one connection: reads the modules after
-// outputs have come or gone, and carries out what group-modules.ts decides. When the daemon ends, the groups
-// stay; the next daemon finds them again.
+// Keeps the groups of the configuration in the sound server while one connection lasts. group-modules.ts
+// decides which steps this needs. The groups stay when the daemon ends, and the next daemon finds them again.
 
 import type { Clock } from '../../host/clock.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
@@ -24,18 +23,18 @@ interface GroupContext {
   readonly clock: Clock;
   readonly log: Publisher['log'];
   readonly ask: Ask;
-  /** Receives the remark for /health; undefined for none. */
-  readonly remark: (text: string | undefined) => void;
+  /** Sets the remark for /health; undefined for none. */
+  readonly setRemark: (text: string | undefined) => void;
 }
 
 export class GroupKeeper {
   readonly #context: GroupContext;
   readonly #schedule: KeeperSchedule;
-  readonly #keep = new SharedWork(() => this.#keepGroups());
+  readonly #work = new SharedWork(() => this.#keepGroups());
 
   constructor(context: GroupContext) {
     this.#context = context;
-    this.#schedule = new KeeperSchedule(context.clock, () => void this.#keep.run());
+    this.#schedule = new KeeperSchedule(context.clock, () => void this.#work.run());
   }
 
   /** To be called at the beginning, and when outputs have come or gone. The work begins after a pause. */
@@ -49,24 +48,24 @@ export class GroupKeeper {
   }
 
   async #keepGroups(): Promise<void> {
-    const { groups, remark } = this.#context;
+    const { groups, setRemark } = this.#context;
     const observed = await this.#observe();
     if (this.#schedule.hasEnded) return;
     if (observed === undefined) {
-      remark('The groups are not looked after: the sound server does not list its modules');
+      setRemark('The groups are not looked after: the sound server does not list its modules');
       return this.#schedule.onRefusal();
     }
     const streams = new Map(Object.keys(groups).map((group) => [group, this.#streamsOn(group)]));
-    const failures: string[] = [];
+    const problems: string[] = [];
     for (const step of groupSteps(groups, observed)) {
-      const failure = await this.#carryOut(step);
+      const problem = await this.#carryOut(step);
       // When the old module of a group is unloaded, the server moves the group's streams to another output.
       if (step.do === 'make') await this.#moveBack(step.group, streams.get(step.group) ?? []);
       if (this.#schedule.hasEnded) return;
-      if (failure !== undefined) failures.push(failure);
+      if (problem !== undefined) problems.push(problem);
     }
-    remark([...groupRemarks(groups, observed), ...failures].join('; ') || undefined);
-    if (failures.length > 0) this.#schedule.onRefusal();
+    setRemark([...groupRemarks(groups, observed), ...problems].join('; ') || undefined);
+    if (problems.length > 0) this.#schedule.onRefusal();
   }
 
   /** Undefined if the server does not list its modules, or the connection has ended. */
@@ -86,13 +85,13 @@ export class GroupKeeper {
 
   async #make({ group, module, standIns }: Extract<GroupStep, { do: 'make' }>): Promise<string | undefined> {
     const { ask, log } = this.#context;
-    const loaded: ModuleInfo[] = [];
-    for (const load of standIns) {
-      const standIn = await loadModule(ask, load);
-      if (standIn.ok) loaded.push(standIn.value);
+    const loadedStandIns: ModuleInfo[] = [];
+    for (const standIn of standIns) {
+      const loaded = await loadModule(ask, standIn);
+      if (loaded.ok) loadedStandIns.push(loaded.value);
     }
     const made = await loadModule(ask, module);
-    for (const standIn of loaded) await this.#unload(standIn);
+    for (const standIn of loadedStandIns) await this.#unload(standIn);
     const fields = { group, missing: standIns.length };
     if (made.ok) log('info', 'a group was made', fields);
     if (made.ok || this.#schedule.hasEnded) return undefined;
@@ -110,7 +109,7 @@ export class GroupKeeper {
     return streams.map(({ info }) => info.index);
   }
 
-  /** A refusal is no failure: the stream has ended meanwhile, or cannot be moved. */
+  /** A refusal is ignored, because the stream has ended meanwhile, or cannot be moved. */
   async #moveBack(group: string, streams: readonly number[]): Promise<void> {
     if (streams.length === 0) return;
     const { ask } = this.#context;

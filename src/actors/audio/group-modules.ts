@@ -1,6 +1,5 @@
-// Decides which modules the sound server is to load and unload so that it has the groups of the configuration
-// and no other groups of ours (docs/configuration.md, "Groups"). Pure: it compares the observed modules with
-// the desired groups, and returns the steps that are missing.
+// Decides which modules the sound server must load and unload so that it has the groups of the configuration
+// (docs/configuration.md, "Groups"). Pure: group-keeper.ts carries the steps out.
 
 import type { GroupChoice } from '../../protocol/actor/settings.js';
 import type { ModuleInfo, ServerInfo } from '../../protocol/pulse/records.js';
@@ -31,34 +30,34 @@ const COMBINE = 'module-combine-sink';
 const NULL_SINK = 'module-null-sink';
 
 /** From this major version on, PulseAudio does not abort while it corrects the clocks of a group. */
-const SAFE_PULSEAUDIO = 17;
+const SAFE_PULSEAUDIO_MAJOR = 17;
 
-/** The arguments that `combineModule` and `standIn` write, and that no other program writes. */
-const OWN_GROUP = new RegExp(
+/** The arguments that `combineModule` and `standInModule` write, and that no other program writes. */
+const OWN_GROUP_ARGUMENT = new RegExp(
   `^sink_name=tonearm\\.(?<group>[a-z0-9_-]+) slaves=(?<outputs>\\S+) .*${GROUP_MARK}=\\k<group>"$`,
   's',
 );
-const OWN_STAND_IN = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
+const OWN_STAND_IN_ARGUMENT = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
 
 /**
  * The modules to unload come first, then the groups to make. A group whose outputs are not the configured
- * ones is made anew. A group whose label has changed keeps the old one, because making it anew would
- * interrupt the music.
+ * ones is made anew. A group whose label has changed keeps the old label, because making the group anew
+ * would interrupt the music.
  */
 export function groupSteps(desired: Groups, observed: ObservedSound): readonly GroupStep[] {
-  const kept = new Set<string>();
+  const keptGroups = new Set<string>();
   const steps: GroupStep[] = [];
   for (const module of observed.modules) {
     const { group, outputs } = ownGroup(module) ?? {};
-    const isAsDesired = group !== undefined && outputs === choiceOf(desired, group)?.outputs.join();
-    if (isAsDesired && !kept.has(group)) kept.add(group);
+    const isAsDesired = group !== undefined && outputs === configuredChoice(desired, group)?.outputs.join();
+    if (isAsDesired && !keptGroups.has(group)) keptGroups.add(group);
     else if (group !== undefined || isOwnStandIn(module)) steps.push({ do: 'unload', module });
   }
   for (const [group, choice] of Object.entries(desired)) {
-    if (kept.has(group) || isNameTaken(group, observed)) continue;
+    if (keptGroups.has(group) || isNameTaken(group, observed)) continue;
     const missing = missingOutputs(choice, observed);
     if (missing.length === choice.outputs.length) continue;
-    const standIns = missing.map((output) => standIn(output, group));
+    const standIns = missing.map((output) => standInModule(output, group));
     steps.push({ do: 'make', group, module: combineModule(group, choice, observed.server), standIns });
   }
   return steps;
@@ -66,25 +65,27 @@ export function groupSteps(desired: Groups, observed: ObservedSound): readonly G
 
 /** Sentences for /health about groups that are not made, or play nowhere. */
 export function groupRemarks(desired: Groups, observed: ObservedSound): readonly string[] {
-  return Object.entries(desired).flatMap(([group, choice]) => {
+  const remarks: string[] = [];
+  for (const [group, choice] of Object.entries(desired)) {
     const subject = `The group ${JSON.stringify(group)}`;
-    if (isNameTaken(group, observed)) return [`${subject} is not made: another output has its name`];
-    const isNowhere = missingOutputs(choice, observed).length === choice.outputs.length;
-    return isNowhere ? [`${subject} plays nowhere: none of its outputs is there`] : [];
-  });
+    const hasNoOutput = missingOutputs(choice, observed).length === choice.outputs.length;
+    if (isNameTaken(group, observed)) remarks.push(`${subject} is not made: another output has its name`);
+    else if (hasNoOutput) remarks.push(`${subject} plays nowhere: none of its outputs is there`);
+  }
+  return remarks;
 }
 
-/** Undefined for a group that is not configured, also for a name that every object inherits. */
-function choiceOf(desired: Groups, group: string): GroupChoice | undefined {
+/** Undefined for a group that is not configured, even if its name is one that every object inherits. */
+function configuredChoice(desired: Groups, group: string): GroupChoice | undefined {
   return Object.hasOwn(desired, group) ? desired[group] : undefined;
 }
 
 function ownGroup({ name, argument }: ModuleInfo): { group?: string; outputs?: string } | undefined {
-  return name === COMBINE ? OWN_GROUP.exec(argument ?? '')?.groups : undefined;
+  return name === COMBINE ? OWN_GROUP_ARGUMENT.exec(argument ?? '')?.groups : undefined;
 }
 
 function isOwnStandIn({ name, argument }: ModuleInfo): boolean {
-  return name === NULL_SINK && OWN_STAND_IN.test(argument ?? '');
+  return name === NULL_SINK && OWN_STAND_IN_ARGUMENT.test(argument ?? '');
 }
 
 function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): readonly string[] {
@@ -104,20 +105,22 @@ function combineModule(group: string, { label, outputs }: GroupChoice, server: S
   // PipeWire stores the volume of a group under its media.name, which all groups share unless the argument
   // has one.
   const properties = `device.description='${withoutQuotes(label ?? group)}' media.name=${name} ${GROUP_MARK}=${group}`;
-  const clocks = mayAbort(server) ? 'adjust_time=0 ' : '';
-  const argument = `sink_name=${name} slaves=${outputs.join()} ${clocks}sink_properties="${properties}"`;
+  const clockArgument = mayAbort(server) ? 'adjust_time=0 ' : '';
+  const argument = `sink_name=${name} slaves=${outputs.join()} ${clockArgument}sink_properties="${properties}"`;
   return { name: COMBINE, argument };
 }
 
 /**
- * PulseAudio 16 aborts when a stream moves to a group that is being made, unless the correction of the clocks
- * is switched off (`adjust_time=0`).
+ * PulseAudio 16 aborts when a stream moves to a group that is being made. With `adjust_time=0`
+ * it does not correct the clocks, and does not abort.
  */
 function mayAbort(server: ServerInfo): boolean {
   const major = Number.parseInt(server.packageVersion ?? '', 10);
-  return kindOfServer(server) === 'pulseaudio' && !(major >= SAFE_PULSEAUDIO);
+  // A version that cannot be read is NaN, which counts as not safe.
+  const isSafe = major >= SAFE_PULSEAUDIO_MAJOR;
+  return kindOfServer(server) === 'pulseaudio' && !isSafe;
 }
 
-function standIn(output: string, group: string): ModuleLoad {
+function standInModule(output: string, group: string): ModuleLoad {
   return { name: NULL_SINK, argument: `sink_name=${output} sink_properties="${STAND_IN_MARK}=${group}"` };
 }

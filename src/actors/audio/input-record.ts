@@ -3,7 +3,7 @@
 
 import type { InputRecord } from '../../protocol/actor/schemas.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
-import { DEVICE_STATES } from './device-states.js';
+import { stateName } from './device-states.js';
 import type { KnownSource } from './sources.js';
 import { type Encodable, optional, type PropertyCache, portsOf } from './view.js';
 
@@ -26,7 +26,7 @@ export function inputRecord(
     description: info.description || info.name,
     muted: info.muted,
     volume: levelOf(info.volume),
-    state: DEVICE_STATES[info.state ?? -1] ?? 'unknown',
+    state: stateName(info.state) ?? 'unknown',
     default: isDefault,
     driver: optional(info.driver),
     active_port: optional(info.activePort),

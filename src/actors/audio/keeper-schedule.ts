@@ -1,17 +1,15 @@
-// Decides when a keeper (group-keeper.ts, listen-keeper.ts) compares the sound server with the desired
-// state: when nothing has come or gone for a while, and again a few times after a refusal.
+// Decides when group-keeper.ts and listen-keeper.ts do their work: shortly after outputs or inputs have come
+// or gone, and a few times again after a refusal of the sound server.
 
 import { type Clock, Timers } from '../../host/clock.js';
 
-/**
- * The pause after something has come or gone, because a server that starts, or a card, makes several things
- * at once.
- */
+/** The pause after something has come or gone, because a card or a starting server makes several devices. */
 const CALM_MS = 1_000;
 /** If things come and go without end, the work begins after this time. */
 const CALM_MAX_MS = 5_000;
-/** The pause after a refusal of the server, and the most tries until something comes or goes again. */
+/** The pause after a refusal of the server. */
 const RETRY_MS = 5_000;
+/** After this many tries, nothing is tried until something comes or goes again. */
 const TRIES_MAX = 5;
 
 export class KeeperSchedule {
@@ -20,7 +18,7 @@ export class KeeperSchedule {
   readonly #timers: Timers<'work'>;
   #tries = 0;
   /** When the work must begin, on the monotonic clock; undefined while nothing has come or gone. */
-  #latest: number | undefined;
+  #latestMs: number | undefined;
   #hasEnded = false;
 
   constructor(clock: Clock, work: () => void) {
@@ -38,8 +36,8 @@ export class KeeperSchedule {
     if (this.#hasEnded) return;
     const now = this.#clock.monotonic();
     this.#tries = 0;
-    this.#latest ??= now + CALM_MAX_MS;
-    this.#workAfter(Math.min(CALM_MS, Math.max(0, this.#latest - now)));
+    this.#latestMs ??= now + CALM_MAX_MS;
+    this.#workAfter(Math.min(CALM_MS, Math.max(0, this.#latestMs - now)));
   }
 
   /** To be called when the server has refused something, or has not answered. */
@@ -57,7 +55,7 @@ export class KeeperSchedule {
 
   #workAfter(ms: number): void {
     this.#timers.set('work', ms, () => {
-      this.#latest = undefined;
+      this.#latestMs = undefined;
       this.#work();
     });
   }

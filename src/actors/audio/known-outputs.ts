@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Clock, within } from '../../host/clock.js';
 import { runtimeDirectory } from '../../host/user-directories.js';
 import type { Publisher } from '../runtime.js';
-import { codeOf, inTime, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
+import { codeOf, READ_MAX_MS, readInTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
 import { SharedWork } from '../turns.js';
 import type { ServerContext } from './server-address.js';
@@ -21,9 +21,9 @@ export class KnownOutputs {
   readonly #log: Publisher['log'];
   #cookie: number | undefined;
   #names = new Set<string>();
-  #reading: Promise<void> = Promise.resolve();
-  #writing: Promise<void> = Promise.resolve();
-  readonly #write = new SharedWork(() => this.#writeFile());
+  #lastRead: Promise<void> = Promise.resolve();
+  #lastWrite: Promise<void> = Promise.resolve();
+  readonly #sharedWrite = new SharedWork(() => this.#writeFile());
 
   constructor({ env, uid }: ServerContext, clock: Clock, log: Publisher['log']) {
     this.#path = join(runtimeDirectory(env, uid), 'tonearm/outputs.json');
@@ -32,15 +32,15 @@ export class KnownOutputs {
   }
 
   /**
-   * To be awaited before `has` and `add`. `cookie` comes from the server's info, and is another one in each
-   * life of the server. Resolves when the names of this life are known.
+   * To be awaited before `has` and `add`. `cookie` comes from the server's info, and differs between the
+   * lives of the server. Resolves when the names of this life are known.
    */
   enterLife(cookie: number): Promise<void> {
     if (cookie !== this.#cookie) {
       this.#cookie = cookie;
-      this.#reading = this.#read(cookie);
+      this.#lastRead = this.#read(cookie);
     }
-    return this.#reading;
+    return this.#lastRead;
   }
 
   has(name: string): boolean {
@@ -52,16 +52,16 @@ export class KnownOutputs {
     if (newNames.length === 0) return;
     const oldestFirst = [...this.#names, ...newNames];
     this.#names = new Set(oldestFirst.slice(-NAMES_MAX));
-    this.#writing = this.#write.run();
+    this.#lastWrite = this.#sharedWrite.run();
   }
 
   /** Resolves when the added names are in the file, or cannot be written in time. */
   async flush(): Promise<void> {
-    await within(this.#clock, READ_MAX_MS, this.#writing);
+    await within(this.#clock, READ_MAX_MS, this.#lastWrite);
   }
 
   async #read(cookie: number): Promise<void> {
-    const file = await inTime(this.#clock, readSmallFile(this.#path, FILE_MAX_BYTES));
+    const file = await readInTime(this.#clock, readSmallFile(this.#path, FILE_MAX_BYTES));
     const content = file.ok ? jsonObject(Buffer.from(file.value.bytes).toString()) : undefined;
     // The names in the file may be those of an earlier life.
     const names: unknown = content?.['cookie'] === cookie ? content['names'] : undefined;

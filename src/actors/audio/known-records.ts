@@ -1,5 +1,5 @@
-// Finds the sink, source, stream or card whose id a client has written, and removes records that are missing
-// in the server's list. Pure.
+// Finds the record whose id a client has written, and removes records that the server's list does not
+// contain. Pure.
 
 import type { Balance } from '../../protocol/pulse/volume.js';
 
@@ -7,8 +7,8 @@ import type { Balance } from '../../protocol/pulse/volume.js';
 export interface KnownRecord<R> {
   readonly info: R;
   /**
-   * The balance is remembered, because silent channels do not show it. Undefined as long as they have been
-   * silent.
+   * The balance is remembered, because silent channels do not show it. Undefined if the channels have always
+   * been silent.
    */
   readonly balance: Balance | undefined;
 }
@@ -16,13 +16,13 @@ export interface KnownRecord<R> {
 /** An id as clients write it: decimal, without leading zeros. */
 const ID = /^(?:0|[1-9]\d{0,9})$/;
 
-export function byId<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {
+export function findById<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {
   return ID.test(ref) ? records.get(Number(ref)) : undefined;
 }
 
 /**
- * Calls `removeOne` for each known record that is not in the list. Returns the list without the indices in
- * `removed`: those records were removed while the list was read.
+ * Calls `removeOne` for each known record that is not in the list. Returns the list without the records in
+ * `removed`, because these were removed while the list was read.
  */
 export function removeUnlisted<R extends { readonly index: number }>(
   list: readonly R[],

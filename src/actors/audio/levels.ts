@@ -1,5 +1,5 @@
-// Decides which outputs and inputs have peak meters, which stream is requested for each, how its fragments
-// are decoded, and what `audio.level` contains (docs/events.md, "Levels"). Pure.
+// Decides which outputs and inputs have peak meters, what a meter requests of the sound server, and what
+// `audio.level` contains (docs/events.md, "Levels"). Pure.
 
 import { type RequestArgs, SIMPLE_STREAM } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo, SourceOutputInfo } from '../../protocol/pulse/records.js';
@@ -56,11 +56,11 @@ export function playingSinks(
   { sinks, sinkInputs }: Pick<SoundState, 'sinks' | 'sinkInputs'>,
   condition = isPlaying,
 ): readonly SinkInfo[] {
-  const played = new Set<number | undefined>();
-  for (const { info } of sinkInputs.values()) if (condition(info)) played.add(info.sink);
+  const playedSinks = new Set<number | undefined>();
+  for (const { info } of sinkInputs.values()) if (condition(info)) playedSinks.add(info.sink);
   return [...sinks.values()]
     .map(({ info }) => info)
-    .filter(({ index, state }) => played.has(index) && state !== SUSPENDED)
+    .filter(({ index, state }) => playedSinks.has(index) && state !== SUSPENDED)
     .sort((a, b) => a.index - b.index);
 }
 
@@ -85,7 +85,7 @@ export function meteredDevices(
   return metered;
 }
 
-/** True if an input does not sleep: only such an input can be captured by others. */
+/** Others can capture only an input that does not sleep. */
 export function hasAwakeInput({ sources }: Pick<SoundState, 'sources'>): boolean {
   return sources.all.some(({ info }) => info.state !== SUSPENDED);
 }
@@ -100,15 +100,12 @@ export function sourcesCapturedBy(captures: readonly Capture[]): ReadonlySet<num
   return captured;
 }
 
-/**
- * The smallest possible stream: one number per channel, 20 times a second. `noInhibitAutoSuspend` lets the
- * device go to sleep in spite of the stream.
- */
+/** The smallest possible stream, which has one number per channel, 20 times a second. */
 export function peakStream(
   source: number,
   channelMap: readonly number[],
-  name: string,
-  noInhibitAutoSuspend: boolean,
+  streamName: string,
+  canDeviceSleep: boolean,
 ): RequestArgs<'CREATE_RECORD_STREAM'> {
   const channels = channelMap.length;
   return {
@@ -121,14 +118,14 @@ export function peakStream(
     noMove: true,
     peakDetect: true,
     adjustLatency: true,
-    props: { 'media.name': name },
+    props: { 'media.name': streamName },
     directOnInput: undefined,
-    noInhibitAutoSuspend,
+    noInhibitAutoSuspend: canDeviceSleep,
     volume: channelMap.map(() => RAW_NORM),
   };
 }
 
-/** Decodes a fragment: float32le, channels interleaved. Clients may play samples above 1, or NaN. */
+/** `fragment` is float32le, channels interleaved. Clients may play samples above 1, or NaN. */
 export function peaksOf(fragment: Uint8Array, channels: number): Peaks {
   const view = new DataView(fragment.buffer, fragment.byteOffset, fragment.byteLength);
   const peaks = new Array<number>(channels).fill(0);
@@ -145,7 +142,7 @@ export function areSamePeaks(a: Peaks, b: Peaks): boolean {
   return a.every((peak, channel) => peak === b[channel]);
 }
 
-/** The louder peak of each channel. Silence counts at once, or it would be sent one level later. */
+/** The louder peak of each channel. Silence replaces louder peaks, or it would be sent one level later. */
 export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
   if (newest.every((peak) => peak === 0)) return newest;
   return before.map((peak, channel) => Math.max(peak, newest[channel] ?? 0));
@@ -153,19 +150,19 @@ export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
 
 /**
  * The level of every output and input whose level is known. An output where nothing plays, or only muted
- * streams do, has 0 at once, because its meter would measure that 0.2 s later. An input that nobody captures
- * has no level.
+ * streams do, has 0 at once, because its meter would measure the silence 0.2 s later. An input that nobody
+ * captures has no level.
  */
 export function currentLevels(
   state: Pick<SoundState, 'sinks' | 'sinkInputs' | 'sources'>,
   captured: ReadonlySet<number>,
   measured: Levels,
 ): Levels {
-  const audible = new Set(playingSinks(state, isAudible));
+  const audibleSinks = new Set(playingSinks(state, isAudible));
   const levels: Levels = { outputs: new Map(), inputs: new Map() };
   const sinks = [...state.sinks.values()].sort((a, b) => a.info.index - b.info.index);
   for (const { info } of sinks) {
-    const peaks = audible.has(info) ? measured.outputs.get(info.index) : info.channelMap.map(() => 0);
+    const peaks = audibleSinks.has(info) ? measured.outputs.get(info.index) : info.channelMap.map(() => 0);
     if (peaks !== undefined) levels.outputs.set(info.index, peaks);
   }
   const meteredInputs = meteredDevices(state, captured).filter(({ list }) => list === 'inputs');

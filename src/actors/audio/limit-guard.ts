@@ -1,7 +1,5 @@
-// Finds the sinks that the sound server has set above their volume limit. The server stores a volume for
-// each port and profile, and may restore it by itself after a command. Volumes that others set are left
-// alone, so only the sinks of a recent command are checked, and those of Bluetooth devices that have just
-// appeared. Pure: it sends nothing.
+// Finds the sinks that the sound server itself has set above their volume limit. Volumes that others set are
+// left alone. Pure: limit-keeper.ts sends the commands.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { rootOf } from './masters.js';
@@ -21,27 +19,29 @@ const RESTORING_MS = 1_000;
 const TRIES_MAX = 8;
 
 /**
- * At most this many commands are watched, each until `RESTORING_MS` after its end. One more replaces the
- * oldest that has ended.
+ * At most this many commands are watched, each until `RESTORING_MS` after its end. A further command replaces
+ * the oldest command that has ended.
  */
 const WATCHED_MAX_COMMANDS = 32;
 
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 
-/**
- * By index: the sinks of a card, or the sink `root`, which is no filter, and all filters that play to it.
- */
+/** Indices: all sinks of `card`, or the sink `root` with all filters that play to it. `root` is no filter. */
 type WatchedSinks = { readonly card: number } | { readonly root: number };
 
 interface WatchedCommand {
   readonly sinks: WatchedSinks;
   /** Sinks that others had set above their limit before the command. */
-  readonly exempt: ReadonlySet<number>;
+  readonly exemptSinks: ReadonlySet<number>;
   /** In ms, by the guard's clock; infinite while the command is under way. */
-  until: number;
+  untilMs: number;
   tries: number;
 }
 
+/**
+ * Checks the sinks of recent commands, because the server stores a volume for each port and profile, and may
+ * restore it after a command. Also checks Bluetooth devices that have just appeared.
+ */
 export class LimitGuard {
   readonly #state: SoundState;
   readonly #now: () => number;
@@ -58,19 +58,18 @@ export class LimitGuard {
   }
 
   /**
-   * To be called before the command is sent. Returns the function to call when the command has ended; a
-   * command that has failed is watched no longer.
+   * To be called before the command is sent. Returns the function to call when the command has ended. A
+   * command that has failed is not watched any longer.
    */
   watch(setting: Setting): (hasSucceeded: boolean) => void {
-    const sinks = this.#changedBy(setting);
+    const sinks = this.#sinksAffectedBy(setting);
     if (sinks === undefined) return () => undefined;
-    // A new port or profile has a stored volume of its own. A volume that others set on the old one exempts
-    // nothing.
+    // A new port or profile has a stored volume of its own, so the volume before does not exempt the sink.
     const isNewVolume = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
     const exempt = new Set(isNewVolume ? [] : this.#aboveLimit(sinks).map(({ index }) => index));
     const watched = this.#add(sinks, exempt, Number.POSITIVE_INFINITY);
     return (hasSucceeded) => {
-      watched.until = hasSucceeded ? this.#now() + RESTORING_MS : 0;
+      watched.untilMs = hasSucceeded ? this.#now() + RESTORING_MS : 0;
     };
   }
 
@@ -82,18 +81,18 @@ export class LimitGuard {
     this.#watchAppeared();
     if (this.#watched.length === 0) return [];
     const now = this.#now();
-    this.#watched = this.#watched.filter(({ until }) => until >= now);
-    const found = new Set<SinkInfo>();
+    this.#watched = this.#watched.filter(({ untilMs: until }) => until >= now);
+    const toSetBack = new Set<SinkInfo>();
     for (const watched of this.#watched) {
       const above = this.#aboveLimit(watched.sinks).filter(
-        ({ index }) => !watched.exempt.has(index) && !this.#beingSetBack.has(index),
+        ({ index }) => !watched.exemptSinks.has(index) && !this.#beingSetBack.has(index),
       );
       if (above.length === 0 || watched.tries >= TRIES_MAX) continue;
       watched.tries += 1;
-      for (const sink of above) found.add(sink);
+      for (const sink of above) toSetBack.add(sink);
     }
-    for (const { index } of found) this.#beingSetBack.add(index);
-    return [...found];
+    for (const { index } of toSetBack) this.#beingSetBack.add(index);
+    return [...toSetBack];
   }
 
   /** To be called when a sink has been set back, or could not be. */
@@ -103,8 +102,7 @@ export class LimitGuard {
 
   /**
    * Watches the outputs of Bluetooth devices that have appeared, because the sound server gives them the
-   * volume that it has stored. No command of this backend makes them appear: they come by another backend,
-   * or by themselves.
+   * volume that it has stored. They appear by themselves, or by a command of another backend.
    */
   #watchAppeared(): void {
     const { sinks } = this.#state;
@@ -117,55 +115,52 @@ export class LimitGuard {
     }
   }
 
-  #add(sinks: WatchedSinks, exempt: ReadonlySet<number>, until: number): WatchedCommand {
-    const watched: WatchedCommand = { sinks, exempt, until, tries: 0 };
-    if (this.#watched.length >= WATCHED_MAX_COMMANDS) this.#watched.splice(this.#leastNeeded(), 1);
+  #add(sinks: WatchedSinks, exemptSinks: ReadonlySet<number>, untilMs: number): WatchedCommand {
+    const watched: WatchedCommand = { sinks, exemptSinks, untilMs, tries: 0 };
+    if (this.#watched.length >= WATCHED_MAX_COMMANDS) this.#watched.splice(this.#positionToReplace(), 1);
     this.#watched.push(watched);
     return watched;
   }
 
   /**
-   * The position of the oldest command that has ended. A command under way has not had its time for checks,
-   * so it goes only if all are under way.
+   * The position of the oldest command that has ended, or of the oldest one if all are under way. A command
+   * under way has not had its time for checks.
    */
-  #leastNeeded(): number {
-    return Math.max(
-      0,
-      this.#watched.findIndex(({ until }) => Number.isFinite(until)),
-    );
+  #positionToReplace(): number {
+    const oldestEnded = this.#watched.findIndex(({ untilMs }) => Number.isFinite(untilMs));
+    return Math.max(0, oldestEnded);
   }
 
   /** The sinks whose volume the server may restore after a command; undefined if it restores none. */
-  #changedBy({ command, args }: Setting): WatchedSinks | undefined {
+  #sinksAffectedBy({ command, args }: Setting): WatchedSinks | undefined {
     if (command === 'SET_CARD_PROFILE') return { card: args.index };
-    if (command === 'SET_SINK_PORT') return this.#rootAt(args.index);
-    if (command === 'MOVE_SINK_INPUT') return this.#rootAt(args.sink);
+    if (command === 'SET_SINK_PORT') return this.#rootOfSinkAt(args.index);
+    if (command === 'MOVE_SINK_INPUT') return this.#rootOfSinkAt(args.sink);
     return undefined;
   }
 
-  #rootAt(index: number | undefined): WatchedSinks | undefined {
+  #rootOfSinkAt(index: number | undefined): WatchedSinks | undefined {
     const info = index === undefined ? undefined : this.#state.sinks.get(index)?.info;
-    return info && { root: rootOf(this.#state, info).index };
+    return info === undefined ? undefined : { root: rootOf(this.#state, info).index };
   }
 
-  /** Those of the sinks that are above their limit. A sink with a passthrough stream has no volume. */
+  /** The watched sinks that are above their limit. A sink with a passthrough stream has no volume. */
   #aboveLimit(watched: WatchedSinks): SinkInfo[] {
     const { sinks, sinkInputs, limits } = this.#state;
+    const isAboveLimit = (info: SinkInfo): boolean =>
+      limits.isExceeded(info) && passthroughOn(sinkInputs, info.index) === undefined;
+    const isWatched = (info: SinkInfo): boolean => {
+      const root = rootOf(this.#state, info);
+      return 'card' in watched ? root.card === watched.card : root.index === watched.root;
+    };
     return [...sinks.values()]
       .map(({ info }) => info)
-      .filter((info) => limits.isExceeded(info) && passthroughOn(sinkInputs, info.index) === undefined)
-      .filter((info) => {
-        const root = rootOf(this.#state, info);
-        return 'card' in watched ? root.card === watched.card : root.index === watched.root;
-      });
+      .filter((info) => isAboveLimit(info) && isWatched(info));
   }
 }
 
-/** By PulseAudio's property, by PipeWire's, or by the name that both give. */
 function isOfBluetooth({ name, props }: SinkInfo): boolean {
-  return (
-    props['device.bus'] === 'bluetooth' ||
-    props['api.bluez5.address'] !== undefined ||
-    BLUETOOTH_NAME.test(name)
-  );
+  const isSoInPulseAudio = props['device.bus'] === 'bluetooth';
+  const isSoInPipeWire = props['api.bluez5.address'] !== undefined;
+  return isSoInPulseAudio || isSoInPipeWire || BLUETOOTH_NAME.test(name);
 }

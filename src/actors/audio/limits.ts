@@ -10,7 +10,7 @@ import { type OutputWishes, wishFor } from './wishes.js';
  * A sink may exceed its limit by half of the smallest step in a record, because servers round the volumes
  * that they store.
  */
-const TOLERANCE = 0.005;
+const TOLERANCE_FRACTION = 0.005;
 
 export class VolumeLimits {
   /** False if the configuration limits no output. */
@@ -28,23 +28,23 @@ export class VolumeLimits {
    * The highest volume that commands may set on a sink, 0..1: the lowest of its own limit and those of its
    * masters. Undefined means no limit.
    */
-  of(sink: SinkInfo): number | undefined {
+  ofSink(sink: SinkInfo): number | undefined {
     if (!this.areConfigured) return undefined;
-    const limits = mastersFrom(this.#records, sink).flatMap(
-      ({ name }) => wishFor(this.#wishes, name).volumeLimit ?? [],
-    );
+    const limits = mastersFrom(this.#records, sink)
+      .map(({ name }) => wishFor(this.#wishes, name).volumeLimit)
+      .filter((limit) => limit !== undefined);
     return limits.length > 0 ? Math.min(...limits) : undefined;
   }
 
-  /** The limit of its sink, 0..1, if the stream's volume can raise that of the sink; else undefined. */
+  /** The limit of the stream's sink, 0..1. Undefined also if the stream cannot raise the sink's volume. */
   ofStream({ sink }: SinkInputInfo): number | undefined {
     if (!this.areConfigured) return undefined;
     const info = sink === undefined ? undefined : this.#records.sinks.get(sink)?.info;
-    return info !== undefined && hasFlatVolume(this.#records, info) ? this.of(info) : undefined;
+    return info !== undefined && hasFlatVolume(this.#records, info) ? this.ofSink(info) : undefined;
   }
 
   isExceeded(sink: SinkInfo): boolean {
-    const limit = this.of(sink);
-    return limit !== undefined && loudestOf(sink.volume) / RAW_NORM > limit + TOLERANCE;
+    const limit = this.ofSink(sink);
+    return limit !== undefined && loudestOf(sink.volume) / RAW_NORM > limit + TOLERANCE_FRACTION;
   }
 }

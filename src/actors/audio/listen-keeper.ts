@@ -1,6 +1,6 @@
-// Keeps the loopbacks by which inputs are heard, over one connection to the sound server, and carries out
-// the commands for them. Each time it reads modules, devices and streams anew, and does what
-// listen-modules.ts decides. When the daemon ends, the loopbacks stay, and the next daemon finds them again.
+// Keeps the loopbacks by which inputs are heard at outputs, while one connection to the sound server lasts,
+// and carries out the commands for them. The loopbacks stay when the daemon ends, and the next daemon finds
+// them.
 
 import type { Clock } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
@@ -27,10 +27,9 @@ import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
 import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/**
- * How long a new loopback may take to connect to its input and output, and the pause between two readings.
- */
+/** How long a new loopback may take to connect to its input and output. */
 const CONNECT_MAX_MS = 2_000;
+/** The pause between two readings that check whether it has connected. */
 const PAUSE_MS = 50;
 
 export interface ListenContext {
@@ -40,8 +39,8 @@ export interface ListenContext {
   readonly clock: Clock;
   readonly log: Publisher['log'];
   readonly ask: Ask;
-  /** Receives the remark for /health; undefined for none. */
-  readonly remark: (text: string | undefined) => void;
+  /** Sets the remark for /health; undefined for none. */
+  readonly setRemark: (text: string | undefined) => void;
 }
 
 export class ListenKeeper {
@@ -52,7 +51,7 @@ export class ListenKeeper {
   constructor(context: ListenContext) {
     this.#context = context;
     this.#schedule = new KeeperSchedule(context.clock, () => void this.#turns.run(() => this.#keep()));
-    context.pairs.begin();
+    context.pairs.forgetIndices();
   }
 
   /** To be called at the beginning, and when inputs or outputs have come or gone. */
@@ -79,22 +78,22 @@ export class ListenKeeper {
   }
 
   async #keep(): Promise<void> {
-    const { pairs, remark } = this.#context;
+    const { pairs, setRemark } = this.#context;
     const observed = await this.#observe();
     if (this.#schedule.hasEnded) return;
     if (observed === undefined) {
-      remark('Listening is not looked after: the sound server does not list its modules and streams');
+      setRemark('Listening is not looked after: the sound server does not list its modules and streams');
       return this.#schedule.onRefusal();
     }
     pairs.observe(observed);
-    const failures: string[] = [];
-    for (const step of listenSteps(pairs.all, pairs.ended, observed)) {
+    const problems: string[] = [];
+    for (const step of listenSteps(pairs.desired, pairs.ended, observed)) {
       const problem = await this.#carryOut(step, observed);
       if (this.#schedule.hasEnded) return;
-      if (problem !== undefined) failures.push(problem);
+      if (problem !== undefined) problems.push(problem);
     }
-    remark(failures.join('; ') || undefined);
-    if (failures.length === 0) pairs.forgetEnded();
+    setRemark(problems.join('; ') || undefined);
+    if (problems.length === 0) pairs.forgetEnded();
     else this.#schedule.onRefusal();
   }
 
@@ -106,12 +105,12 @@ export class ListenKeeper {
     if (output === undefined) return noSuchOutput(outputRef);
     const pair: ListenPair = { input, output, origin: 'command' };
     const observed = await this.#observe();
-    if (observed === undefined) return this.#notObserved();
+    if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
-    const refusal = this.#refusalOf(pair, observed);
+    const refusal = this.#pairRefusal(pair, observed);
     if (refusal !== undefined) return refusal;
     const loopbacks = loopbacksIn(observed).filter((loopback) => isSamePair(loopback.pair, pair));
-    if (!loopbacks.some(({ place }) => place === 'right')) {
+    if (!loopbacks.some(({ ends }) => ends === 'right')) {
       for (const { module } of loopbacks) await this.#unload(module);
       const problem = await this.#make(pair, observed);
       if (problem !== undefined) return failure('refused', problem);
@@ -121,11 +120,11 @@ export class ListenKeeper {
   }
 
   /** Undefined if a loopback can be made for the pair. */
-  #refusalOf(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Failure<Fault> | undefined {
+  #pairRefusal(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Failure<Fault> | undefined {
     const { pairs } = this.#context;
-    const refusal = refusalOfName(pair.input, sources) ?? refusalOfName(pair.output, sinks);
+    const refusal = nameRefusal(pair.input, sources) ?? nameRefusal(pair.output, sinks);
     if (refusal !== undefined) return refusal;
-    const isDesired = pairs.all.some((desired) => isSamePair(desired, pair));
+    const isDesired = pairs.desired.some((desired) => isSamePair(desired, pair));
     if (isDesired || !pairs.isFull) return undefined;
     return failure('too-many-listens', `${PAIRS_MAX} inputs and outputs are listened to already`);
   }
@@ -134,24 +133,24 @@ export class ListenKeeper {
     const { state, pairs } = this.#context;
     const input = state.sources.find(inputRef)?.info.name ?? inputRef;
     const output = outputRef === undefined ? undefined : state.findSink(outputRef)?.info.name;
-    const isMeant = (pair: ListenPair): boolean =>
+    const isToStop = (pair: ListenPair): boolean =>
       pair.input === input && (outputRef === undefined || pair.output === (output ?? outputRef));
     // A desired pair can be stopped even while its input or output is away.
-    const isDesired = pairs.all.some(isMeant);
+    const isDesired = pairs.desired.some(isToStop);
     if (!isDesired && state.sources.find(inputRef) === undefined) return noSuchInput(inputRef);
     if (!isDesired && outputRef !== undefined && output === undefined) return noSuchOutput(outputRef);
     const observed = await this.#observe();
-    if (observed === undefined) return this.#notObserved();
+    if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
-    pairs.remove(isMeant);
-    for (const { module } of loopbacksIn(observed).filter(({ pair }) => isMeant(pair))) {
+    pairs.endPairs(isToStop);
+    for (const { module } of loopbacksIn(observed).filter(({ pair }) => isToStop(pair))) {
       const problem = await this.#unload(module);
       if (problem !== undefined) return failure('refused', problem);
     }
     return DONE;
   }
 
-  #notObserved(): Answer {
+  #notObservedAnswer(): Answer {
     if (this.#schedule.hasEnded) return CONNECTION_ENDED;
     return failure('refused', 'The sound server does not list its modules and streams');
   }
@@ -184,18 +183,18 @@ export class ListenKeeper {
 
   async #make(pair: ListenPair, observed: ObservedLoopbacks): Promise<string | undefined> {
     const { ask, log, latencyMs, state } = this.#context;
-    const refusal = this.#refusalOf(pair, observed);
+    const refusal = this.#pairRefusal(pair, observed);
     if (refusal !== undefined) return refusal.error.detail;
     const description = state.sources.find(pair.input)?.info.description || pair.input;
     const argument = loopbackArgument(pair, description, latencyMs);
     const loaded = await loadModule(ask, { name: LOOPBACK, argument });
     const { input, output } = pair;
-    const failed = `${JSON.stringify(input)} cannot be heard at ${JSON.stringify(output)}`;
-    if (!loaded.ok) return `${failed}: ${loaded.error}`;
+    const failureText = `${JSON.stringify(input)} cannot be heard at ${JSON.stringify(output)}`;
+    if (!loaded.ok) return `${failureText}: ${loaded.error}`;
     const problem = await this.#awaitConnected(loaded.value);
     if (problem !== undefined) {
       await this.#unload(loaded.value);
-      return `${failed}: ${problem}`;
+      return `${failureText}: ${problem}`;
     }
     log('info', 'an input is heard', { input, output });
     return undefined;
@@ -206,15 +205,15 @@ export class ListenKeeper {
    */
   async #awaitConnected(module: ModuleInfo): Promise<string | undefined> {
     const { clock } = this.#context;
-    const latest = clock.monotonic() + CONNECT_MAX_MS;
+    const latestMs = clock.monotonic() + CONNECT_MAX_MS;
     for (;;) {
       const observed = await this.#observe();
       if (observed === undefined) return 'the sound server does not list its streams';
-      const loopback = loopbacksIn(observed).find((each) => isSameModule(each.module, module));
+      const loopback = loopbacksIn(observed).find((other) => isSameModule(other.module, module));
       if (loopback === undefined) return 'the sound server has removed its loopback';
-      if (loopback.place === 'right') return undefined;
-      if (loopback.place === 'wrong') return 'the sound server has taken another input or output';
-      if (clock.monotonic() > latest) return 'the loopback is connected to nothing';
+      if (loopback.ends === 'right') return undefined;
+      if (loopback.ends === 'wrong') return 'the sound server has taken another input or output';
+      if (clock.monotonic() > latestMs) return 'the loopback is connected to nothing';
       await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
     }
   }
@@ -236,8 +235,8 @@ function noSuchOutput(ref: string): Answer {
   return failure('no-such-output', `There is no output ${JSON.stringify(ref)}`);
 }
 
-/** Undefined if a loopback can be made with this name, which at most one of the devices may have. */
-function refusalOfName(name: string, devices: readonly ObservedDevice[]): Failure<Fault> | undefined {
+/** Undefined if a loopback can be made with this name. At most one of the devices may have the name. */
+function nameRefusal(name: string, devices: readonly ObservedDevice[]): Failure<Fault> | undefined {
   const quoted = JSON.stringify(name);
   if (!isPlainName(name))
     return failure('refused', `The sound server cannot be given the name ${quoted} for a loopback`);

@@ -1,12 +1,11 @@
-// Decides which loopbacks the sound server is to load and unload so that each input that is listened to is
-// heard at its outputs (docs/http-api.md, "Listening"). Pure: it compares the observed loopbacks with the
-// desired pairs, and returns the steps that are missing. Loopbacks of other programs are ignored.
+// Decides which loopbacks the sound server must load and unload so that inputs are heard at the desired
+// outputs (docs/http-api.md, "Listening"). Pure: listen-keeper.ts carries the steps out.
 
 import type { ModuleInfo, SinkInputInfo, SourceOutputInfo } from '../../protocol/pulse/records.js';
 import { LISTEN_MARK } from './marks.js';
 import { withoutQuotes } from './sound-modules.js';
 
-/** A loopback is begun by the configuration, or by a command. */
+/** What begins a loopback. */
 export type ListenOrigin = 'configuration' | 'command';
 
 /** An input that is to be heard at an output, both by name. */
@@ -31,16 +30,16 @@ export interface ObservedLoopbacks {
 }
 
 /**
- * To what a loopback is connected. `right`: to its input and its output. `wrong`: to another input or
- * output, because PipeWire 1.4 takes the default if one of the two has just gone. `loose`: one of its two
- * ends is not connected.
+ * How the two ends of a loopback are connected. `right`: to its input and its output. `wrong`: to another
+ * device, because PipeWire 1.4 takes the default if one of the two has just gone. `loose`: one end is not
+ * connected.
  */
-export type LoopbackPlace = 'right' | 'wrong' | 'loose';
+export type LoopbackEnds = 'right' | 'wrong' | 'loose';
 
 export interface Loopback {
   readonly module: ModuleInfo;
   readonly pair: ListenPair;
-  readonly place: LoopbackPlace;
+  readonly ends: LoopbackEnds;
 }
 
 export type ListenStep =
@@ -49,7 +48,7 @@ export type ListenStep =
 
 export const LOOPBACK = 'module-loopback';
 
-/** Names that need no quotes in an argument: the two servers read quotes in different ways. */
+/** A name that needs no quotes in an argument, because the two servers read quotes in different ways. */
 const PLAIN_NAME = /^[^\s\p{Cc}"'\\]+$/u;
 /** The arguments that `loopbackArgument` writes, and that no other program writes. */
 const OWN_ARGUMENT = new RegExp(
@@ -77,20 +76,24 @@ export function loopbackArgument(pair: ListenPair, description: string, latencyM
 
 /** Our loopbacks, in the order of their modules. */
 export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
-  return observed.modules.flatMap((module) => {
-    const found = module.name === LOOPBACK ? OWN_ARGUMENT.exec(module.argument ?? '')?.groups : undefined;
-    if (found === undefined) return [];
-    const { input = '', output = '', origin } = found;
-    const pair: ListenPair = {
-      input,
-      output,
-      origin: origin === 'configuration' ? 'configuration' : 'command',
-    };
-    return [{ module, pair, place: placeOf(observed, module.index, pair) }];
-  });
+  const loopbacks: Loopback[] = [];
+  for (const module of observed.modules) {
+    const pair = module.name === LOOPBACK ? pairIn(module.argument ?? '') : undefined;
+    if (pair !== undefined) loopbacks.push({ module, pair, ends: endsOf(observed, module.index, pair) });
+  }
+  return loopbacks;
 }
 
-function placeOf(observed: ObservedLoopbacks, module: number, { input, output }: ListenPair): LoopbackPlace {
+/** Undefined if the argument is not one of ours. */
+function pairIn(argument: string): ListenPair | undefined {
+  const groups = OWN_ARGUMENT.exec(argument)?.groups;
+  if (groups === undefined) return undefined;
+  const { input = '', output = '' } = groups;
+  const origin = groups['origin'] === 'configuration' ? 'configuration' : 'command';
+  return { input, output, origin };
+}
+
+function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: ListenPair): LoopbackEnds {
   const sinkInput = observed.sinkInputs.find(({ ownerModule }) => ownerModule === module);
   const sourceOutput = observed.sourceOutputs.find(({ ownerModule }) => ownerModule === module);
   const sink = observed.sinks.find(({ index }) => index === sinkInput?.sink);
@@ -100,9 +103,8 @@ function placeOf(observed: ObservedLoopbacks, module: number, { input, output }:
 }
 
 /**
- * The modules to unload come first, then the loopbacks to make. None is made for a pair whose input or
- * output is not there. A loopback whose pair is neither desired nor ended belongs to another tonearm, and
- * stays.
+ * The modules to unload come first, then the loopbacks to make. A pair whose input or output is missing gets
+ * no loopback. A loopback whose pair is neither desired nor ended belongs to another tonearm, and stays.
  */
 export function listenSteps(
   desired: readonly ListenPair[],
@@ -112,28 +114,28 @@ export function listenSteps(
   const kept: Loopback[] = [];
   const steps: ListenStep[] = [];
   for (const loopback of loopbacksIn(observed)) {
-    const { module, pair, place } = loopback;
+    const { module, pair, ends } = loopback;
     const isDesired = desired.some((other) => isSamePair(other, pair));
     const hasEnded = ended.some((other) => isSamePair(other, pair));
     const isFirst = !kept.some((other) => isSamePair(other.pair, pair));
-    if (isDesired && isFirst && place === 'right') kept.push(loopback);
+    if (isDesired && isFirst && ends === 'right') kept.push(loopback);
     else if (isDesired || hasEnded) steps.push({ do: 'unload', module });
   }
   for (const pair of desired) {
     const isKept = kept.some((other) => isSamePair(other.pair, pair));
-    if (!isKept && indicesOf(pair, observed) !== undefined) steps.push({ do: 'make', pair });
+    if (!isKept && pairIndices(pair, observed) !== undefined) steps.push({ do: 'make', pair });
   }
   return steps;
 }
 
-/** `SOURCE SINK`, the indices of the pair's input and output; undefined unless both are there. */
-export function indicesOf(
+/** The indices of the pair's source and sink, as `SOURCE SINK`; undefined if one of the two is missing. */
+export function pairIndices(
   { input, output }: ListenPair,
   { sinks, sources }: ObservedLoopbacks,
 ): string | undefined {
   const source = sources.find(({ name }) => name === input);
   const sink = sinks.find(({ name }) => name === output);
-  return source && sink && `${source.index} ${sink.index}`;
+  return source === undefined || sink === undefined ? undefined : `${source.index} ${sink.index}`;
 }
 
 export function isSamePair(one: ListenPair, other: ListenPair): boolean {

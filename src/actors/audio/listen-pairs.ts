@@ -1,14 +1,13 @@
-// Remembers which inputs are to be heard at which outputs, and for which pairs this has ended. The memory
-// outlives the connections to the sound server, so a pair that was desired before the server's restart is
-// desired after it. Pure.
+// Remembers which inputs are to be heard at which outputs, and for which pairs this has ended. It outlives
+// the connections to the sound server, so that a restart of the server changes nothing. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import {
-  indicesOf,
   isSamePair,
   type ListenPair,
   loopbacksIn,
   type ObservedLoopbacks,
+  pairIndices,
 } from './listen-modules.js';
 
 export const PAIRS_MAX = 8;
@@ -16,7 +15,7 @@ export const PAIRS_MAX = 8;
 interface DesiredPair {
   readonly pair: ListenPair;
   /**
-   * The indices that the input and output last had on this connection (see `indicesOf`); undefined before.
+   * The indices that the input and output last had on this connection (see `pairIndices`); undefined before.
    */
   indices: string | undefined;
 }
@@ -38,7 +37,7 @@ export class ListenPairs {
     }));
   }
 
-  get all(): readonly ListenPair[] {
+  get desired(): readonly ListenPair[] {
     return this.#desired.map(({ pair }) => pair);
   }
 
@@ -46,8 +45,8 @@ export class ListenPairs {
     return this.#desired.length >= PAIRS_MAX;
   }
 
-  /** To be called when a connection begins: indices of another life of the server mean nothing. */
-  begin(): void {
+  /** To be called when a connection begins, because the server may have given the indices to others. */
+  forgetIndices(): void {
     for (const desired of this.#desired) desired.indices = undefined;
   }
 
@@ -66,34 +65,36 @@ export class ListenPairs {
       this.#desired.push({ pair, indices: undefined });
   }
 
-  remove(isToEnd: (pair: ListenPair) => boolean): void {
-    this.#ended = this.#ended.concat(this.all.filter(isToEnd));
+  endPairs(isToEnd: (pair: ListenPair) => boolean): void {
+    this.#ended = this.#ended.concat(this.desired.filter(isToEnd));
     this.#desired = this.#desired.filter(({ pair }) => !isToEnd(pair));
   }
 
   /**
-   * The first time, takes over the pairs that commands began in an earlier life of the daemon. Each time,
-   * ends the pairs of commands whose input or output is gone, or has become another one of the same name. A
+   * The first call takes over the pairs that commands began in an earlier life of the daemon. Each call ends
+   * the pairs of commands whose input or output is gone, or was replaced by another one of the same name. A
    * pair of the configuration waits until both are back.
    */
   observe(observed: ObservedLoopbacks): void {
     if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));
     const toEnd: ListenPair[] = [];
     for (const desired of this.#desired) {
-      const indices = indicesOf(desired.pair, observed);
+      const indices = pairIndices(desired.pair, observed);
       const hasChanged = desired.indices !== undefined && indices !== desired.indices;
       desired.indices = indices ?? desired.indices;
       if (hasChanged && !this.#isConfigured(desired.pair)) toEnd.push(desired.pair);
     }
-    if (toEnd.length > 0) this.remove((pair) => toEnd.includes(pair));
+    if (toEnd.length > 0) this.endPairs((pair) => toEnd.includes(pair));
   }
 
   /** Takes over the pairs of commands, and ends the pairs that only an earlier configuration had. */
   #adopt(found: readonly ListenPair[]): void {
     this.hasAdopted = true;
-    const byCommand = found.filter(({ origin }) => origin === 'command');
-    for (const pair of byCommand.slice(0, PAIRS_MAX - this.#desired.length)) this.add(pair);
-    const isDesired = (pair: ListenPair): boolean => this.all.some((desired) => isSamePair(desired, pair));
+    const begunByCommand = found.filter(({ origin }) => origin === 'command');
+    const roomLeft = PAIRS_MAX - this.#desired.length;
+    for (const pair of begunByCommand.slice(0, roomLeft)) this.add(pair);
+    const isDesired = (pair: ListenPair): boolean =>
+      this.desired.some((desired) => isSamePair(desired, pair));
     this.#ended = found.filter((pair) => !isDesired(pair));
   }
 

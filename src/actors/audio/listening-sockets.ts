@@ -1,5 +1,5 @@
-// Finds the TCP sockets on which the sound server's process listens, in the kernel's tables, because
-// PipeWire tells no client about them. open-ports.ts decides by which of them other machines can play.
+// Finds the TCP sockets on which the sound server's process listens. It reads the kernel's tables, because
+// PipeWire tells no client about these sockets.
 
 import { readdir, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,15 +13,16 @@ export interface ListeningSocket {
 /** A longer table of the kernel is not read. A line has 150 bytes, so 28 000 sockets fit. */
 const TABLE_MAX_BYTES = 4 * 1024 * 1024;
 
+/** A line of the table of Unix sockets. */
+const UNIX_ROW = /^\S+ \S+ \S+ \S+ \S+ (?<state>\S+) +(?<inode>\d+) (?<path>.*)$/;
 /** The state of a connected socket in the table of Unix sockets. */
 const UNIX_CONNECTED = '03';
-/**
- * The state of a listening socket in the tables of TCP sockets, and the columns that are read there, from 0.
- */
+/** The state of a listening socket in the tables of TCP sockets. */
 const TCP_LISTENING = '0A';
+/** The positions of columns in these tables, from 0. */
 const TCP_COLUMNS = { local: 1, state: 3, inode: 9 } as const;
 
-const PROCESS = /^\d+$/;
+const PROCESS_NAME = /^\d+$/;
 const SOCKET_LINK = /^socket:\[(\d+)\]$/;
 
 /**
@@ -34,42 +35,42 @@ export async function listeningSockets(
   proc = '/proc',
 ): Promise<readonly ListeningSocket[] | undefined> {
   const paths = [path, await realpath(path).catch(() => path)];
-  const connected = connectedAt(paths, await readTable(join(proc, 'net/unix')));
-  const inodes = await socketsOfHolder(proc, connected);
+  const ends = serverEnds(paths, await readTable(join(proc, 'net/unix')));
+  const inodes = await socketsOfServer(proc, ends);
   if (inodes === undefined) return undefined;
   const tables = await Promise.all(['net/tcp', 'net/tcp6'].map((name) => readTable(join(proc, name))));
   return tables.flatMap((table) => listeningIn(table, inodes));
 }
 
-/** Empty if the table cannot be read: a kernel without IPv6 has no table of TCP over IPv6. */
+/** Empty if the table cannot be read, because a kernel without IPv6 has no table of TCP over IPv6. */
 async function readTable(path: string): Promise<string> {
-  const read = await readSmallFile(path, TABLE_MAX_BYTES);
-  return read.ok ? Buffer.from(read.value.bytes).toString() : '';
+  const table = await readSmallFile(path, TABLE_MAX_BYTES);
+  return table.ok ? Buffer.from(table.value.bytes).toString() : '';
 }
 
 /**
- * The inodes of the server's ends of connections to a Unix socket at one of these paths. The socket that
- * waits for connections does not show which process is the server, because systemd has that socket, too.
+ * The inodes of the connected sockets that the server has for its clients at one of these paths. The
+ * listening socket does not show which process is the server, because systemd has that socket, too.
  */
-function connectedAt(paths: readonly string[], table: string): ReadonlySet<string> {
-  const rows = table.split('\n').map((line) => /^\S+ \S+ \S+ \S+ \S+ (\S+) +(\d+) (.*)$/.exec(line) ?? []);
-  return new Set(
-    rows.flatMap(([, state, inode = '', path = '']) =>
-      state === UNIX_CONNECTED && paths.includes(path) ? [inode] : [],
-    ),
-  );
+function serverEnds(paths: readonly string[], table: string): ReadonlySet<string> {
+  const inodes = new Set<string>();
+  for (const line of table.split('\n')) {
+    const { state, inode = '', path = '' } = UNIX_ROW.exec(line)?.groups ?? {};
+    if (state === UNIX_CONNECTED && paths.includes(path)) inodes.add(inode);
+  }
+  return inodes;
 }
 
-/** The inodes of all sockets of the first process that has one of the `connected` sockets. */
-async function socketsOfHolder(
+/** The inodes of all sockets of the first process that has one of the connected sockets. */
+async function socketsOfServer(
   proc: string,
-  connected: ReadonlySet<string>,
+  connectedInodes: ReadonlySet<string>,
 ): Promise<ReadonlySet<string> | undefined> {
-  if (connected.size === 0) return undefined;
+  if (connectedInodes.size === 0) return undefined;
   const names = await readdir(proc).catch((): string[] => []);
-  for (const process of names.filter((name) => PROCESS.test(name))) {
+  for (const process of names.filter((name) => PROCESS_NAME.test(name))) {
     const inodes = await socketsOf(join(proc, process, 'fd'));
-    if ([...connected].some((inode) => inodes.has(inode))) return inodes;
+    if ([...connectedInodes].some((inode) => inodes.has(inode))) return inodes;
   }
   return undefined;
 }

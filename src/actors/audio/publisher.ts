@@ -98,7 +98,7 @@ export class SoundPublisher {
     for (const id of changed.sinkInputs) this.#dropUnlessNamed('audio.clients', id, state.client(id)?.name);
     if (changed.hasServerChanged || changed.cards.length > 0)
       this.#updateServerCardsAndOutputs(state, server, changed);
-    if (changed.haveSourcesChanged) this.#updateInputs(state, server);
+    if (changed.mayInputsHaveChanged) this.#updateInputs(state, server);
     const { kind } = state;
     for (const id of changed.sinkInputs) {
       const client = state.client(id);
@@ -141,7 +141,7 @@ export class SoundPublisher {
         isDefault: id === defaultSink?.info.index,
         card: state.cards.nameOf(card),
         wish: wishFor(this.#wishes, name),
-        volumeLimit: state.limits.of(sink.info),
+        volumeLimit: state.limits.ofSink(sink.info),
       };
       this.#put('audio.outputs', id, name, outputRecord(sink, surroundings, this.#propertyCache));
     }

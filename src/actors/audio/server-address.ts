@@ -8,7 +8,7 @@ import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../host/clock.js';
 import { runtimeDirectory, type Variables, xdgDirectory } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import { inTime, READ_MAX_MS, readSmallFile } from '../small-file.js';
+import { READ_MAX_MS, readInTime, readSmallFile } from '../small-file.js';
 import { clipped } from '../text.js';
 
 /** The sockets depend on these facts about the process and the machine. */
@@ -149,7 +149,7 @@ function defaultServerIn(file: string, text: string): NamedServer | undefined {
 }
 
 async function readText(file: string): Promise<string | undefined> {
-  const read = await inTime(systemClock, readSmallFile(file, CONFIGURATION_MAX_BYTES));
+  const read = await readInTime(systemClock, readSmallFile(file, CONFIGURATION_MAX_BYTES));
   return read.ok ? Buffer.from(read.value.bytes).toString() : undefined;
 }
 

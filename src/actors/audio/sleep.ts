@@ -7,7 +7,7 @@ import { Timers, within } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
 import type { SleepRecord } from '../../protocol/actor/schemas.js';
 import type { BackendLink } from '../runtime.js';
-import { codeOf, inTime, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
+import { codeOf, READ_MAX_MS, readInTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
 import { Turns } from '../turns.js';
 import { type Fade, type FadeContext, fadeOfDefault } from './fade.js';
@@ -59,7 +59,7 @@ export class Sleep {
   /** Goes on with the sleep of an earlier process. To be called once, before any command. */
   async recall(): Promise<void> {
     const { clock, path, node } = this.#context;
-    const file = await inTime(clock, readSmallFile(path, FILE_MAX_BYTES));
+    const file = await readInTime(clock, readSmallFile(path, FILE_MAX_BYTES));
     const plan = file.ok ? planIn(Buffer.from(file.value.bytes).toString()) : undefined;
     if (plan !== undefined) {
       const leftMs = plan.until - clock.date();
@@ -113,7 +113,7 @@ export class Sleep {
       // If somebody sets the volume, the fade is over early. The players are paused after `fadeMs` all the
       // same.
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
-      if (fadeMs > 0) await Promise.all([fade.down(fadeMs), fadeTime]);
+      if (fadeMs > 0) await Promise.all([fade.fadeOut(fadeMs), fadeTime]);
     }
     if (this.#plan !== plan) return;
     this.#isFading = false;

@@ -4,7 +4,7 @@
 import type { SourceInfo } from '../../protocol/pulse/records.js';
 import { type Balance, rememberBalance } from '../../protocol/pulse/volume.js';
 import { isAwake } from './device-states.js';
-import { byId, type KnownRecord, removeUnlisted } from './known-records.js';
+import { findById, type KnownRecord, removeUnlisted } from './known-records.js';
 
 /**
  * At most this many sources are kept. A further one is left out until it is read again after another one has
@@ -82,7 +82,7 @@ export class Sources {
 
   /** By id, else by exact name. */
   find(ref: string): KnownSource | undefined {
-    return byId(this.#known, ref) ?? this.all.find(({ info }) => info.name === ref);
+    return findById(this.#known, ref) ?? this.all.find(({ info }) => info.name === ref);
   }
 
   /** True for a source without a card if it has never been awake and no attempt to wake it has failed. */

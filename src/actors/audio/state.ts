@@ -10,7 +10,7 @@ import { UniqueNames } from '../unique-names.js';
 import { Cards } from './cards.js';
 import { addOnce, type ChangedRecords, noChanges } from './changed-records.js';
 import { isAwake } from './device-states.js';
-import { byId, type KnownRecord, removeUnlisted } from './known-records.js';
+import { findById, type KnownRecord, removeUnlisted } from './known-records.js';
 import { VolumeLimits } from './limits.js';
 import { isStandIn, playsForGroup } from './marks.js';
 import { isFilter } from './masters.js';
@@ -36,7 +36,7 @@ export class SoundState {
   readonly sinkInputs: ReadonlyMap<number, KnownSinkInput> = this.#sinkInputs;
   readonly cards = new Cards((card) => this.#cardChanged(card));
   readonly sources = new Sources(() => {
-    this.#changed.haveSourcesChanged = true;
+    this.#changed.mayInputsHaveChanged = true;
   });
   /**
    * By the index of a sink: the volume that a command set, and the volume that the server then reported. The
@@ -84,7 +84,7 @@ export class SoundState {
     // Another default changes the records of the old and the new default sink. Sinks are few, so all are
     // marked.
     for (const index of this.#sinks.keys()) addOnce(this.#changed.sinks, index);
-    this.#changed.haveSourcesChanged = true;
+    this.#changed.mayInputsHaveChanged = true;
   }
 
   putSink(info: SinkInfo): void {
@@ -119,7 +119,7 @@ export class SoundState {
     // stream plays to another sink now, the filter has another master, or the input is heard elsewhere.
     if (info.client !== undefined || before?.info.sink === info.sink) return;
     this.#markFilters();
-    this.#changed.haveSourcesChanged = true;
+    this.#changed.mayInputsHaveChanged = true;
   }
 
   /** Stores the balance of a sink or source as it was set, because silent channels do not show it. */
@@ -132,7 +132,7 @@ export class SoundState {
   remove(of: RecordKind, index: number): void {
     if (of === 'sink-input') {
       this.#names.release(index);
-      if (this.#sinkInputs.get(index)?.info.client === undefined) this.#changed.haveSourcesChanged = true;
+      if (this.#sinkInputs.get(index)?.info.client === undefined) this.#changed.mayInputsHaveChanged = true;
       if (this.#sinkInputs.delete(index)) addOnce(this.#changed.sinkInputs, index);
     } else if (of === 'source') this.sources.remove(index);
     else if (of === 'card') this.cards.remove(index);
@@ -201,12 +201,12 @@ export class SoundState {
    * Finds a sink by id, else by exact name. A name made of digits is found only if no sink has it as its id.
    */
   findSink(ref: string): KnownRecord<SinkInfo> | undefined {
-    return byId(this.#sinks, ref) ?? this.#sinkNamed(ref);
+    return findById(this.#sinks, ref) ?? this.#sinkNamed(ref);
   }
 
   /** By id, else by unique name. */
   findClient(ref: string): KnownSinkInput | undefined {
-    const stream = byId(this.#sinkInputs, ref) ?? this.#sinkInputs.get(this.#names.idOf(ref) ?? -1);
+    const stream = findById(this.#sinkInputs, ref) ?? this.#sinkInputs.get(this.#names.idOf(ref) ?? -1);
     return stream && this.client(stream.info.index);
   }
 
@@ -249,7 +249,7 @@ export class SoundState {
 
   #cardChanged(card: number): void {
     addOnce(this.#changed.cards, card);
-    this.#changed.haveSourcesChanged = true;
+    this.#changed.mayInputsHaveChanged = true;
     for (const { info } of this.#sinks.values())
       if (info.card === card) addOnce(this.#changed.sinks, info.index);
   }

@@ -12,7 +12,7 @@ type StreamMove = Extract<Setting, { readonly command: 'MOVE_SINK_INPUT' }>;
 export function streamMoves(state: SoundState, output: string): readonly StreamMove[] {
   const target = state.findSink(output)?.info;
   if (target === undefined) return [];
-  const isLimited = (state.limits.of(target) ?? 1) < 1;
+  const isLimited = (state.limits.ofSink(target) ?? 1) < 1;
   return (
     [...state.sinkInputs.values()]
       .filter(({ info }) => info.sink !== target.index)

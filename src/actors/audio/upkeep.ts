@@ -92,10 +92,10 @@ export class Upkeep {
    */
   #updateListening(): void {
     const { listenPairs, state } = this.#context;
-    const { hasAdopted, all } = listenPairs;
+    const { hasAdopted, desired } = listenPairs;
     const isListening = [...state.sinkInputs.values()].some(({ info }) => listenInputOf(info) !== undefined);
-    if (all.length === 0 && !isListening) listenPairs.hasAdopted = true;
-    const isNeeded = all.length > 0 || (isListening && !hasAdopted);
+    if (desired.length === 0 && !isListening) listenPairs.hasAdopted = true;
+    const isNeeded = desired.length > 0 || (isListening && !hasAdopted);
     if (this.#listening === undefined && !isNeeded) return;
     this.#listening ??= this.#loadListening();
     void this.#listening.then((listening) => listening.onChange());
@@ -117,7 +117,7 @@ export class Upkeep {
       clock,
       log: this.#log,
       ask,
-      remark: (text) => this.#remark('groups', text),
+      setRemark: (text) => this.#remark('groups', text),
     });
   }
 
@@ -131,7 +131,7 @@ export class Upkeep {
       clock,
       log: this.#log,
       ask,
-      remark: (text) => this.#remark('listening', text),
+      setRemark: (text) => this.#remark('listening', text),
     });
     if (this.#hasEnded) listening.end();
     return listening;

@@ -14,7 +14,7 @@ import type {
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { withoutPrototype } from '../text.js';
-import { DEVICE_STATES } from './device-states.js';
+import { stateName } from './device-states.js';
 import type { KnownRecord } from './known-records.js';
 import { isGroup, listenInputOf } from './marks.js';
 import type { Props } from './names.js';
@@ -141,7 +141,7 @@ export function outputRecord(
     label,
     muted: info.muted,
     volume: levelOf(info.volume),
-    state: DEVICE_STATES[info.state ?? -1] ?? 'unknown',
+    state: stateName(info.state) ?? 'unknown',
     default: isDefault,
     driver: optional(info.driver),
     active_port: optional(info.activePort),

@@ -67,7 +67,7 @@ export class Waker {
   }
 
   /** True if a command must wait for the sink or source; begins to wake it if needed. */
-  isWaking(of: Device, index: number): boolean {
+  wakeIfAsleep(of: Device, index: number): boolean {
     const key = `${of} ${index}`;
     if (this.#captures.has(key)) return true;
     const source = this.#sourceToCapture(of, index);

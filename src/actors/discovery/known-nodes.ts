@@ -4,7 +4,7 @@
 import { isIP } from 'node:net';
 import type { Collection } from '../../protocol/actor/collections.js';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
-import { isIn } from '../networks.js';
+import { isInNetworks } from '../networks.js';
 import type { Publisher } from '../runtime.js';
 import type { ConfiguredNode } from './configured-nodes.js';
 import { nodeOf, type Sighting, USELESS_NETWORKS } from './sighting.js';
@@ -116,7 +116,7 @@ function recordOf({ url, answer, isReachable }: ConfiguredNode, ownPort: number 
   const port = url.port === '' ? portOfScheme : Number(url.port);
   const address = isIP(host) === 0 ? answer?.address : host;
   // Nobody can use an address with HTTPS, because the certificate is for the name.
-  const isUseful = address !== undefined && port !== HTTPS_PORT && !isIn(USELESS_NETWORKS, address);
+  const isUseful = address !== undefined && port !== HTTPS_PORT && !isInNetworks(USELESS_NETWORKS, address);
   return {
     name: port === DEFAULT_PORT ? host : `${url.hostname}:${port}`,
     host,

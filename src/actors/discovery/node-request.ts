@@ -33,7 +33,7 @@ export interface NodeAnswer {
 /** Resolves to the node's answer; if there is none, to the reason, for people. Never rejects. */
 export async function requestNode(
   url: URL,
-  lookup: Pick<NameLookup, 'functionFor'>,
+  lookup: Pick<NameLookup, 'lookupFor'>,
   clock: Clock,
 ): Promise<Result<NodeAnswer, string>> {
   const abortion = new AbortController();
@@ -45,7 +45,7 @@ export async function requestNode(
 
 async function answerOf(
   url: URL,
-  lookup: Pick<NameLookup, 'functionFor'>,
+  lookup: Pick<NameLookup, 'lookupFor'>,
   signal: AbortSignal,
 ): Promise<Result<NodeAnswer, string>> {
   const response = await responseOf(url, lookup, signal);
@@ -72,12 +72,12 @@ async function answerOf(
 
 function responseOf(
   url: URL,
-  lookup: Pick<NameLookup, 'functionFor'>,
+  lookup: Pick<NameLookup, 'lookupFor'>,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const send = url.protocol === 'https:' ? secureRequest : plainRequest;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  const lookupFunction = lookup.functionFor(host);
+  const lookupFunction = lookup.lookupFor(host);
   // A variable, because Node's types do not allow the options of a socket in the literal of a request's
   // options.
   const socketOptions = {

@@ -4,7 +4,7 @@
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
-import { isIn } from '../networks.js';
+import { isInNetworks } from '../networks.js';
 import { capped } from '../text.js';
 
 const APIS = ['tonearm', 'odio-api'] as const;
@@ -54,7 +54,7 @@ export function sightingOf(
   const path = pairs.get('path') ?? '/';
   const isPath = path.length <= PATH_MAX_UNITS && PATH.test(path);
   const version = pairs.get('version') ?? '';
-  const isUseful = isIP(address) !== 0 && !isIn(USELESS_NETWORKS, address);
+  const isUseful = isIP(address) !== 0 && !isInNetworks(USELESS_NETWORKS, address);
   return {
     name,
     host,

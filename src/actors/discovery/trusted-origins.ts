@@ -4,7 +4,7 @@
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
-import { isIn } from '../networks.js';
+import { isInNetworks } from '../networks.js';
 import { LOCAL_HOST } from './sighting.js';
 
 /** The networks of private (RFC 1918), link-local and unique local addresses. */
@@ -29,5 +29,5 @@ export function trustedOrigins({ api, host, addresses, port }: NodeRecord): read
 }
 
 function isOfHouse(host: string): boolean {
-  return isIP(host) === 0 ? LOCAL_HOST.test(host) : isIn(HOUSE_NETWORKS, host);
+  return isIP(host) === 0 ? LOCAL_HOST.test(host) : isInNetworks(HOUSE_NETWORKS, host);
 }

@@ -4,7 +4,7 @@
 import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
-import { inTime, readSmallFile } from '../small-file.js';
+import { readInTime, readSmallFile } from '../small-file.js';
 import { odditiesOf, passwordIn } from './password-file.js';
 
 export interface BrokerAddress {
@@ -60,7 +60,7 @@ async function readBytes(
   forbiddenModeBits = 0,
 ): Promise<Result<Uint8Array | undefined, string>> {
   if (path === undefined) return success(undefined);
-  const file = await inTime(clock, readSmallFile(path, FILE_BYTES_MAX));
+  const file = await readInTime(clock, readSmallFile(path, FILE_BYTES_MAX));
   const failure = (problem: string) => failed(`${key}: ${path}: ${problem}`);
   if (!file.ok) return failure(file.error.problem);
   if ((file.value.mode & forbiddenModeBits) !== 0)

@@ -18,7 +18,7 @@ const TIME_PER_ADDRESS_MS = 2_000;
 export function dialBroker(url: string, ca: string | undefined, nameLookup: NameLookup): Socket {
   const { protocol, hostname, port } = new URL(url);
   const hostWithoutBrackets = hostname.replace(/^\[|\]$/g, '');
-  const lookup = nameLookup.functionFor(hostWithoutBrackets);
+  const lookup = nameLookup.lookupFor(hostWithoutBrackets);
   const ownLookup = lookup === undefined ? {} : { lookup };
   const target = {
     ...ownLookup,

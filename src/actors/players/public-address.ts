@@ -2,7 +2,7 @@
 // house (docs/players.md, "Covers from the web"). Pure.
 
 import { isIPv4, isIPv6 } from 'node:net';
-import { isIn } from '../networks.js';
+import { isInNetworks } from '../networks.js';
 
 /**
  * The networks of IANA's registry of special addresses, and those of multicast. A provider gives addresses
@@ -50,13 +50,15 @@ const HOUSE_V6_BITS = 48;
  * with IPv6 the devices of the house have global addresses, too.
  */
 export function isPublic(address: string, ownNetworks: readonly string[]): boolean {
-  if (isIPv4(address)) return !isIn(SPECIAL_V4, address) && !isIn(ownNetworks, address);
+  if (isIPv4(address)) return !isInNetworks(SPECIAL_V4, address) && !isInNetworks(ownNetworks, address);
   const hasZone = address.includes('%');
   if (!isIPv6(address) || hasZone) return false;
   const behindNat64 = ipv4BehindNat64(address);
   if (behindNat64 !== undefined) return isPublic(behindNat64, ownNetworks);
   const houses = ownNetworks.map(houseOf);
-  return isIn(GLOBAL_V6, address) && !isIn(SPECIAL_V6, address) && !isIn(houses, address);
+  return (
+    isInNetworks(GLOBAL_V6, address) && !isInNetworks(SPECIAL_V6, address) && !isInNetworks(houses, address)
+  );
 }
 
 /** Undefined if the IPv6 address has another prefix. */

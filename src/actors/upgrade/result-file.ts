@@ -4,7 +4,7 @@
 import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { PathWatch } from '../path-watch.js';
-import { inTime, READ_TOO_SLOW, readSmallFile } from '../small-file.js';
+import { READ_TOO_SLOW, readInTime, readSmallFile } from '../small-file.js';
 import { SharedWork } from '../turns.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
@@ -46,7 +46,7 @@ export class ResultFile {
   async #readOnce(): Promise<void> {
     const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
     // A reading that is late is reported as a problem, but it goes on.
-    const isLate = (await inTime(this.#clock, reading)) === READ_TOO_SLOW;
+    const isLate = (await readInTime(this.#clock, reading)) === READ_TOO_SLOW;
     if (isLate) this.#deliver(failed(READ_TOO_SLOW.error.problem));
     const file = await reading;
     this.#deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));

@@ -2,7 +2,7 @@
 // whole at each transition of the run. An older text never replaces a newer one.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
-import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
+import { codeOf, readInTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
 import { SharedWork } from '../turns.js';
 import { publishedRun, type RunRecord } from './run.js';
@@ -53,7 +53,7 @@ export class RunStore {
 
   /** Undefined if no run was saved, or if the file cannot be read. */
   async recall(): Promise<SavedRun | undefined> {
-    const file = await inTime(this.#clock, readSmallFile(this.#path, STATE_MAX_BYTES));
+    const file = await readInTime(this.#clock, readSmallFile(this.#path, STATE_MAX_BYTES));
     if (!file.ok) {
       if (!file.error.isMissing) this.#onProblem(`it is ignored: ${file.error.problem}`);
       return undefined;

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { deviceOf, planCommand } from '../../../src/actors/audio/commands.js';
+import { deviceChangedBy, planCommand } from '../../../src/actors/audio/commands.js';
 import {
   channelsAt,
   type SettingPlan,
@@ -61,8 +61,14 @@ test('a balance that is set at volume 0 is remembered', () => {
 
 test('a command that sets a balance wakes its output first, as one that sets a volume does', () => {
   const kitchen = { of: 'sink', index: 1 };
-  assert.deepEqual(deviceOf(stateWithSound(), { do: 'balance', output: 'kitchen', balance: 0 }), kitchen);
-  assert.equal(deviceOf(stateWithSound(), { do: 'port', output: 'kitchen', port: 'speaker' }), undefined);
+  assert.deepEqual(
+    deviceChangedBy(stateWithSound(), { do: 'balance', output: 'kitchen', balance: 0 }),
+    kitchen,
+  );
+  assert.equal(
+    deviceChangedBy(stateWithSound(), { do: 'port', output: 'kitchen', port: 'speaker' }),
+    undefined,
+  );
 });
 
 describe('a command is refused', () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type CommandTiming, Executor, type Performer } from '../../../src/actors/audio/executor.js';
+import { type CommandConnection, type CommandTiming, Executor } from '../../../src/actors/audio/executor.js';
 import type { ReadRequest } from '../../../src/actors/audio/refetch.js';
 import type { SoundCommand } from '../../../src/actors/audio/setting-plan.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
@@ -31,13 +31,13 @@ function stateWithSound(): SoundState {
 }
 
 /** A performer that accepts everything at once; a test replaces `parts` of it. */
-function performerWith(parts: Partial<Performer> = {}): Performer {
+function performerWith(parts: Partial<CommandConnection> = {}): CommandConnection {
   return {
     state: stateWithSound(),
     send: async () => ({ ok: true, value: undefined }),
     readAgain: async () => undefined,
-    isWaking: () => assert.fail('nobody sleeps'),
-    giveUp: () => undefined,
+    wakeIfAsleep: () => assert.fail('nobody sleeps'),
+    closeAfterFailure: () => undefined,
     ...parts,
   };
 }
@@ -46,7 +46,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   test('the time that earlier commands take counts, too', async () => {
     const clock = new ManualClock();
     const deadlines: number[] = [];
-    const send: Performer['send'] = async (_, _changes, deadlineMs) => {
+    const send: CommandConnection['send'] = async (_, _changes, deadlineMs) => {
       deadlines.push(deadlineMs);
       // The other commands must arrive at the same time.
       await Promise.resolve();
@@ -80,13 +80,13 @@ test('a command for a sleeping output lets commands for others pass, but keeps i
   state.putServer(serverInfo({ defaultSink: 'living' }));
   const sent: string[] = [];
   const asleep = new Set([0]);
-  const send: Performer['send'] = async ({ command, args }) => {
+  const send: CommandConnection['send'] = async ({ command, args }) => {
     sent.push(`${command} ${'index' in args ? args.index : args.name}`);
     if (command === 'SET_DEFAULT_SINK') state.putServer(serverInfo({ defaultSink: 'kitchen' }));
     return { ok: true, value: undefined };
   };
   const executor = new Executor(
-    performerWith({ state, send, isWaking: (_of, sink) => asleep.has(sink) }),
+    performerWith({ state, send, wakeIfAsleep: (_of, sink) => asleep.has(sink) }),
     TIMING,
     systemClock,
   );
@@ -117,7 +117,7 @@ describe('a change of the default output that also moves the streams', () => {
     state.putSinkInput(inputInfo(8, 'Show', { sink: 1 }));
     state.putSinkInput(inputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: 8 }));
     const moved: (number | undefined)[] = [];
-    const send: Performer['send'] = async ({ command, args }) => {
+    const send: CommandConnection['send'] = async ({ command, args }) => {
       if (command !== 'MOVE_SINK_INPUT') return { ok: true, value: undefined };
       moved.push(args.index);
       return args.index === 6 ? { ok: false, error: refusal } : { ok: true, value: undefined };
@@ -151,7 +151,7 @@ test('a command that would be refused is decided again after the record has been
   const state = stateWithSound();
   const command: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 0.5 };
   const reads: ReadRequest[] = [];
-  const readAgain: Performer['readAgain'] = async (read) => {
+  const readAgain: CommandConnection['readAgain'] = async (read) => {
     reads.push(read);
     if (reads.length > 1) state.putSinkInput(inputInfo(6, 'Pass'));
   };
@@ -169,13 +169,13 @@ test(
     const state = stateWithSound();
     state.sources.put(sourceInfo(3, 'line'));
     const reads: ReadRequest[] = [];
-    const readAgain: Performer['readAgain'] = async (read) => {
+    const readAgain: CommandConnection['readAgain'] = async (read) => {
       reads.push(read);
       // The first reading follows the command at once; ten more wait for the server.
       if (reads.length === 11) state.putServer(serverInfo({ defaultSource: 'line' }));
     };
     const executor = new Executor(
-      performerWith({ state, readAgain, isWaking: () => false }),
+      performerWith({ state, readAgain, wakeIfAsleep: () => false }),
       TIMING,
       systemClock,
     );
@@ -220,7 +220,7 @@ describe('every failure is explained by a sentence', () => {
   ];
   for (const [command, error, fault, detail] of rows) {
     test(`${detail}: ${fault} for ${JSON.stringify(error)}`, async () => {
-      const send: Performer['send'] = async () =>
+      const send: CommandConnection['send'] = async () =>
         error === undefined ? { ok: true, value: undefined } : { ok: false, error };
       const answer = await new Executor(performerWith({ send }), TIMING, systemClock).run(command);
       assert.deepEqual(answer, { ok: false, error: { fault, detail } });
@@ -241,9 +241,10 @@ describe('every failure is explained by a sentence', () => {
 
   test('a missing answer closes the connection', async () => {
     const abandoned: string[] = [];
-    const giveUp: Performer['giveUp'] = (command, error) => abandoned.push(`${command} ${error.kind}`);
-    const send: Performer['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });
-    await new Executor(performerWith({ send, giveUp }), TIMING, systemClock).run(MUTE);
+    const giveUp: CommandConnection['closeAfterFailure'] = (command, error) =>
+      abandoned.push(`${command} ${error.kind}`);
+    const send: CommandConnection['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });
+    await new Executor(performerWith({ send, closeAfterFailure: giveUp }), TIMING, systemClock).run(MUTE);
     assert.deepEqual(abandoned, ['SET_SINK_INPUT_MUTE timeout']);
   });
 });

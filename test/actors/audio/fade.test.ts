@@ -32,7 +32,7 @@ test('a volume that somebody sets during a step is set again, and ends the fade'
     },
   });
   assert.ok(fade);
-  const isDown = fade.down(1000);
+  const isDown = fade.fadeOut(1000);
   for (let step = 0; step < 8; step += 1) {
     clock.advance(250);
     await setImmediate();

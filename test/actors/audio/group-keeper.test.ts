@@ -60,7 +60,7 @@ function keeper({ modules = [], present = modules[0], refuses = false, unlisted 
   const ask = (async (command: RequestName, args: object) => answerTo(command, args)) as unknown as Ask;
   const remark = (text: string | undefined): void => void remarks.push(text);
   const log = () => undefined;
-  const kept = new GroupKeeper({ state, groups: GROUPS, clock, log, ask, remark });
+  const kept = new GroupKeeper({ state, groups: GROUPS, clock, log, ask, setRemark: remark });
   const pass = async (ms: number): Promise<readonly string[]> => {
     clock.advance(ms);
     await setImmediate();

@@ -35,7 +35,7 @@ function stateWithFilters(): SoundState {
 }
 
 const limitOf = (state: SoundState, sink: number): number | undefined =>
-  state.limits.of(state.sinks.get(sink)?.info ?? assert.fail());
+  state.limits.ofSink(state.sinks.get(sink)?.info ?? assert.fail());
 
 test('a limit is rounded down to whole hundredths', () => {
   for (const [volumeLimit, expected] of [

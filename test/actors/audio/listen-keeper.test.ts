@@ -40,7 +40,7 @@ test('a configured input is heard later if the server did not list its modules a
     clock,
     log: () => undefined,
     ask: (async (command: RequestName) => answerTo(command)) as unknown as Ask,
-    remark: (text) => void remarks.push(text),
+    setRemark: (text) => void remarks.push(text),
   });
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);

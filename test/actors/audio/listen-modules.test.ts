@@ -122,7 +122,7 @@ test('a restart keeps the pairs of commands, and ends those of an earlier config
   const pairs = new ListenPairs({ line: 'kitchen' });
   pairs.observe(observedLoopbacks({ pair: MIKE }, { pair: pair('mike', 'kitchen', 'configuration') }));
   assert.deepEqual(
-    pairs.all.map(({ input, output }) => `${input} ${output}`),
+    pairs.desired.map(({ input, output }) => `${input} ${output}`),
     ['line kitchen', 'mike living'],
   );
   assert.deepEqual(pairs.ended, [pair('mike', 'kitchen', 'configuration')]);
@@ -133,13 +133,13 @@ test('a pair of a command ends when its output goes, but not when the sound serv
   pairs.add(MIKE);
   const without = { ...observedLoopbacks(), sinks: [] };
   pairs.observe(observedLoopbacks());
-  pairs.begin();
+  pairs.forgetIndices();
   pairs.observe(without);
-  assert.equal(pairs.all.length, 2);
+  assert.equal(pairs.desired.length, 2);
   pairs.observe(observedLoopbacks());
   pairs.observe(without);
   assert.deepEqual(
-    pairs.all.map(({ input }) => input),
+    pairs.desired.map(({ input }) => input),
     ['line'],
   );
 });
@@ -152,5 +152,5 @@ test('an output with a new index was removed in between, so its pair ends', () =
     ...observedLoopbacks(),
     sinks: SINKS.map(({ index, name }) => ({ index: index + 5, name })),
   });
-  assert.deepEqual(pairs.all, []);
+  assert.deepEqual(pairs.desired, []);
 });
