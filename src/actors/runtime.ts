@@ -49,7 +49,7 @@ export interface Publisher {
   level(json: string): void;
 }
 
-/** What a backend that needs operations of other backends may use of the rest of the node. */
+/** A backend that needs operations of other backends has this link to the rest of the node. */
 export interface BackendLink extends Publisher {
   /**
    * Has an operation done, with the same effects and refusals as over HTTP. Settles when the HTTP reply would
@@ -58,10 +58,10 @@ export interface BackendLink extends Publisher {
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
 
-/** What a bridge that owns records may use of the rest of the node. */
+/** A bridge that owns records has this link to the rest of the node. */
 export type OwnerLink = Omit<BackendLink, 'level'>;
 
-/** What a bridge without records may use of the rest of the node. */
+/** A bridge without records has this link to the rest of the node. */
 export type NodeLink = Omit<OwnerLink, 'put' | 'drop'>;
 
 export interface BridgeActor {

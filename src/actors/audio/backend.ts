@@ -194,7 +194,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
-      // If the server hangs in the handshake, a new server may replace its socket. The attempt ends then.
+      // The attempt ends if the server hangs in the handshake while a new server replaces its socket.
       const handshake = new AbortController();
       const socket = { path, before: fileIdentity(path) };
       void socketOrDelay([socket], FOR_EVER_MS, handshake.signal).then((isReplaced) => {

@@ -26,7 +26,7 @@ import type { SoundState } from './state.js';
 /** A device or a stream, because both have a volume and a mute. */
 type CommandTarget = Device | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
-/** A command for one output or input that streams do not have. */
+/** A command that only outputs or inputs have, and no streams. */
 type DeviceCommand = Exclude<
   Extract<SoundCommand, { readonly output: string } | { readonly input: string }>,
   { readonly do: 'move' }
@@ -232,9 +232,7 @@ export function deviceChangedBy(
   return { of: target.kind, index: target.record.info.index };
 }
 
-/**
- * Gives the command the sink with this index, which it keeps even if the default output changes meanwhile.
- */
+/** Returns the command with a fixed sink, so that it does not follow a change of the default output. */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
 }

@@ -65,9 +65,9 @@ export class DaemonCommands {
   }
 
   async #newNetworkAnswer(): Promise<Answer> {
-    const { settings, commandMs, liveConnection: live } = this.#parts;
+    const { settings, commandMs, liveConnection } = this.#parts;
     const { networkAnswer } = await import('./network.js');
-    const present = live();
+    const present = liveConnection();
     if (present === undefined) return NOT_CONNECTED;
     return networkAnswer(present.connection, present.path, settings, commandMs);
   }

@@ -23,8 +23,9 @@ export interface CommandTiming {
   readonly wakeMs: number;
 }
 
-/** The number of readings that check whether an input has become the default, and the pause before each. */
+/** This many readings check whether an input has become the default. */
 const DEFAULT_INPUT_TRIES = 10;
+/** The pause before each of these readings. */
 const DEFAULT_INPUT_PAUSE_MS = 100;
 
 export const NO_ANSWER = failure('timeout', 'The sound server did not answer');
@@ -59,12 +60,12 @@ export class Executor {
   readonly #connection: CommandConnection;
   readonly #timing: CommandTiming;
   readonly #clock: Clock;
-  /** In order of arrival. The supervisor bounds their number. */
+  /** Commands in order of arrival. The supervisor bounds their number. */
   readonly #queue: QueuedCommand[] = [];
   isBusy = false;
 
-  constructor(performer: CommandConnection, timing: CommandTiming, clock: Clock) {
-    this.#connection = performer;
+  constructor(connection: CommandConnection, timing: CommandTiming, clock: Clock) {
+    this.#connection = connection;
     this.#timing = timing;
     this.#clock = clock;
   }
@@ -98,7 +99,7 @@ export class Executor {
     answer.then(onEnd, onEnd);
   }
 
-  /** Begins to wake the command's device if it sleeps. Returns true until the device is awake. */
+  /** Begins to wake the command's device if it sleeps. Returns true while it is being woken. */
   #deferIfWaking({ command, latestMs, settle }: QueuedCommand, position: number): boolean {
     if (!this.#isInTime(latestMs)) return false;
     const device = deviceChangedBy(this.#connection.state, command);

@@ -68,8 +68,7 @@ export class Fade {
   }
 
   /**
-   * Lowers the volume to 0 within `ms`. Resolves when it is 0, or when the fade is over earlier, because
-   * somebody else has set the volume, a step was refused, or `putBack` was called.
+   * Lowers the volume to 0 within `ms`. Resolves when it is 0, or when the fade is over for another reason.
    */
   async fadeOut(ms: number): Promise<void> {
     const { clock } = this.#context;

@@ -5,7 +5,6 @@ import type { ModuleInfo, SinkInputInfo, SourceOutputInfo } from '../../protocol
 import { LISTEN_MARK } from './marks.js';
 import { withoutQuotes } from './sound-modules.js';
 
-/** What begins a loopback. */
 export type ListenOrigin = 'configuration' | 'command';
 
 /** An input that is to be heard at an output, both by name. */

@@ -31,7 +31,7 @@ function stateWithSound(): SoundState {
 }
 
 /** A performer that accepts everything at once; a test replaces `parts` of it. */
-function performerWith(parts: Partial<CommandConnection> = {}): CommandConnection {
+function connectionWith(parts: Partial<CommandConnection> = {}): CommandConnection {
   return {
     state: stateWithSound(),
     send: async () => ({ ok: true, value: undefined }),
@@ -53,7 +53,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
       clock.advance(3_000);
       return { ok: true, value: undefined };
     };
-    const executor = new Executor(performerWith({ send }), TIMING, clock);
+    const executor = new Executor(connectionWith({ send }), TIMING, clock);
     const answers = await Promise.all([MUTE, MUTE, MUTE, MUTE].map((command) => executor.run(command)));
     assert.deepEqual(deadlines, [9_000, 6_000, 3_000]);
     assert.deepEqual(answers.slice(0, 3), [OK, OK, OK]);
@@ -67,7 +67,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
     const readAgain = () => new Promise<never>(() => undefined);
     const timing = { commandMs: 20, commandLeastMs: 0, wakeMs: 10 };
     const clock = new ManualClock();
-    const answer = new Executor(performerWith({ readAgain }), timing, clock).run(MUTE);
+    const answer = new Executor(connectionWith({ readAgain }), timing, clock).run(MUTE);
     await until('the reading is waited for', () => Promise.resolve(clock.timers > 0));
     clock.advance(timing.commandMs);
     assert.deepEqual(await answer, OK);
@@ -86,7 +86,7 @@ test('a command for a sleeping output lets commands for others pass, but keeps i
     return { ok: true, value: undefined };
   };
   const executor = new Executor(
-    performerWith({ state, send, wakeIfAsleep: (_of, sink) => asleep.has(sink) }),
+    connectionWith({ state, send, wakeIfAsleep: (_of, sink) => asleep.has(sink) }),
     TIMING,
     systemClock,
   );
@@ -122,7 +122,7 @@ describe('a change of the default output that also moves the streams', () => {
       moved.push(args.index);
       return args.index === 6 ? { ok: false, error: refusal } : { ok: true, value: undefined };
     };
-    return { moved, executor: new Executor(performerWith({ state, send }), TIMING, systemClock) };
+    return { moved, executor: new Executor(connectionWith({ state, send }), TIMING, systemClock) };
   }
 
   test('moves all streams but those of groups, and does not fail if the server refuses to move one', async () => {
@@ -155,7 +155,7 @@ test('a command that would be refused is decided again after the record has been
     reads.push(read);
     if (reads.length > 1) state.putSinkInput(inputInfo(6, 'Pass'));
   };
-  const executor = new Executor(performerWith({ state, readAgain }), TIMING, systemClock);
+  const executor = new Executor(connectionWith({ state, readAgain }), TIMING, systemClock);
   assert.equal(faultOf(await executor.run(command)), 'no-volume');
   assert.deepEqual(await executor.run(command), OK);
   const basis: ReadRequest = { of: 'sink-input', index: 6 };
@@ -175,7 +175,7 @@ test(
       if (reads.length === 11) state.putServer(serverInfo({ defaultSource: 'line' }));
     };
     const executor = new Executor(
-      performerWith({ state, readAgain, wakeIfAsleep: () => false }),
+      connectionWith({ state, readAgain, wakeIfAsleep: () => false }),
       TIMING,
       systemClock,
     );
@@ -222,13 +222,13 @@ describe('every failure is explained by a sentence', () => {
     test(`${detail}: ${fault} for ${JSON.stringify(error)}`, async () => {
       const send: CommandConnection['send'] = async () =>
         error === undefined ? { ok: true, value: undefined } : { ok: false, error };
-      const answer = await new Executor(performerWith({ send }), TIMING, systemClock).run(command);
+      const answer = await new Executor(connectionWith({ send }), TIMING, systemClock).run(command);
       assert.deepEqual(answer, { ok: false, error: { fault, detail } });
     });
   }
 
   test('a command to the default output fails where there is none', async () => {
-    const performer = performerWith({ state: new SoundState() });
+    const performer = connectionWith({ state: new SoundState() });
     const answer = await new Executor(performer, TIMING, systemClock).run({
       do: 'mute',
       target: { kind: 'server' },
@@ -244,7 +244,7 @@ describe('every failure is explained by a sentence', () => {
     const giveUp: CommandConnection['closeAfterFailure'] = (command, error) =>
       abandoned.push(`${command} ${error.kind}`);
     const send: CommandConnection['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });
-    await new Executor(performerWith({ send, closeAfterFailure: giveUp }), TIMING, systemClock).run(MUTE);
+    await new Executor(connectionWith({ send, closeAfterFailure: giveUp }), TIMING, systemClock).run(MUTE);
     assert.deepEqual(abandoned, ['SET_SINK_INPUT_MUTE timeout']);
   });
 });
