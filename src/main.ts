@@ -23,7 +23,7 @@ import type { Log } from './protocol/actor/messages.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { type LoadResult, loadSettings } from './supervisor/config/load.js';
 import { createLogger } from './supervisor/log.js';
-import { FIRST_CHILD } from './supervisor/policy.js';
+import { FIRST_CHILD, SHUTDOWN } from './supervisor/policy.js';
 import { Reload } from './supervisor/reload.js';
 import { Supervisor } from './supervisor/supervisor.js';
 import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
@@ -52,11 +52,6 @@ const STANDARD_FILES = [0, 1, 2] as const;
 const ROOT = new URL('./', import.meta.url);
 
 type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
-
-/** The shutdown takes at most this long, whatever hangs (docs/configuration.md, "Command line": 5 s). */
-const SHUTDOWN_DEADLINE_MS = 4800;
-/** The gateway's part of `SHUTDOWN_DEADLINE_MS`. supervisor/policy.ts has the parts of the children. */
-const GATEWAY_CLOSE_MS = 1800;
 
 /** Resolves with the exit status, or with undefined if the daemon has started, which only a signal ends. */
 async function main(request: CommandLine): Promise<ExitStatus | undefined> {
@@ -248,11 +243,12 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
     }
     isEnding = true;
     log('info', 'shutting down', { signal });
-    setTimeout(leave, SHUTDOWN_DEADLINE_MS).unref();
+    setTimeout(leave, SHUTDOWN.wholeMs).unref();
+    const childrenDeadline = systemClock.monotonic() + SHUTDOWN.childrenMs;
     // The gateway closes first, because pending answers still need the actors.
     gateway
-      .close(GATEWAY_CLOSE_MS)
-      .then(() => supervisor.stop())
+      .close(SHUTDOWN.gatewayMs)
+      .then(() => supervisor.stop(childrenDeadline - systemClock.monotonic()))
       .catch((error: unknown) => log('error', 'the shutdown failed', { reason: errorText(error) }))
       .then(leave);
   };

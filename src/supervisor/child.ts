@@ -46,7 +46,7 @@ type Handlers<U extends { readonly kind: string }> = {
 
 export class Child {
   readonly name: ChildName;
-  readonly #spec: ChildSpec;
+  readonly spec: ChildSpec;
   readonly #settings: ChildSettings[ChildName];
   readonly #context: ChildContext;
   readonly #commands: PendingCommands;
@@ -72,7 +72,7 @@ export class Child {
 
   constructor(spec: ChildSpec, settings: ChildSettings[ChildName], context: ChildContext) {
     this.name = spec.name;
-    this.#spec = spec;
+    this.spec = spec;
     this.#settings = settings;
     this.#context = context;
     this.#health = new ChildHealth(spec.name, context);
@@ -81,7 +81,7 @@ export class Child {
 
   /** Call it once. A child on demand has no thread before its first command. */
   start(): void {
-    if (this.#spec.isOnDemand) this.#rest();
+    if (this.spec.isOnDemand) this.#rest();
     else this.#startThread();
   }
 
@@ -91,13 +91,13 @@ export class Child {
     const incarnation = new Incarnation({
       threads,
       clock,
-      entry: fileURLToPath(new URL(this.#spec.entry, root)),
+      entry: fileURLToPath(new URL(this.spec.entry, root)),
       settings: this.#settings,
       onBatch: this.#deliver,
       onEnded: (death) => this.#ended(incarnation, death),
     });
     this.#incarnation = incarnation;
-    if (this.#spec.isOnDemand) this.#phase = 'starting';
+    if (this.spec.isOnDemand) this.#phase = 'starting';
     if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
     const { state, restarts = 0, detail } = this.#health.last ?? {};
     // A child that rested stays `up` for clients, because their commands wait for the thread.
@@ -126,7 +126,7 @@ export class Child {
       const isIdle = this.#commands.isEmpty && this.#health.last?.state === 'up';
       if (!isIdle) return this.#endWhenIdle();
       this.#phase = 'ending';
-      this.#endThread();
+      this.#endThread(this.spec.stopWithinMs);
     });
   }
 
@@ -143,17 +143,16 @@ export class Child {
     if (this.#incarnation === undefined) this.#halt();
   }
 
-  /** Ends the thread and resolves when it has ended. Kills a thread that takes too long. Call it once. */
-  stop(): Promise<void> {
+  /** Ends the thread, by force after `withinMs`. Resolves when the thread has ended. Call it once. */
+  stop(withinMs = this.spec.stopWithinMs): Promise<void> {
     return new Promise((resolve) => {
       this.#onStopped = resolve;
       if (this.#incarnation === undefined) return this.#halt();
-      this.#endThread();
+      this.#endThread(withinMs);
     });
   }
 
-  #endThread(): void {
-    const { stopWithinMs } = this.#spec;
+  #endThread(stopWithinMs: number): void {
     this.#incarnation?.send({ kind: 'stop' });
     this.#after(stopWithinMs, () => this.#incarnation?.kill(`did not stop within ${stopWithinMs} ms`));
   }
@@ -175,7 +174,7 @@ export class Child {
     if (this.#incarnation === undefined || this.#end !== undefined) return this.#unavailable();
     const isRunning = this.#phase === 'running';
     const answer = this.#commands.add(command, isRunning ? this.#post : undefined);
-    if (isRunning && this.#spec.isOnDemand) this.#endWhenIdle();
+    if (isRunning && this.spec.isOnDemand) this.#endWhenIdle();
     return answer;
   }
 

@@ -10,9 +10,9 @@ export interface ChildSpec {
   readonly entry: string;
   readonly isEnabled: (settings: Settings) => boolean;
   /**
-   * How long the actor may take to stop before its thread is killed. The sum for all children must stay
-   * below 4 s, because the whole process has 5 s (docs/configuration.md, "Command line"), and the gateway
-   * needs a part of these.
+   * How long the actor may take to stop before its thread is killed. If the shutdown has less time left for
+   * all children, each gets a part of this (`stopTimeMs`). The sum for all children must stay below 4 s,
+   * because the whole process has 5 s (docs/configuration.md, "Command line").
    */
   readonly stopWithinMs: number;
   /**
@@ -56,6 +56,25 @@ function childOf(name: ChildName): ChildSpec {
 export const FIRST_CHILD: ChildSpec = childOf(BACKENDS[0]);
 
 export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childOf);
+
+/**
+ * In ms after the signal. The whole shutdown takes at most `wholeMs`, whatever hangs (docs/configuration.md,
+ * "Command line": 5 s). The gateway closes first, and takes `gatewayMs` at most. The children have stopped
+ * before `childrenMs`, because a killed thread needs up to 250 ms to end.
+ */
+export const SHUTDOWN = { wholeMs: 4_800, gatewayMs: 1_800, childrenMs: 4_500 } as const;
+
+/**
+ * How long the first of the children may take to stop if all of them have `leftMs` together. If that is too
+ * short for all, each child gets the same part of its own time, so that the last ones can stop, too.
+ * `stopTimesMs` are the own times of the children that have not stopped, in the order of stopping.
+ */
+export function stopTimeMs(stopTimesMs: readonly number[], leftMs: number): number {
+  const [ownMs = 0] = stopTimesMs;
+  const neededMs = stopTimesMs.reduce((sum, timeMs) => sum + timeMs, 0);
+  if (leftMs >= neededMs) return ownMs;
+  return Math.floor((ownMs * Math.max(0, leftMs)) / neededMs);
+}
 
 /** When a dead child is started again (docs/http-api.md, "Backends that are away"). Times in ms. */
 export interface RestartPolicy {

@@ -11,7 +11,7 @@ import type { Backends, ChildListener, Log, ThreadReport } from '../protocol/act
 import type { Settings } from '../protocol/actor/settings.js';
 import { Child } from './child.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './incarnation.js';
-import { CHILDREN, type ChildSpec, RESTARTS, type RestartPolicy } from './policy.js';
+import { CHILDREN, type ChildSpec, RESTARTS, type RestartPolicy, stopTimeMs } from './policy.js';
 import type { Threads } from './threads.js';
 
 /**
@@ -140,20 +140,24 @@ export class Supervisor implements Backends {
   }
 
   /**
-   * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive,
-   * because late threads have ended, too. Never rejects, and does not resolve while a thread is stuck.
+   * Stops the children in reverse order. Kills those that do not stop in time; all have `withinMs` together.
+   * Afterwards nothing of the supervisor keeps the process alive, because late threads have ended, too. Never
+   * rejects, and does not resolve while a thread is stuck.
    */
-  stop(): Promise<void> {
-    this.#stopped ??= this.#stopAll();
+  stop(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
+    this.#stopped ??= this.#stopAll(withinMs);
     return this.#stopped;
   }
 
-  async #stopAll(): Promise<void> {
+  async #stopAll(withinMs: number): Promise<void> {
+    const deadline = this.#clock.monotonic() + withinMs;
     this.#timers.cancelAll();
     const children = [...this.#children.values()].reverse();
     // All children are marked first, so that none restarts while another one is stopping.
     for (const child of children) child.stayDown();
-    for (const child of children) await child.stop();
+    const stopTimesMs = children.map(({ spec }) => spec.stopWithinMs);
+    for (const [index, child] of children.entries())
+      await child.stop(stopTimeMs(stopTimesMs.slice(index), deadline - this.#clock.monotonic()));
     await this.#options.threads.whenNoneIsStuck();
   }
 

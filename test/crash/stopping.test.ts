@@ -32,6 +32,17 @@ test('a child that ignores the stop is killed and reported, and the others stop 
   assert.equal(recorder.lines.filter(({ message }) => message === 'stops as told').length, 2);
 });
 
+test('when two children ignore the stop, and time is short for all, the last child still stops cleanly', async (t) => {
+  const fixtures: Fixtures = { audio: 'obedient', systemd: 'ignores-stop', power: 'ignores-stop' };
+  const { supervisor, recorder } = await childrenUp(t, fixtures, { stopWithinMs: 10_000 });
+  await supervisor.stop(3_000);
+  const late = recorder.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields['detail']);
+  assert.equal(late.length, 2);
+  const lateMs = late.map((detail) => Number(/^did not stop within (\d+) ms$/.exec(String(detail))?.[1]));
+  assert.ok(Math.max(...lateMs) <= 1_000, `${lateMs}`);
+  assert.equal(recorder.lines.at(-1)?.message, 'stops as told');
+});
+
 test('a stop that fails is logged and is not late, and a peer that is lost during the stop is not reported', async (t) => {
   const { supervisor, recorder } = await childrenUp(t, { audio: 'rejects-stop' });
   assert.deepEqual(await lateAtStop({ supervisor, recorder }), []);

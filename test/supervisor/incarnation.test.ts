@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import type { MessagePort } from 'node:worker_threads';
 import type { FromActor } from '../../src/protocol/actor/messages.js';
 import { HEARTBEAT, Incarnation, needsPing, whyKilled } from '../../src/supervisor/incarnation.js';
-import { afterDeath, CHILDREN, RESTARTS } from '../../src/supervisor/policy.js';
+import { afterDeath, CHILDREN, RESTARTS, SHUTDOWN, stopTimeMs } from '../../src/supervisor/policy.js';
 import { deathOf } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
@@ -120,7 +120,18 @@ test('the history of deaths is bounded however fast they come', () => {
 
 test('all deadlines together leave the gateway its share of the 5 s', () => {
   const total = CHILDREN.reduce((sum, { stopWithinMs }) => sum + stopWithinMs, 0);
-  assert.ok(total < 4000, `${total} ms`);
+  assert.ok(total < 4000 && total < SHUTDOWN.childrenMs, `${total} ms`);
+});
+
+test('children that have too little time together each get the same part of their own time', () => {
+  const rows: readonly [leftMs: number, expectedMs: number][] = [
+    [10_000, 500],
+    [2_000, 500],
+    [1_000, 250],
+    [0, 0],
+    [-100, 0],
+  ];
+  for (const [leftMs, expectedMs] of rows) assert.equal(stopTimeMs([500, 250, 1_250], leftMs), expectedMs);
 });
 
 const OUT_OF_MEMORY = Object.assign(new Error('Worker terminated due to reaching memory limit'), {
