@@ -7,7 +7,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import { Turns } from '../turns.js';
-import { blockerOf, DEVICE_FAULTS, isError, refusedBy, setAdapter } from './bluez.js';
+import { blockerOf, bluezRefusal, DEVICE_FAULTS, isError, setAdapterProperty } from './bluez.js';
 import { Connecting, type ConnectingParts } from './connecting.js';
 import type { Adapter, Device } from './objects.js';
 import { Pairing } from './pairing.js';
@@ -62,20 +62,20 @@ export class AdapterCommands {
   }
 
   /**
-   * Decides whether the device, by its path, may pair and connect now. A device that asks in pairing mode is
-   * remembered, so that it may be trusted even if pairing mode ends before its services are known.
+   * Returns true if the device, by its path, may pair and connect now. A device that asks in pairing mode is
+   * remembered: it may be trusted even if pairing mode ends before its services are known.
    */
   admit(device: string): boolean {
-    if (this.#pairing.isActive) this.#pairing.admit(device, false);
+    if (this.#pairing.isActive) this.#pairing.admit(device, { hasPaired: false });
     return this.#pairing.isActive || this.#connecting.isRequestedFor(device);
   }
 
   /** Takes over a new adapter, and makes it neither discoverable nor pairable. */
-  begin({ path, Discoverable, Pairable }: Adapter, powerOn: boolean): Promise<void> {
+  begin({ path, Discoverable, Pairable }: Adapter, mustPowerOn: boolean): Promise<void> {
     return this.#turns.run(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
-      if (!powerOn) return;
-      const answer = await this.#power(path, true);
+      if (!mustPowerOn) return;
+      const answer = await this.#switchPower(path, 'on');
       if (answer.ok) return;
       const reason = answer.error.detail;
       this.#parts.publish.log('warn', 'the adapter could not be switched on', { reason });
@@ -83,9 +83,9 @@ export class AdapterCommands {
   }
 
   switchAdapter(adapter: Adapter, verb: AdapterVerb): Promise<Answer> {
-    const verbs: Readonly<Record<AdapterVerb, () => Promise<Answer>>> = {
-      power_up: () => this.#power(adapter.path, true),
-      power_down: () => this.#power(adapter.path, false),
+    const actions: Readonly<Record<AdapterVerb, () => Promise<Answer>>> = {
+      power_up: () => this.#switchPower(adapter.path, 'on'),
+      power_down: () => this.#switchPower(adapter.path, 'off'),
       pairing_mode: () => this.#beginPairing(adapter),
       'pairing_mode/stop': () => this.#stopPairing(adapter),
       scan: () => this.#scan(adapter.path),
@@ -96,7 +96,7 @@ export class AdapterCommands {
     return this.#turns.run(async () => {
       if (clock.monotonic() > latestStart)
         return failure('timeout', 'The commands before this one took too long');
-      return verbs[verb]().finally(onChange);
+      return actions[verb]().finally(onChange);
     });
   }
 
@@ -106,7 +106,7 @@ export class AdapterCommands {
     return this.#turns.run(async () => {
       if (!isIdle()) return;
       publish.log('info', 'the Bluetooth adapter is switched off: nobody used it');
-      await this.#power(path, false);
+      await this.#switchPower(path, 'off');
       onChange();
     });
   }
@@ -125,7 +125,7 @@ export class AdapterCommands {
         : await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter });
     if (reply.ok || isError(reply, BLUEZ_ERRORS.notConnected)) return DONE;
     const participle = verb === 'disconnect' ? 'disconnected' : 'forgotten';
-    return refusedBy(reply.error, `${address} could not be ${participle}`, DEVICE_FAULTS);
+    return bluezRefusal(reply.error, `${address} could not be ${participle}`, DEVICE_FAULTS);
   }
 
   /** Connects a known device again, without a request of a client. */
@@ -139,26 +139,26 @@ export class AdapterCommands {
   }
 
   /**
-   * To be called when a paired device has changed. `wasPaired`: whether it was paired before that change;
-   * undefined if BlueZ did not have the device.
+   * To be called when a paired device has changed. `wasPaired` is from before the change; undefined if BlueZ
+   * did not have the device.
    */
   pairedDeviceChanged(adapter: Adapter, device: Device, wasPaired: boolean | undefined): void {
-    if (wasPaired !== true) this.#deviceHasPaired(adapter, device, wasPaired === false);
-    const trusted = this.#pairing.trustIfForSound(device);
-    // The first device that pairs ends pairing mode, but only after BlueZ was asked to trust it. Otherwise
-    // the agent would refuse the device's sound, which may come at once.
-    void trusted?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
+    if (wasPaired !== true) this.#onPaired(adapter, device, wasPaired === false);
+    const ended = this.#pairing.endAdmission(device);
+    // The first device that pairs ends pairing mode, but only after BlueZ was asked to trust the device.
+    // Otherwise the agent would refuse the device's sound, which may come at once.
+    void ended?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
   /** `isNew` is false for a device that was paired when it appeared: it may have paired years ago. */
-  #deviceHasPaired(adapter: Adapter, device: Device, isNew: boolean): void {
+  #onPaired(adapter: Adapter, device: Device, isNew: boolean): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
-    if (!this.#pairing.accepts(path) && !this.#connecting.isRequestedFor(path)) {
+    if (!this.#pairing.mayPair(path) && !this.#connecting.isRequestedFor(path)) {
       if (isNew) void this.#pairing.refuse(adapter, device, this.#connecting.isAnyRequested);
       return;
     }
-    this.#pairing.admit(path, true);
+    this.#pairing.admit(path, { hasPaired: true });
     if (!isActive) return;
     // Pairing mode goes on until BlueZ knows the device's services, because they decide whether the device
     // is trusted.
@@ -167,7 +167,7 @@ export class AdapterCommands {
   }
 
   /** To be called when anybody has switched the adapter off. BlueZ itself ends the scans. */
-  wasSwitchedOff(): void {
+  adapterSwitchedOff(): void {
     this.#timers.cancelAll();
     this.#pairing.markEnded();
   }
@@ -188,21 +188,21 @@ export class AdapterCommands {
   /** To be called when the daemon ends. Ends pairing mode, so that no device finds the node any more. */
   async stop({ path }: Adapter, withinMs: number): Promise<void> {
     this.#timers.cancelAll();
-    const ended = this.#turns.run(async () => {
+    const pairingEnd = this.#turns.run(async () => {
       // A command before this one may have set the timers again.
       this.#timers.cancelAll();
       if (this.#pairing.isActive) await this.#pairing.end(path);
     });
-    await within(this.#parts.clock, withinMs, ended);
+    await within(this.#parts.clock, withinMs, pairingEnd);
   }
 
-  async #power(path: string, isOn: boolean): Promise<Answer> {
-    const reply = await setAdapter(this.#parts, path, 'Powered', isOn);
+  async #switchPower(path: string, target: 'on' | 'off'): Promise<Answer> {
+    const reply = await setAdapterProperty(this.#parts, path, 'Powered', target === 'on');
     if (reply.ok) return DONE;
     const name = path.slice(path.lastIndexOf('/') + 1);
-    const blocker = isOn ? await blockerOf(name) : undefined;
+    const blocker = target === 'on' ? await blockerOf(name) : undefined;
     if (blocker === undefined && !isError(reply, BLUEZ_ERRORS.blocked))
-      return refusedBy(reply.error, `The adapter could not be switched ${isOn ? 'on' : 'off'}`);
+      return bluezRefusal(reply.error, `The adapter could not be switched ${target}`);
     const detail = `The adapter is blocked by ${blocker ?? 'rfkill'}`;
     this.#parts.onBlocked(detail);
     return failure('blocked', detail);
@@ -210,17 +210,17 @@ export class AdapterCommands {
 
   async #beginPairing(adapter: Adapter): Promise<Answer> {
     const { pairingTimeout } = this.#parts.settings;
-    const powered = await this.#power(adapter.path, true);
+    const powered = await this.#switchPower(adapter.path, 'on');
     if (!powered.ok) return powered;
     const begun = await this.#pairing.begin(adapter.path, pairingTimeout);
-    if (!begun.ok) return refusedBy(begun.error, 'Pairing mode could not be started');
+    if (!begun.ok) return bluezRefusal(begun.error, 'Pairing mode could not be started');
     if (!this.#pairing.isActive) return failure('refused', 'The adapter was switched off meanwhile');
     this.#endPairingIn(adapter, pairingTimeout * 1000);
     return DONE;
   }
 
   #endPairingIn(adapter: Adapter, ms: number): void {
-    // A command that was queued before this end may have prolonged pairing mode, and set the timer again.
+    // A command that is queued when the timer fires may prolong pairing mode, and set the timer again.
     const isDue = () => !this.#timers.has('pairing');
     this.#timers.set('pairing', ms, () => void this.#endPairingIf(adapter, isDue));
   }
@@ -235,17 +235,17 @@ export class AdapterCommands {
   }
 
   /**
-   * Ends pairing mode, and makes the adapter neither discoverable nor pairable. It makes the calls even if
-   * pairing mode is off but the adapter is still open, because an earlier attempt may have failed.
+   * Ends pairing mode, and makes the adapter neither discoverable nor pairable. An earlier attempt may have
+   * failed, so the adapter may still be so without pairing mode.
    */
   async #stopPairing({ path, Discoverable, Pairable }: Adapter): Promise<Answer> {
     this.#timers.cancel('pairing');
-    const isOpen = Discoverable === true || Pairable === true;
-    if (!this.#pairing.isActive && !isOpen) return DONE;
+    const isStillOpen = Discoverable === true || Pairable === true;
+    if (!this.#pairing.isActive && !isStillOpen) return DONE;
     const ended = await this.#pairing.end(path);
     if (ended.ok) return DONE;
     this.#parts.publish.log('warn', 'pairing mode could not be ended', { reason: ended.error.kind });
-    return refusedBy(ended.error, 'Pairing mode could not be ended, and the node may stay visible');
+    return bluezRefusal(ended.error, 'Pairing mode could not be ended, and the node may stay visible');
   }
 
   async #scan(path: string): Promise<Answer> {
@@ -254,14 +254,14 @@ export class AdapterCommands {
     await bluez(BLUEZ_METHODS.setDiscoveryFilter, [SCAN_FILTER], { path });
     const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });
     if (!started.ok && !isError(started, BLUEZ_ERRORS.inProgress))
-      return refusedBy(started.error, 'The scan could not be started');
+      return bluezRefusal(started.error, 'The scan could not be started');
     this.#timers.set('scan', settings.scanTimeout * 1000, () => void this.#endScanUnlessProlonged(path));
     return DONE;
   }
 
   #endScanUnlessProlonged(path: string): Promise<void> {
     return this.#turns.run(async () => {
-      // If the timer is set again, a command that was queued before this end has prolonged the scan.
+      // If the timer is set again, a command that was queued before has prolonged the scan.
       if (this.#timers.has('scan')) return;
       await this.#endScan(path);
       // BlueZ announces no change if the scan had ended before, so the change is reported here.
@@ -279,6 +279,6 @@ export class AdapterCommands {
     const reply = await this.#parts.bluez(BLUEZ_METHODS.stopDiscovery, [], { path });
     // An error from BlueZ means that the scan has ended already.
     if (reply.ok || reply.error.kind === 'dbus') return DONE;
-    return refusedBy(reply.error, 'The scan could not be ended');
+    return bluezRefusal(reply.error, 'The scan could not be ended');
   }
 }

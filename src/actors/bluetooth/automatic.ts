@@ -75,7 +75,7 @@ export class AutomaticActions {
     if (isOfOurAdapter) this.#reconnecting.deviceChanged(path, before, after);
   }
 
-  /** Applies the signal if BlueZ gives the reason for a disconnection in it. */
+  /** Applies the signal if it is the one by which BlueZ gives the reason for a disconnection. */
   applyDisconnectReason(signal: Signal): void {
     const [reason] = signalValues(BLUEZ_SIGNALS.disconnected, signal) ?? [];
     if (reason !== undefined) this.#reconnecting.disconnected(signal.path, reason);

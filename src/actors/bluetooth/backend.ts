@@ -39,7 +39,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #outputs = new DeviceOutputs();
   #objects = new BluezObjects();
   #state: State = { kind: 'unavailable', reason: 'not connected yet' };
-  /** True once an adapter was in use: `powerOnStart` is for the first adapter, not for one that returns. */
+  /** True once an adapter was in use. `powerOnStart` is only for the first adapter. */
   #hasBeenUp = false;
   /** True while `#update` is to be called at the end of this turn. */
   #isUpdateQueued = false;
@@ -116,22 +116,24 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (this.#state.kind === 'unavailable')
       return failure('unavailable', `There is no adapter: ${this.#state.reason}`);
     const { adapter } = this.#state;
-    if (!('address' in command))
-      return this.#oncePublished(command, await this.#commands.switchAdapter(adapter, command.do));
+    if (!('address' in command)) {
+      const answer = await this.#commands.switchAdapter(adapter, command.do);
+      return this.#answerOncePublished(command, answer);
+    }
     const address = command.address.toUpperCase();
     const device = this.#devices().find(({ Address }) => Address === address);
     if (device === undefined)
       return failure('no-such-device', `There is no device ${JSON.stringify(command.address)}`);
     const answer = await this.#commands.commandDevice(adapter, device, command.do);
     if (answer.ok && command.do === 'disconnect') this.#automatic.leaveDisconnected(device.path);
-    return this.#oncePublished(command, answer, address);
+    return this.#answerOncePublished(command, answer, address);
   }
 
   /**
    * BlueZ replies before it announces what it has changed. The answer waits for the change, so that a client
    * that has the answer also finds the change.
    */
-  async #oncePublished(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
+  async #answerOncePublished(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
     const isCarriedOut = IS_CARRIED_OUT[command.do];
     if (answer.ok && isCarriedOut !== undefined)
       await this.#publisher.untilPublished((records) => isCarriedOut(records, address));
@@ -163,8 +165,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   /**
-   * Takes over the objects that were read. If no adapter is among them, that becomes the reason why the
-   * backend is unavailable.
+   * Takes over the objects that were read. If no adapter is among them, the backend is unavailable for this
+   * reason.
    */
   #replaceObjects(objects: BluezObjects): void {
     const before = this.#objects;
@@ -180,9 +182,10 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
    */
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);
+    const isOfDevice = change?.before !== undefined || change?.after !== undefined;
     if (change === undefined) this.#automatic.applyDisconnectReason(signal);
-    else if (change.before === undefined && change.after === undefined) this.#update();
-    else this.#deviceChanged(change);
+    else if (isOfDevice) this.#deviceChanged(change);
+    else this.#update();
   }
 
   #deviceChanged(change: BluezChange): void {
@@ -195,7 +198,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #followPairing(device: Device, before: Device | undefined): void {
     const adapter = this.#adapter;
     if (device.Paired !== true || adapter === undefined || device.Adapter !== adapter.path) return;
-    this.#commands.pairedDeviceChanged(adapter, device, before && before.Paired === true);
+    const wasPaired = before && before.Paired === true;
+    this.#commands.pairedDeviceChanged(adapter, device, wasPaired);
   }
 
   /** Calls `#update` once for all signals that are read together. */
@@ -212,7 +216,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #update(): void {
     if (this.#isStopped) return;
     const before = this.#adapter;
-    const adapter = this.#objects.adapter(this.#settings.adapter, before?.path, this.#commands.isBusy);
+    const adapter = this.#objects.chooseAdapter(this.#settings.adapter, before?.path, this.#commands.isBusy);
     if (adapter === undefined) {
       if (before !== undefined) this.#adapterLost(this.#noAdapterReason());
       return;
@@ -224,7 +228,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   #adapterChanged(before: Adapter, adapter: Adapter): void {
     if (this.#state.kind === 'up') this.#state = { ...this.#state, adapter };
-    if (before.Powered === true && adapter.Powered !== true) this.#commands.wasSwitchedOff();
+    if (before.Powered === true && adapter.Powered !== true) this.#commands.adapterSwitchedOff();
     this.#automatic.adapterChanged(before, adapter);
     const hasPowerChanged = before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered;
     if (hasPowerChanged) this.#reportDetail(blockDetail(adapter));
@@ -269,9 +273,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#automatic.end();
     this.#publisher.forget();
     this.#commands.adapterLost();
-    const isReported = this.#state.kind === 'unavailable' && this.#state.reason === reason;
+    const isKnown = this.#state.kind === 'unavailable' && this.#state.reason === reason;
     this.#state = { kind: 'unavailable', reason };
-    if (!isReported) this.#publish.status('connecting', reason);
+    if (!isKnown) this.#publish.status('connecting', reason);
   }
 
   #currentRecords(): BluetoothRecords | undefined {

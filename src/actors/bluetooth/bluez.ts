@@ -23,8 +23,8 @@ export interface BluezParts {
 }
 
 /**
- * If BlueZ hangs, the first call of a command fails after this time. It is below the 10 s after which a
- * client gets a timeout, so the client gets the answer of the command instead.
+ * If BlueZ hangs, the first call of a command fails after this time. So the client gets the command's own
+ * answer, and not the timeout that it would get after 10 s.
  */
 export const CALL_DEADLINE_MS = 8_000;
 
@@ -40,8 +40,8 @@ export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * Advice for errors whose text does not say what to do. The second alternative of a pattern is for older
- * versions of BlueZ, which send the text of errno.
+ * Advice for errors whose text does not say what to do. Older versions of BlueZ send the text of errno, which
+ * is the second alternative of a pattern.
  */
 const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
   [
@@ -62,7 +62,7 @@ export function isError({ error }: Failure<BusError>, name: string): boolean {
  * The answer to a command whose call to BlueZ failed. `problem` is the beginning of a sentence. `faults` are
  * the faults for certain errors, by D-Bus error name.
  */
-export function refusedBy(
+export function bluezRefusal(
   error: BusError,
   problem: string,
   faults: Readonly<Record<string, FaultCode>> = {},
@@ -75,10 +75,10 @@ export function refusedBy(
 }
 
 /**
- * Sets a property of the adapter. BlueZ answers "busy" while it is changing the same property already, which
- * it also does by itself when an adapter comes. The call is repeated then.
+ * Sets a property of the adapter. BlueZ answers "busy" while it is already changing this property, also by
+ * itself when an adapter comes. The call is then repeated.
  */
-export async function setAdapter(
+export async function setAdapterProperty(
   { bluez, clock }: BluezParts,
   path: string,
   property: string,
@@ -93,20 +93,20 @@ export async function setAdapter(
   }
 }
 
-/** The detail of `up` in `/health`; '' for an adapter that BlueZ does not report as blocked. */
+/** The detail of the status `up` in `/health`; '' for an adapter that BlueZ does not report as blocked. */
 export function blockDetail({ PowerState }: Adapter): string {
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : '';
 }
 
 /** Has a folder for each switch of rfkill, with files that everybody may read. */
-const RFKILL = '/sys/class/rfkill';
+const RFKILL_FOLDER = '/sys/class/rfkill';
 
 /**
  * The end of a sentence that names what blocks the adapter (`hci0`); undefined if nothing does, or if rfkill
  * cannot be read.
  */
 export async function blockerOf(adapter: string): Promise<string | undefined> {
-  const switches = await readdir(RFKILL).catch(() => []);
+  const switches = await readdir(RFKILL_FOLDER).catch(() => []);
   for (const folder of switches) {
     if ((await readSwitch(folder, 'name')) !== adapter) continue;
     if ((await readSwitch(folder, 'hard')) === '1') return 'a switch of the machine (rfkill, hard)';
@@ -118,6 +118,6 @@ export async function blockerOf(adapter: string): Promise<string | undefined> {
 
 /** '' if the file cannot be read. */
 async function readSwitch(folder: string, file: 'name' | 'hard' | 'soft'): Promise<string> {
-  const text = await readFile(`${RFKILL}/${folder}/${file}`, 'utf8').catch(() => '');
+  const text = await readFile(`${RFKILL_FOLDER}/${folder}/${file}`, 'utf8').catch(() => '');
   return text.trim();
 }

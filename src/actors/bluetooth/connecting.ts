@@ -1,5 +1,5 @@
-// Connects devices, on the request of a client or because a known device is to come back: pairs a device
-// where needed, connects it, and gives up after a while.
+// Pairs and connects a device, for a client or because a known device is to come back. Decides when an attempt
+// has failed.
 
 import { within } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
@@ -7,7 +7,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { BusResult } from '../bus/fault.js';
-import { type BluezParts, DEVICE_FAULTS, isError, refusedBy } from './bluez.js';
+import { type BluezParts, bluezRefusal, DEVICE_FAULTS, isError } from './bluez.js';
 import type { Device } from './objects.js';
 import type { Pairing } from './pairing.js';
 
@@ -27,12 +27,12 @@ export interface ConnectingParts extends BluezParts {
   readonly onLateOutcome: () => void;
 }
 
-/** An attempt to connect a device, from its begin to its outcome. */
+/** An attempt to connect a device, from its beginning to its outcome. */
 interface Attempt {
   readonly outcome: Promise<Answer>;
-  /** Ends the attempt with the outcome that the adapter is gone. */
+  /** Ends the attempt with a fault: the adapter is gone. */
   readonly abort: () => void;
-  /** False for an attempt that no client has requested, until a client requests the same connection. */
+  /** True once a client has requested this connection. */
   isRequested: boolean;
 }
 
@@ -60,7 +60,7 @@ export class Connecting {
     const { path, Address: address = '' } = device;
     if (this.isRequestedFor(path)) return failure('in-progress', `${address} is being connected already`);
     const { clock, publish, onLateOutcome, untilConnected } = this.#parts;
-    const outcome = this.#beginOrJoin(device, true);
+    const outcome = this.#beginOrJoin(device, { isRequested: true });
     const publishedOutcome = outcome.then(async (answer) => {
       if (answer.ok) await untilConnected(address);
       return answer;
@@ -82,7 +82,7 @@ export class Connecting {
    * needs. A client that requests the connection meanwhile gets the same outcome.
    */
   reconnect(device: Device): Promise<Answer> {
-    return this.#beginOrJoin(device, false);
+    return this.#beginOrJoin(device, { isRequested: false });
   }
 
   /** Ends an attempt, unless a client waits for it. */
@@ -95,13 +95,13 @@ export class Connecting {
     for (const { abort } of this.#attempts.values()) abort();
   }
 
-  /** Begins an attempt to connect the device, or takes the one that is under way. */
-  #beginOrJoin(device: Device, isRequested: boolean): Promise<Answer> {
+  /** Begins an attempt to connect the device, or joins the present attempt. */
+  #beginOrJoin(device: Device, { isRequested }: Pick<Attempt, 'isRequested'>): Promise<Answer> {
     const { path } = device;
-    const underWay = this.#attempts.get(path);
-    if (underWay !== undefined) {
-      underWay.isRequested ||= isRequested;
-      return underWay.outcome;
+    const present = this.#attempts.get(path);
+    if (present !== undefined) {
+      present.isRequested ||= isRequested;
+      return present.outcome;
     }
     let abort = (): void => undefined;
     const aborted = new Promise<Answer>((resolve) => {
@@ -120,7 +120,7 @@ export class Connecting {
     const registered = await pairing.holdAgent();
     const answer = registered.ok
       ? await connect()
-      : refusedBy(registered.error, 'BlueZ did not accept the pairing agent');
+      : bluezRefusal(registered.error, 'BlueZ did not accept the pairing agent');
     pairing.releaseAgent();
     return answer;
   }
@@ -131,7 +131,7 @@ export class Connecting {
     if (connected.ok) return DONE;
     // Without this call BlueZ would go on trying to connect.
     if (connected.error.kind === 'timeout') void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
-    return refusedBy(connected.error, `${address} could not be connected`, DEVICE_FAULTS);
+    return bluezRefusal(connected.error, `${address} could not be connected`, DEVICE_FAULTS);
   }
 
   async #pairAndConnect({ path, Paired: isPaired }: Device): Promise<BusResult<undefined>> {

@@ -1,5 +1,5 @@
-// Keeps the objects that BlueZ has announced (adapters, devices, batteries) with the properties that the
-// daemon uses, and decides which adapter it uses. Pure.
+// Keeps BlueZ's adapters, devices and batteries, with the properties that the daemon uses, and decides which
+// adapter the daemon uses. Pure.
 
 import {
   ADAPTER_INTERFACE,
@@ -34,14 +34,14 @@ const ADDRESS = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/;
  */
 const TEXT_MAX_UNITS = 248;
 
-const TABLES = {
+const PROPERTY_TABLES = {
   [ADAPTER_INTERFACE]: ADAPTER_PROPERTIES,
   [DEVICE_INTERFACE]: DEVICE_PROPERTIES,
   [BATTERY_INTERFACE]: BATTERY_PROPERTIES,
 } as const;
 
-type Interface = keyof typeof TABLES;
-type BluezObject = { readonly [I in Interface]?: PropertyValues<(typeof TABLES)[I]> };
+type Interface = keyof typeof PROPERTY_TABLES;
+type BluezObject = { readonly [I in Interface]?: PropertyValues<(typeof PROPERTY_TABLES)[I]> };
 
 export interface Adapter extends PropertyValues<typeof ADAPTER_PROPERTIES> {
   readonly path: string;
@@ -55,7 +55,7 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
    * True if a scan of any program has found the device. False if BlueZ knows the device only because it was
    * connected or paired.
    */
-  readonly wasFound: boolean;
+  readonly wasFoundByScan: boolean;
 }
 
 /**
@@ -75,24 +75,33 @@ export class BluezObjects {
   /** The paths of the devices that a scan has found. */
   readonly #foundByScan = new Set<string>();
 
-  constructor(all: ManagedObjects = {}) {
-    for (const [path, interfaces] of Object.entries(all)) this.#addInterfaces(path, interfaces);
+  constructor(objects: ManagedObjects = {}) {
+    for (const [path, interfaces] of Object.entries(objects)) this.#addInterfaces(path, interfaces);
   }
 
   /**
-   * The adapter to use; undefined if there is none. With a `name` (`hci0`) it is the adapter of that name.
-   * Without a name, the adapter at `presentPath`, which was used up to now, stays in use while it has a
-   * connection, a scan, or a command of ours (`isBusy`). Otherwise it is BlueZ's default.
+   * The adapter to use; undefined if there is none. With a `name` (`hci0`) only this adapter is used. Without
+   * a name it is BlueZ's default. But the adapter that was used up to now, at `presentPath`, stays while it
+   * has a connection, a scan, or a command of ours (`isBusy`).
    */
-  adapter(name: string | undefined, presentPath: string | undefined, isBusy: boolean): Adapter | undefined {
-    const adapters = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
-      adapter === undefined ? [] : [{ path, ...adapter }],
-    );
+  chooseAdapter(
+    name: string | undefined,
+    presentPath: string | undefined,
+    isBusy: boolean,
+  ): Adapter | undefined {
+    const adapters = this.#adapters();
     if (name !== undefined) return adapters.find(({ path }) => path.endsWith(`/${name}`));
     const present = adapters.find(({ path }) => path === presentPath);
     if (present !== undefined && (isBusy || this.isInUse(present))) return present;
-    const [first] = adapters.sort((one, other) => adapterNumber(one.path) - adapterNumber(other.path));
-    return first;
+    const byNumber = adapters.toSorted((one, other) => adapterNumber(one.path) - adapterNumber(other.path));
+    return byNumber[0];
+  }
+
+  #adapters(): readonly Adapter[] {
+    const adapters: Adapter[] = [];
+    for (const [path, { [ADAPTER_INTERFACE]: adapter }] of this.#objects)
+      if (adapter !== undefined) adapters.push({ path, ...adapter });
+    return adapters;
   }
 
   /** True while the adapter scans or has a connection. */
@@ -107,8 +116,8 @@ export class BluezObjects {
     return {
       path,
       ...device,
-      battery: percentage(battery?.Percentage),
-      wasFound: this.#foundByScan.has(path),
+      battery: validPercentage(battery?.Percentage),
+      wasFoundByScan: this.#foundByScan.has(path),
     };
   }
 
@@ -125,25 +134,29 @@ export class BluezObjects {
   apply(signal: Signal): BluezChange | undefined {
     const { path } = signal;
     const changed = signalValues(PROPERTIES_CHANGED, signal);
-    if (changed !== undefined) return this.#changeOf(path, () => this.#changeProperties(path, ...changed));
-    const added = signalValues(BLUEZ_SIGNALS.added, signal);
-    if (added !== undefined) return this.#changeOf(added[0], () => this.#addInterfaces(...added));
-    const removed = signalValues(BLUEZ_SIGNALS.removed, signal);
-    return removed && this.#changeOf(removed[0], () => this.#removeInterfaces(...removed));
+    if (changed !== undefined) return this.#changeAt(path, () => this.#changeProperties(path, ...changed));
+    const [addedPath, added] = signalValues(BLUEZ_SIGNALS.added, signal) ?? [];
+    if (addedPath !== undefined && added !== undefined)
+      return this.#changeAt(addedPath, () => this.#addInterfaces(addedPath, added));
+    const [removedPath, removed] = signalValues(BLUEZ_SIGNALS.removed, signal) ?? [];
+    if (removedPath !== undefined && removed !== undefined)
+      return this.#changeAt(removedPath, () => this.#removeInterfaces(removedPath, removed));
+    return undefined;
   }
 
   /** Runs `update`, which returns false if it changes nothing. */
-  #changeOf(path: string, update: () => boolean): BluezChange | undefined {
+  #changeAt(path: string, update: () => boolean): BluezChange | undefined {
     const before = this.device(path);
     return update() ? { path, before, after: this.device(path) } : undefined;
   }
 
   #addInterfaces(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): boolean {
-    const used = Object.entries(interfaces).flatMap(([name, record]) =>
-      isUsed(name) ? [[name, readProperties(TABLES[name], bounded(record))]] : [],
-    );
-    const isTooMany = !this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX;
-    if (used.length === 0 || isTooMany) return false;
+    const used: (readonly [Interface, BluezObject[Interface]])[] = [];
+    for (const [name, record] of Object.entries(interfaces))
+      if (isUsedInterface(name))
+        used.push([name, readProperties(PROPERTY_TABLES[name], boundedProperties(record))]);
+    const isOverBound = !this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX;
+    if (used.length === 0 || isOverBound) return false;
     this.#put(path, { ...this.#objects.get(path), ...Object.fromEntries(used) });
     return true;
   }
@@ -170,26 +183,26 @@ export class BluezObjects {
     invalidated: readonly string[],
   ): boolean {
     const object = this.#objects.get(path);
-    if (object === undefined || !isUsed(name) || object[name] === undefined) return false;
+    if (object === undefined || !isUsedInterface(name) || object[name] === undefined) return false;
     const stillValid = Object.entries(object[name]).filter(([property]) => !invalidated.includes(property));
     const properties = {
       ...Object.fromEntries(stillValid),
-      ...readProperties(TABLES[name], bounded(changed)),
+      ...readProperties(PROPERTY_TABLES[name], boundedProperties(changed)),
     };
     this.#put(path, { ...object, [name]: properties });
     return true;
   }
 }
 
-function isUsed(name: string): name is Interface {
-  return Object.hasOwn(TABLES, name);
+function isUsedInterface(name: string): name is Interface {
+  return Object.hasOwn(PROPERTY_TABLES, name);
 }
 
 /**
- * Bounds the values, because many of them come from devices of strangers. Addresses of another form, and
- * services that decide nothing here, are left out. Long texts are cut.
+ * Bounds the values, because many of them come from devices of strangers. Addresses of a wrong form are left
+ * out, and so are services that decide nothing here. Long texts are cut.
  */
-function bounded(record: PropertyRecord): PropertyRecord {
+function boundedProperties(record: PropertyRecord): PropertyRecord {
   const properties = Object.entries(record).flatMap(([name, value]) => {
     if (name === 'Address' && !isAddress(value)) return [];
     if (name === 'UUIDs' && Array.isArray(value)) return [[name, value.filter(isRelevantService)]];
@@ -204,7 +217,7 @@ const isRelevantService = (uuid: unknown): boolean =>
   typeof uuid === 'string' && (isSoundService(uuid) || isInputService(uuid));
 
 /** Undefined for a value above 100: a device that does not know its charge reports 255. */
-function percentage(value: number | undefined): number | undefined {
+function validPercentage(value: number | undefined): number | undefined {
   return value !== undefined && value <= 100 ? value : undefined;
 }
 

@@ -16,7 +16,7 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { CallVerdict } from '../bus/bus.js';
 import { type BusResult, CLOSED } from '../bus/fault.js';
 import { Turns } from '../turns.js';
-import { type BluezParts, isError, setAdapter } from './bluez.js';
+import { type BluezParts, isError, setAdapterProperty } from './bluez.js';
 import type { Adapter, Device } from './objects.js';
 
 const AGENT_PATH = '/tonearm/agent';
@@ -34,8 +34,8 @@ export class Pairing {
    * nevertheless, or get the request late.
    */
   #agent: 'none' | 'unknown' | 'registered' = 'none';
-  /** Counts the losses of BlueZ, so that an answer from before the last loss is not used. */
-  #bluezDeaths = 0;
+  /** Counts how often BlueZ was lost, because an answer from before the last loss is not used. */
+  #bluezLosses = 0;
   #until: number | undefined;
   /**
    * The devices that may pair, by path. A device stays until it is decided whether it is trusted. The value
@@ -66,11 +66,11 @@ export class Pairing {
     return this.#turns.run(async () => {
       if (this.#agent === 'registered') return DONE;
       this.#agent = 'unknown';
-      const deaths = this.#bluezDeaths;
+      const lossesBefore = this.#bluezLosses;
       const registered = await bluez(BLUEZ_METHODS.registerAgent, [AGENT_PATH, AGENT_CAPABILITY]);
       if (!registered.ok && !isError(registered, BLUEZ_ERRORS.alreadyExists)) return registered;
       const reply = await bluez(BLUEZ_METHODS.requestDefaultAgent, [AGENT_PATH]);
-      if (deaths !== this.#bluezDeaths) return CLOSED;
+      if (lossesBefore !== this.#bluezLosses) return CLOSED;
       if (reply.ok) this.#agent = 'registered';
       return reply;
     });
@@ -87,13 +87,13 @@ export class Pairing {
   }
 
   /**
-   * Begins pairing mode, or prolongs it to `seconds` from now. It is not active afterwards if the adapter was
-   * switched off or lost meanwhile.
+   * Begins pairing mode, or prolongs it to `seconds` from now. Pairing mode is not active afterwards if the
+   * adapter was switched off or lost meanwhile.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
     // The timeouts are set first, so that BlueZ ends both states by itself even if this process dies
     // meanwhile.
-    const steps = [
+    const properties = [
       ['DiscoverableTimeout', seconds],
       ['PairableTimeout', seconds],
       ['Pairable', true],
@@ -108,8 +108,8 @@ export class Pairing {
       }
     }
     this.#until = this.#parts.clock.date() + seconds * 1000;
-    for (const [property, value] of steps) {
-      const reply = await setAdapter(this.#parts, adapter, property, value);
+    for (const [property, value] of properties) {
+      const reply = await setAdapterProperty(this.#parts, adapter, property, value);
       if (!reply.ok || !this.isActive) {
         await this.end(adapter);
         return reply;
@@ -124,8 +124,8 @@ export class Pairing {
    */
   async end(adapter: string): Promise<BusResult<undefined>> {
     this.markEnded();
-    const hidden = await setAdapter(this.#parts, adapter, 'Discoverable', false);
-    const unpairable = await setAdapter(this.#parts, adapter, 'Pairable', false);
+    const hidden = await setAdapterProperty(this.#parts, adapter, 'Discoverable', false);
+    const unpairable = await setAdapterProperty(this.#parts, adapter, 'Pairable', false);
     return hidden.ok ? unpairable : hidden;
   }
 
@@ -148,38 +148,38 @@ export class Pairing {
   /** To be called when BlueZ, or the connection to it, is gone, and the agent with it. */
   bluezLost(): void {
     this.adapterLost();
-    this.#bluezDeaths += 1;
+    this.#bluezLosses += 1;
     this.#agent = 'none';
   }
 
-  /** True for a device that may pair because of pairing mode, also if that mode has ended since. */
-  accepts(device: string): boolean {
+  /** True for a device that may pair because of pairing mode, even if pairing mode has ended since. */
+  mayPair(device: string): boolean {
     return this.isActive || this.#admitted.has(device);
   }
 
-  /** Remembers the device until its services are known. One that has paired stays marked as paired. */
-  admit(device: string, hasPaired: boolean): void {
-    const hadPaired = this.#admitted.get(device);
-    const isNew = hadPaired === undefined;
+  /** Remembers the device until its services are known. A device that has paired stays marked as paired. */
+  admit(device: string, { hasPaired }: { readonly hasPaired: boolean }): void {
+    const wasPaired = this.#admitted.get(device);
+    const isNew = wasPaired === undefined;
     if (isNew && this.#admitted.size >= ADMITTED_MAX_DEVICES) return;
-    this.#admitted.set(device, hasPaired || hadPaired === true);
+    this.#admitted.set(device, hasPaired || wasPaired === true);
   }
 
   /**
-   * Trusts an admitted device that has paired, if it is for sound and has no input service. Resolves when
-   * that is done or decided against. Undefined if the device has not paired or was not admitted, or if BlueZ
-   * does not know its services yet.
+   * Ends the admission of a device that has paired: trusts the device if it has a sound service and no input
+   * service. Undefined if that cannot be decided yet: the device was not admitted, has not paired, or BlueZ
+   * does not know its services.
    */
-  trustIfForSound({ path, UUIDs = [] }: Device): Promise<void> | undefined {
+  endAdmission({ path, UUIDs = [] }: Device): Promise<void> | undefined {
     const hasPaired = this.#admitted.get(path) === true;
     const isInput = UUIDs.some(isInputService);
     const areServicesKnown = isInput || UUIDs.some(isSoundService);
     if (!hasPaired || !areServicesKnown) return undefined;
     this.#admitted.delete(path);
-    return this.#endAdmission(path, !isInput);
+    return this.#finishAdmission(path, !isInput);
   }
 
-  async #endAdmission(path: string, isForSound: boolean): Promise<void> {
+  async #finishAdmission(path: string, isForSound: boolean): Promise<void> {
     const { bluez, publish } = this.#parts;
     // BlueZ asks no agent about the services of a trusted device, so the device may come back by itself.
     const trusted = [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }] as const;
@@ -188,15 +188,18 @@ export class Pairing {
   }
 
   /**
-   * Forgets a device that has paired although it was not admitted. That can happen because all adapters are
-   * pairable while any agent is registered, and because the kernel accepts every device if the agent has
-   * neither keys nor a display, like ours. The device stays if another program seems to have paired it: if
-   * it is trusted, if the adapter is discoverable, or if a scan has found it and our agent is not
-   * registered. `isConnecting` is true while a client waits for a connection: our agent is registered then.
+   * Forgets a device that has paired without admission, unless another program seems to have paired it. Any
+   * device can pair while an agent is registered: all adapters are then pairable, and the kernel accepts every
+   * device if the agent has neither keys nor a display, like ours. `isConnecting` is true while our agent is
+   * registered for the connection of another device.
    */
-  async refuse(adapter: Adapter, { path, Trusted, wasFound }: Device, isConnecting: boolean): Promise<void> {
-    const hasOtherProgramPaired =
-      Trusted === true || adapter.Discoverable === true || (wasFound && !isConnecting);
+  async refuse(
+    adapter: Adapter,
+    { path, Trusted, wasFoundByScan }: Device,
+    isConnecting: boolean,
+  ): Promise<void> {
+    const isFoundByOthers = wasFoundByScan && !isConnecting;
+    const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isFoundByOthers;
     if (hasOtherProgramPaired) return;
     const { bluez, publish } = this.#parts;
     const { ok: isForgotten } = await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter.path });
@@ -206,7 +209,7 @@ export class Pairing {
 
 const ACCEPTED: CallVerdict = success(undefined);
 
-function rejectCall(text: string): CallVerdict {
+function rejection(text: string): CallVerdict {
   return failed({ name: BLUEZ_ERRORS.rejected, text });
 }
 
@@ -223,9 +226,9 @@ export function agentAnswer(call: Signal, admits: (device: string) => boolean): 
   const pairing = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
   const [device] = service ?? pairing ?? [];
   // All other calls to the agent ask the user for a key, or display one.
-  if (device === undefined) return rejectCall('this node has neither keys nor a display');
-  if (!admits(device)) return rejectCall('this node is not in pairing mode');
+  if (device === undefined) return rejection('this node has neither keys nor a display');
+  if (!admits(device)) return rejection('this node is not in pairing mode');
   const [, uuid] = service ?? [];
   const isOtherService = uuid !== undefined && !isSoundService(uuid);
-  return isOtherService ? rejectCall('this node is for sound only') : ACCEPTED;
+  return isOtherService ? rejection('this node is for sound only') : ACCEPTED;
 }

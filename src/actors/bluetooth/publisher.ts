@@ -57,7 +57,6 @@ export class BluetoothPublisher {
   readonly #foundAgain = new Set<string>();
   /** True if the next record of the adapter is published as an outcome, even if nothing has changed. */
   #isOutcomeDue = false;
-  /** Commands that wait until their effect is published. */
   readonly #waiters = new Set<Waiter>();
 
   /** `currentRecords` returns undefined while there is no adapter. */
@@ -93,7 +92,7 @@ export class BluetoothPublisher {
 
   /**
    * To be called when an attempt to connect has ended after its client was answered. The client waits for an
-   * event, so there is one even if no record has changed.
+   * event, so an event comes even if no record has changed.
    */
   publishOutcome(): void {
     this.#isOutcomeDue = true;
@@ -118,7 +117,7 @@ export class BluetoothPublisher {
     for (const { isReached, stopWaiting } of this.#waiters) if (isReached(records)) stopWaiting();
   }
 
-  /** To be called when the backend is no longer up: the published records are removed then. */
+  /** To be called when the backend is no longer up, and its records are therefore removed. */
   forget(): void {
     this.#timers.cancelAll();
     this.#adapterText = '';

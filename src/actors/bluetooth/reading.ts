@@ -1,10 +1,10 @@
-// Reads all objects of BlueZ, and tries again until BlueZ answers. Signals that come during a reading are
-// queued, and applied to what was read, because they may be newer.
+// Reads all objects of BlueZ, and decides when to try again. Signals that come during a reading may be newer
+// than its reply, so they are queued and then applied to it.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
-import { isAbsence, reasonOf } from '../bus/fault.js';
+import { busErrorText, isAbsence } from '../bus/fault.js';
 import type { Bluez } from './bluez.js';
 import { BluezObjects } from './objects.js';
 
@@ -69,9 +69,9 @@ export class BluezReading {
       onRead(objects);
       return;
     }
-    onFailure(`BlueZ does not answer: ${reasonOf(read.error)}`);
-    // In both cases somebody else begins the next reading: the bus announces BlueZ when it starts, and a lost
-    // connection is made again by `Bus`.
+    onFailure(`BlueZ does not answer: ${busErrorText(read.error)}`);
+    // The next reading begins when the bus announces that BlueZ has started, or when `Bus` has a new
+    // connection.
     if (isAbsence(read.error) || read.error.kind === 'closed') return;
     this.#failures += 1;
     this.#timers.set('read', backoffMs(this.#failures, clock.random()), () => void this.begin());

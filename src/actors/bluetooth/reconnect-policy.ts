@@ -29,6 +29,11 @@ interface Attempts {
   isLeftDisconnected: boolean;
 }
 
+interface DueAttempt {
+  readonly path: string;
+  readonly dueAt: number;
+}
+
 const NO_ATTEMPTS: Attempts = {
   pauses: 0,
   failures: 0,
@@ -53,7 +58,7 @@ export class ReconnectPolicy {
     this.#attempts.clear();
     const dueAt = this.#clock.monotonic();
     for (const device of devices) {
-      if (!this.#isToReturn(device) || device.Connected === true) continue;
+      if (!this.#shouldReturn(device) || device.Connected === true) continue;
       this.#attempts.set(device.path, { ...NO_ATTEMPTS, dueAt });
     }
   }
@@ -64,7 +69,7 @@ export class ReconnectPolicy {
   }
 
   deviceChanged(path: string, before: Device | undefined, after: Device | undefined): void {
-    if (after === undefined || !this.#isToReturn(after)) {
+    if (after === undefined || !this.#shouldReturn(after)) {
       this.#attempts.delete(path);
       return;
     }
@@ -79,15 +84,13 @@ export class ReconnectPolicy {
     if (INTENDED.includes(reason)) this.leaveDisconnected(path);
   }
 
-  /**
-   * To be called when somebody has disconnected the device: it stays disconnected until somebody connects it.
-   */
+  /** To be called when somebody has disconnected the device, so that it stays so until somebody connects it. */
   leaveDisconnected(path: string): void {
     this.#attempts.set(path, { ...this.#attemptsOf(path), dueAt: undefined, isLeftDisconnected: true });
   }
 
   /** To be called when an attempt has succeeded. */
-  succeeded(path: string): void {
+  attemptSucceeded(path: string): void {
     const attempts = this.#attempts.get(path);
     if (attempts !== undefined) attempts.dueAt = undefined;
   }
@@ -96,20 +99,20 @@ export class ReconnectPolicy {
    * To be called when an attempt has failed. Returns how many have failed since the device was last
    * connected; 0 if the device is no longer to be connected.
    */
-  failed(path: string): number {
+  attemptFailed(path: string): number {
     const attempts = this.#attempts.get(path);
     if (attempts?.dueAt === undefined) return 0;
     attempts.failures += 1;
-    this.#pause(attempts);
+    this.#scheduleAfterPause(attempts);
     return attempts.failures;
   }
 
   /** The device whose attempt is due next; undefined if there is none. */
-  next(): { readonly path: string; readonly dueAt: number } | undefined {
-    const due = [...this.#attempts].flatMap(([path, { dueAt }]) =>
-      dueAt === undefined ? [] : [{ path, dueAt }],
-    );
-    return due.sort((one, other) => one.dueAt - other.dueAt)[0];
+  nextAttempt(): DueAttempt | undefined {
+    let next: DueAttempt | undefined;
+    for (const [path, { dueAt }] of this.#attempts)
+      if (dueAt !== undefined && dueAt < (next?.dueAt ?? Number.POSITIVE_INFINITY)) next = { path, dueAt };
+    return next;
   }
 
   #connected(path: string): void {
@@ -120,15 +123,15 @@ export class ReconnectPolicy {
   #lost(path: string): void {
     const attempts = this.#attemptsOf(path);
     if (attempts.isLeftDisconnected) return;
-    // A connection whose begin is unknown is older than this policy, and counts as steady.
+    // A connection whose beginning is unknown is older than this policy, and counts as steady.
     const { connectedAt = Number.NEGATIVE_INFINITY } = attempts;
     const wasSteady = this.#clock.monotonic() - connectedAt >= STEADY_MS;
     if (wasSteady) attempts.pauses = 0;
-    this.#pause(attempts);
+    this.#scheduleAfterPause(attempts);
     this.#attempts.set(path, attempts);
   }
 
-  #pause(attempts: Attempts): void {
+  #scheduleAfterPause(attempts: Attempts): void {
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempts.pauses, LONGEST_PAUSE_MS);
     attempts.pauses += 1;
     attempts.dueAt = this.#clock.monotonic() + pauseMs;
@@ -138,7 +141,7 @@ export class ReconnectPolicy {
     return this.#attempts.get(path) ?? { ...NO_ATTEMPTS };
   }
 
-  #isToReturn({ Paired, Address = '', UUIDs = [], Icon = '' }: Device): boolean {
+  #shouldReturn({ Paired, Address = '', UUIDs = [], Icon = '' }: Device): boolean {
     if (Paired !== true) return false;
     if (typeof this.#wish !== 'boolean') return this.#wish.includes(Address);
     return this.#wish && UUIDs.some(isPlayingService) && !NO_LOUDSPEAKERS.includes(Icon);

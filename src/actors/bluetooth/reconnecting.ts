@@ -1,5 +1,5 @@
-// Connects known devices again, one at a time, when the policy allows it, and never while pairing mode, a
-// scan or a client's own connection is under way.
+// Connects known devices again, one at a time. reconnect-policy.ts decides which device is due. This file waits
+// while pairing mode, a scan or a client's own connection is under way.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -61,14 +61,17 @@ export class Reconnecting {
     this.#timers.cancelAll();
     const attempt = this.#attempt;
     const isAllowed = this.#parts.isAllowed();
-    if (attempt === undefined && isAllowed) this.#scheduleNext();
-    if (attempt === undefined || attempt.isAborted || isAllowed) return;
+    if (attempt === undefined) {
+      if (isAllowed) this.#scheduleNext();
+      return;
+    }
+    if (isAllowed || attempt.isAborted) return;
     attempt.isAborted = true;
     this.#parts.giveUp(attempt.path);
   }
 
   #scheduleNext(): void {
-    const next = this.#policy.next();
+    const next = this.#policy.nextAttempt();
     if (next === undefined) return;
     const waitMs = Math.max(0, next.dueAt - this.#parts.clock.monotonic());
     this.#timers.set('next', waitMs, () => void this.#connect(next.path));
@@ -81,7 +84,7 @@ export class Reconnecting {
     const answer = await connect(path);
     this.#attempt = undefined;
     if (answer.ok) {
-      this.#policy.succeeded(path);
+      this.#policy.attemptSucceeded(path);
       publish.log('info', 'a known device is connected again', { device: path });
     } else if (!attempt.isAborted) this.#attemptFailed(path, answer.error.detail);
     this.recheck();
@@ -89,7 +92,7 @@ export class Reconnecting {
 
   /** Logs only the first failure since the device was last connected. */
   #attemptFailed(path: string, reason: string): void {
-    const failures = this.#policy.failed(path);
+    const failures = this.#policy.attemptFailed(path);
     if (failures !== 1) return;
     const fields = { device: path, reason };
     this.#parts.publish.log('info', 'a known device does not answer, and is tried again', fields);

@@ -21,7 +21,7 @@ export interface BluetoothRecords {
 /** `pairingUntil`: when pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
 export function recordsOf(
   adapter: Adapter,
-  all: readonly Device[],
+  allDevices: readonly Device[],
   outputs: DeviceOutputs,
   pairingUntil: number | undefined,
 ): BluetoothRecords {
@@ -35,7 +35,7 @@ export function recordsOf(
   } = adapter;
   const devices = new Map<string, DeviceRecord>();
   const knownDevices: DeviceRecord[] = [];
-  for (const device of all) {
+  for (const device of allDevices) {
     const { Address: address, Paired, Trusted, Connected } = device;
     if (address === undefined) continue;
     const record = deviceRecord(device, Discovering, outputs.outputName(address));
@@ -95,9 +95,9 @@ const ANY_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
 /** The address of the output's Bluetooth device; undefined if it has none. */
 function addressOf({ name, props }: Pick<OutputRecord, 'name'> & Partial<OutputRecord>): string | undefined {
   const values = ADDRESS_PROPERTIES.map((key) => props?.[key]);
-  const inProperties = values.find((value) => value !== undefined && ADDRESS.test(value));
-  const [, inName] = BLUEZ_OUTPUT_NAME.exec(name) ?? [];
-  return (inProperties ?? inName)?.replaceAll('_', ':').toUpperCase();
+  const addressInProperties = values.find((value) => value !== undefined && ADDRESS.test(value));
+  const [, addressInName] = BLUEZ_OUTPUT_NAME.exec(name) ?? [];
+  return (addressInProperties ?? addressInName)?.replaceAll('_', ':').toUpperCase();
 }
 
 /** Finds the output that belongs to a device: by the output's properties, then by its name. */

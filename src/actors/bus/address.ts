@@ -1,4 +1,4 @@
-// Decides at which unix sockets the buses of user and system are looked for, by their addresses in the
+// Decides which unix sockets are tried for the user's bus and for the system's bus. Their addresses are in the
 // environment (D-Bus Specification, "Server Addresses"). Pure.
 
 import { runtimeDirectory, type Variables } from '../../host/user-directories.js';
@@ -9,35 +9,35 @@ import { percentDecodedText } from '../text.js';
 export type BusPaths = Result<readonly string[], string>;
 
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
-/**
- * dbus-next splits an address at these characters without decoding it, so a path must contain none of them.
- */
+/** dbus-next splits an address at these characters, and does not decode it. No path may contain them. */
 const UNUSABLE_IN_PATH = /[,:;=]/;
 
 /** The path of one address, such as `unix:path=/run/user/1000/bus`, or why the address cannot be used. */
-function pathOf(address: string, runtime: string): Result<string, string> {
+function parseAddress(address: string, runtimeFolder: string): Result<string, string> {
   const [, transport = '', options = ''] = /^([^:]*):(.*)$/s.exec(address) ?? [];
   if (transport !== 'unix') return failed(`${address}: only unix sockets are supported`);
   const matches = options.matchAll(/([^,=]*)=?([^,]*)/g);
   const pairs = new Map(Array.from(matches, ([, key = '', value]) => [key, value] as const));
   if (pairs.has('abstract')) return failed(`${address}: abstract sockets are not supported`);
-  const raw = pairs.get('runtime') === 'yes' ? `${runtime}/bus` : pairs.get('path');
-  if (raw === undefined || raw === '') return failed(`${address}: it has no path`);
-  const path = percentDecodedText(raw);
+  const isInRuntimeFolder = pairs.get('runtime') === 'yes';
+  const encodedPath = isInRuntimeFolder ? `${runtimeFolder}/bus` : pairs.get('path');
+  if (encodedPath === undefined || encodedPath === '') return failed(`${address}: it has no path`);
+  const path = percentDecodedText(encodedPath);
   if (path === undefined) return failed(`${address}: a percent escape is broken`);
   if (UNUSABLE_IN_PATH.test(path)) return failed(`${address}: a path with , : ; or = is not supported`);
   return success(path);
 }
 
-/** The paths of a list of addresses. An unusable address is an error only if no other is usable. */
-function pathsOf(list: string, runtime: string): BusPaths {
-  const results = list
-    .split(';')
-    .filter(Boolean)
-    .map((address) => pathOf(address, runtime));
-  const paths = results.flatMap((result) => (result.ok ? [result.value] : []));
+/** The paths of a list of addresses. Fails only if no address is usable. */
+function parseAddresses(list: string, runtimeFolder: string): BusPaths {
+  const paths: string[] = [];
+  const reasons: string[] = [];
+  for (const address of list.split(';').filter(Boolean)) {
+    const path = parseAddress(address, runtimeFolder);
+    if (path.ok) paths.push(path.value);
+    else reasons.push(path.error);
+  }
   if (paths.length > 0) return success(paths);
-  const reasons = results.flatMap((result) => (result.ok ? [] : [result.error]));
   return failed(reasons.join('; ') || 'the bus address is empty');
 }
 
@@ -46,23 +46,24 @@ function pathsOf(list: string, runtime: string): BusPaths {
  * changed there (docs/security.md, "What the daemon defends").
  */
 export function userBusPaths(env: Variables, uid: number): BusPaths {
-  const runtime = runtimeDirectory(env, uid);
-  const addresses = env['DBUS_SESSION_BUS_ADDRESS'] || `unix:path=${runtime}/bus`;
-  const session = pathsOf(addresses, runtime);
+  const runtimeFolder = runtimeDirectory(env, uid);
+  const addresses = env['DBUS_SESSION_BUS_ADDRESS'] || `unix:path=${runtimeFolder}/bus`;
+  const session = parseAddresses(addresses, runtimeFolder);
   if (!session.ok) return session;
   const system = systemBusPaths(env, uid);
-  const systemPaths = [...(system.ok ? system.value : []), SYSTEM_BUS_PATH].map(withoutVar);
-  const paths = session.value.filter((path) => !systemPaths.includes(withoutVar(path)));
+  const configuredPaths = system.ok ? system.value : [];
+  const systemPaths = [...configuredPaths, SYSTEM_BUS_PATH].map(comparablePath);
+  const paths = session.value.filter((path) => !systemPaths.includes(comparablePath(path)));
   if (paths.length > 0) return success(paths);
   return failed('the address of the session bus is that of the system bus');
 }
 
 export function systemBusPaths(env: Variables, uid: number): BusPaths {
   const addresses = env['DBUS_SYSTEM_BUS_ADDRESS'] || `unix:path=${SYSTEM_BUS_PATH}`;
-  return pathsOf(addresses, runtimeDirectory(env, uid));
+  return parseAddresses(addresses, runtimeDirectory(env, uid));
 }
 
-/** Spells /var/run and /run, which are one folder, in the same way, so that paths can be compared. */
-function withoutVar(path: string): string {
+/** The path in one spelling, because /var/run and /run are one folder. */
+function comparablePath(path: string): string {
   return path.replace(/^\/var\/run\//, '/run/').replaceAll(/\/+/g, '/');
 }

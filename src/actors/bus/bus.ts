@@ -1,6 +1,5 @@
-// An actor's bus: connects, reconnects after every loss, and makes only calls that change nothing or that
-// have the effect of this bus, such as changes of units. Other calls do not compile, and are refused at run
-// time. A rule of test/architecture decides which actor may open a bus with which effect.
+// Keeps an actor connected to a bus, and decides which calls it may make. Each bus allows one effect, such
+// as a change of units. Calls with another effect do not compile, and are refused at run time.
 
 import { backoffMs } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -27,7 +26,10 @@ import { Watches } from './watches.js';
 
 export type { CallVerdict } from './connection.js';
 
-/** A bus with one of these effects is the user's; any other is the system's. */
+/**
+ * A bus with one of these effects is the user's; any other is the system's. A rule of test/architecture decides
+ * which actor may open a bus with which effect.
+ */
 const USER_BUS_EFFECTS: readonly Effect[] = ['units', 'players'];
 
 const CALL_DEADLINE_MS = 8_000;
@@ -35,8 +37,8 @@ const CALL_DEADLINE_MS = 8_000;
 const STEADY_MS = 10_000;
 
 /**
- * The actor that uses a bus. If `up` rejects, or if `signal`, `called` or `ownerChanged` throws, the
- * connection is given up. `down` may not throw.
+ * The actor that uses a bus. The connection is given up if `up` rejects, or if `signal`, `called` or
+ * `ownerChanged` throws.
  */
 export interface BusOwner {
   /**
@@ -44,7 +46,10 @@ export interface BusOwner {
    * everything, and resolves when it has done so: then the bus counts as up.
    */
   up(): Promise<void>;
-  /** The bus is lost or cannot be reached. Not repeated while further attempts fail for the same reason. */
+  /**
+   * The bus is lost or cannot be reached. Further attempts that fail for the same reason are not reported. May
+   * not throw.
+   */
   down(reason: string): void;
   /** A signal from the owner of a watched name. May come before `up` resolves. */
   signal(signal: Signal): void;
@@ -84,8 +89,9 @@ export class Bus<E extends Effect> {
   #connection: BusConnection | undefined;
   /** The watched objects and names of this connection. */
   #watches = this.#newWatches();
-  #attempt = 0;
-  #timer: NodeJS.Timeout | undefined;
+  /** Counts the attempts to connect since the last steady connection. */
+  #attempts = 0;
+  #attemptTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
   /** The last reason that `down` was called with; undefined again once the bus is up. */
   #reportedReason: string | undefined;
@@ -115,8 +121,14 @@ export class Bus<E extends Effect> {
     if (path === undefined) return localError(`${member} needs a path`);
     if (this.#connection === undefined) return CLOSED;
     const deadlineMs = options.deadlineMs ?? this.#options.callDeadlineMs ?? CALL_DEADLINE_MS;
-    const { destination, interface: iface, in: signature } = method;
-    const call = { destination, path, interface: iface, member, signature, values: args };
+    const call = {
+      destination: method.destination,
+      path,
+      interface: method.interface,
+      member,
+      signature: method.in,
+      values: args,
+    };
     const outcome = await this.#connection.call(call, deadlineMs);
     if (!outcome.ok) return outcome;
     const { signature: actualSignature, values } = outcome.value;
@@ -136,14 +148,14 @@ export class Bus<E extends Effect> {
    * True if a watched name has an owner now. A call to the service itself is no substitute, because the bus
    * might start a service that was stopped on purpose.
    */
-  readonly isRunning = (name: string): boolean => this.#watches.isOwned(name);
+  readonly isRunning = (name: string): boolean => this.#watches.hasOwner(name);
 
   /** Ends a subscription. If the sender is a unique name, none of its signals are passed on any more. */
   unwatch(match: Match): Promise<BusResult<undefined>> {
     return this.#watches.unwatch(match);
   }
 
-  /** Drops the connection and makes a new one after the back-off, for an owner that cannot use this one. */
+  /** Drops a connection that the owner cannot use. The bus makes a new one after the back-off. */
   reconnect(reason: string): void {
     this.#connection?.lose(reason);
   }
@@ -151,7 +163,7 @@ export class Bus<E extends Effect> {
   /** Ends the bus for ever. The owner gets no more calls. */
   stop(): void {
     this.#isStopped = true;
-    clearTimeout(this.#timer);
+    clearTimeout(this.#attemptTimer);
     this.#connection?.lose('stopped');
   }
 
@@ -160,12 +172,11 @@ export class Bus<E extends Effect> {
   }
 
   #scheduleAttempt(): void {
-    const { backoffMs: ownBackoffMs } = this.#options;
-    const waitMs = ownBackoffMs?.(this.#attempt) ?? backoffMs(this.#attempt, Math.random());
-    this.#attempt += 1;
-    // A timer is used even for a wait of 0, because the caller of the constructor must have the bus before
-    // its first event.
-    this.#timer = setTimeout(() => void this.#connect(), waitMs);
+    const attempt = this.#attempts;
+    const waitMs = this.#options.backoffMs?.(attempt) ?? backoffMs(attempt, Math.random());
+    this.#attempts += 1;
+    // A wait of 0 has a timer, too: the caller of the constructor must have the bus before its first event.
+    this.#attemptTimer = setTimeout(() => void this.#connect(), waitMs);
   }
 
   async #connect(): Promise<void> {
@@ -175,7 +186,7 @@ export class Bus<E extends Effect> {
     else await this.#useConnection(result.value);
   }
 
-  /** The connection at the first path where a bus greets us; otherwise why the last path has failed. */
+  /** The connection at the first path where a bus greets us; if there is none, the error of the last path. */
   async #tryPaths(): Promise<ConnectResult> {
     const paths = this.#paths();
     if (!paths.ok) return paths;
@@ -185,7 +196,8 @@ export class Bus<E extends Effect> {
       const bounds = { ...BOUNDS, ...this.#options };
       result = await connectBus(path, bounds, {
         signal: (signal) => this.#onSignal(signal),
-        called: (call) => (this.#watches.isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
+        called: (call) =>
+          this.#watches.isWatchedOwner(call.sender) ? this.#owner.called?.(call) : undefined,
         lost: (reason) => this.#onLost(reason, performance.now() - triedAt),
       });
       if (result.ok) break;
@@ -209,7 +221,7 @@ export class Bus<E extends Effect> {
     this.#connection = undefined;
     this.#watches.end();
     this.#watches = this.#newWatches();
-    if (lastedMs >= STEADY_MS) this.#attempt = 0;
+    if (lastedMs >= STEADY_MS) this.#attempts = 0;
     this.#reportAndRetry(reason);
   }
 
@@ -227,8 +239,8 @@ export class Bus<E extends Effect> {
       // The bus sends each connection its own names, unasked.
       if (signal.member === 'NameAcquired' || signal.member === 'NameLost') return;
       const [name = '', , owner = ''] = signalValues(NAME_OWNER_CHANGED, signal) ?? [];
-      if (this.#watches.ownerChanged(name, owner)) this.#owner.ownerChanged?.(name, owner !== '');
-    } else if (!this.#watches.isOwner(signal.sender)) return;
+      if (this.#watches.setOwner(name, owner)) this.#owner.ownerChanged?.(name, owner !== '');
+    } else if (!this.#watches.isWatchedOwner(signal.sender)) return;
     this.#owner.signal(signal);
   }
 }

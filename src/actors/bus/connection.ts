@@ -1,7 +1,5 @@
-// Keeps one connection to a message bus, from connect to loss, and decides when it is lost. Only this file
-// and values.ts use dbus-next. dbus-next 0.10.2 has no deadlines, does not report a dead bus, leaves calls
-// pending for ever, and throws errors where nobody can catch them. To mend that, this file uses private
-// fields of dbus-next. Therefore the version is pinned, and the fields are checked before use.
+// Keeps one connection to a message bus, and decides when it is lost. Only this file and values.ts use
+// dbus-next.
 
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';
@@ -10,7 +8,7 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { type BusResult, CLOSED, localError } from './fault.js';
 import { SignalPortions } from './signal-portions.js';
-import { boundMessages, guardStream, pauseReading } from './stream-guard.js';
+import { pauseReading, reportLateMessages, skipBadMessages } from './stream-guard.js';
 import { asArgument, plainValue } from './values.js';
 
 /** How many calls of one connection may be unanswered. A bus allows more, but an actor never needs more. */
@@ -51,6 +49,11 @@ interface Call extends Omit<Signal, 'sender'> {
 
 type BusReply = Pick<Signal, 'signature' | 'values'>;
 
+/**
+ * Private fields of dbus-next 0.10.2, which has no deadlines, does not report a dead bus, leaves calls pending
+ * for ever, and throws errors where nobody can catch them. This file mends that with these fields. Therefore
+ * the version is pinned, and the fields are checked before use.
+ */
 interface PrivateParts {
   readonly stream: Socket;
   /** The handlers of replies, by serial. dbus-next deletes a handler only when its reply comes. */
@@ -60,13 +63,14 @@ interface PrivateParts {
 const HELLO_SERIAL = 1;
 const BUS_CLOSED = 'the bus closed the connection';
 
-/** The private fields of dbus-next. Throws if they are not as expected. */
+/** @throws if the fields are not as expected */
 function privateParts(bus: MessageBus): PrivateParts {
-  const { _connection: connection, _methodReturnHandlers: replies } = bus as unknown as {
+  const fields = bus as unknown as {
     readonly _connection?: { readonly stream?: unknown };
     readonly _methodReturnHandlers?: PrivateParts['replies'];
   };
-  const stream = connection?.stream;
+  const stream = fields._connection?.stream;
+  const replies = fields._methodReturnHandlers;
   if (stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function') return { stream, replies };
   // Nobody will use this bus, but without a listener an error of it would end the thread.
   bus.on('error', () => undefined);
@@ -87,8 +91,8 @@ export async function connectBus(
     // Only EXTERNAL is used, because the other mechanisms read files in a home directory that may not exist.
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
-    guardStream(parts.stream, messageMaxBytes);
-    boundMessages(parts.stream, messageDeadlineMs, () =>
+    skipBadMessages(parts.stream, messageMaxBytes);
+    reportLateMessages(parts.stream, messageDeadlineMs, () =>
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );
     const connection = new BusConnection(bus, parts, hooks);
@@ -109,7 +113,7 @@ export class BusConnection {
   readonly #hooks: ConnectionHooks;
   readonly #signals: SignalPortions<Message>;
   /** The size in bytes of the message that was read last, without its header. */
-  readonly #lastBytes: () => number;
+  readonly #lastMessageBytes: () => number;
   /** Settles each call that has no answer yet. */
   readonly #pending = new Set<(outcome: BusResult<BusReply>) => void>();
   /** Resolves when the bus has answered our Hello. Rejects if the connection is lost before. */
@@ -128,7 +132,7 @@ export class BusConnection {
       (message) => this.#passOn(message),
       () => stream.emit('readable'),
     );
-    this.#lastBytes = pauseReading(stream, () => this.#signals.isFull);
+    this.#lastMessageBytes = pauseReading(stream, () => this.#signals.isFull);
     // Only the stream reports that the bus has ended: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
     bus.on('error', (error) => this.#onError(errorText(error)));
@@ -136,7 +140,7 @@ export class BusConnection {
     bus.on('message', (message) => this.#onMessage(message));
     bus.addMethodHandler((message: Message) => {
       this.#answer(message);
-      // This keeps dbus-next from answering the call itself: for an introspection it would read files.
+      // Otherwise dbus-next would answer the call itself, and for an introspection it would read files.
       return true;
     });
   }
@@ -146,12 +150,12 @@ export class BusConnection {
   }
 
   /** Sends the call, and settles with the reply or after `deadlineMs`. Never rejects. */
-  async call({ values, ...head }: Call, deadlineMs: number): Promise<BusResult<BusReply>> {
+  async call({ values, ...header }: Call, deadlineMs: number): Promise<BusResult<BusReply>> {
     if (!this.#isOpen) return CLOSED;
     if (this.#pending.size >= PENDING_MAX_CALLS) return localError('too many calls without an answer');
     let message: Message;
     try {
-      message = new Message({ ...head, body: values.map(asArgument) });
+      message = new Message({ ...header, body: values.map(asArgument) });
     } catch (error) {
       return localError(errorText(error));
     }
@@ -165,8 +169,8 @@ export class BusConnection {
       this.#pending.add(settle);
       const timer = setTimeout(() => settle({ ok: false, error: { kind: 'timeout' } }), deadlineMs);
       this.#bus.call(message).then(
-        (reply) => settle(answerOf(reply)),
-        (error: unknown) => settle(failureOf(error)),
+        (reply) => settle(replyResult(reply)),
+        (error: unknown) => settle(errorResult(error)),
       );
     });
   }
@@ -182,20 +186,20 @@ export class BusConnection {
   }
 
   /**
-   * Before the greeting an error ends the connection. Later nothing needs to be done: either the stream's end
-   * follows, or dbus-next has refused one message, and a call that waits for it has a deadline.
+   * Ends the connection if the bus has not greeted us yet. A later error needs nothing: the end of the stream
+   * has an event of its own, and a call whose reply dbus-next has refused has a deadline.
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;
-    // A bus that closes the connection causes, by chance, one of these errors or an end. Both get the same
-    // reason.
+    // If the bus closes the connection, it is chance whether one of these errors or the event `end` comes.
+    // Both get one reason.
     const hasBusClosed = /EPIPE|ECONNRESET/.test(reason);
     this.lose(hasBusClosed ? BUS_CLOSED : reason);
   }
 
   /**
-   * Hands the reply to our Hello to dbus-next only if it is no error: at an error dbus-next would reject a
-   * promise that nobody handles, which ends the thread.
+   * Resolves at the reply to our Hello. An error reply is kept from dbus-next, which would reject a promise
+   * that nobody handles, and so end the thread.
    */
   #greeting(): Promise<void> {
     const { replies } = this.#parts;
@@ -214,7 +218,8 @@ export class BusConnection {
   }
 
   #onMessage(message: Message): void {
-    if (message.type === MessageType.SIGNAL && this.#isOpen) this.#signals.add(message, this.#lastBytes());
+    if (message.type === MessageType.SIGNAL && this.#isOpen)
+      this.#signals.add(message, this.#lastMessageBytes());
   }
 
   #passOn(message: Message): void {
@@ -232,15 +237,15 @@ export class BusConnection {
     try {
       const verdict = this.#hooks.called(toSignal(message));
       if (verdict === undefined || (message.flags & NO_REPLY_EXPECTED) !== 0) return;
-      this.#bus.send(replyTo(message, verdict));
+      this.#bus.send(verdictMessage(message, verdict));
     } catch (error) {
       this.lose(`a call could not be handled: ${errorText(error)}`);
     }
   }
 }
 
-/** Makes an error of a reply, because dbus-next declares its own function for that, `newError`, wrongly. */
-function replyTo(call: Message, verdict: CallVerdict): Message {
+/** Our message for the verdict. An error is made from a reply, because dbus-next declares `newError` wrongly. */
+function verdictMessage(call: Message, verdict: CallVerdict): Message {
   if (verdict.ok) return Message.newMethodReturn(call);
   const { name, text } = verdict.error;
   const reply = Message.newMethodReturn(call, 's', [text]);
@@ -251,12 +256,12 @@ function toSignal({ sender, path, interface: iface, member, signature, body }: M
   return { sender: sender ?? '', path, interface: iface, member, signature, values: body.map(plainValue) };
 }
 
-function answerOf(reply: Message | null): BusResult<BusReply> {
+function replyResult(reply: Message | null): BusResult<BusReply> {
   if (reply === null) return localError('no reply');
   return { ok: true, value: { signature: reply.signature, values: reply.body.map(plainValue) } };
 }
 
-function failureOf(error: unknown): BusResult<never> {
+function errorResult(error: unknown): BusResult<never> {
   if (!(error instanceof DBusError)) return localError(errorText(error));
   return { ok: false, error: { kind: 'dbus', name: error.type, text: String(error.text) } };
 }

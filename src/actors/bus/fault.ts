@@ -22,7 +22,6 @@ export type BusResult<T> = Result<T, BusError>;
 
 export const CLOSED: BusResult<never> = failed({ kind: 'closed' });
 
-/** An error of the kind `local`, with its detail. */
 export function localError(detail: string): BusResult<never> {
   return failed({ kind: 'local', detail });
 }
@@ -43,27 +42,27 @@ const UNANSWERED = {
 /** The faults of one actor for D-Bus errors. */
 export interface FaultOverrides {
   readonly byName?: Readonly<Record<string, FaultCode>>;
-  /** For error names that neither the actor nor this file lists; by default `refused`. */
+  /** The fault for every error name that neither `byName` nor this file lists; by default `refused`. */
   readonly otherwise?: FaultCode;
 }
 
-/** True if the peer is not there to answer; false for an error of its own, and for any other error. */
+/** True if the error shows that the peer is not there to answer. */
 export function isAbsence(error: BusError): boolean {
   return error.kind === 'dbus' && ABSENCE_NAMES.test(error.name);
 }
 
-/** Why the call failed: some words on one line, without capital and full stop, to end a sentence with. */
-export function reasonOf(error: BusError): string {
+/** Why the call failed: the end of a sentence, on one line, without its capital and full stop. */
+export function busErrorText(error: BusError): string {
   if (error.kind === 'dbus') return shortLine(error.text) || shortLine(error.name);
   return error.kind === 'local' ? error.detail : UNANSWERED[error.kind].text;
 }
 
-/** The answer to a command whose call failed. `problem` is the beginning of a sentence, before the reason. */
+/** The answer to a command whose call failed. `problem` is the beginning of a sentence; the reason follows. */
 export function faultOf(error: BusError, problem: string, overrides: FaultOverrides = {}) {
   // An error without a text has its name as the reason already.
   const hasText = error.kind === 'dbus' && shortLine(error.text) !== '';
   const name = hasText ? ` (${shortLine(error.name)})` : '';
-  return failure(faultCodeOf(error, overrides), `${problem}: ${reasonOf(error)}${name}`);
+  return failure(faultCodeOf(error, overrides), `${problem}: ${busErrorText(error)}${name}`);
 }
 
 function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {

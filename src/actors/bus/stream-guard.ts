@@ -1,6 +1,5 @@
-// Guards dbus-next against what comes from the bus: skips messages that dbus-next cannot take, reports
-// messages that never end, and pauses the reading. The functions replace methods of the connection's stream.
-// They know how dbus-next reads that stream, but not what messages contain.
+// Guards dbus-next against bad messages from the bus, and can pause its reading. The functions replace methods
+// of the connection's stream. They know how dbus-next reads this stream, but not what messages contain.
 
 import type { Socket } from 'node:net';
 
@@ -9,11 +8,10 @@ const HEADER_BYTES = 16;
 
 /**
  * Skips each message that dbus-next cannot take, or that is larger than `messageMaxBytes`. Anybody may send
- * such a message over the system bus, and it must end neither the thread nor the connection. dbus-next's
- * parser runs inside the event `readable`. For each message it calls `read` twice: for the 16 bytes of the
- * header, then for the rest in one piece.
+ * such a message over the system bus, and it must end neither the thread nor the connection.
  */
-export function guardStream(stream: Socket, messageMaxBytes: number): void {
+export function skipBadMessages(stream: Socket, messageMaxBytes: number): void {
+  // dbus-next's parser runs inside the event `readable`, and throws there.
   const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
   stream.emit = (event: string | symbol, ...args: unknown[]): boolean => {
     for (;;) {
@@ -27,6 +25,8 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
       }
     }
   };
+  // For each message the parser calls `read` twice: for the 16 bytes of the header, and for the rest in one
+  // piece.
   const read = stream.read.bind(stream);
   let skippedBytes = 0;
   stream.read = (size?: number): unknown => {
@@ -42,15 +42,15 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
 
 /**
  * Calls `onLate` when a message has begun but not ended in time. dbus-next reads header and rest in turns,
- * and gets null until all bytes that it has requested are there. Before the first message it reads the
- * handshake, byte by byte, which has a deadline of its own.
+ * and gets null until all bytes that it has requested are there. The handshake before the first message is
+ * read byte by byte, and has a deadline of its own.
  */
-export function boundMessages(stream: Socket, deadlineMs: number, onLate: () => void): void {
+export function reportLateMessages(stream: Socket, deadlineMs: number, onLate: () => void): void {
   const read = stream.read.bind(stream);
   let timer: NodeJS.Timeout | undefined;
   /** True after a header, until the rest of its message has been read. */
   let isInMessage = false;
-  const clear = (): void => {
+  const clearTimer = (): void => {
     clearTimeout(timer);
     timer = undefined;
   };
@@ -64,15 +64,15 @@ export function boundMessages(stream: Socket, deadlineMs: number, onLate: () => 
     // The rest of a message may have the size of a header.
     const isHeader = size === HEADER_BYTES && !isInMessage;
     isInMessage = isHeader;
-    if (!isInMessage) clear();
+    if (!isInMessage) clearTimer();
     return bytes;
   };
-  stream.once('close', clear);
+  stream.once('close', clearTimer);
 }
 
 /**
- * Gives dbus-next nothing to read while `isPaused` returns true. It reads on at the next event `readable`.
- * Returns a function that gives the size in bytes of the last piece that was read. That is the message that
+ * Gives dbus-next nothing to read while `isPaused` returns true. dbus-next reads on at the next event
+ * `readable`. The returned function gives the size in bytes of the last piece that was read: the message that
  * dbus-next has just parsed, without its header.
  */
 export function pauseReading(stream: Socket, isPaused: () => boolean): () => number {

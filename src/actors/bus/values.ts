@@ -1,5 +1,4 @@
-// Converts the values of messages between our form and that of dbus-next: the arguments of calls, and the
-// values of replies and signals. It knows no connection.
+// Converts the arguments of calls into dbus-next's form, and the values of replies and signals into ours.
 
 import { Variant } from 'dbus-next';
 import type { VariantValue } from '../../protocol/dbus/method.js';
@@ -7,8 +6,8 @@ import { withoutPrototype } from '../text.js';
 
 /** The argument of a call in dbus-next's form, in which each variant is a `Variant`. */
 export function asArgument(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Uint8Array)
-    return value;
+  const isList = Array.isArray(value) || value instanceof Uint8Array;
+  if (typeof value !== 'object' || value === null || isList) return value;
   if (!('variant' in value))
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, asArgument(inner)]));
   const { variant, value: inner } = value as VariantValue;
@@ -17,9 +16,8 @@ export function asArgument(value: unknown): unknown {
 
 /**
  * A received value in our form: a variant becomes its value, `ay` a Uint8Array with memory of its own, a
- * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact. A
- * bigint cannot get into a record unnoticed, because JSON.stringify refuses it. The bus bounds the depth to
- * 64 levels.
+ * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact.
+ * JSON.stringify refuses a bigint, so no record can have one. The bus bounds the depth to 64 levels.
  */
 export function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') {

@@ -1,6 +1,5 @@
-// Keeps the match rules of one connection to a bus, and decides whose signals are passed on: those of the
-// owners of watched names. Anybody on the bus can send a signal like systemd's, but cannot forge systemd's
-// unique name.
+// Keeps the match rules of one connection to a bus, and decides whose signals are passed on. They must come
+// from the owner of a watched name: anybody can send a signal like systemd's, but not from its unique name.
 
 import { BUS_METHODS, BUS_NAME, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
 import { type Match, type Method, matchRule } from '../../protocol/dbus/method.js';
@@ -21,9 +20,9 @@ type SharedRequests = Map<string, Promise<BusResult<undefined>>>;
 export class Watches {
   readonly #call: CallBus;
   /** Match rules that are set on the bus, or requested. */
-  readonly #rules: SharedRequests = new Map();
+  readonly #ruleRequests: SharedRequests = new Map();
   /** Watched names whose changes of owner the bus reports, or was requested to report. */
-  readonly #followed: SharedRequests = new Map();
+  readonly #ownerRequests: SharedRequests = new Map();
   /** The unique names of the owners, by watched name; '' for a name without an owner. */
   readonly #owners = new Map<string, string>();
   #hasEnded = false;
@@ -37,7 +36,7 @@ export class Watches {
     // A unique name is its own owner, and the bus never gives it to anybody else.
     if (isUnique(sender)) this.#owners.set(sender, sender);
     else if (sender !== BUS_NAME) {
-      const outcome = await shareRequest(this.#followed, sender, () => this.#followOwner(sender));
+      const outcome = await shareRequest(this.#ownerRequests, sender, () => this.#followOwner(sender));
       if (!outcome.ok) return outcome;
     }
     return this.#addMatch(match);
@@ -46,23 +45,23 @@ export class Watches {
   async unwatch(match: Match): Promise<BusResult<undefined>> {
     const rule = matchRule(match);
     if (isUnique(match.sender)) this.#owners.delete(match.sender);
-    if (!this.#rules.delete(rule)) return DONE;
+    if (!this.#ruleRequests.delete(rule)) return DONE;
     return this.#call(BUS_METHODS.removeMatch, [rule]);
   }
 
   /** True if a watched name has an owner now. */
-  isOwned(name: string): boolean {
+  hasOwner(name: string): boolean {
     return (this.#owners.get(name) ?? '') !== '';
   }
 
   /** True if `sender` is the unique name of the owner of a watched name. */
-  isOwner(sender: string): boolean {
+  isWatchedOwner(sender: string): boolean {
     return [...this.#owners.values()].includes(sender);
   }
 
-  /** To be called when the bus has announced an owner, '' for none. False if the name is not watched. */
-  ownerChanged(name: string, owner: string): boolean {
-    if (!this.#followed.has(name)) return false;
+  /** Sets the owner that the bus has announced, '' for none. Returns false if the name is not watched. */
+  setOwner(name: string, owner: string): boolean {
+    if (!this.#ownerRequests.has(name)) return false;
     this.#owners.set(name, owner);
     return true;
   }
@@ -74,9 +73,9 @@ export class Watches {
 
   async #addMatch(match: Match): Promise<BusResult<undefined>> {
     const rule = matchRule(match);
-    const isFull = this.#rules.size >= MATCHES_MAX_RULES && !this.#rules.has(rule);
+    const isFull = this.#ruleRequests.size >= MATCHES_MAX_RULES && !this.#ruleRequests.has(rule);
     if (isFull) return localError('too many match rules');
-    return shareRequest(this.#rules, rule, () => this.#call(BUS_METHODS.addMatch, [rule]));
+    return shareRequest(this.#ruleRequests, rule, () => this.#call(BUS_METHODS.addMatch, [rule]));
   }
 
   async #followOwner(name: string): Promise<BusResult<undefined>> {
@@ -86,7 +85,7 @@ export class Watches {
     if (this.#hasEnded) return CLOSED;
     // A change of owner that came meanwhile is newer than this reply.
     if (outcome.ok && !this.#owners.has(name)) this.#owners.set(name, outcome.value);
-    // The bus answers with an error for a name without an owner, which is no failure.
+    // For a name without an owner the bus answers with an error. This is no failure.
     const hasAnswer = outcome.ok || outcome.error.kind === 'dbus';
     return hasAnswer ? DONE : outcome;
   }
@@ -103,7 +102,7 @@ async function shareRequest(
   const pending = requests.get(key) ?? request();
   requests.set(key, pending);
   const outcome = await pending;
-  // During the wait the request may have been removed, and a new one made.
+  // Meanwhile the request may have been removed, and a new one made.
   if (!outcome.ok && requests.get(key) === pending) requests.delete(key);
   return outcome;
 }

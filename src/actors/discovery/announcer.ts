@@ -17,7 +17,7 @@ import {
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { VERSION } from '../../version.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, type BusResult, reasonOf } from '../bus/fault.js';
+import { type BusError, type BusResult, busErrorText } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
 import { SharedWork } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
@@ -87,7 +87,7 @@ export class Announcer {
     if (round.ok) return;
     // The failure may come from a change during the round. Then the next round makes the group anew.
     if (this.#isRoundRequested) this.#markOutdated();
-    else this.#bus.reconnect(`avahi-daemon: ${reasonOf(round.error)}`);
+    else this.#bus.reconnect(`avahi-daemon: ${busErrorText(round.error)}`);
   });
   #areInterfacesKnown = true;
 

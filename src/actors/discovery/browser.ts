@@ -13,7 +13,7 @@ import {
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { Values } from '../../protocol/dbus/signatures.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, reasonOf } from '../bus/fault.js';
+import { type BusError, busErrorText } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
 import { type Sighting, sightingOf } from './sighting.js';
 
@@ -71,7 +71,7 @@ export class Browser {
     const everywhere = [EVERY_INTERFACE, PROTOCOLS.both, SERVICE_TYPE, DOMAIN, NO_FLAGS] as const;
     void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, everywhere).then((browser) => {
       if (browser.ok) return;
-      this.#log('warn', 'cannot look for other nodes', { reason: reasonOf(browser.error) });
+      this.#log('warn', 'cannot look for other nodes', { reason: busErrorText(browser.error) });
       this.#reconnectAfter(browser.error);
     });
   }
@@ -102,7 +102,7 @@ export class Browser {
    */
   #reconnectAfter(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')
-      this.#bus.reconnect(`avahi-daemon: ${reasonOf(error)}`);
+      this.#bus.reconnect(`avahi-daemon: ${busErrorText(error)}`);
   }
 
   async #resolve(...[index, protocol, name, type, domain]: Service): Promise<void> {

@@ -14,7 +14,7 @@ import {
   SEEKED,
 } from '../../protocol/dbus/mpris.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, isAbsence, reasonOf } from '../bus/fault.js';
+import { type BusError, busErrorText, isAbsence } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
 import {
   NOTHING_KNOWN,
@@ -282,6 +282,6 @@ export class Player {
   #readingFailed(error: BusError): void {
     const failures = this.readings.failures + 1;
     const isReported = !this.isKnown && failures >= LOGGED_AFTER_FAILURES && !isAbsence(error);
-    if (isReported) this.#listener.onUnreadable(reasonOf(error));
+    if (isReported) this.#listener.onUnreadable(busErrorText(error));
   }
 }

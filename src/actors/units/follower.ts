@@ -7,7 +7,7 @@ import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/dae
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js';
 import type { BusOwner } from '../bus/bus.js';
-import { type BusError, type BusResult, reasonOf } from '../bus/fault.js';
+import { type BusError, type BusResult, busErrorText } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
 import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 import { type AwaitedJob, Waits } from './waits.js';
@@ -200,7 +200,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   #beginAgain(error: BusError): void {
-    this.#reportDown(reasonOf(error));
+    this.#reportDown(busErrorText(error));
     this.#failures += 1;
     const { clock } = this.#plan;
     this.#timers.set('begin', backoffMs(this.#failures, clock.random()), () => void this.#begin());

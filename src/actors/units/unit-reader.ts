@@ -17,7 +17,7 @@ import {
   unitPath,
 } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, type BusResult, isAbsence, reasonOf } from '../bus/fault.js';
+import { type BusError, type BusResult, busErrorText, isAbsence } from '../bus/fault.js';
 import { SharedWork } from '../turns.js';
 import type { FileReading, UnitTable } from './facts.js';
 
@@ -140,7 +140,7 @@ export class UnitReader {
     if (error.kind !== 'dbus' || isAbsence(error)) return answer;
     // Any other error is about this unit's files: a folder, a link to itself, a line that is too long.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
-    return success({ state: undefined, requestNumber, ...(!isMissing && { problem: reasonOf(error) }) });
+    return success({ state: undefined, requestNumber, ...(!isMissing && { problem: busErrorText(error) }) });
   }
 }
 

@@ -13,7 +13,7 @@ import {
   SYSTEMD_PATH,
 } from '../../protocol/dbus/systemd.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
-import { faultOf, reasonOf } from '../bus/fault.js';
+import { busErrorText, faultOf } from '../bus/fault.js';
 import { type FollowedUnit, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { UpgradePublisher } from './publisher.js';
@@ -173,7 +173,7 @@ export class UpgradeUnits implements FollowerOwner {
     const options = { path: SYSTEMD_PATH };
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;
-    if (!manager.ok) return this.#follower.bus.reconnect(reasonOf(manager.error));
+    if (!manager.ok) return this.#follower.bus.reconnect(busErrorText(manager.error));
     const wasStopped = await this.#wasStopped();
     if (epoch !== this.#epoch) return;
     this.#isUp = true;

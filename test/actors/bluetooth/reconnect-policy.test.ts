@@ -12,7 +12,7 @@ const SECOND_MS = 1_000;
 
 function device(facts: Partial<Device> = {}): Device {
   const known = { path: pathOf(SPEAKER), Address: SPEAKER, Paired: true, UUIDs: [A2DP_SINK] };
-  return { battery: undefined, wasFound: false, ...known, ...facts };
+  return { battery: undefined, wasFoundByScan: false, ...known, ...facts };
 }
 
 const AWAY = device({ Connected: false });
@@ -25,7 +25,7 @@ function policyFor(wish: ReconnectWish, ...devices: readonly Device[]) {
   policy.begin(devices);
   /** In seconds from now; undefined if nothing is due. */
   const dueIn = (): number | undefined => {
-    const next = policy.next();
+    const next = policy.nextAttempt();
     return next && (next.dueAt - clock.monotonic()) / SECOND_MS;
   };
   return { clock, policy, dueIn };
@@ -56,7 +56,7 @@ for (const [what, wish, facts, isToReturn] of KINDS) {
 test('attempts are 5 s to 5 min apart, for as long as they fail', () => {
   const { clock, policy, dueIn } = policyFor(true, AWAY);
   const pauses = Array.from({ length: 9 }, () => {
-    policy.failed(path);
+    policy.attemptFailed(path);
     const pause = dueIn();
     clock.advance((pause ?? 0) * SECOND_MS);
     return pause;
@@ -101,10 +101,10 @@ test('a device that somebody disconnected and connected again is due after its c
 
 test('failures are counted from 1 after each connection, even after a short one', () => {
   const { policy } = policyFor(true, AWAY);
-  assert.deepEqual([policy.failed(path), policy.failed(path)], [1, 2]);
+  assert.deepEqual([policy.attemptFailed(path), policy.attemptFailed(path)], [1, 2]);
   policy.deviceChanged(path, AWAY, THERE);
   policy.deviceChanged(path, THERE, AWAY);
-  assert.deepEqual([policy.failed(path), policy.failed(path)], [1, 2]);
+  assert.deepEqual([policy.attemptFailed(path), policy.attemptFailed(path)], [1, 2]);
 });
 
 test('the pauses begin with the shortest one only after a connection that lasted', () => {
@@ -127,15 +127,15 @@ test('a device that is forgotten, or whose adapter is gone, is no longer due', (
   policy.begin([AWAY]);
   policy.end();
   assert.equal(dueIn(), undefined);
-  assert.equal(policy.failed(path), 0);
+  assert.equal(policy.attemptFailed(path), 0);
 });
 
 test('the device that has been due longest is next', () => {
   const other = device({ path: pathOf(PHONE), Address: PHONE });
   const { policy } = policyFor(true, AWAY, other);
-  assert.equal(policy.next()?.path, path);
-  policy.failed(path);
-  assert.equal(policy.next()?.path, other.path);
-  policy.succeeded(other.path);
-  assert.equal(policy.next()?.path, path);
+  assert.equal(policy.nextAttempt()?.path, path);
+  policy.attemptFailed(path);
+  assert.equal(policy.nextAttempt()?.path, other.path);
+  policy.attemptSucceeded(other.path);
+  assert.equal(policy.nextAttempt()?.path, path);
 });

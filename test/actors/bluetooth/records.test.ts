@@ -15,7 +15,7 @@ const ROWS: readonly (readonly [what: string, is: Partial<Device>, isKnown: bool
 ];
 for (const [what, is, isKnown] of ROWS) {
   test(`a device that is ${what} is ${isKnown ? '' : 'not '}among the known ones`, () => {
-    const device: Device = { path: '/1', Address: ADDRESS, battery: undefined, wasFound: true, ...is };
+    const device: Device = { path: '/1', Address: ADDRESS, battery: undefined, wasFoundByScan: true, ...is };
     const { bluetooth, devices } = recordsOf({ path: '/' }, [device], new DeviceOutputs(), undefined);
     assert.deepEqual([...devices.keys()], [ADDRESS]);
     assert.equal(bluetooth.known_devices?.length, Number(isKnown));
@@ -25,7 +25,7 @@ for (const [what, is, isKnown] of ROWS) {
 test('if a line cannot have all known devices, it has the first ones and those that are connected', () => {
   const all = Array.from({ length: 512 }, (_, at): Device => {
     const Address = `00:00:00:00:0${Math.floor(at / 256)}:${(at % 256).toString(16).padStart(2, '0')}`;
-    const flags = { Paired: true, Connected: at >= 510, wasFound: false, battery: undefined };
+    const flags = { Paired: true, Connected: at >= 510, wasFoundByScan: false, battery: undefined };
     return { path: `/${at}`, Address, Alias: '\u0001'.repeat(248), ...flags };
   });
   const { bluetooth, devices } = recordsOf({ path: '/' }, all, new DeviceOutputs(), undefined);

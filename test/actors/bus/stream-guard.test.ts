@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { boundMessages } from '../../../src/actors/bus/stream-guard.js';
+import { reportLateMessages } from '../../../src/actors/bus/stream-guard.js';
 
 const DEADLINE_MS = 1000;
 const HEADER_BYTES = 16;
@@ -15,7 +15,7 @@ function guardedStream(t: TestContext) {
   const stream = new Socket();
   t.after(() => stream.destroy());
   let late = 0;
-  boundMessages(stream, DEADLINE_MS, () => {
+  reportLateMessages(stream, DEADLINE_MS, () => {
     late += 1;
   });
   let requestedBytes = HEADER_BYTES;
