@@ -1,6 +1,5 @@
-// Has Avahi announce the service, and keeps the announcement right when addresses or avahi-daemon change, or
-// when another service has the name. Each change requests a round, which compares the announced service with
-// the desired one. One round runs at a time.
+// Decides what Avahi announces for this node. A round compares the announced service with the desired one.
+// Changes of addresses, avahi-daemon and name request a round; one round runs at a time.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -21,18 +20,15 @@ import { type BusError, type BusResult, busErrorText } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
 import { SharedWork } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
-import { announcedOn, type Interfaces, type Place, placesOf } from './places.js';
+import { announcedInterfaceNames, type Interfaces, type Place, placesOf } from './places.js';
 
 /**
- * Rounds are repeated because nobody reports each new or replaced interface. A change of interfaces must be
- * announced within 10 s (docs/configuration.md, "Finding nodes").
+ * Rounds are repeated because nobody reports a new or replaced interface. Its announcement must come within
+ * 10 s (docs/configuration.md, "Finding nodes").
  */
 const ROUND_EVERY_MS = 8_000;
 
-/**
- * How many names are tried on one connection. After these the connection is given up, and after the back-off
- * the names are tried again from the first.
- */
+/** How many names are tried on one connection. The next connection begins with the first name again. */
 const NAMES_MAX = 32;
 
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
@@ -53,8 +49,8 @@ const DONE: Step = success(undefined);
 
 /** Our entry group in Avahi: what Avahi announces for us. */
 interface Group {
-  /** Name, port and places as one text, to be compared; '' for a group that has to be made anew. */
-  service: string;
+  /** Name, port and places, to be compared; '' for a group that has to be made anew. */
+  serviceText: string;
   /** The path of the group's object; undefined until Avahi has made it. */
   path: string | undefined;
   /** True if the service is on the network. */
@@ -64,7 +60,7 @@ interface Group {
 export class Announcer {
   readonly #bus: Bus<'announcements'>;
   readonly #settings: DiscoverySettings;
-  readonly #node: Pick<NodeLink, 'status' | 'log'>;
+  readonly #link: Pick<NodeLink, 'status' | 'log'>;
   readonly #machine: Machine;
   readonly #timers: Timers<'round'>;
   /** Where this node is served; undefined until that is known. */
@@ -89,7 +85,8 @@ export class Announcer {
     if (this.#isRoundRequested) this.#markOutdated();
     else this.#bus.reconnect(`avahi-daemon: ${busErrorText(round.error)}`);
   });
-  #areInterfacesKnown = true;
+  /** False if the last attempt has failed. Only the first failure in succession is logged. */
+  #areInterfacesReadable = true;
 
   constructor(
     bus: Bus<'announcements'>,
@@ -99,7 +96,7 @@ export class Announcer {
   ) {
     this.#bus = bus;
     this.#settings = settings;
-    this.#node = node;
+    this.#link = node;
     this.#machine = machine;
     this.#timers = new Timers(machine.clock);
     this.#name = settings.name;
@@ -141,7 +138,7 @@ export class Announcer {
 
   /** Has the next round make the group anew. */
   #markOutdated(): void {
-    if (this.#group !== undefined) this.#group.service = '';
+    if (this.#group !== undefined) this.#group.serviceText = '';
   }
 
   #groupChanged(state: number, error: string): void {
@@ -153,7 +150,7 @@ export class Announcer {
   }
 
   #reportAnnounced(): void {
-    this.#node.status('up', `announced as ${this.#name} on ${this.#interfaceNames}`);
+    this.#link.status('up', `announced as ${this.#name} on ${this.#interfaceNames}`);
   }
 
   #nameCollided(): void {
@@ -166,7 +163,7 @@ export class Announcer {
     void this.#rounds.run();
   }
 
-  /** Succeeds also if nothing can be announced now, because a signal or a timer will request a round. */
+  /** Succeeds also if nothing can be announced now: a signal or a timer will request another round. */
   async #round(): Promise<Step> {
     if (this.#served === undefined || this.#isAvahiRunning === undefined) return DONE;
     if (!this.#isAvahiRunning) return this.#reportWaiting('avahi-daemon is not running');
@@ -178,10 +175,10 @@ export class Announcer {
     if (places.length === 0) {
       const withdrawn = await this.#withdraw();
       const detail = 'nothing to announce: the service listens on no interface that has multicast';
-      if (withdrawn.ok) this.#node.status('up', detail);
+      if (withdrawn.ok) this.#link.status('up', detail);
       return withdrawn;
     }
-    this.#setInterfaceNames(announcedOn(addresses, interfaces).join(', '));
+    this.#setInterfaceNames(announcedInterfaceNames(addresses, interfaces).join(', '));
     const state = await this.#bus.call(AVAHI_METHODS.getState, []);
     if (!state.ok) return state;
     if (state.value !== SERVER_RUNNING) return this.#reportWaiting('avahi-daemon has no host name yet');
@@ -195,7 +192,7 @@ export class Announcer {
   }
 
   /**
-   * Reports the names if they have changed. The announcement itself may stay the same, because one for all
+   * Reports the names if they have changed. The announcement may be the same as before: that for all
    * interfaces does not change when interfaces come and go.
    */
   #setInterfaceNames(names: string): void {
@@ -205,20 +202,20 @@ export class Announcer {
   }
 
   #reportWaiting(reason: string): Step {
-    this.#node.status('connecting', reason);
+    this.#link.status('connecting', reason);
     return DONE;
   }
 
-  /** Undefined if the system call fails. Then the announcement stays, and the next round tries again. */
+  /** Undefined if the system call fails: the announcement then stays, and the next round tries again. */
   #interfacesNow(): Interfaces | undefined {
-    const wereKnown = this.#areInterfacesKnown;
+    const wereReadable = this.#areInterfacesReadable;
     try {
-      this.#areInterfacesKnown = true;
+      this.#areInterfacesReadable = true;
       return this.#machine.interfaces();
     } catch (error) {
-      this.#areInterfacesKnown = false;
+      this.#areInterfacesReadable = false;
       const fields = { error: errorText(error) };
-      if (wereKnown) this.#node.log('warn', 'the network interfaces cannot be read', fields);
+      if (wereReadable) this.#link.log('warn', 'the network interfaces cannot be read', fields);
       return undefined;
     }
   }
@@ -231,7 +228,7 @@ export class Announcer {
     const name = this.#name;
     const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [name]);
     if (!next.ok) return next;
-    this.#node.log('warn', 'another service on the network has this name', { name, next: next.value });
+    this.#link.log('warn', 'another service on the network has this name', { name, next: next.value });
     this.#name = next.value;
     this.#hasCollided = false;
     return DONE;
@@ -239,13 +236,13 @@ export class Announcer {
 
   /** Replaces the announced service, unless it is the same. */
   async #announce(port: number, places: readonly Place[]): Promise<Step> {
-    const service = JSON.stringify([this.#name, port, places]);
-    if (service === this.#group?.service) return DONE;
+    const serviceText = JSON.stringify([this.#name, port, places]);
+    if (serviceText === this.#group?.serviceText) return DONE;
     const withdrawn = await this.#withdraw();
     if (!withdrawn.ok) return withdrawn;
-    // The group is set before Avahi has made it: if avahi-daemon ends meanwhile, `beginAnew` forgets the
-    // group.
-    const group: Group = { service, path: undefined, isEstablished: false };
+    // The group is set before Avahi has made it, so that `beginAnew` forgets it if avahi-daemon ends
+    // meanwhile.
+    const group: Group = { serviceText, path: undefined, isEstablished: false };
     this.#group = group;
     const created = await this.#bus.call(AVAHI_METHODS.entryGroupNew, []);
     if (!created.ok) return created;

@@ -1,6 +1,4 @@
-// The discovery bridge: has avahi-daemon announce this node and find others, and publishes the nodes that it
-// knows. After a failure it gives up the connection to the bus, so that Avahi forgets everything that was
-// requested there, and begins anew on another one. The nodes of the configuration need no Avahi. The bridge
+// The discovery bridge: has avahi-daemon announce this node and find others, and publishes the known nodes. It
 // requests no operation.
 
 import { readFileSync } from 'node:fs';
@@ -30,19 +28,19 @@ const CALL_DEADLINE_MS = 4_000;
 const WATCHED_INTERFACES = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
 
 export class Discovery implements BridgeActor, BusOwner {
-  readonly #node: OwnerLink;
+  readonly #link: OwnerLink;
   readonly #bus: Bus<'announcements'>;
   readonly #announcer: Announcer;
   readonly #browser: Browser;
   readonly #nodes: KnownNodes;
-  /** Undefined if the configuration names no nodes. */
+  /** These nodes need no Avahi. Undefined if the configuration names no nodes. */
   readonly #configured: Promise<ConfiguredNodes> | undefined;
   #ownPort: number | undefined;
-  /** True if avahi-daemon is on the bus; undefined while there is no bus, or it has not answered. */
+  /** True if avahi-daemon is on the bus; undefined while there is no bus, or the bus has not answered. */
   #isAvahiRunning: boolean | undefined;
 
   constructor(settings: DiscoverySettings, node: OwnerLink, machine: Machine) {
-    this.#node = node;
+    this.#link = node;
     const log: OwnerLink['log'] = (...line) => node.log(...line);
     const status: OwnerLink['status'] = (state, detail) => this.#reportStatus(state, detail);
     this.#nodes = new KnownNodes({
@@ -54,8 +52,10 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#bus = new Bus('announcements', { callDeadlineMs: CALL_DEADLINE_MS }, this);
     this.#announcer = new Announcer(this.#bus, settings, { status, log }, machine);
     this.#browser = new Browser(this.#bus, log, machine.clock, (found) => this.#nodes.setSightings(found));
-    const hasConfigured = settings.nodes.length > 0;
-    this.#configured = hasConfigured ? this.#loadConfigured(settings.nodes, log, machine.clock) : undefined;
+    const hasConfiguredNodes = settings.nodes.length > 0;
+    this.#configured = hasConfiguredNodes
+      ? this.#loadConfigured(settings.nodes, log, machine.clock)
+      : undefined;
   }
 
   applyChanges({ changes }: ChangeBatch): void {
@@ -71,15 +71,14 @@ export class Discovery implements BridgeActor, BusOwner {
   /** Sends nothing to Avahi, which withdraws the announcements of a connection that ends. */
   async stop(): Promise<void> {
     this.#announcer.stop();
-    this.#browser.beginAnew(false);
+    this.#browser.forgetAll();
     this.#bus.stop();
     const configured = await this.#configured;
     await configured?.stop();
   }
 
   async up(): Promise<void> {
-    // This repeats what `down` does, because `down` is not called if the last connection was lost before it
-    // was up, for the same reason as the one before it.
+    // `down` has not been called if two connections in succession were lost for the same reason.
     this.#beginAnew(undefined);
     const watched = WATCHED_INTERFACES.map((iface) =>
       this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
@@ -104,15 +103,15 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#browser.signal(signal);
   }
 
-  /** `state` is Avahi's. If the configuration has nodes, discovery is `up` even without Avahi. */
+  /** `state` and `detail` are Avahi's. If the configuration has nodes, discovery is `up` even without Avahi. */
   #reportStatus(state: 'connecting' | 'up', detail: string | undefined): void {
     const isAvahiUp = state === 'up';
-    const hasConfigured = this.#configured !== undefined;
-    const isUp = isAvahiUp || hasConfigured;
+    const hasConfiguredNodes = this.#configured !== undefined;
+    const isUp = isAvahiUp || hasConfiguredNodes;
     // This precedes the status, because a status that is not `up` removes all records.
     this.#nodes.setUp(isUp);
-    const isReduced = !isAvahiUp && hasConfigured && detail !== undefined;
-    this.#node.status(
+    const isReduced = !isAvahiUp && hasConfiguredNodes && detail !== undefined;
+    this.#link.status(
       isUp ? 'up' : state,
       isReduced ? `only the nodes of discovery.nodes: ${detail}` : detail,
     );
@@ -128,6 +127,7 @@ export class Discovery implements BridgeActor, BusOwner {
     return new ConfiguredNodes({ urls, log, clock, onChange: (nodes) => this.#nodes.setConfigured(nodes) });
   }
 
+  /** After a failure the bus makes a new connection. Avahi then forgets everything from the old connection. */
   #beginAnew(isAvahiRunning: boolean | undefined): void {
     this.#isAvahiRunning = isAvahiRunning;
     this.#announcer.beginAnew(isAvahiRunning);
@@ -141,11 +141,11 @@ export default bridgeThread<'discovery'>(
 
 /**
  * The interfaces on which Avahi announces.
- * @throws if the system call fails, as without a free descriptor
+ * @throws if the system call fails, for instance because no descriptor is free
  */
 function externalInterfaces(): Interfaces {
   const listed = networkInterfaces();
-  // An address with a label is listed under a name of its own, though its interface is the same.
+  // An address with a label is listed under its label, not under the name of its interface.
   const names = new Set(Object.keys(listed).map(deviceOf));
   return [...names].flatMap((name) => externalInterface(name, listed) ?? []);
 }
@@ -155,8 +155,8 @@ function externalInterface(
   name: string,
   listed: ReturnType<typeof networkInterfaces>,
 ): Interface | undefined {
-  const ofThisName = Object.entries(listed).filter(([listedName]) => deviceOf(listedName) === name);
-  const allAddresses = ofThisName.flatMap(([, infos = []]) => infos);
+  const entries = Object.entries(listed).filter(([listedName]) => deviceOf(listedName) === name);
+  const allAddresses = entries.flatMap(([, infos = []]) => infos);
   const addresses = allAddresses.filter(({ internal }) => !internal);
   if (addresses.length === 0 || !canAnnounceOn(name)) return undefined;
   const index = readNumber(name, 'ifindex');

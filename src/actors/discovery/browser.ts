@@ -1,6 +1,4 @@
-// Has Avahi browse for nodes on the network, and decides which services are resolved. A node keeps its
-// resolver, because only a resolver soon reports that the host has lost its power: the host's records live
-// for two minutes, the service's own record lives for 75 minutes.
+// Has Avahi look for nodes on the network, and decides which of the services are resolved.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import {
@@ -31,7 +29,10 @@ const GATHER_MS = 250;
 /** A service on one interface, by one protocol. */
 type Service = Values<'iisssu'>;
 
-/** A service that is resolved, until it has gone or turns out to be no node. */
+/**
+ * A service that is resolved, until it has gone or turns out to be no node. A node keeps its resolver, which
+ * reports after two minutes that the host's records have expired. The service's own record lives for 75.
+ */
 interface ResolvedService {
   /** The resolver's object; undefined until Avahi has made it. */
   resolverPath: string | undefined;
@@ -63,13 +64,21 @@ export class Browser {
 
   /** To be called when Avahi has forgotten the browser and its resolvers. */
   beginAnew(isAvahiRunning: boolean): void {
+    this.forgetAll();
+    if (isAvahiRunning) this.#browse();
+  }
+
+  /** Forgets all services without a call to Avahi. */
+  forgetAll(): void {
     this.#services.clear();
     this.#hasLoggedTooMany = false;
     this.#timers.cancel('gather');
     this.#reportAll();
-    if (!isAvahiRunning) return;
-    const everywhere = [EVERY_INTERFACE, PROTOCOLS.both, SERVICE_TYPE, DOMAIN, NO_FLAGS] as const;
-    void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, everywhere).then((browser) => {
+  }
+
+  #browse(): void {
+    const request = [EVERY_INTERFACE, PROTOCOLS.both, SERVICE_TYPE, DOMAIN, NO_FLAGS] as const;
+    void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, request).then((browser) => {
       if (browser.ok) return;
       this.#log('warn', 'cannot look for other nodes', { reason: busErrorText(browser.error) });
       this.#reconnectAfter(browser.error);
@@ -80,25 +89,24 @@ export class Browser {
     const added = signalValues(AVAHI_SIGNALS.itemNew, signal);
     if (added !== undefined) void this.#resolve(...added);
     const removed = signalValues(AVAHI_SIGNALS.itemRemove, signal);
-    if (removed !== undefined) this.#forget(keyOf(removed));
-    const failure = signalValues(AVAHI_SIGNALS.browserFailure, signal);
-    if (failure !== undefined) this.#bus.reconnect(`avahi-daemon could not look for services: ${failure[0]}`);
+    if (removed !== undefined) this.#forget(serviceKey(removed));
+    const [failure] = signalValues(AVAHI_SIGNALS.browserFailure, signal) ?? [];
+    if (failure !== undefined) this.#bus.reconnect(`avahi-daemon could not look for services: ${failure}`);
     const found = signalValues(AVAHI_SIGNALS.found, signal);
-    if (found !== undefined) this.#found(...found);
-    if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) !== undefined) this.#lost(signal.path);
+    if (found !== undefined) this.#serviceFound(...found);
+    if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) !== undefined) this.#recordsExpired(signal.path);
   }
 
   /** To be called when the host's records have expired. The resolver may find the service again. */
-  #lost(resolverPath: string): void {
+  #recordsExpired(resolverPath: string): void {
     for (const service of this.#services.values())
       if (service.resolverPath === resolverPath) service.sighting = undefined;
     this.#reportSoon();
   }
 
   /**
-   * Makes a new connection to the bus after a timeout or a wrong reply. It makes none after an error of
-   * Avahi, because the error would come again, and the announcement would end for nothing. A lost connection
-   * is made anew by the bus.
+   * Makes a new connection to the bus after a timeout or a wrong reply. An error of Avahi would come again on a
+   * new connection, and the announcement would end for nothing. The bus itself replaces a lost connection.
    */
   #reconnectAfter(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')
@@ -106,7 +114,7 @@ export class Browser {
   }
 
   async #resolve(...[index, protocol, name, type, domain]: Service): Promise<void> {
-    const key = keyOf([index, protocol, name]);
+    const key = serviceKey([index, protocol, name]);
     if (this.#services.has(key)) return;
     if (this.#services.size >= RESOLVERS_MAX) {
       if (!this.#hasLoggedTooMany)
@@ -121,7 +129,7 @@ export class Browser {
     // During the call the service may have gone, and may have come again.
     const isCurrent = this.#services.get(key) === service;
     if (resolver.ok && isCurrent) service.resolverPath = resolver.value;
-    else if (resolver.ok) this.#free(resolver.value);
+    else if (resolver.ok) this.#freeResolver(resolver.value);
     else if (isCurrent) {
       this.#services.delete(key);
       this.#reconnectAfter(resolver.error);
@@ -132,8 +140,10 @@ export class Browser {
    * Finds the service by its name and not by the resolver's path, because Avahi may send this signal before
    * the path is known.
    */
-  #found(...[index, protocol, name, , , host, , address, port, txt, flags]: Values<'iissssisqaayu'>): void {
-    const key = keyOf([index, protocol, name]);
+  #serviceFound(
+    ...[index, protocol, name, , , host, , address, port, txt, flags]: Values<'iissssisqaayu'>
+  ): void {
+    const key = serviceKey([index, protocol, name]);
     const service = this.#services.get(key);
     if (service === undefined) return;
     const isOfThisMachine = (flags & IS_LOCAL) !== 0;
@@ -145,11 +155,11 @@ export class Browser {
 
   #forget(key: string): void {
     const path = this.#services.get(key)?.resolverPath;
-    if (path !== undefined) this.#free(path);
+    if (path !== undefined) this.#freeResolver(path);
     if (this.#services.delete(key)) this.#reportSoon();
   }
 
-  #free(path: string): void {
+  #freeResolver(path: string): void {
     void this.#bus.call(AVAHI_METHODS.freeResolver, [], { path });
   }
 
@@ -162,6 +172,6 @@ export class Browser {
   }
 }
 
-function keyOf([index, protocol, name]: readonly [number, number, string, ...unknown[]]): string {
+function serviceKey([index, protocol, name]: readonly [number, number, string, ...unknown[]]): string {
   return `${index}/${protocol}/${name}`;
 }

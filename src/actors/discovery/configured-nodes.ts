@@ -7,7 +7,7 @@ import { NameLookup } from '../name-lookup.js';
 import type { OwnerLink } from '../runtime.js';
 import { type NodeAnswer, requestNode } from './node-request.js';
 
-/** From the end of a round of requests to the next one (docs/configuration.md, "Finding nodes"). */
+/** From the end of a round of requests to the next round (docs/configuration.md, "Finding nodes"). */
 const PAUSE_MS = 60_000;
 
 /** A node of the configuration, and what is known of it now. */
@@ -19,7 +19,7 @@ export interface ConfiguredNode {
   readonly isReachable: boolean | undefined;
 }
 
-interface Entry {
+interface NodeEntry {
   node: ConfiguredNode;
   readonly lookup: NameLookup;
 }
@@ -28,14 +28,14 @@ interface ConfiguredNodesParts {
   readonly urls: readonly string[];
   readonly clock: Clock;
   readonly log: OwnerLink['log'];
-  /** Called when a request has ended, with all nodes. */
+  /** Called with all nodes, at the start and when a request has ended. */
   readonly onChange: (nodes: readonly ConfiguredNode[]) => void;
 }
 
 export class ConfiguredNodes {
   readonly #parts: ConfiguredNodesParts;
   readonly #timers: Timers<'round'>;
-  readonly #entries: readonly Entry[];
+  readonly #entries: readonly NodeEntry[];
   #isStopped = false;
 
   /** Begins the first round at once. */
@@ -61,7 +61,7 @@ export class ConfiguredNodes {
     if (!this.#isStopped) this.#timers.set('round', PAUSE_MS, () => void this.#round());
   }
 
-  async #request(entry: Entry): Promise<void> {
+  async #request(entry: NodeEntry): Promise<void> {
     const { url, answer: lastAnswer, isReachable: wasReachable } = entry.node;
     const result = await requestNode(url, entry.lookup, this.#parts.clock);
     if (this.#isStopped) return;

@@ -1,5 +1,5 @@
-// Decides which services on the network and which nodes of the configuration are one node, and publishes each
-// node once, with the origins whose pages are trusted here.
+// Publishes each known node once, with the origins whose pages are trusted here. Decides which services on the
+// network and which nodes of the configuration are one node.
 
 import { isIP } from 'node:net';
 import type { Collection } from '../../protocol/actor/collections.js';
@@ -7,7 +7,7 @@ import type { NodeRecord } from '../../protocol/actor/schemas.js';
 import { isInNetworks } from '../networks.js';
 import type { Publisher } from '../runtime.js';
 import type { ConfiguredNode } from './configured-nodes.js';
-import { nodeOf, type Sighting, USELESS_NETWORKS } from './sighting.js';
+import { announcedNode, type Sighting, USELESS_NETWORKS } from './sighting.js';
 import { HTTPS_PORT, trustedOrigins } from './trusted-origins.js';
 
 /**
@@ -17,7 +17,7 @@ const NODES_MAX = 64;
 /** The default of the configuration's `api.port`. */
 const DEFAULT_PORT = 8018;
 const HTTP_PORT = 80;
-const PAGE = '/ui';
+const PAGE_PATH = '/ui';
 
 interface KnownNodesParts {
   readonly publish: Pick<Publisher, 'put' | 'drop'>;
@@ -64,20 +64,21 @@ export class KnownNodes {
     const nodes = this.#nodes();
     this.#replace('nodes', new Map(nodes.map((node) => [node.name, node])));
     const trusted = this.#parts.isTrusting ? nodes : [];
-    const origins = trusted.flatMap((node) =>
-      trustedOrigins(node).map((origin) => [origin, node.name] as const),
-    );
-    this.#replace('nodes.origins', new Map(origins));
+    const namesByOrigin = new Map<string, string>();
+    for (const node of trusted)
+      for (const origin of trustedOrigins(node)) namesByOrigin.set(origin, node.name);
+    this.#replace('nodes.origins', namesByOrigin);
   }
 
   #nodes(): readonly NodeRecord[] {
-    const names = [...new Set(this.#sightings.map(({ name }) => name))].slice(0, NODES_MAX);
-    let nodes: readonly NodeRecord[] = names.flatMap((name) => {
+    const names = new Set(this.#sightings.map(({ name }) => name));
+    const publishedNames = [...names].slice(0, NODES_MAX);
+    let nodes: readonly NodeRecord[] = publishedNames.flatMap((name) => {
       const ofThisName = this.#sightings.filter((sighting) => sighting.name === name);
-      return nodeOf(ofThisName, this.#parts.ownName()) ?? [];
+      return announcedNode(ofThisName, this.#parts.ownName()) ?? [];
     });
     for (const configured of this.#configured)
-      nodes = withConfigured(nodes, recordOf(configured, this.#parts.ownPort()));
+      nodes = withConfigured(nodes, configuredRecord(configured, this.#parts.ownPort()));
     return nodes;
   }
 
@@ -89,7 +90,7 @@ export class KnownNodes {
   }
 }
 
-/** Adds a node of the configuration to the list, or marks the node of the list that is the same. */
+/** Adds a node of the configuration to the list. If the list has this node already, only marks it. */
 function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readonly NodeRecord[] {
   const isListed = nodes.some((node) => isSameNode(node, added));
   // An announced node with a configured node's name may be a stranger's, so the configured one replaces it.
@@ -109,8 +110,8 @@ function isSameNode(one: NodeRecord, other: NodeRecord): boolean {
   return one.port === other.port && otherHosts.some((host) => hosts.includes(host));
 }
 
-/** The record of a configured node. Its name is its address, because nobody announces a name for it. */
-function recordOf({ url, answer, isReachable }: ConfiguredNode, ownPort: number | undefined) {
+/** The record's name is the node's address, because nobody announces a name for the node. */
+function configuredRecord({ url, answer, isReachable }: ConfiguredNode, ownPort: number | undefined) {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const portOfScheme = url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT;
   const port = url.port === '' ? portOfScheme : Number(url.port);
@@ -122,7 +123,7 @@ function recordOf({ url, answer, isReachable }: ConfiguredNode, ownPort: number 
     host,
     addresses: isUseful ? [address] : [],
     port,
-    path: PAGE,
+    path: PAGE_PATH,
     api: answer?.api ?? 'tonearm',
     ...(answer?.version !== undefined && { version: answer.version }),
     self: answer?.isOwnAddress === true && port === ownPort,

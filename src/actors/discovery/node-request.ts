@@ -11,14 +11,14 @@ import type { NameLookup } from '../name-lookup.js';
 import { bodyWithin } from '../response-body.js';
 import { capped, jsonObject } from '../text.js';
 
-/** The time from the look-up of the name to the last byte. */
+/** From the look-up of the name to the last byte. */
 const ANSWER_MAX_MS = 5_000;
 const ANSWER_MAX_BYTES = 1 << 16;
 /**
- * How long each address of a name is tried before the next one; the last has the rest of the time. The kernel
- * repeats a lost first packet after a second.
+ * How long each address of a name is tried before the next address. The last address has the remaining time.
+ * The kernel repeats a lost first packet after a second.
  */
-const ATTEMPT_MS = 1_500;
+const ADDRESS_ATTEMPT_MS = 1_500;
 const VERSION_MAX_UNITS = 64;
 
 export interface NodeAnswer {
@@ -36,19 +36,21 @@ export async function requestNode(
   lookup: Pick<NameLookup, 'lookupFor'>,
   clock: Clock,
 ): Promise<Result<NodeAnswer, string>> {
-  const abortion = new AbortController();
-  const answered = answerOf(url, lookup, abortion.signal).catch((error: unknown) => failed(reasonOf(error)));
+  const controller = new AbortController();
+  const answered = readAnswer(url, lookup, controller.signal).catch((error: unknown) =>
+    failed(requestProblem(error)),
+  );
   const answer = await within(clock, ANSWER_MAX_MS, answered);
-  abortion.abort();
+  controller.abort();
   return answer ?? failed(`no answer within ${ANSWER_MAX_MS / 1000} s`);
 }
 
-async function answerOf(
+async function readAnswer(
   url: URL,
   lookup: Pick<NameLookup, 'lookupFor'>,
   signal: AbortSignal,
 ): Promise<Result<NodeAnswer, string>> {
-  const response = await responseOf(url, lookup, signal);
+  const response = await sendRequest(url, lookup, signal);
   try {
     // The addresses are read before the body, because a socket that has ended no longer has them.
     const { localAddress, remoteAddress = '' } = response.socket;
@@ -70,7 +72,7 @@ async function answerOf(
   }
 }
 
-function responseOf(
+function sendRequest(
   url: URL,
   lookup: Pick<NameLookup, 'lookupFor'>,
   signal: AbortSignal,
@@ -78,12 +80,11 @@ function responseOf(
   const send = url.protocol === 'https:' ? secureRequest : plainRequest;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const lookupFunction = lookup.lookupFor(host);
-  // A variable, because Node's types do not allow the options of a socket in the literal of a request's
-  // options.
+  // Node's types allow the options of a socket only outside the literal of a request's options.
   const socketOptions = {
     ...(lookupFunction && { lookup: lookupFunction }),
     autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
   };
   return new Promise((resolve, reject) => {
     send(new URL('/server', url), {
@@ -98,7 +99,7 @@ function responseOf(
   });
 }
 
-/** The reason, for people. If a name has several addresses, only the errors of the addresses have a text. */
-function reasonOf(error: unknown): string {
+/** The reason, for people. If several addresses have failed, only their own errors have a text. */
+function requestProblem(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(errorText).join('; ') : errorText(error);
 }

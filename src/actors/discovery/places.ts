@@ -1,5 +1,5 @@
-// Decides where the service is announced: on which of Avahi's interfaces and by which protocols, from the
-// addresses at which the node listens. Pure: the interfaces are an argument.
+// Decides on which interfaces and by which protocols the service is announced, from the addresses at which the
+// node listens. Pure.
 
 import { EVERY_INTERFACE, PROTOCOLS } from '../../protocol/dbus/avahi.js';
 
@@ -15,6 +15,7 @@ export interface Interface {
  */
 export type Interfaces = readonly Interface[];
 
+/** Where Avahi announces: on one interface or on all, by one protocol or both. */
 export type Place = readonly [index: number, protocol: (typeof PROTOCOLS)[keyof typeof PROTOCOLS]];
 
 /** The wildcard addresses. The one of IPv6 accepts IPv4, too (gateway/bind.ts). */
@@ -24,30 +25,31 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
 ]);
 
 /**
- * The places where a node is announced that listens at these addresses. Empty if all addresses are loopback
+ * The places at which to announce a node that listens at these addresses. Empty if all addresses are loopback
  * addresses, or if no interface has them any more.
  *
- * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. That
- * is necessary for the end of the announcement: avahi-daemon 0.8 then sends only one goodbye for a record,
- * even if the record was added for several interfaces one by one (is_duplicate_entry in
- * avahi-core/announce.c). On the other interfaces the record would stay until its time to live ends.
+ * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. If the
+ * places were apart, avahi-daemon 0.8 would send only one goodbye for all (is_duplicate_entry in
+ * avahi-core/announce.c). At the other places the record would stay until its time to live ends.
  */
 export function placesOf(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
   if (interfaces.length === 0) return [];
-  const [wildcard] = listening
-    .map((address) => WILDCARDS.get(address))
-    .filter((place) => place !== undefined);
-  const single = interfaces.map((each) => placeAt(each, listening)).filter((place) => place !== undefined);
-  return wildcard === undefined ? single : [wildcard, ...single];
+  const wildcards = listening.map((address) => WILDCARDS.get(address));
+  const wildcard = wildcards.find((place) => place !== undefined);
+  const singles = interfaces.map((one) => placeAt(one, listening)).filter((place) => place !== undefined);
+  return wildcard === undefined ? singles : [wildcard, ...singles];
 }
 
-/** The names of the interfaces on which a node is announced that listens at these addresses, for people. */
-export function announcedOn(listening: readonly string[], interfaces: Interfaces): readonly string[] {
+/** The names, for people, of the interfaces on which a node that listens at these addresses is announced. */
+export function announcedInterfaceNames(
+  listening: readonly string[],
+  interfaces: Interfaces,
+): readonly string[] {
   const hasWildcardFor = ({ addresses }: Interface): boolean =>
     listening.includes('::') ||
     (listening.includes('0.0.0.0') && addresses.some(({ family }) => family === 'IPv4'));
   return interfaces
-    .filter((each) => hasWildcardFor(each) || placeAt(each, listening) !== undefined)
+    .filter((one) => hasWildcardFor(one) || placeAt(one, listening) !== undefined)
     .map(({ name }) => name);
 }
 

@@ -1,6 +1,5 @@
-// Decides which services on the network are nodes, and makes the record of a node from all sightings of its
-// service. A sighting is what one resolver has found. Because everything in it comes from strangers on the
-// network, values that do not have the right form or size are left out or cut. Pure.
+// Decides which services on the network are nodes, and makes the records of these nodes. Strangers announce the
+// services, so values of a wrong form or size are left out or cut. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
@@ -12,12 +11,12 @@ const VERSION_MAX_UNITS = 64;
 const PATH_MAX_UNITS = 256;
 /** The characters of a path, a query and a fragment (RFC 3986). */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
-/** Only a name of this network, below `.local`: any other name could lead out of the house. */
+/** Only a name of this network, below `.local`. Any other name could lead out of the network. */
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
 /**
- * The networks whose addresses are of no use to others. Such an address leads each reader to another
- * machine, or no browser can use it: a link-local address of IPv6, for instance, needs a scope.
+ * The networks whose addresses are of no use to others. Such an address means another machine for each reader,
+ * or no browser can use it, as a link-local address of IPv6, which needs a scope.
  */
 export const USELESS_NETWORKS = [
   '0.0.0.0/8',
@@ -29,6 +28,7 @@ export const USELESS_NETWORKS = [
   'ff00::/8',
 ];
 
+/** A service that one resolver has found, on one interface and by one protocol. */
 export interface Sighting {
   readonly name: string;
   readonly host: string;
@@ -42,13 +42,13 @@ export interface Sighting {
   readonly isLocal: boolean;
 }
 
-/** The service that a resolver found; undefined if it is no node. */
+/** Undefined if the service is no node. */
 export function sightingOf(
   { name, host, address, port }: Pick<Sighting, 'name' | 'host' | 'port'> & { readonly address: string },
   txt: readonly Uint8Array[],
   isLocal: boolean,
 ): Sighting | undefined {
-  const pairs = pairsOf(txt);
+  const pairs = txtPairs(txt);
   const api = APIS.find((candidate) => candidate === pairs.get('api'));
   if (api === undefined || port === 0 || !LOCAL_HOST.test(host)) return undefined;
   const path = pairs.get('path') ?? '/';
@@ -68,17 +68,19 @@ export function sightingOf(
 }
 
 /**
- * The node of all sightings of one name, which may be several because a service may be found on several
- * interfaces. Undefined if there are none. `ownName`: this node's name on the network; undefined while it is
- * not announced.
+ * The record of the node with these sightings, which all have one name. Undefined if there are none. `ownName`:
+ * the name of the daemon's own node on the network; undefined while it is not announced.
  */
-export function nodeOf(sightings: readonly Sighting[], ownName: string | undefined): NodeRecord | undefined {
+export function announcedNode(
+  sightings: readonly Sighting[],
+  ownName: string | undefined,
+): NodeRecord | undefined {
   const [first] = sightings;
   if (first === undefined) return undefined;
   const { name, host, port, path, api, version } = first;
-  // On two networks two hosts may have the same name for their services. The first is published.
-  const ofFirst = sightings.filter((sighting) => sighting.host === host && sighting.port === port);
-  const addresses = new Set(ofFirst.flatMap(({ address }) => address ?? []));
+  // On two networks two hosts may have the same name for their services. Only the first is published.
+  const ofThisNode = sightings.filter((sighting) => sighting.host === host && sighting.port === port);
+  const addresses = new Set(ofThisNode.flatMap(({ address }) => address ?? []));
   return {
     name,
     host,
@@ -87,7 +89,7 @@ export function nodeOf(sightings: readonly Sighting[], ownName: string | undefin
     path,
     api,
     ...(version !== undefined && { version }),
-    self: ofFirst.some(({ isLocal }) => isLocal) && name === ownName,
+    self: ofThisNode.some(({ isLocal }) => isLocal) && name === ownName,
   };
 }
 
@@ -101,7 +103,7 @@ function byFamily(one: string, other: string): number {
  * The pairs of a TXT record, by key in lower case. If a key occurs several times, its first pair counts
  * (RFC 6763, 6.4).
  */
-function pairsOf(txt: readonly Uint8Array[]): ReadonlyMap<string, string> {
+function txtPairs(txt: readonly Uint8Array[]): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   for (const bytes of txt) {
     const text = Buffer.from(bytes).toString('utf8');

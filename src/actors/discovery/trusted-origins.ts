@@ -1,6 +1,5 @@
-// Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"): from
-// private addresses and names below `.local`, at that node's own port. Whoever announces such a node is in
-// this network anyway. No announcement makes a name of the web or a public address trusted. Pure.
+// Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only private
+// addresses and names below `.local` are trusted, because strangers can announce any name or address. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
@@ -8,7 +7,7 @@ import { isInNetworks } from '../networks.js';
 import { LOCAL_HOST } from './sighting.js';
 
 /** The networks of private (RFC 1918), link-local and unique local addresses. */
-const HOUSE_NETWORKS = [
+const PRIVATE_NETWORKS = [
   '10.0.0.0/8',
   '172.16.0.0/12',
   '192.168.0.0/16',
@@ -21,13 +20,14 @@ export const HTTPS_PORT = 443;
 /** The origins as browsers send them. None for a node with odio-api, whose page cannot use this node. */
 export function trustedOrigins({ api, host, addresses, port }: NodeRecord): readonly string[] {
   if (api !== 'tonearm') return [];
-  const hosts = [...new Set([...addresses, host])].filter(isOfHouse);
+  const hosts = [...new Set([...addresses, host])].filter(isPrivateHost);
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
-  const urls = hosts.map((each) => `${scheme}://${isIPv6(each) ? `[${each}]` : each}:${port}`);
-  // A URL is not valid if its host name begins like an encoded international name (`xn--`) but is none.
+  const urlHosts = hosts.map((name) => (isIPv6(name) ? `[${name}]` : name));
+  const urls = urlHosts.map((urlHost) => `${scheme}://${urlHost}:${port}`);
+  // A host name that begins like an encoded international name (`xn--`), but is none, makes no valid URL.
   return urls.flatMap((url) => (URL.canParse(url) ? new URL(url).origin : []));
 }
 
-function isOfHouse(host: string): boolean {
-  return isIP(host) === 0 ? LOCAL_HOST.test(host) : isInNetworks(HOUSE_NETWORKS, host);
+function isPrivateHost(host: string): boolean {
+  return isIP(host) === 0 ? LOCAL_HOST.test(host) : isInNetworks(PRIVATE_NETWORKS, host);
 }

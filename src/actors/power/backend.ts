@@ -1,6 +1,5 @@
-// The power backend: decides whether the node may be switched off or restarted, by asking logind, and then
-// orders it. It keeps no answer of logind, because a rule, a lock or a login may change the answer at any
-// time without a signal.
+// The power backend: decides whether the node may be switched off or restarted, and has logind do it. Each
+// command asks logind anew, because a rule, a lock or a login may change its answer without a signal.
 
 import { type Answer, DONE, type PowerCommand } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
@@ -31,8 +30,10 @@ interface ActionRow {
   readonly noun: string;
   readonly question: (typeof LOGIND_METHODS)['canReboot'];
   readonly order: (typeof LOGIND_METHODS)['reboot'];
-  /** The permission of polkit, and the one that is checked instead while other users have a session. */
-  readonly permissions: readonly [alone: string, amongOthers: string];
+  /** The permission of polkit. */
+  readonly permission: string;
+  /** The permission that polkit checks instead while other users have a session. */
+  readonly permissionAmongOthers: string;
 }
 
 const ACTIONS: { readonly [A in PowerAction]: ActionRow } = {
@@ -40,13 +41,15 @@ const ACTIONS: { readonly [A in PowerAction]: ActionRow } = {
     noun: 'reboot',
     question: LOGIND_METHODS.canReboot,
     order: LOGIND_METHODS.reboot,
-    permissions: ['org.freedesktop.login1.reboot', 'org.freedesktop.login1.reboot-multiple-sessions'],
+    permission: 'org.freedesktop.login1.reboot',
+    permissionAmongOthers: 'org.freedesktop.login1.reboot-multiple-sessions',
   },
   poweroff: {
     noun: 'power-off',
     question: LOGIND_METHODS.canPowerOff,
     order: LOGIND_METHODS.powerOff,
-    permissions: ['org.freedesktop.login1.power-off', 'org.freedesktop.login1.power-off-multiple-sessions'],
+    permission: 'org.freedesktop.login1.power-off',
+    permissionAmongOthers: 'org.freedesktop.login1.power-off-multiple-sessions',
   },
 };
 
@@ -56,11 +59,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   readonly #logind: Bus<'power'>;
   /** Why there is no bus; undefined while there is one. */
   #absence: string | undefined = 'not connected yet';
-  /**
-   * The action that a command requests just now. Once logind has accepted an action, it refuses others by
-   * itself.
-   */
-  #requested: PowerAction | undefined;
+  /** The action of a command that is under way. Once logind has accepted an action, it refuses others itself. */
+  #requestedAction: PowerAction | undefined;
   /**
    * The target that systemd has begun to start since the last order to logind: `reboot.target` or
    * `poweroff.target`.
@@ -89,8 +89,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   signal(signal: Signal): void {
-    const job = signalValues(SYSTEMD_SIGNALS.jobNew, signal);
-    if (job !== undefined) this.#startedTarget = job[2];
+    const [, , unit] = signalValues(SYSTEMD_SIGNALS.jobNew, signal) ?? [];
+    if (unit !== undefined) this.#startedTarget = unit;
   }
 
   async stop(): Promise<void> {
@@ -106,11 +106,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     if (this.#absence !== undefined)
       return failure('unavailable', `Not connected to the system bus: ${this.#absence}`);
     if (command.do === 'status') return this.#status();
-    if (this.#requested !== undefined)
-      return failure('in-progress', `A ${ACTIONS[this.#requested].noun} is under way already`);
-    this.#requested = command.do;
+    if (this.#requestedAction !== undefined)
+      return failure('in-progress', `A ${ACTIONS[this.#requestedAction].noun} is under way already`);
+    this.#requestedAction = command.do;
     return this.#act(command.do).finally(() => {
-      this.#requested = undefined;
+      this.#requestedAction = undefined;
     });
   }
 
@@ -145,18 +145,17 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     this.#startedTarget = undefined;
     const ordered = await this.#logind.call(row.order, [false]);
     if (!ordered.ok && !this.#isAccepted(action, ordered.error))
-      return faultOf(ordered.error, `The ${row.noun} was not accepted by logind`, { byName: ORDER_ERRORS });
+      return faultOf(ordered.error, `The ${row.noun} was not accepted by logind`, { byName: ORDER_FAULTS });
     this.#publish.put('power.action', '', JSON.stringify({ action }));
     this.#publish.log('warn', 'logind accepted a power action', { action });
     return DONE;
   }
 
   /**
-   * True if logind has accepted an order although its reply was no success. An error of logind is a refusal,
-   * even if a shutdown begins, because somebody else may have ordered that shutdown. But the reply may never
-   * arrive, because systemd stops logind and the bus, too (docs/development/what-we-learnt.md, "systemd,
-   * logind and Avahi"). Then the job that systemd has begun decides. systemd announces it before logind can
-   * reply. At SIGTERM the gateway waits for the answer that follows from this (gateway/shut-down.ts).
+   * True if logind has accepted an order, but its reply never arrived: systemd stops logind and the bus, too
+   * (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The job that systemd has begun proves
+   * this, and is announced before logind can reply. An error of logind itself is a refusal, even if somebody
+   * else's shutdown begins. At SIGTERM the gateway waits for this answer (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasNoReply = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
@@ -175,8 +174,8 @@ const NAMED_MAX_INHIBITORS = 5;
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
 /**
- * The locks that forbid a shutdown. Those of our own user count, too, although logind before 257 ignores
- * them, because an upgrade script that holds a lock needs the node to stay up.
+ * The locks that forbid a shutdown. An upgrade script that holds a lock needs the node to stay up. Therefore
+ * locks of our own user count, too, although logind before 257 ignores them.
  */
 function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(
@@ -197,16 +196,17 @@ function inhibitedFault({ noun }: ActionRow, locks: readonly Inhibitor[]): Answe
   return failure('inhibited', `The ${noun} is blocked by ${named.join('; ')}`);
 }
 
-/** `reply` is logind's answer to the question whether the action is possible. It is not `yes`. */
-function notGrantedFault({ noun, permissions: [alone, amongOthers] }: ActionRow, reply: string): Answer {
+/** `reply` is logind's answer to the question whether the action is possible: any answer except `yes`. */
+function notGrantedFault(row: ActionRow, reply: string): Answer {
+  const { noun, permission, permissionAmongOthers } = row;
   const impossible = `The ${noun} is not possible: logind reports that this machine cannot do it`;
   if (reply === 'na') return failure('not-granted', impossible);
-  const needed = `the service's user needs the polkit permission ${alone}, and ${amongOthers} while others are logged in`;
+  const needed = `the service's user needs the polkit permission ${permission}, and ${permissionAmongOthers} while others are logged in`;
   const answer = `The ${noun} is not granted by logind (its answer: ${shortQuote(reply)})`;
   return failure('not-granted', `${answer}: ${needed}`);
 }
 
-const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
+const QUESTION_FAULTS: Readonly<Record<string, FaultCode>> = {
   [LOGIND_ERRORS.operationInProgress]: 'in-progress',
   'org.freedesktop.systemd1.ShuttingDown': 'in-progress',
   // logind or polkit is masked, missing, or broken.
@@ -215,8 +215,8 @@ const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
   'org.freedesktop.systemd1.LoadFailed': 'unavailable',
 };
 
-const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
-  ...COMMON_ERRORS,
+const ORDER_FAULTS: Readonly<Record<string, FaultCode>> = {
+  ...QUESTION_FAULTS,
   [LOGIND_ERRORS.accessDenied]: 'not-granted',
   // The permission was withdrawn after logind was asked for it.
   [LOGIND_ERRORS.interactiveAuthorizationRequired]: 'not-granted',
@@ -224,11 +224,11 @@ const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * The fault if logind could not answer whether the action is allowed. An error that is not listed is
- * `unavailable`, too: a logind without polkit, or one that cannot start, causes many different ones.
+ * The fault if logind could not answer whether the action is allowed. Every other error is `unavailable`,
+ * because a logind that has no polkit, or cannot start, causes many different errors.
  */
 function questionFault(error: BusError): Answer {
-  const overrides = { byName: COMMON_ERRORS, otherwise: 'unavailable' } as const;
+  const overrides = { byName: QUESTION_FAULTS, otherwise: 'unavailable' } as const;
   return faultOf(error, 'The login manager (logind) could not be asked', overrides);
 }
 

@@ -1,5 +1,5 @@
-// The systemd backend: decides which units are watched and which of them a command may name. It follows the
-// units of each scope that has any, publishes them, and runs commands, which change units of the user only.
+// The systemd backend: decides which units are watched, and which of them a command may name. Commands change
+// only units of the user.
 
 import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
@@ -16,7 +16,7 @@ import { commandUnit } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 
 /**
- * The watched units in the order of the configuration, those of the system first. Internal units are left out
+ * The watched units in the order of the configuration, units of the system first. Internal units are left out
  * (docs/configuration.md, "Upgrades").
  */
 export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readonly WatchedUnit[] {
@@ -32,7 +32,7 @@ type UnitTarget = Result<WatchedUnit, Fault>;
  * The unit of a command, or why the command is refused. A client gets the same answer for a unit that is not
  * watched as for one that does not exist. Units of the system are read-only.
  */
-export function targetOf(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
+export function commandTarget(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
   const { scope, unit: name } = command;
   const unit = watched.find((candidate) => candidate.scope === scope && candidate.name === name);
   if (unit === undefined) return noSuchUnit(command);
@@ -55,7 +55,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   /** The names of units that clients must not see. */
   readonly #internal: readonly string[];
   readonly #services: ServicePublisher;
-  /** Undefined for a scope without units, which needs no bus and waits for none. */
+  /** Both are undefined if their scope has no units, and so needs no bus. */
   readonly #user: UnitFollower<Bus<'units'>> | undefined;
   readonly #system: UnitFollower<Bus<'none'>> | undefined;
   readonly #clock: Clock;
@@ -74,10 +74,11 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   }
 
   async handle(command: SystemdCommand): Promise<Answer> {
-    const target = targetOf(this.#watched, command);
+    const target = commandTarget(this.#watched, command);
     if (!target.ok) return target;
     const { scope, unit: name } = command;
-    const unit = (scope === 'user' ? this.#user : this.#system)?.table.unit(name);
+    const follower = scope === 'user' ? this.#user : this.#system;
+    const unit = follower?.table.unit(name);
     if (unit === undefined || this.#isHidden(unit)) return noSuchUnit(command);
     const absence = this.#services.absenceOf(scope);
     if (absence !== undefined) {
@@ -89,9 +90,9 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     // The other commands reach this only for a unit of the user, so there is a follower for it.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
-    // The change must be published before the answer. By itself it could come later, because changes are
-    // gathered, and are held back during a reload.
-    this.#changed(scope, [this.#user.table.unit(name) ?? unit]);
+    // The change must be published before the answer. Without these calls it could come later, because changes
+    // are gathered, and are held back during a reload.
+    this.#unitsChanged(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.value);
     return answer;
   }
@@ -106,9 +107,9 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   #follow<B extends ReadingBus>(scope: UnitScope, interest: Interest, makeBus: (owner: BusOwner) => B) {
     const names = this.#watched.filter((unit) => unit.scope === scope).map(({ name }) => name);
     if (names.length === 0) return undefined;
-    const changed = (units: readonly FollowedUnit[]) => this.#changed(scope, units);
+    const changed = (units: readonly FollowedUnit[]) => this.#unitsChanged(scope, units);
     const up = () => {
-      changed(follower.table.units());
+      this.#unitsChanged(scope, follower.table.units());
       this.#services.setAbsence(scope, undefined);
     };
     const down = (reason: string) => this.#services.setAbsence(scope, reason);
@@ -117,7 +118,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     return follower;
   }
 
-  #changed(scope: UnitScope, units: readonly FollowedUnit[]): void {
+  #unitsChanged(scope: UnitScope, units: readonly FollowedUnit[]): void {
     for (const unit of units) {
       const { name, isKnown, facts, file } = unit;
       const watched = this.#watched.find((candidate) => candidate.scope === scope && candidate.name === name);

@@ -1,5 +1,5 @@
-// Carries out commands to units of the user, and decides whether they have succeeded: calls the manager,
-// waits for the job, then checks the unit's state. The calls compile only with a follower on the user's bus.
+// Carries out commands to units of the user, and decides whether they have succeeded. The calls compile only
+// with a follower on the user's bus.
 
 import type { Clock } from '../../host/clock.js';
 import { type Answer, DONE, type UnitVerb } from '../../protocol/actor/commands.js';
@@ -16,36 +16,36 @@ import type { UnitFollower } from '../units/follower.js';
  */
 const COMMAND_MAX_MS = 9_000;
 /**
- * How long a service is watched after its start job. The start job of a simple service ends before the
- * program is executed. No signal reports that the program was executed. Signals after the job's end report
- * only that the program is missing, or that it has ended early. Measured: these signals come less than 1 ms
+ * How long a service is watched after its start job, which ends before the program of a simple service is
+ * executed. No signal reports that the program was executed. Signals after the job's end report only that the
+ * program is missing, or has ended early. Measured: these signals come less than 1 ms
  * after the job's end on an idle machine; on two cores with 16 busy processes after 5 ms in the median,
  * below 37 ms for 99 of 100, and above 100 ms once in 960 starts.
  */
 const START_GRACE_MS = 100;
 
-type Aim = 'started' | 'stopped';
+type Goal = 'started' | 'stopped';
 
 interface CommandPlan {
   /** The command's name in messages to people. */
   readonly noun: string;
   /** The change of the links to the unit's file, before the job. */
-  readonly files?: 'enable' | 'disable';
+  readonly linkChange?: 'enable' | 'disable';
   readonly job: 'startUnit' | 'stopUnit' | 'restartUnit';
-  readonly aim: Aim;
+  readonly goal: Goal;
 }
 
 /** `enable` and `disable` work like those of systemctl with `--now`. */
 const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
-  start: { noun: 'start', job: 'startUnit', aim: 'started' },
-  stop: { noun: 'stop', job: 'stopUnit', aim: 'stopped' },
-  restart: { noun: 'restart', job: 'restartUnit', aim: 'started' },
-  enable: { noun: 'enabling', files: 'enable', job: 'startUnit', aim: 'started' },
-  disable: { noun: 'disabling', files: 'disable', job: 'stopUnit', aim: 'stopped' },
+  start: { noun: 'start', job: 'startUnit', goal: 'started' },
+  stop: { noun: 'stop', job: 'stopUnit', goal: 'stopped' },
+  restart: { noun: 'restart', job: 'restartUnit', goal: 'started' },
+  enable: { noun: 'enabling', linkChange: 'enable', job: 'startUnit', goal: 'started' },
+  disable: { noun: 'disabling', linkChange: 'disable', job: 'stopUnit', goal: 'stopped' },
 };
 
 /**
- * Resolves when the unit's job is over, or after 9 s. A job that is still queued then counts as accepted.
+ * Resolves when the unit's job is over, or after 9 s. A job that is still queued after 9 s counts as accepted.
  */
 export async function commandUnit(
   follower: UnitFollower<Bus<'units'>>,
@@ -54,46 +54,49 @@ export async function commandUnit(
   name: string,
 ): Promise<Answer> {
   const plan = PLANS[verb];
-  const { noun, files, job, aim } = plan;
+  const { noun, linkChange, job, goal } = plan;
   const { bus, waits, table } = follower;
   const deadline = clock.monotonic() + COMMAND_MAX_MS;
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   const refusal = (error: BusError): Answer => faultOf(error, `The ${noun} of ${name} failed`);
-  // The unit is read before the links change, because a name that is an alias leads nowhere afterwards,
-  // although its unit may still run. An earlier reading is not enough, because the alias may be newer.
-  if (files === 'disable') {
+  // The name may be an alias, whose link is removed here although the unit still runs. The unit must be read
+  // before that. An earlier reading is not enough, because the alias may be newer.
+  if (linkChange === 'disable') {
     const read = await follower.refresh([name]);
     if (!read.ok) return refusal(read.error);
   }
   const before = factsNow();
-  if (files !== undefined) {
-    const changed = await changeFiles(bus, files, name, leftMs);
+  if (linkChange !== undefined) {
+    const changed = await changeLinks(bus, linkChange, name, leftMs);
     // The unit is read also after a failure, because some links may have been changed.
     await follower.refresh([name]);
     if (!changed.ok) return refusal(changed.error);
   }
-  const hasLostAlias = files === 'disable' && before?.id !== factsNow()?.id;
+  const hasLostAlias = linkChange === 'disable' && before?.id !== factsNow()?.id;
   const target = (hasLostAlias ? before?.id : undefined) ?? name;
   const call = await bus.call(SYSTEMD_METHODS[job], [target, 'replace'], { deadlineMs: leftMs() });
-  if (!call.ok) return isGoneAlready(plan, before, call.error) ? DONE : refusal(call.error);
+  if (!call.ok) {
+    const isDone = isGoneAlready(plan, before, call.error);
+    return isDone ? DONE : refusal(call.error);
+  }
   const end = await waits.forJob(call.value, target, leftMs());
   if (end === undefined) return DONE;
   if (end.kind === 'away') return refusal({ kind: 'closed' });
-  // All signals that the job causes came before its end. But an alias that was lost gets no signals of its
-  // former unit.
+  // All signals that the job causes came before its end. But a lost alias gets no signals of its former unit,
+  // so it is read.
   if (hasLostAlias) await follower.refresh([name]);
   const unit = table.unit(name);
   const hasBegun =
     unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
-  if (aim === 'started' && hasBegun)
+  if (goal === 'started' && hasBegun)
     await follower.wait(name, (now) => !isRunningService(now), Math.min(START_GRACE_MS, leftMs()));
   const facts = factsNow();
-  return facts === undefined ? DONE : verdictOn(aim, end.result, facts);
+  return facts === undefined ? DONE : answerAfterJob(goal, end.result, facts);
 }
 
-/** Works like systemctl: changes the links, then has the manager reload, so that the manager knows them. */
-async function changeFiles(
+/** Like systemctl, changes the links, and then has the manager reload, so that the manager knows the links. */
+async function changeLinks(
   bus: Bus<'units'>,
   change: 'enable' | 'disable',
   name: string,
@@ -112,21 +115,24 @@ function isRunningService({ name, facts }: FollowedUnit): boolean {
 }
 
 /**
- * True if a unit at rest cannot be stopped only because disabling it has removed its link: then systemd no
- * longer knows it. A running one stays known.
+ * True if there is nothing to stop: the unit was at rest, and since its link was removed systemd no longer knows
+ * it. systemd still knows a unit that runs.
  */
-function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
-  if (files !== 'disable' || before === undefined || !isAtRest(before)) return false;
+function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
+  if (linkChange !== 'disable' || before === undefined || !isAtRest(before)) return false;
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.noSuchUnit;
 }
 
 /**
- * Why a job with the result `done` has not reached its aim; undefined if it has. Such a job may have found
- * that a condition is not met, or that a program cannot be executed (docs/development/what-we-learnt.md,
- * "systemd, logind and Avahi").
+ * Why a job with the result `done` has not reached its goal; undefined if it has. The result is `done`, too, if
+ * a condition is not met, or if a program cannot be executed (docs/development/what-we-learnt.md, "systemd,
+ * logind and Avahi").
  */
-function problemOf(aim: Aim, { activeState, subState, result, conditionMet }: UnitFacts): string | undefined {
-  if (aim === 'stopped') return activeState === 'active' ? 'The unit is still active' : undefined;
+function unmetGoal(
+  goal: Goal,
+  { activeState, subState, result, conditionMet }: UnitFacts,
+): string | undefined {
+  if (goal === 'stopped') return activeState === 'active' ? 'The unit is still active' : undefined;
   if (activeState === 'failed') return 'The unit has failed';
   if (activeState === 'activating' && subState.startsWith('auto-restart'))
     return 'The unit has failed and waits to be started again';
@@ -138,12 +144,12 @@ function problemOf(aim: Aim, { activeState, subState, result, conditionMet }: Un
 }
 
 /**
- * The answer to a command whose job is over. `result` is the job's, from the signal JobRemoved; undefined if
- * that signal was missed, so that only the unit's state counts.
+ * The answer to a command whose job is over. `result` is the job's; undefined if its signal JobRemoved was
+ * missed. Only the unit's state counts then.
  */
-export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
-  const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
-  if (result !== undefined && result !== 'done') return failure('refused', `The ${ended}`);
-  const problem = problemOf(aim, facts);
-  return problem === undefined ? DONE : failure('refused', `${problem}: the ${ended}`);
+export function answerAfterJob(goal: Goal, result: string | undefined, facts: UnitFacts): Answer {
+  const results = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
+  if (result !== undefined && result !== 'done') return failure('refused', `The ${results}`);
+  const problem = unmetGoal(goal, facts);
+  return problem === undefined ? DONE : failure('refused', `${problem}: the ${results}`);
 }

@@ -1,5 +1,5 @@
-// Publishes units: makes records of their facts (docs/http-api.md, "Service"), decides when changed records
-// are sent, and reports the backend as up when all its scopes are. A record is encoded only when it is sent.
+// Decides when the records of units are published (docs/http-api.md, "Service"), and whether the backend is up.
+// A record is encoded only when it is published.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
@@ -22,7 +22,7 @@ export interface WatchedUnit {
   readonly url?: string;
 }
 
-/** The states of systemd that the interface has. */
+/** The states of systemd that clients may get. */
 const ACTIVE_STATES = [
   'active',
   'reloading',
@@ -42,8 +42,8 @@ export function serviceRecord(
   const { activeState, subState, description } = facts;
   const exists = fileState !== undefined || facts.loadState !== 'not-found' || !isAtRest(facts);
   // `refreshing` (since systemd 254) is a reload, too: of mounts or extensions, while the unit stays active.
-  const interfaceState = activeState === 'refreshing' ? 'reloading' : activeState;
-  const state = exists ? ACTIVE_STATES.find((candidate) => candidate === interfaceState) : undefined;
+  const publishedState = activeState === 'refreshing' ? 'reloading' : activeState;
+  const state = exists ? ACTIVE_STATES.find((candidate) => candidate === publishedState) : undefined;
   return {
     name,
     scope,
@@ -60,7 +60,7 @@ export function serviceRecord(
 
 export class ServicePublisher {
   readonly #publish: Publisher;
-  /** By unit key; a timer runs while the unit's changes are gathered. */
+  /** A timer for each unit key, while the changes of the unit are gathered. */
   readonly #timers: Timers<string>;
   readonly #watched: readonly WatchedUnit[];
   /** The newest record of each unit; undefined for a unit that is unknown or hidden. */
@@ -68,8 +68,9 @@ export class ServicePublisher {
   /** See `absenceOf`. */
   readonly #absences: Map<UnitScope, string | undefined>;
   /** The last logged problem with each unit's files, by unit key, so that it is logged only once. */
-  readonly #logged = new Map<string, string | undefined>();
-  #status = '';
+  readonly #loggedProblems = new Map<string, string | undefined>();
+  /** `up`, or the detail of the last published status. */
+  #publishedStatus = '';
 
   constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
     this.#publish = publish;
@@ -87,8 +88,8 @@ export class ServicePublisher {
   }
 
   /**
-   * `absence` as in `absenceOf`. Before a call with undefined, `changed` must have been called for every unit
-   * of the scope.
+   * `absence` has the values of `absenceOf`. Before a call with undefined, `changed` must have been called for
+   * each unit of the scope.
    */
   setAbsence(scope: UnitScope, absence: string | undefined): void {
     this.#absences.set(scope, absence);
@@ -114,8 +115,8 @@ export class ServicePublisher {
 
   /** Logs why the unit's file state is unknown; `problem` is undefined if it is known. */
   noteFileProblem({ key, scope, name: unit }: WatchedUnit, problem: string | undefined): void {
-    if (problem === this.#logged.get(key)) return;
-    this.#logged.set(key, problem);
+    if (problem === this.#loggedProblems.get(key)) return;
+    this.#loggedProblems.set(key, problem);
     if (problem !== undefined)
       this.#publish.log('warn', 'systemd cannot read the files of a unit', { scope, unit, detail: problem });
   }
@@ -129,9 +130,9 @@ export class ServicePublisher {
     const detail = absences.map(([scope, reason]) => `${scope} scope: ${reason}`).join('; ');
     const isUp = [...this.#absences.values()].every((reason) => reason === undefined);
     const status = isUp ? 'up' : detail;
-    if (status === this.#status) return;
-    this.#status = status;
-    // With `up` clients must find each unit as it is now, also one whose changes are still gathered.
+    if (status === this.#publishedStatus) return;
+    this.#publishedStatus = status;
+    // At `up` clients must find each unit as it is now, even if its changes are still being gathered.
     if (isUp) for (const unit of this.#watched) this.publishNow(unit);
     this.#publish.status(isUp ? 'up' : 'connecting', detail || undefined);
   }

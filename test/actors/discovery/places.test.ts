@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { announcedOn, type Interface, placesOf } from '../../../src/actors/discovery/places.js';
+import { announcedInterfaceNames, type Interface, placesOf } from '../../../src/actors/discovery/places.js';
 
 function at(name: string, index: number, ...addresses: readonly string[]): Interface {
   const familyOf = (address: string) => (address.includes(':') ? 'IPv6' : 'IPv4');
@@ -44,5 +44,5 @@ for (const [listening, names] of [
   [['0.0.0.0', 'fd00::6'], 'lan0 wlan0 v6'],
 ] as const) {
   test(`a service at ${listening} is announced on ${names || 'no interface'}`, () =>
-    assert.equal(announcedOn(listening, [LAN, WLAN, at('v6', 4, 'fd00::6')]).join(' '), names));
+    assert.equal(announcedInterfaceNames(listening, [LAN, WLAN, at('v6', 4, 'fd00::6')]).join(' '), names));
 }

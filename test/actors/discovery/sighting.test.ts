@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodeOf, type Sighting, sightingOf } from '../../../src/actors/discovery/sighting.js';
+import { announcedNode, type Sighting, sightingOf } from '../../../src/actors/discovery/sighting.js';
 
 const AT = { name: 'attic', host: 'attic.local', address: '192.0.2.7', port: 8018 };
 
@@ -43,7 +43,7 @@ test('addresses of other scopes are left out; IPv4 comes first', () => {
   const sightings = addresses.flatMap((address) => sightedAs(['api=tonearm'], { address }) ?? []);
   const other = sightedAs(['api=tonearm'], { address: '192.0.2.9', host: 'other.local' });
   assert.ok(other);
-  assert.deepEqual(nodeOf([...sightings, other], undefined)?.addresses, ['192.0.2.7', '2001:db8::1']);
+  assert.deepEqual(announcedNode([...sightings, other], undefined)?.addresses, ['192.0.2.7', '2001:db8::1']);
 });
 
 test('this node is the local service of its own name', () => {
@@ -51,7 +51,11 @@ test('this node is the local service of its own name', () => {
     (isLocal) => ({ ...sightedAs(['api=tonearm']), isLocal }) as Sighting,
   );
   assert.ok(local && remote);
-  const nodes = [nodeOf([local], 'attic'), nodeOf([local], 'other'), nodeOf([remote], 'attic')];
+  const nodes = [
+    announcedNode([local], 'attic'),
+    announcedNode([local], 'other'),
+    announcedNode([remote], 'attic'),
+  ];
   const own = nodes.map((node) => node?.self);
   assert.deepEqual(own, [true, false, false]);
 });

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { SystemdBackend, targetOf, watchedUnits } from '../../../src/actors/systemd/backend.js';
+import { commandTarget, SystemdBackend, watchedUnits } from '../../../src/actors/systemd/backend.js';
 import type { UnitScope } from '../../../src/protocol/actor/commands.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -98,7 +98,7 @@ const ROWS: readonly (readonly [scope: UnitScope, unit: string, expected: string
 
 for (const [scope, unit, expected] of ROWS) {
   test(`${scope} ${unit.slice(0, 20)} is ${expected}`, () => {
-    const target = targetOf(WATCHED, { do: 'start', scope, unit });
+    const target = commandTarget(WATCHED, { do: 'start', scope, unit });
     assert.equal(target.ok ? target.value.key : target.error.fault, expected);
   });
 }

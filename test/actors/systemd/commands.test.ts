@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Bus } from '../../../src/actors/bus/bus.js';
-import { commandUnit, verdictOn } from '../../../src/actors/systemd/commands.js';
+import { answerAfterJob, commandUnit } from '../../../src/actors/systemd/commands.js';
 import { type UnitFacts, unknownUnit } from '../../../src/actors/units/facts.js';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -122,7 +122,7 @@ const JOBS: readonly JobRow[] = [
 
 for (const [aim, result, facts, refused] of JOBS) {
   test(`${aim}: ${result}, ${JSON.stringify(facts)}`, () => {
-    const answer = verdictOn(aim, result, { ...unknownUnit('x.service'), ...facts });
+    const answer = answerAfterJob(aim, result, { ...unknownUnit('x.service'), ...facts });
     assert.equal(faultOf(answer), refused === undefined ? 'none' : 'refused');
     const detail = answer.ok ? '' : answer.error.detail;
     assert.match(detail, refused ?? /^$/);
