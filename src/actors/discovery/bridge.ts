@@ -78,7 +78,7 @@ export class Discovery implements BridgeActor, BusOwner {
   }
 
   async up(): Promise<void> {
-    // `down` has not been called if two connections in succession were lost for the same reason.
+    // `down` was not called if the last two connections were lost for one reason, before they were up.
     this.#beginAnew(undefined);
     const watched = WATCHED_INTERFACES.map((iface) =>
       this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),

@@ -31,7 +31,7 @@ type Service = Values<'iisssu'>;
 
 /**
  * A service that is resolved, until it has gone or turns out to be no node. A node keeps its resolver, which
- * reports after two minutes that the host's records have expired. The service's own record lives for 75.
+ * reports within two minutes that the host has lost its power. The service's own record lives for 75 minutes.
  */
 interface ResolvedService {
   /** The resolver's object; undefined until Avahi has made it. */

@@ -90,7 +90,7 @@ export async function commandUnit(
   const hasBegun =
     unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
   if (goal === 'started' && hasBegun)
-    await follower.wait(name, (now) => !isRunningService(now), Math.min(START_GRACE_MS, leftMs()));
+    await follower.waitUntil(name, (now) => !isRunningService(now), Math.min(START_GRACE_MS, leftMs()));
   const facts = factsNow();
   return facts === undefined ? DONE : answerAfterJob(goal, end.result, facts);
 }
@@ -130,7 +130,7 @@ function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefine
  */
 function unmetGoal(
   goal: Goal,
-  { activeState, subState, result, conditionMet }: UnitFacts,
+  { activeState, subState, result, isConditionMet: conditionMet }: UnitFacts,
 ): string | undefined {
   if (goal === 'stopped') return activeState === 'active' ? 'The unit is still active' : undefined;
   if (activeState === 'failed') return 'The unit has failed';

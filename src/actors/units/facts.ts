@@ -1,7 +1,4 @@
-// Decides what is known of one manager's followed units, from readings and signals. Pure: it reads nothing
-// itself. systemd uses a unit's primary name, also where the unit is followed by an alias. For each change
-// systemd sends two signals, first with the properties of the Service, then with those of the Unit (systemd
-// 252). Some properties, such as LoadState and Description, come by no signal, but only by a reading.
+// Decides what is known of the followed units of one manager, from readings and signals. Pure.
 
 import { type PropertyRecord, readProperties } from '../../protocol/dbus/daemon.js';
 import { SERVICE_PROPERTIES, UNIT_PROPERTIES, unitPath } from '../../protocol/dbus/systemd.js';
@@ -15,11 +12,8 @@ export interface RunFacts {
   readonly job: string;
   /** The service's `Result`; 'success' also for a unit that has not run or is no service. */
   readonly result: string;
-  /**
-   * False only if a condition was checked and not met. systemd itself reports false for an unloaded unit,
-   * too.
-   */
-  readonly conditionMet: boolean;
+  /** False only if a condition was checked and not met. systemd reports false also for an unloaded unit. */
+  readonly isConditionMet: boolean;
   /**
    * True if the unit had failed and was reset (`reset-failed`): then `result` no longer says how its run
    * ended. Known only while the unit stays loaded.
@@ -37,14 +31,14 @@ export const NOTHING_RAN: RunFacts = {
   invocation: '',
   job: '',
   result: 'success',
-  conditionMet: true,
+  isConditionMet: true,
   wasReset: false,
   restarts: 0,
 };
 
-/** The facts of a unit's run, which come by signals and readings, and those that come by readings only. */
+/** The facts of the run come by signals and readings. The facts that are added here come by readings only. */
 export interface UnitFacts extends RunFacts {
-  /** The primary name, which systemd uses for the unit. */
+  /** The primary name. systemd uses this name even if the unit is followed by an alias. */
   readonly id: string;
   readonly names: readonly string[];
   readonly description: string;
@@ -56,33 +50,41 @@ export function unknownUnit(name: string): UnitFacts {
 }
 
 /** The facts after properties of the interface Unit, Service, or both. Facts that the record lacks stay. */
-export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFacts {
-  const { ActiveState, SubState, InvocationID, Job, ...unit } = readProperties(UNIT_PROPERTIES, record);
-  const { ConditionResult, ConditionTimestamp: checkedUs, InactiveExitTimestamp: startedUs } = unit;
-  const { StateChangeTimestamp: changedUs, InactiveEnterTimestamp: restsUs } = unit;
-  const { Result, NRestarts } = readProperties(SERVICE_PROPERTIES, record);
+export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFacts {
+  const unit = readProperties(UNIT_PROPERTIES, record);
+  const service = readProperties(SERVICE_PROPERTIES, record);
+  const { InvocationID, Job, ConditionResult } = unit;
+  const checkedUs = unit.ConditionTimestamp;
+  const startedUs = unit.InactiveExitTimestamp;
+  const changedUs = unit.StateChangeTimestamp;
+  const inactiveSinceUs = unit.InactiveEnterTimestamp;
   const wasChecked = checkedUs !== undefined && checkedUs > 0;
   const hasStarted = startedUs !== undefined && startedUs > 0;
-  const activeState = ActiveState ?? facts.activeState;
+  const activeState = unit.ActiveState ?? facts.activeState;
   const isInactive = activeState === 'inactive';
   return {
     ...facts,
     activeState,
-    subState: SubState ?? facts.subState,
+    subState: unit.SubState ?? facts.subState,
     invocation: InvocationID === undefined ? facts.invocation : Buffer.from(InvocationID).toString('hex'),
-    ...(Job !== undefined && { job: Job[0] === 0 ? '' : Job[1] }),
-    result: Result ?? facts.result,
-    conditionMet: ConditionResult === undefined ? facts.conditionMet : ConditionResult || !wasChecked,
+    job: Job === undefined ? facts.job : jobPath(Job),
+    result: service.Result ?? facts.result,
+    isConditionMet: ConditionResult === undefined ? facts.isConditionMet : ConditionResult || !wasChecked,
     // A reset, from `failed` to `inactive`, changes the time of the state, but not the time at which the run
     // ended (systemd 252).
-    wasReset: changedUs === undefined ? facts.wasReset : isInactive && changedUs !== restsUs,
-    restarts: NRestarts ?? facts.restarts,
+    wasReset: changedUs === undefined ? facts.wasReset : isInactive && changedUs !== inactiveSinceUs,
+    restarts: service.NRestarts ?? facts.restarts,
     ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
     id: unit.Id ?? facts.id,
     names: unit.Names ?? facts.names,
     description: unit.Description ?? facts.description,
     loadState: unit.LoadState ?? facts.loadState,
   };
+}
+
+/** '' for no job, which has the number 0. */
+function jobPath([number, path]: readonly [number: number, path: string]): string {
+  return number === 0 ? '' : path;
 }
 
 const AT_REST: readonly string[] = ['inactive', 'failed', 'maintenance'];
@@ -105,7 +107,7 @@ export interface FileReading {
 }
 
 export interface FollowedUnit {
-  /** The name by which the unit is followed: any of its names. */
+  /** The name by which the unit is followed, perhaps an alias. */
   readonly name: string;
   /** The facts of the last reading, and of the signals since then. */
   readonly facts: UnitFacts;
@@ -114,21 +116,21 @@ export interface FollowedUnit {
   readonly isKnown: boolean;
 }
 
-interface Entry {
+interface UnitEntry {
   unit: FollowedUnit;
   path: string;
-  /** Counts signals about the run, because a reading that began before the last signal may be older. */
+  /** Counts signals about the run. A reading that began before the last signal may be older than it. */
   signalCount: number;
   /**
-   * True if systemd has loaded the unit, at rest, although it reports that its file is missing, as with a
-   * broken link to a drop-in. Then a missing file does not mean that the unit is gone.
+   * True if systemd has loaded the unit, at rest, although it reports a missing file, for instance after a
+   * broken link to a drop-in. Such a missing file does not mean that the unit is gone.
    */
   isLoadedWithoutFile: boolean;
 }
 
 export class UnitTable {
   readonly names: readonly string[];
-  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #entries: ReadonlyMap<string, UnitEntry>;
 
   constructor(names: readonly string[]) {
     this.names = names;
@@ -163,12 +165,12 @@ export class UnitTable {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;
-    // A reading is complete: a fact that it lacks no longer holds. Only the result may come by signals alone,
-    // and stays.
-    const reading = withProperties({ ...unknownUnit(name), result: facts.result }, properties);
+    // A reading is complete, so a fact that it lacks no longer holds. Only the result stays, because it may
+    // come by signals alone.
+    const reading = updatedFacts({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
-    // If a signal came during the reading, the reading may be older than the signal, so the facts of the run
-    // stay. If they have changed since the signal, another signal will come.
+    // A reading that a signal has overtaken may be older than the signal, so the facts of the run stay. If
+    // they have changed since the signal, another signal will come.
     const wasOvertaken = entry.signalCount !== countBefore;
     const merged = wasOvertaken ? { ...facts, id, names, description, loadState } : reading;
     entry.unit = { ...entry.unit, facts: merged, isKnown: true };
@@ -181,13 +183,13 @@ export class UnitTable {
   applyProperties(path: string, properties: PropertyRecord): readonly FollowedUnit[] {
     return this.#applySignal(
       (entry) => entry.path === path,
-      (facts) => withProperties(facts, properties),
+      (facts) => updatedFacts(facts, properties),
     );
   }
 
   /**
-   * Applies UnitRemoved, by which systemd announces that it has unloaded a unit: the unit is at rest, and the
-   * result of its run stays known. The signal also follows each reading of an unloaded unit.
+   * Applies UnitRemoved: systemd has unloaded a unit, which is therefore at rest. The result of its run stays
+   * known. The signal also follows each reading of an unloaded unit.
    */
   applyRemoval(id: string): readonly FollowedUnit[] {
     const { activeState, subState, job, invocation } = NOTHING_RAN;
@@ -208,10 +210,10 @@ export class UnitTable {
   }
 
   #applySignal(
-    isMeant: (entry: Entry) => boolean,
+    isAbout: (entry: UnitEntry) => boolean,
     change: (facts: UnitFacts) => UnitFacts,
   ): readonly FollowedUnit[] {
-    const entries = [...this.#entries.values()].filter(isMeant);
+    const entries = [...this.#entries.values()].filter(isAbout);
     return entries.map((entry) => {
       entry.signalCount += 1;
       entry.unit = { ...entry.unit, facts: change(entry.unit.facts) };
@@ -220,8 +222,8 @@ export class UnitTable {
   }
 }
 
-/** False, and replaces nothing, if the reply is older than the present one. */
-function replaceFile(entry: Entry, file: FileReading): boolean {
+/** Returns false, and replaces nothing, if the reply is older than the present reply. */
+function replaceFile(entry: UnitEntry, file: FileReading): boolean {
   if (file.requestNumber < entry.unit.file.requestNumber) return false;
   entry.unit = { ...entry.unit, file };
   return true;

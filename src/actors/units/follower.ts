@@ -1,6 +1,5 @@
-// Follows units of one manager over its bus: decides when they are read, and which changes its owner gets.
-// During a reload of the manager units seem to disappear, so the owner gets no changes until everything is
-// read again, unless its interest is `verdicts`. The follower changes no unit, and does not know its owner.
+// Follows units of one manager over its bus: decides when they are read, and which changes its owner gets. It
+// changes no unit.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/daemon.js';
@@ -12,9 +11,7 @@ import { type FollowedUnit, UnitTable } from './facts.js';
 import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 import { type AwaitedJob, Waits } from './waits.js';
 
-/**
- * After a reload or a change of unit files, units are read once no other of these has come for this time.
- */
+/** Units are read when no reload and no change of unit files has come for this time. */
 const QUIET_MS = 50;
 /** After this time a reload counts as ended, even if no signal reports its end. */
 const RELOAD_MAX_MS = 30_000;
@@ -29,7 +26,7 @@ export interface FollowerOwner {
   /** All units have been read, and from now on their signals come. */
   up(): void;
   down(reason: string): void;
-  /** These units may have changed. Not called during a reload, unless the interest is `verdicts`. */
+  /** These units may have changed. Only for the interest `verdicts` is it also called during a reload. */
   changed(units: readonly FollowedUnit[]): void;
   /** Any job of the manager has ended. `job` is its path, `id` the unit's primary name. */
   jobEnded?(job: string, id: string, result: string): void;
@@ -43,12 +40,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #owner: FollowerOwner;
   readonly #reader: UnitReader;
   readonly #timers: Timers<'begin' | 'files' | 'reload'>;
-  /**
-   * True from the signal of a reload's beginning to that of its end: removals of units meanwhile are not
-   * real.
-   */
+  /** True from the signal of a reload's beginning to the signal of its end. Removals meanwhile are not real. */
   #isReloading = false;
-  /** True if the present facts may be an effect of a reload. */
+  /** True from the beginning of a reload until everything is read again, because units seem to disappear. */
   #isMuted = false;
   /** Counts the calls of `#begin` and `down`, so that results from before the latest are ignored. */
   #epoch = 0;
@@ -62,17 +56,18 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
-    // A service's result comes by signals. But the result of a run that was not followed must be read.
-    this.#reader = new UnitReader(this.bus, this.table, plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
+    // A service's result comes by signals. Only the result of a run that was not followed must be read.
+    const readInterface = plan.interest === 'verdicts' ? '' : UNIT_INTERFACE;
+    this.#reader = new UnitReader(this.bus, this.table, readInterface);
   }
 
   /** Reads units again; fails if they could not be read. */
   refresh(names: readonly string[]): Promise<BusResult<undefined>> {
-    return this.#reportAfter(this.#reader.units(names), names);
+    return this.#reportAfter(this.#reader.readUnits(names), names);
   }
 
   #refreshFiles(names: readonly string[]): void {
-    void this.#reportAfter(this.#reader.files(names), names);
+    void this.#reportAfter(this.#reader.readFiles(names), names);
   }
 
   async #reportAfter(
@@ -82,12 +77,13 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const epoch = this.#epoch;
     const result = await reading;
     // If `#begin` was called meanwhile, it reports all units anyway.
-    if (epoch === this.#epoch) this.#report(this.table.units().filter(({ name }) => names.includes(name)));
+    if (epoch === this.#epoch)
+      this.#reportUnits(this.table.units().filter(({ name }) => names.includes(name)));
     return result;
   }
 
   /** Resolves when `isReached` returns true for the unit, or after `ms`. */
-  wait(name: string, isReached: (unit: FollowedUnit) => boolean, ms: number): Promise<unknown> {
+  waitUntil(name: string, isReached: (unit: FollowedUnit) => boolean, ms: number): Promise<unknown> {
     return this.waits.until(ms, () => {
       const unit = this.table.unit(name);
       return unit && isReached(unit) ? unit : undefined;
@@ -120,42 +116,45 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   signal(signal: Signal): void {
     const changed = signalValues(PROPERTIES_CHANGED, signal);
-    if (changed !== undefined) this.#propertiesChanged(signal.path, changed[0], changed[1]);
-    const removed = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal);
-    if (removed !== undefined && !this.#isReloading)
-      for (const { name } of this.table.applyRemoval(removed[0])) this.#refreshFiles([name]);
+    if (changed !== undefined) {
+      const [iface, properties] = changed;
+      this.#propertiesChanged(signal.path, iface, properties);
+    }
+    const [removedId] = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal) ?? [];
+    if (removedId !== undefined && !this.#isReloading)
+      for (const { name } of this.table.applyRemoval(removedId)) this.#refreshFiles([name]);
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
     if (ended !== undefined) {
       const [, job, id, result] = ended;
       this.waits.jobEnded(job, result);
       this.#owner.jobEnded?.(job, id, result);
     }
-    const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
-    if (reloading !== undefined) this.#reloadChanged(reloading[0]);
+    const [isReloading] = signalValues(SYSTEMD_SIGNALS.reloading, signal) ?? [];
+    if (isReloading !== undefined) this.#reloadChanged(isReloading);
     if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined)
       this.#timers.set('files', QUIET_MS, () => this.#refreshFiles(this.table.names));
   }
 
   #propertiesChanged(path: string, iface: string, properties: PropertyRecord): void {
     const units = this.table.applyProperties(path, properties);
-    // For each change, systemd sends the properties of the Service first. Only with those of the Unit are the
-    // facts complete.
+    // For each change systemd sends the properties of the Service, then those of the Unit (systemd 252). The
+    // facts are complete only after both.
     if (iface !== UNIT_INTERFACE) return;
-    this.#report(units);
-    // A unit that did not exist before is at work now, so it is read again. It is loaded, so the reading
+    this.#reportUnits(units);
+    // A unit that did not exist before is read again when it is at work. It is loaded then, so the reading
     // causes no signals.
     for (const { name, facts } of units)
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
   }
 
   /**
-   * Mutes the changes until everything is read again, which is done once after reloads in quick succession.
-   * `begins` is false at the end of a reload.
+   * Mutes the changes until everything is read again. After reloads in quick succession this is done once.
+   * `isReloading` is false at the end of a reload.
    */
-  #reloadChanged(begins: boolean): void {
-    this.#isReloading = begins;
+  #reloadChanged(isReloading: boolean): void {
+    this.#isReloading = isReloading;
     this.#isMuted = true;
-    this.#timers.set('reload', begins ? RELOAD_MAX_MS : QUIET_MS, () => {
+    this.#timers.set('reload', isReloading ? RELOAD_MAX_MS : QUIET_MS, () => {
       this.#isReloading = false;
       void this.#readAfterReload();
     });
@@ -166,21 +165,22 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#isMuted = this.#timers.has('reload');
   }
 
-  /** To be called when there is another manager or none, which will not signal the end of the reload. */
+  /** To be called when the manager has gone, because no other manager signals the end of its reload. */
   #forgetReload(): void {
     this.#timers.cancel('reload');
     this.#isReloading = false;
     this.#isMuted = false;
   }
 
-  #report(units: readonly FollowedUnit[]): void {
+  #reportUnits(units: readonly FollowedUnit[]): void {
     this.waits.recheck();
     const isMutedForOwner = this.#isMuted && this.#plan.interest !== 'verdicts';
     if (!isMutedForOwner && units.length > 0) this.#owner.changed(units);
   }
 
   /**
-   * Subscribes to all units and reads them, on a new connection or of a new manager. Tries again for ever.
+   * Subscribes to all units and reads them: on a new connection, or when a new manager has come. Tries again
+   * until it succeeds.
    */
   async #begin(): Promise<void> {
     this.#epoch += 1;
@@ -191,7 +191,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     if (epoch !== this.#epoch) return;
     const read = subscribed.ok ? await this.#readAll() : subscribed;
     if (epoch !== this.#epoch) return;
-    if (!read.ok) return this.#beginAgain(read.error);
+    if (!read.ok) return this.#retryBegin(read.error);
     this.#failures = 0;
     this.#unmuteUnlessReloading();
     this.waits.recheck();
@@ -199,7 +199,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#endMissedJobs(awaited);
   }
 
-  #beginAgain(error: BusError): void {
+  #retryBegin(error: BusError): void {
     this.#reportDown(busErrorText(error));
     this.#failures += 1;
     const { clock } = this.#plan;
@@ -207,16 +207,16 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   async #readAll(): Promise<BusResult<undefined>> {
-    const read = await this.#reader.units(this.table.names);
+    const read = await this.#reader.readUnits(this.table.names);
     if (!read.ok) return read;
-    // Signals have a unit's primary name. If the unit is followed by an alias, that name was unknown when
-    // signals were subscribed to.
+    // Signals have a unit's primary name. If the unit is followed by an alias, its primary name was unknown
+    // when signals were subscribed to.
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
     if (aliases.length === 0) return read;
     const ids = aliases.map(({ facts }) => facts.id);
     const watched = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
     if (!watched.ok) return watched;
-    return this.#reader.units(aliases.map(({ name }) => name));
+    return this.#reader.readUnits(aliases.map(({ name }) => name));
   }
 
   /** Reads everything again, because the reload may have caused changes that are not real. */
@@ -225,10 +225,10 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const awaited = this.waits.awaitedJobs();
     const read = await this.#readAll();
     if (epoch !== this.#epoch) return;
-    if (!read.ok) return this.#beginAgain(read.error);
+    if (!read.ok) return this.#retryBegin(read.error);
     this.#unmuteUnlessReloading();
     if (this.#isMuted) return;
-    this.#report(this.table.units());
+    this.#reportUnits(this.table.units());
     this.#endMissedJobs(awaited);
   }
 

@@ -9,8 +9,8 @@ import { clipped, jsonObject } from '../text.js';
 const ANSWER_MAX_BYTES = 64 * 1024;
 /** In UTF-16 units. A longer message is cut, so that every answer has room for several entries. */
 const MESSAGE_MAX_UNITS = 4096;
-/** The priority of an entry that has none. journalctl assumes the same one. */
-const INFO = 6;
+/** The priority of an entry without one. journalctl assumes the same priority. */
+const INFO_PRIORITY = 6;
 /** Sequences that set colours and move the cursor of a terminal. */
 const ESCAPES = /[^\P{Cc}\n\t]\[[\d;:?]*[@-~]/gu;
 /** All control characters except line breaks and tabs. */
@@ -34,15 +34,16 @@ export function logText(newestFirst: string): string {
   return `[${entries.reverse().join()}]`;
 }
 
-/** Undefined for a line that is no whole entry. */
+/** Undefined if the line is no whole entry. */
 function entryOf(line: string): LogEntryRecord | undefined {
   const fields = jsonObject(line);
   const ms = Math.floor(Number(fields?.['__REALTIME_TIMESTAMP']) / 1000);
   const time = new Date(ms);
   if (fields === undefined || Number.isNaN(time.getTime())) return undefined;
   const isPriority = /^[0-7]$/.test(String(fields['PRIORITY']));
-  const priority = isPriority ? Number(fields['PRIORITY']) : INFO;
-  const message = fieldText(fields['MESSAGE']).replace(ESCAPES, '').replace(CONTROLS, '').trimEnd();
+  const priority = isPriority ? Number(fields['PRIORITY']) : INFO_PRIORITY;
+  const rawMessage = fieldText(fields['MESSAGE']);
+  const message = rawMessage.replace(ESCAPES, '').replace(CONTROLS, '').trimEnd();
   return { time: time.toISOString(), priority, message: clipped(message, MESSAGE_MAX_UNITS) };
 }
 
@@ -53,6 +54,6 @@ function entryOf(line: string): LogEntryRecord | undefined {
 function fieldText(field: unknown): string {
   if (typeof field === 'string') return field;
   if (!Array.isArray(field)) return '';
-  const isBytes = field.every((each) => typeof each === 'number');
+  const isBytes = field.every((value) => typeof value === 'number');
   return isBytes ? Buffer.from(field).toString() : field.map(fieldText).join('\n');
 }

@@ -1,6 +1,5 @@
-// Reads the log of a unit with journalctl, which is the only stable interface of the journal's files. It
-// starts the program without a shell, and does not decide which units a client may name. Only this file and
-// name-lookup.ts start other programs in the daemon.
+// Reads the log of a unit with journalctl, which is the only stable interface of the journal's files. Only this
+// file and name-lookup.ts start other programs in the daemon.
 
 import type { ChildProcess, ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
@@ -25,7 +24,7 @@ const ERRORS_MAX_UNITS = 1024;
 
 export interface LogQuery {
   readonly scope: UnitScope;
-  /** The unit's primary name: it does not log under an alias. */
+  /** The primary name, because a unit does not log under an alias. */
   readonly unit: string;
   readonly lines: number;
 }
@@ -36,7 +35,7 @@ type JournalctlEnd = Partial<ExecFileException> & { readonly stdout: string; rea
 export class UnitLogs {
   readonly #clock: Clock;
   readonly #program: string;
-  readonly #readings = new Map<ChildProcess, Promise<JournalctlEnd>>();
+  readonly #runningReadings = new Map<ChildProcess, Promise<JournalctlEnd>>();
 
   constructor(clock: Clock, program = 'journalctl') {
     this.#clock = clock;
@@ -64,7 +63,7 @@ export class UnitLogs {
   async #run(args: readonly string[]): Promise<Result<JournalctlEnd, Fault>> {
     // Loaded only when a log is read, because it takes 2 MB.
     const { execFile } = await import('node:child_process');
-    const { size } = this.#readings;
+    const { size } = this.#runningReadings;
     if (size >= READINGS_MAX)
       return failed({ fault: 'unavailable', detail: `${size} logs are being read already` });
     const { PATH } = process.env;
@@ -72,11 +71,12 @@ export class UnitLogs {
     const options = { env, maxBuffer: OUTPUT_MAX_BYTES, killSignal: 'SIGKILL' } as const;
     const running = promisify(execFile)(this.#program, args, options);
     const { child } = running;
-    const ended: Promise<JournalctlEnd> = running.catch((error: JournalctlEnd) => error);
-    const end = ended.finally(() => this.#readings.delete(child));
-    this.#readings.set(child, end);
-    const endInTime = await within(this.#clock, READING_MAX_MS, end);
-    if (endInTime !== undefined) return success(endInTime);
+    const reading: Promise<JournalctlEnd> = running
+      .catch((error: JournalctlEnd) => error)
+      .finally(() => this.#runningReadings.delete(child));
+    this.#runningReadings.set(child, reading);
+    const end = await within(this.#clock, READING_MAX_MS, reading);
+    if (end !== undefined) return success(end);
     child.kill('SIGKILL');
     return failed({
       fault: 'timeout',
@@ -85,19 +85,19 @@ export class UnitLogs {
   }
 
   /**
-   * Resolves when all child processes have ended. One that ended later than this thread would stay a zombie
-   * for the life of the daemon (docs/development/what-we-learnt.md, "Node and V8").
+   * Resolves when all child processes have ended. A process that outlived this thread would stay a zombie for
+   * the life of the daemon (docs/development/what-we-learnt.md, "Node and V8").
    */
   async stop(): Promise<void> {
-    for (const child of this.#readings.keys()) child.kill('SIGKILL');
-    await Promise.all(this.#readings.values());
+    for (const child of this.#runningReadings.keys()) child.kill('SIGKILL');
+    await Promise.all(this.#runningReadings.values());
   }
 }
 
 /**
  * The arguments that need a reason:
- * - `--user-unit` without `--user`, which would leave the system's file out. The messages of a user's unit
- *   are in that file if the node keeps its journal in memory, and for users with an id below 1000.
+ * - `--user-unit` without `--user`, because `--user` leaves the system's file out. The messages of a user's
+ *   unit are in this file if the node keeps its journal in memory, or if the user's id is below 1000.
  * - `--all`, because without it long fields are null.
  * - `--namespace=*`, because a unit with `LogNamespace=` writes to files of its own, and the usual files have
  *   only systemd's messages about it.
@@ -118,21 +118,22 @@ function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
 
 async function answerTo(scope: UnitScope, end: JournalctlEnd): Promise<Answer> {
   const { code, signal, message, stdout, stderr } = end;
-  // `code` is an exit status, or a text: Node's name for output that is too long, else the system's reason
-  // why the program was not started.
+  // `code` is an exit status or a text. The text is Node's name for output that is too long, or the system's
+  // reason why the program was not started.
   const isCut = code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
   if (typeof code === 'string' && !isCut)
     return failure('refused', `journalctl cannot be started: ${message}`);
-  const isWhole = message === undefined;
-  const text = isWhole || isCut ? logText(stdout) : NO_ENTRIES;
+  const hasEndedWell = message === undefined;
+  const text = hasEndedWell || isCut ? logText(stdout) : NO_ENTRIES;
   if (text !== NO_ENTRIES) return success({ text });
-  const isForbidden = isWhole ? await hasHiddenFile(scope) : FORBIDDEN.test(stderr);
+  const isForbidden = hasEndedWell ? await hasHiddenFile(scope) : FORBIDDEN.test(stderr);
   if (isForbidden) return NOT_READABLE;
-  if (isWhole) return success({ text });
+  if (hasEndedWell) return success({ text });
   if (isCut) return failure('refused', `The newest message has more than ${OUTPUT_MAX_BYTES} bytes`);
   const how = signal ? `by ${signal}` : `with status ${code}`;
-  const why = clipped(stderr.trim().replace(/\s*\n\s*/g, '; '), ERRORS_MAX_UNITS);
-  return failure('refused', `journalctl was ended ${how}${why === '' ? '' : `: ${why}`}`);
+  const errors = clipped(stderr.trim().replace(/\s*\n\s*/g, '; '), ERRORS_MAX_UNITS);
+  const reason = errors === '' ? '' : `: ${errors}`;
+  return failure('refused', `journalctl was ended ${how}${reason}`);
 }
 
 const NO_ENTRIES = '[]';

@@ -1,7 +1,5 @@
-// Makes a follower's calls to its manager, which change nothing: decides what is subscribed to, and reads
-// units, in groups because a connection allows only 256 calls at a time. A manager sends signals only after a
-// call of Subscribe. A reading of an unloaded unit makes the manager send UnitNew and UnitRemoved, so these
-// signals must not cause another reading of the unit.
+// Decides to which signals of a manager a follower subscribes, and reads units into the follower's table. The
+// calls change nothing.
 
 import { success } from '../../protocol/actor/result.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
@@ -21,12 +19,12 @@ import { type BusError, type BusResult, busErrorText, isAbsence } from '../bus/f
 import { SharedWork } from '../turns.js';
 import type { FileReading, UnitTable } from './facts.js';
 
-/** A bus of either kind. TypeScript allows only calls on it that change nothing. */
+/** The user's or the system's bus, with the calls that change nothing. */
 export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'stop'>;
 
 /**
- * The knowledge of each unit that a follower's owner needs. `state`: its state. `runs`: also the ends of runs
- * and jobs. `verdicts`: also each change during a reload, and how a run has ended that was not followed.
+ * What a follower's owner must know of each unit. `state`: its state. `runs`: also the ends of runs and jobs.
+ * `verdicts`: also each change during a reload, and the result of a run that was not followed.
  */
 export type Interest = 'state' | 'runs' | 'verdicts';
 
@@ -39,8 +37,11 @@ const SINGLE_MAX_UNITS = 100;
 const DONE: BusResult<undefined> = success(undefined);
 
 const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MANAGER_INTERFACE };
-const { interface: iface, member } = PROPERTIES_CHANGED;
-const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
+const PROPERTIES: Match = {
+  sender: SYSTEMD_NAME,
+  interface: PROPERTIES_CHANGED.interface,
+  member: PROPERTIES_CHANGED.member,
+};
 
 /**
  * The match rules for units, by any of their names. A start, a restart and a stop of one unit cost 17 kB of
@@ -57,14 +58,17 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
   ]);
 }
 
-/** Subscribes to units and the manager. Resolves to the first error, after which no signals will come. */
+/**
+ * Subscribes to units and the manager. Resolves to the first error, after which no signals will come. A manager
+ * sends signals only after the call of Subscribe.
+ */
 export async function subscribe(
   bus: ReadingBus,
   interest: Interest,
   names: readonly string[],
 ): Promise<BusResult<undefined>> {
   const members = ['Reloading', 'UnitFilesChanged', ...(interest === 'state' ? [] : ['JobRemoved'])];
-  const managerRules = members.map((each) => ({ ...MANAGER, member: each }));
+  const managerRules = members.map((member) => ({ ...MANAGER, member }));
   const watched = await watchAll(bus, [...managerRules, ...unitRules(interest, names)]);
   if (!watched.ok) return watched;
   const subscribed = await bus.call(SYSTEMD_METHODS.subscribe, []);
@@ -80,36 +84,37 @@ export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promis
   return results.find(({ ok }) => !ok) ?? DONE;
 }
 
-/** Each reading takes at most two calls. */
+/** Each reading takes at most two calls, and a connection allows 256 calls at a time. */
 const READINGS_AT_ONCE = 8;
 
 /** Resolves to the first error, after which further units are not read. */
 type ReadUnits = (names: readonly string[]) => Promise<BusResult<undefined>>;
 type ReadUnit = (name: string) => Promise<BusResult<undefined>>;
 
-/** Reads units into the table. */
 export class UnitReader {
   readonly #bus: ReadingBus;
   readonly #table: UnitTable;
-  /** The interface whose properties are read; '' for all. */
   readonly #interface: string;
   #lastRequest = 0;
 
-  /** Resolves when readings that began after this call have been applied. */
-  readonly units: ReadUnits;
+  /**
+   * Resolves when readings that began after this call have been applied. A reading of an unloaded unit makes
+   * the manager send UnitNew and UnitRemoved, so these signals must not cause another reading.
+   */
+  readonly readUnits: ReadUnits;
   /**
    * Reads only the states of the unit files. This loads no unit, and is right even if the manager has not
    * reloaded since a file was changed.
    */
-  readonly files: ReadUnits;
+  readonly readFiles: ReadUnits;
 
   /** `iface` is the interface whose properties are read; '' means those of the unit and of its type. */
   constructor(bus: ReadingBus, table: UnitTable, iface: string) {
     this.#bus = bus;
     this.#table = table;
     this.#interface = iface;
-    this.units = inGroups(table.names, (name) => this.#readUnit(name));
-    this.files = inGroups(table.names, (name) => this.#readFile(name));
+    this.readUnits = groupReader(table.names, (name) => this.#readUnit(name));
+    this.readFiles = groupReader(table.names, (name) => this.#readFile(name));
   }
 
   async #readUnit(name: string): Promise<BusResult<undefined>> {
@@ -148,7 +153,7 @@ export class UnitReader {
  * Makes a function that reads some units at a time. Calls for a unit that come while it is read share the
  * next reading.
  */
-function inGroups(allNames: readonly string[], read: ReadUnit): ReadUnits {
+function groupReader(allNames: readonly string[], read: ReadUnit): ReadUnits {
   const readings = new Map(allNames.map((name) => [name, new SharedWork(() => read(name))]));
   return async (names) => {
     for (let first = 0; first < names.length; first += READINGS_AT_ONCE) {

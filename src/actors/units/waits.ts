@@ -1,4 +1,4 @@
-// Keeps what commands wait for, the end of a job or a state of a unit, and decides when a wait is over.
+// Decides when a command's wait is over: its job has ended, its unit has a certain state, or its time is up.
 
 import { type Clock, within } from '../../host/clock.js';
 
@@ -21,16 +21,15 @@ export interface AwaitedJob {
 /** The number of waits has a bound, because the supervisor bounds the running commands. */
 export class Waits {
   readonly #clock: Clock;
-  /** A function for each wait, which ends the wait if its value is there. */
+  /** Each function belongs to one wait, and ends it if its value is there. */
   readonly #checks = new Set<() => void>();
   /**
-   * The ends of recent jobs, by path. They are remembered because a job may end before the reply that names
-   * it (docs/development/what-we-learnt.md, "systemd, logind and Avahi"), and before the wait for it begins.
+   * The ends of recent jobs, by path. A job may end before the reply that names the job, and so before the wait
+   * begins (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
    */
   readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
   readonly #awaited = new Set<AwaitedJob>();
-  /** Counts the managers that have gone. */
-  #losses = 0;
+  #managerLosses = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -75,10 +74,10 @@ export class Waits {
   /** Resolves to the job's end; to undefined if it has not ended after `ms`. */
   async forJob(job: string, unit: string, ms: number): Promise<JobEnd | undefined> {
     const awaited = { job, unit };
-    const losses = this.#losses;
+    const lossesBefore = this.#managerLosses;
     this.#awaited.add(awaited);
     try {
-      return await this.until(ms, () => (losses === this.#losses ? this.#ends.get(job) : AWAY));
+      return await this.until(ms, () => (lossesBefore === this.#managerLosses ? this.#ends.get(job) : AWAY));
     } finally {
       this.#awaited.delete(awaited);
     }
@@ -90,10 +89,9 @@ export class Waits {
   }
 
   /**
-   * Ends the jobs whose ends were missed. A job has ended if its unit no longer has it. To be called after a
-   * reading. `awaited` are the `awaitedJobs` from before the reading, because a job that is awaited later
-   * may be newer than the reading. `jobOf` gives the path of the job that was read of a unit, '' for none;
-   * it gives undefined for a unit that was not read.
+   * Ends the jobs that their units no longer have. To be called after a reading of the units. `awaited` are the
+   * `awaitedJobs` from before the reading, because a later job may be newer than the reading. `jobOf` gives the
+   * path of a unit's job: '' for none, undefined for a unit that was not read.
    */
   endMissed(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {
@@ -103,10 +101,10 @@ export class Waits {
     }
   }
 
-  /** To be called when the manager has gone. A new one numbers its jobs from the beginning. */
+  /** To be called when the manager has gone. A new manager numbers its jobs from the beginning. */
   managerLost(): void {
     this.#ends.clear();
-    this.#losses += 1;
+    this.#managerLosses += 1;
     this.recheck();
   }
 }

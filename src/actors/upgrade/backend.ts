@@ -1,5 +1,5 @@
-// The upgrade backend: connects the parts for result file, units, progress socket and state file with each
-// other, and runs the commands. publisher.ts decides what is published.
+// The upgrade backend: connects result file, units, progress socket and state file, and runs the commands.
+// publisher.ts decides what is published.
 
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock, within } from '../../host/clock.js';
@@ -18,7 +18,7 @@ import { RunKeeper, type RunKeeperOwner } from './run-keeper.js';
 import { RunStore } from './run-store.js';
 import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
 
-/** How long a stop waits for a file or a socket that hangs. Less than the supervisor allows a whole stop. */
+/** How long a stop waits for a file or a socket that hangs. The supervisor allows a whole stop more time. */
 const STOP_MAX_MS = 800;
 
 const NOT_CONNECTED = failure('unavailable', "The user's systemd is not connected");
@@ -31,7 +31,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #keeper: RunKeeper;
   readonly #resultFile: ResultFile | undefined;
   readonly #socket: ProgressSocket;
-  /** Undefined if no unit is configured: then systemd is not needed. */
+  /** Undefined if no unit is configured, because systemd is not needed then. */
   readonly #units: UpgradeUnits | undefined;
   readonly #logs: UnitLogs;
   /** The answer to a start that is under way. */
@@ -52,6 +52,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     };
     const circumstances = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
     this.#keeper = new RunKeeper(circumstances, runOwner, clock);
+    /** Resolves when the keeper has the run of the state file. */
     const recalled = this.#store.recall().then((saved) => this.#keeper.recall(saved));
     const file = settings.resultFile;
     const onResult = (result: ResultReading): void => publisher.setResult(result);
@@ -62,7 +63,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const ready = Promise.all([recalled, within(clock, READ_MAX_MS, resultRead), this.#socket.attempted]);
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
-    if (checkUnit !== undefined || upgradeUnit !== undefined)
+    const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;
+    if (hasUnits)
       this.#units = new UpgradeUnits({
         ...context,
         settings,
@@ -126,7 +128,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const started = await units.startUpgrade();
     if (!started.ok) return started;
     const invocationBefore = factsBefore.invocation;
-    this.#keeper.feed({ ...started.value, kind: 'accepted', countBefore, invocationBefore });
+    this.#keeper.applyInput({ ...started.value, kind: 'accepted', countBefore, invocationBefore });
     await this.#store.settled();
     return DONE;
   }

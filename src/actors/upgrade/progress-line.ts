@@ -1,5 +1,5 @@
-// Decides which lines of the progress socket are valid: splits a connection's bytes into lines, and makes
-// the event and the relayed text of each valid one (docs/upgrades.md, "Progress"). Pure.
+// Decides which lines of the progress socket are valid, and what is relayed of them (docs/upgrades.md,
+// "Progress"). Pure.
 
 /** Without the line end. A longer line is dropped (docs/upgrades.md, "Progress"). */
 export const LINE_MAX_BYTES = 64 * 1024;
@@ -15,22 +15,25 @@ export interface ProgressLine {
   readonly text: string;
 }
 
+/** One byte more than a valid line with its CR. */
+const CUT_LINE_BYTES = LINE_MAX_BYTES + 2;
+
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** Parses a line without its LF; undefined for one that is not valid. */
+/** `bytes` is a line without its LF. Undefined if the line is not valid. */
 export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
   const line = bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
   if (line.length > LINE_MAX_BYTES) return undefined;
   try {
-    // With `ignoreBOM` a byte order mark stays in the text, and JSON.parse refuses it. Without, it would be
-    // removed, and the text would no longer be the line as it came.
+    // With `ignoreBOM` a byte order mark stays in the text, and JSON.parse refuses it. Otherwise the mark would
+    // be removed, and the text would not be the line as it came.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
     const content = progressEvent(JSON.parse(text));
-    // JSON allows no raw CR within a string, so every remaining one is between tokens.
+    // JSON allows no raw CR within a string, so every remaining CR is between tokens.
     return content && { content, text: text.replaceAll('\r', ' ') };
   } catch {
-    // A text that is not UTF-8 or not JSON is no error, but only another line that is not valid.
+    // A text that is not UTF-8 or not JSON is no error, but a line that is not valid.
     return undefined;
   }
 }
@@ -45,8 +48,8 @@ function progressEvent(value: unknown): ProgressEvent | undefined {
 }
 
 /**
- * True for an integer of any size, because the line is relayed as a text. An integer that is too large for a
- * double is Infinity here.
+ * True for an integer of any size, because the line is relayed as a text. `JSON.parse` makes Infinity of an
+ * integer that is too large for a double.
  */
 function isJsonInteger(value: unknown): value is number {
   return typeof value === 'number' && Math.trunc(value) === value;
@@ -65,7 +68,7 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
       unfinished = new Uint8Array(0);
       start = end + 1;
     }
-    unfinished = Buffer.concat([unfinished, chunk.subarray(start)]).subarray(0, LINE_MAX_BYTES + 2);
+    unfinished = Buffer.concat([unfinished, chunk.subarray(start)]).subarray(0, CUT_LINE_BYTES);
   }
   yield unfinished;
 }

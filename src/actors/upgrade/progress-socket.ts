@@ -1,6 +1,5 @@
-// The progress socket: decides when it may be made at its path (never while another process listens there),
-// makes it anew when it was removed, and passes valid lines on at a bounded rate. Only the daemon's user can
-// open it. Bad bytes spoil only their own line.
+// Decides when the progress socket is made at its path, and passes its valid lines on at a bounded rate. Only
+// the daemon's user can open the socket.
 
 import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
@@ -32,8 +31,8 @@ const PATH_IN_USE = 'another process listens there';
 
 export interface SocketOwner {
   /**
-   * `connectedMs`: when the line's connection began, monotonic. The next line of the connection comes only
-   * after this has resolved.
+   * `connectedMs`: when the line's connection began, monotonic. The next line of this connection comes only
+   * after the promise has resolved.
    */
   onLine(line: ProgressLine, connectedMs: number): Promise<void>;
   /** Called when the number of open connections has changed. */
@@ -81,23 +80,24 @@ export class ProgressSocket {
     // during the attempt.
     this.#lastAttempt = this.#lastAttempt.then(() => {
       const isThere = this.#server !== undefined && fileIdentity(this.#path) !== undefined;
-      return this.#isStopped || isThere ? undefined : this.#listen();
+      const mustListen = !this.#isStopped && !isThere;
+      return mustListen ? this.#listen() : undefined;
     });
   }
 
   async #listen(): Promise<void> {
     this.#server?.close();
     this.#server = undefined;
-    // With `allowHalfOpen` the connection ends only when all its lines have been read, so a client can wait
-    // for that.
+    // With `allowHalfOpen` the connection ends only when all its lines have been read. A client can wait for
+    // this end.
     const server = createServer({ allowHalfOpen: true }, (socket) => void this.#read(socket));
     server.maxConnections = CONNECTIONS_MAX;
     server.on('drop', () => this.#owner.onProblem('there are too many connections'));
     const listening = await listenAt(server, this.#path, this.#clock);
     if (listening.ok) {
       this.#server = server;
-      // From now on an error means that a connection could not be accepted, as without a free descriptor. The
-      // socket still works.
+      // From now on an error means that a connection could not be accepted, for instance because no descriptor
+      // is free. The socket still works.
       server.on('error', () => this.#owner.onProblem('a connection could not be accepted'));
     }
     this.#owner.onProblem(listening.ok ? undefined : listening.error);
@@ -112,7 +112,7 @@ export class ProgressSocket {
       // The last line counts even without its LF.
       for await (const line of linesOf(socket)) await this.#deliver(line, connectedMs);
     } catch (error) {
-      // A connection that broke is no defect. The line that was cut off could not be used anyway.
+      // A connection that broke is no defect, and a line that was cut off is of no use.
       if (!this.#isStopped && error !== socket.errored) throw error;
     } finally {
       socket.destroy();

@@ -1,5 +1,4 @@
-// Decides what is published of the upgrade, and when: status, run, progress, check, and whether the backend
-// is up. It reads neither systemd nor files, and gets what others have read.
+// Decides what is published of the upgrade, and when. It reads neither systemd nor files.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Collection } from '../../protocol/actor/collections.js';
@@ -9,8 +8,8 @@ import type { RunFacts } from '../units/facts.js';
 import { NO_STATUS, type ResultReading } from './result-file.js';
 import { initialRun, isAtWork, publishedRun, type Run, utcSeconds } from './run.js';
 
-/** Parts that may fail while the rest works; their problems are in `/health`. */
-export type Part = 'result file' | 'progress socket' | 'state file';
+/** A part that may fail while the others work. Its problem is in `/health`. */
+export type FalliblePart = 'result file' | 'progress socket' | 'state file';
 
 type UpgradeCollection = Extract<Collection, 'upgrade' | 'upgrade.info' | 'upgrade.check'>;
 
@@ -25,10 +24,11 @@ export class UpgradePublisher {
   readonly #publish: Publisher;
   readonly #clock: Clock;
   readonly #timers: Timers<'throttle'>;
-  readonly #problems = new Map<Part, string>();
+  readonly #problems = new Map<FalliblePart, string>();
   /** The published texts, by collection and key. */
   readonly #published = new Map<string, string>();
-  #status = NO_STATUS;
+  /** The status of the result file, as JSON text. */
+  #statusText = NO_STATUS;
   #run = initialRun();
   #check: LastCheck | undefined;
   #isUp = false;
@@ -54,7 +54,7 @@ export class UpgradePublisher {
   }
 
   setResult(result: ResultReading): void {
-    if (result.ok) this.#status = result.value;
+    if (result.ok) this.#statusText = result.value;
     this.noteProblem('result file', result.ok ? undefined : result.error);
     this.#publishChanges();
   }
@@ -98,7 +98,7 @@ export class UpgradePublisher {
   }
 
   /** `problem` is undefined if the part works. Only a change is published and logged. */
-  noteProblem(part: Part, problem: string | undefined): void {
+  noteProblem(part: FalliblePart, problem: string | undefined): void {
     if (this.#problems.get(part) === problem) return;
     this.#problems.delete(part);
     if (problem !== undefined) {
@@ -118,22 +118,22 @@ export class UpgradePublisher {
     const { percent, step } = this.#run;
     const run = publishedRun(this.#run);
     const check = checkUnit && publishedCheck(this.#check ?? NEVER_CHECKED);
-    const hasStatusChanged = this.#put('upgrade.info', 'status', this.#status);
-    const hasRunChanged = this.#put('upgrade.info', 'run', JSON.stringify(run));
-    const hasCheckChanged = check !== undefined && this.#put('upgrade.check', '', JSON.stringify(check));
+    const hasStatusChanged = this.#putIfChanged('upgrade.info', 'status', this.#statusText);
+    const hasRunChanged = this.#putIfChanged('upgrade.info', 'run', JSON.stringify(run));
+    const hasCheckChanged =
+      check !== undefined && this.#putIfChanged('upgrade.check', '', JSON.stringify(check));
     const isProgressOnly = !(hasStatusChanged || hasRunChanged || hasCheckChanged);
     if (isProgressOnly && this.#timers.has('throttle')) return;
     const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
-    const more = JSON.stringify({ run: { ...run, percent, step }, ...abilities, check });
-    // The two texts are joined, and not two objects, because members of the result file must keep their
-    // spelling.
-    const whole = `{${this.#status.slice(1, -1)},${more.slice(1, -1)}}`;
-    if (!this.#put('upgrade', '', whole)) return;
+    const otherMembers = JSON.stringify({ run: { ...run, percent, step }, ...abilities, check });
+    // Texts are joined and not objects, because members of the result file must keep their spelling.
+    const text = `{${this.#statusText.slice(1, -1)},${otherMembers.slice(1, -1)}}`;
+    if (!this.#putIfChanged('upgrade', '', text)) return;
     this.#timers.set('throttle', PROGRESS_PAUSE_MS, () => this.#publishChanges());
   }
 
-  /** False, and publishes nothing, if the text is the published one. */
-  #put(collection: UpgradeCollection, key: string, text: string): boolean {
+  /** Returns false, and publishes nothing, if the text is published already. */
+  #putIfChanged(collection: UpgradeCollection, key: string, text: string): boolean {
     const name = `${collection} ${key}`;
     if (this.#published.get(name) === text) return false;
     this.#published.set(name, text);
@@ -163,15 +163,15 @@ export interface LastCheck {
 const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
 
 /**
- * The last check after new facts of the check unit. `before` is the last check up to now; undefined at the
- * start. `nowMs` is since the epoch.
+ * The last check, by new facts of the check unit. `before` is the last check up to now; undefined at the
+ * daemon's start. `nowMs` is since the epoch.
  */
 export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
   const { activeState, result, wasReset } = facts;
   // An unloaded unit has lost its invocation id.
   const invocation = facts.invocation || (before?.invocation ?? '');
   if (isAtWork(facts)) return { state: 'running', invocation };
-  // A check with another invocation has begun and ended since the facts before.
+  // Another invocation means that a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
   const finishedMs = hasEnded ? nowMs : before?.finishedMs;
   const hasFailed = activeState === 'failed' || (result !== 'success' && !wasReset);

@@ -1,5 +1,4 @@
-// Reads the detector's result file at every change, one reading at a time, and decides whether it is valid.
-// Gives the status as a JSON text (docs/upgrades.md, "The result file").
+// Reads the result file of the detector (docs/upgrades.md, "The result file"), and decides whether it is valid.
 
 import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -18,12 +17,12 @@ export type ResultReading = Result<string, string>;
 /** The status before the first valid file. */
 export const NO_STATUS = '{"current":"","latest":"","upgrade_available":false}';
 
-/** Reads the file at the first `read`, and from then on at every change. */
+/** Reads the file at the first `read`, and after that at every change. */
 export class ResultFile {
   readonly #path: string;
   readonly #onResult: (result: ResultReading) => void;
   readonly #clock: Clock;
-  readonly #readings = new SharedWork(() => this.#readOnce());
+  readonly #readings = new SharedWork(() => this.#readFile());
   #watch: PathWatch | undefined;
   #isStopped = false;
 
@@ -33,7 +32,7 @@ export class ResultFile {
     this.#clock = clock;
   }
 
-  /** Resolves when the file as it is now has been read, which may be never. */
+  /** Resolves when the file as it is now has been read. On a disk that hangs this may be never. */
   read(): Promise<void> {
     return this.#readings.run();
   }
@@ -43,7 +42,7 @@ export class ResultFile {
     this.#watch?.close();
   }
 
-  async #readOnce(): Promise<void> {
+  async #readFile(): Promise<void> {
     const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
     // A reading that is late is reported as a problem, but it goes on.
     const isLate = (await readInTime(this.#clock, reading)) === READ_TOO_SLOW;
@@ -51,10 +50,10 @@ export class ResultFile {
     const file = await reading;
     this.#deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
     if (this.#watch !== undefined || this.#isStopped) return;
-    // The watch is set only now, when the disk has answered, because setting it blocks this thread. The file
-    // may have changed in between, so it is read again.
+    // To set the watch blocks this thread, so it is set only when the disk has answered. The file may have
+    // changed in between, so it is read again.
     this.#watch = new PathWatch(this.#path, () => void this.read(), SETTLE_MS);
-    await this.#readOnce();
+    await this.#readFile();
   }
 
   #deliver(result: ResultReading): void {
@@ -85,8 +84,8 @@ function unmarkTokens(value: unknown): string {
 
 /** The required members, with their marked keys. */
 const REQUIRED = {
-  $current: { isValid: isText, type: 'a string' },
-  $latest: { isValid: isText, type: 'a string' },
+  $current: { isValid: isMarkedString, type: 'a string' },
+  $latest: { isValid: isMarkedString, type: 'a string' },
   $upgrade_available: { isValid: (value: unknown) => typeof value === 'boolean', type: 'a boolean' },
 } as const;
 
@@ -108,13 +107,15 @@ function parseStatus(text: string): ResultReading {
   const plain: unknown = JSON.parse(text);
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
     return failed('it is not a JSON object');
-  const { $checked_at: checkedAt, ...rest }: Readonly<Record<string, unknown>> = JSON.parse(markTokens(text));
+  const { $checked_at: checkedAt, ...members }: Readonly<Record<string, unknown>> = JSON.parse(
+    markTokens(text),
+  );
   for (const [key, { isValid, type }] of Object.entries(REQUIRED)) {
-    if (rest[key] === undefined) return failed(`it has no ${key.slice(1)}`);
-    if (!isValid(rest[key])) return failed(`${key.slice(1)} is not ${type}`);
+    if (members[key] === undefined) return failed(`it has no ${key.slice(1)}`);
+    if (!isValid(members[key])) return failed(`${key.slice(1)} is not ${type}`);
   }
-  const { $current, $latest, $upgrade_available, ...extra } = rest;
-  const isTimeValid = isText(checkedAt) && isRfc3339(checkedAt.slice(1));
+  const { $current, $latest, $upgrade_available, ...extra } = members;
+  const isTimeValid = isMarkedString(checkedAt) && isRfc3339(checkedAt.slice(1));
   const status = {
     $current,
     $latest,
@@ -125,8 +126,7 @@ function parseStatus(text: string): ResultReading {
   return success(unmarkTokens(status));
 }
 
-/** True for a marked string. */
-function isText(value: unknown): value is string {
+function isMarkedString(value: unknown): value is string {
   return typeof value === 'string' && value.startsWith('$');
 }
 

@@ -1,6 +1,5 @@
-// Keeps the run: gives inputs to the state machine (run.ts), saves its transitions, decides which lines may
-// begin a run, and ends a run of the progress socket when nobody has been connected for a while. publisher.ts
-// decides what is published.
+// Keeps the run: gives inputs to the state machine of run.ts, and saves the run at each transition. Decides
+// which lines come too late to begin a run.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { Turns } from '../turns.js';
@@ -14,14 +13,14 @@ import type { Circumstances, SavedRun } from './run-store.js';
  * within this time after the end begins no run.
  */
 const LEFTOVER_GRACE_MS = 1_000;
-/** The pause before the unit of a doubtful run is read again, if the last reading failed. */
+/** The pause after a failed reading of the unit, while the run is doubtful (run.ts, `isDoubtful`). */
 const CONFIRM_AGAIN_MS = 1_000;
 
 export interface RunKeeperOwner {
   changed(run: Run): void;
   save(saved: SavedRun): void;
   /**
-   * Reads the unit. Undefined if it cannot be read: then the owner calls `applyReading` as soon as it can.
+   * Reads the unit. Undefined if it cannot be read. The owner then calls `applyReading` as soon as it can.
    */
   readUnit(): Promise<RunFacts | undefined>;
 }
@@ -32,7 +31,7 @@ export class RunKeeper {
   readonly #timers: Timers<'quiet' | 'confirm'>;
   #circumstances: Circumstances;
   #run = initialRun();
-  /** When the last systemd run ended, monotonic: a connection that began before belongs to that run. */
+  /** When the last systemd run ended, monotonic. A connection that began before belongs to that run. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   /** Applies the lines of all connections one after the other. */
   readonly #turns = new Turns();
@@ -53,9 +52,9 @@ export class RunKeeper {
     const { boot } = this.#circumstances;
     this.#circumstances = saved.circumstances;
     this.#run = initialRun(saved.record);
-    const wasRebooted = saved.circumstances.boot !== boot;
     // No script outlives a reboot.
-    if (wasRebooted) this.feed({ kind: 'abandoned' });
+    const wasRebooted = saved.circumstances.boot !== boot;
+    if (wasRebooted) this.applyInput({ kind: 'abandoned' });
     this.#setQuietTimer();
   }
 
@@ -69,35 +68,34 @@ export class RunKeeper {
   }
 
   /**
-   * Applies the facts of the unit that were read on a new connection to systemd. If no unit is configured,
-   * they are those of a unit that has never run, which ends a run of systemd. `wasStopped`: somebody stopped
-   * the run.
+   * Applies the facts of the unit that were read on a new connection to systemd. If no unit is configured, the
+   * facts are NOTHING_RAN, which ends a run of systemd. `wasStopped`: somebody stopped the run.
    */
-  applyReading(facts: RunFacts, now: Circumstances, wasStopped = false): void {
+  applyReading(facts: RunFacts, present: Circumstances, wasStopped = false): void {
     const { boot, manager, unit } = this.#circumstances;
-    const isSameManager = boot === now.boot && manager === now.manager && unit === now.unit;
-    this.#circumstances = now;
-    this.feed({ kind: 'read', facts, isSameManager, wasStopped });
+    const isSameManager = boot === present.boot && manager === present.manager && unit === present.unit;
+    this.#circumstances = present;
+    this.applyInput({ kind: 'read', facts, isSameManager, wasStopped });
   }
 
   /** Gives the input to the state machine, and saves and reports what it changes. */
-  feed(input: RunInput): void {
+  applyInput(input: RunInput): void {
     const before = this.#run;
     const run = nextRun(before, input, this.#clock.date());
     if (run === before || this.#isStopped) return;
     this.#run = run;
-    const ended = before.state === 'running' && run.state !== 'running';
-    if (ended && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
+    const hasEnded = before.state === 'running' && run.state !== 'running';
+    if (hasEnded && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
     const hasBegun = run.count !== before.count;
-    const hasNewInvocation = !ended && run.invocation !== before.invocation;
-    const isTransition = hasBegun || hasNewInvocation || ended;
+    const hasNewInvocation = !hasEnded && run.invocation !== before.invocation;
+    const isTransition = hasBegun || hasNewInvocation || hasEnded;
     if (isTransition) this.#owner.save({ record: run, circumstances: this.#circumstances });
     this.#owner.changed(run);
     if (run.isDoubtful && !before.isDoubtful) void this.#confirm();
     if (isTransition) this.#setQuietTimer();
   }
 
-  /** Resolves when the line, a valid one, is applied. `connectedMs`: when its connection began, monotonic. */
+  /** Resolves when the line is applied. `connectedMs`: when the line's connection began, monotonic. */
   applyLine(content: ProgressEvent, connectedMs: number): Promise<void> {
     const receivedMs = this.#clock.monotonic();
     return this.#turns.run(() => this.#applyInTurn(content, connectedMs, receivedMs));
@@ -113,22 +111,22 @@ export class RunKeeper {
     const isLeftover = () =>
       connectedMs < this.#systemdEndedMs || receivedMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
     if (beginsSocketRun(this.#run, content, isLeftover())) {
-      // The upgrade unit's own script may send a line before systemd has sent the signal that the unit has
-      // started. Without the bus, the facts that are known already must be enough.
+      // The upgrade unit's own script may send a line before the signal of its start has come, so the unit is
+      // read first. Without the bus, the known facts must be enough.
       const facts = await this.#owner.readUnit();
-      if (facts !== undefined && isAtWork(facts)) this.feed({ kind: 'unit', facts });
+      if (facts !== undefined && isAtWork(facts)) this.applyInput({ kind: 'unit', facts });
     }
-    this.feed({ kind: 'line', content, isLeftover: isLeftover() });
+    this.applyInput({ kind: 'line', content, isLeftover: isLeftover() });
   }
 
   /**
-   * Reads the unit of a doubtful run. systemd replies after it has sent its signals, so the reply tells
-   * whether systemd restarts the unit.
+   * Reads the unit of a doubtful run. The reply shows whether systemd restarts the unit, because systemd sends
+   * its signals before the reply.
    */
   async #confirm(): Promise<void> {
     const facts = await this.#owner.readUnit();
     if (!this.#run.isDoubtful || this.#isStopped) return;
-    if (facts !== undefined) this.feed({ kind: 'confirmed', facts });
+    if (facts !== undefined) this.applyInput({ kind: 'confirmed', facts });
     else this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
@@ -137,7 +135,7 @@ export class RunKeeper {
     const { state, origin } = this.#run;
     const isSocketRun = state === 'running' && origin === 'socket';
     if (isSocketRun && this.#connections === 0)
-      this.#timers.set('quiet', QUIET_MS, () => this.feed({ kind: 'abandoned' }));
+      this.#timers.set('quiet', QUIET_MS, () => this.applyInput({ kind: 'abandoned' }));
     else this.#timers.cancel('quiet');
   }
 }

@@ -1,5 +1,5 @@
-// Keeps the state file, so that a run outlives the daemon. The file is read once at the start, and written
-// whole at each transition of the run. An older text never replaces a newer one.
+// Keeps the state file, so that a run outlives the daemon. The file is read once at the start. It is written
+// whole at each transition of the run.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import { codeOf, readInTime, readSmallFile, writeWhole } from '../small-file.js';
@@ -13,10 +13,10 @@ import { publishedRun, type RunRecord } from './run.js';
  */
 const WRITE_MAX_MS = 1_000;
 /**
- * The pause after a failed write. The write is tried again because a full disk may get room, and because
- * after a restart the daemon would believe the old text.
+ * The pause after a failed write. A full disk may get room. Without another attempt the daemon would believe
+ * the old text after a restart.
  */
-const AGAIN_MS = 10_000;
+const RETRY_PAUSE_MS = 10_000;
 /** A state file has some hundred bytes. A larger file than this is not from this program. */
 const STATE_MAX_BYTES = 64 * 1024;
 
@@ -39,8 +39,9 @@ export class RunStore {
   readonly #path: string;
   readonly #onProblem: (problem: string | undefined) => void;
   readonly #clock: Clock;
-  readonly #timers: Timers<'again'>;
-  #text = '';
+  readonly #timers: Timers<'retry'>;
+  /** The text of the newest run. */
+  #newestText = '';
   #writing: Promise<void> | undefined;
 
   /** `onProblem` gets the reason if the file cannot be used, and undefined after each successful write. */
@@ -65,7 +66,7 @@ export class RunStore {
 
   /** Begins to write the run. If a newer one follows soon, the older one may never be written. */
   save(saved: SavedRun): void {
-    this.#text = savedText(saved);
+    this.#newestText = savedText(saved);
     this.#beginWrite();
   }
 
@@ -83,17 +84,17 @@ export class RunStore {
   }
 
   #beginWrite(): void {
-    this.#writing = this.#write.run();
+    this.#writing = this.#writes.run();
   }
 
-  readonly #write = new SharedWork(async () => {
+  readonly #writes = new SharedWork(async () => {
     this.#timers.cancelAll();
     try {
-      await writeWhole(this.#path, this.#text);
+      await writeWhole(this.#path, this.#newestText);
       this.#onProblem(undefined);
     } catch (error) {
       this.#onProblem(`it cannot be written (${codeOf(error)})`);
-      this.#timers.set('again', AGAIN_MS, () => this.#beginWrite());
+      this.#timers.set('retry', RETRY_PAUSE_MS, () => this.#beginWrite());
     }
   });
 }
@@ -125,8 +126,8 @@ export function parseSaved(text: string): SavedRun | undefined {
   const boot = textOf('boot');
   const manager = textOf('manager');
   const unit = textOf('unit');
-  if (state === undefined || boot === undefined || manager === undefined || unit === undefined)
-    return undefined;
+  const lacksCircumstances = boot === undefined || manager === undefined || unit === undefined;
+  if (state === undefined || lacksCircumstances) return undefined;
   const lacksBeginning = origin === undefined || startedMs === undefined;
   if (state === 'running' && lacksBeginning) return undefined;
   const record: RunRecord = {

@@ -1,7 +1,5 @@
-// Decides when an upgrade run begins, ends, and how: the table of docs/upgrades.md, "Runs", as a state
-// machine. Pure: times are arguments. A verdict belongs to an invocation: the unit's `Result` counts only
-// while the unit's InvocationID is the run's. If systemd restarts the unit by itself (Restart=), all tries
-// are one run, which ends as the last try ends.
+// Decides when an upgrade run begins, when it ends, and whether it has succeeded: the table of
+// docs/upgrades.md, "Runs", as a state machine. Pure.
 
 import { isAtRest, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
@@ -17,16 +15,16 @@ export interface RunRecord {
   readonly origin?: Origin | undefined;
   readonly startedMs?: number | undefined;
   readonly finishedMs?: number | undefined;
-  /** The invocation of a systemd run. It is absent in a running one until systemd has sent it. */
+  /** The invocation of a systemd run; absent until systemd has sent it. */
   readonly invocation?: string | undefined;
   /**
-   * While `invocation` is absent: the unit's last invocation before this run, '' for none. It must not be
-   * mistaken for the invocation of this run.
+   * While `invocation` is absent: the unit's last invocation before this run, '' for none. Facts with this
+   * invocation are older than the run.
    */
   readonly invocationBefore?: string | undefined;
   /**
-   * For a running systemd run: the path of the job that began it. Only the result of this job counts, not
-   * that of another one, such as a reload.
+   * For a running systemd run: the path of the job that began it. The result of another job, such as a reload,
+   * does not count.
    */
   readonly startJob?: string | undefined;
 }
@@ -34,17 +32,15 @@ export interface RunRecord {
 export interface Run extends RunRecord {
   readonly percent?: number;
   readonly step?: string;
-  /**
-   * How many runs have begun since the daemon's start. By this a caller sees whether one began during a call.
-   */
+  /** How many runs have begun since the daemon's start, to find out whether a run began during a call. */
   readonly count: number;
   /** For a systemd run: the result of its start job, if it is not `done`. The run has then failed. */
   readonly badJobResult?: string | undefined;
   /** For a systemd run: the path of the unit's queued or running job; '' for none. */
   readonly job: string;
   /**
-   * True for a systemd run that seems to have failed. This is not certain, because systemd may be about to
-   * restart the unit. A reading of the unit decides (`confirmed`).
+   * True for a systemd run that seems to have failed. systemd may still be about to restart the unit, so a
+   * reading of the unit decides (`confirmed`).
    */
   readonly isDoubtful: boolean;
   readonly facts: RunFacts;
@@ -137,28 +133,28 @@ function finishedRun(run: Run, success: boolean, nowMs: number): Run {
 
 function afterAcceptance(run: Run, input: RunInput & { readonly kind: 'accepted' }, nowMs: number): Run {
   const { countBefore, invocationBefore, job, jobResult } = input;
-  // Signals may overtake the reply: the run that was started may be known already, or even be over.
+  // Signals may overtake the reply, so the run that was started may be known already, or even be over.
   if (run.count !== countBefore || isRunning(run, 'systemd')) return run;
-  const begun: Run = { ...startedRun(run, 'systemd', nowMs), invocationBefore, startJob: job, job };
+  const accepted: Run = { ...startedRun(run, 'systemd', nowMs), invocationBefore, startJob: job, job };
   const { invocation } = run.facts;
   // The unit may have been so quick that no signal and no reading has found it at work.
   const hasRun = invocation !== '' && invocation !== invocationBefore;
-  const started = hasRun ? withInvocation(begun) : begun;
-  return jobResult === undefined ? started : afterJob(started, job, jobResult, nowMs);
+  const next = hasRun ? withInvocation(accepted) : accepted;
+  return jobResult === undefined ? next : afterJob(next, job, jobResult, nowMs);
 }
 
 /** The run with new facts of the unit. A run may begin, or take over another invocation. */
 function afterSignal(run: Run, facts: RunFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
   if (isRunning(run, 'systemd')) return whileRunning(next, nowMs);
-  // A unit that stops or reloads begins no new run, and neither does an invocation that has its verdict.
+  // No run begins if the unit only stops or reloads, or if the run of its invocation is over.
   const { activeState, invocation } = facts;
   const isUnderWay = activeState === 'activating' || (activeState === 'active' && !isExited(facts));
   const isNewRun = isUnderWay && invocation !== '' && invocation !== run.invocation;
   return isNewRun ? begunByUnit(next, nowMs) : next;
 }
 
-/** The run that begins with the unit's present facts. It started when systemd says, at the latest now. */
+/** The run that begins with the unit's present facts, at the time that systemd gives. */
 function begunByUnit(run: Run, nowMs: number): Run {
   const { facts } = run;
   const started = startedRun(run, 'systemd', Math.min(nowMs, facts.startedMs ?? nowMs));
@@ -169,7 +165,7 @@ function beginningOf({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'j
   return { invocation, job, startJob: job || undefined };
 }
 
-/** A running run after new facts: of its own invocation, of the one before it, or of a later one. */
+/** A running systemd run after new facts, which may be of its own, an earlier, or a later invocation. */
 function whileRunning(run: Run, nowMs: number): Run {
   const { facts, invocation } = run;
   const withJob = { ...run, job: facts.job };
@@ -177,17 +173,18 @@ function whileRunning(run: Run, nowMs: number): Run {
   const isBefore = invocation === undefined && facts.invocation === run.invocationBefore;
   if (isBefore) return withJob;
   if (invocation === undefined) return withInvocation(withJob);
+  // If systemd restarts the unit by itself (Restart=), all tries are one run.
   if (facts.restarts > 0) return withInvocation(withJob);
-  // Somebody has restarted the unit: the old invocation was killed, and `Result` belongs to the new one.
-  const over = finishedRun(run, false, nowMs);
-  return isAtWork(facts) ? begunByUnit(over, nowMs) : over;
+  // Somebody has restarted the unit. The old invocation was killed, and `Result` belongs to the new one.
+  const failedRun = finishedRun(run, false, nowMs);
+  return isAtWork(facts) ? begunByUnit(failedRun, nowMs) : failedRun;
 }
 
 /** Makes the unit's invocation the run's: its first invocation, or that of another try. */
 function withInvocation(run: Run): Run {
   const next = { ...run, invocationBefore: undefined };
   if (run.invocation === undefined) return { ...next, invocation: run.facts.invocation };
-  // How an earlier try ended does not matter any more.
+  // The run ends as the last try ends.
   return { ...next, badJobResult: undefined, ...beginningOf(run.facts) };
 }
 
@@ -202,13 +199,14 @@ function withVerdict(run: Run, nowMs: number): Run {
 }
 
 function afterConfirmation(run: Run, facts: RunFacts, nowMs: number): Run {
-  const now = withVerdict(afterSignal(run, facts, nowMs), nowMs);
-  return now.isDoubtful ? finishedRun(now, false, nowMs) : now;
+  const next = withVerdict(afterSignal(run, facts, nowMs), nowMs);
+  return next.isDoubtful ? finishedRun(next, false, nowMs) : next;
 }
 
 function hasSucceeded({ badJobResult, invocation, facts }: Run): boolean {
   if (badJobResult !== undefined) return false;
-  // If the run has no invocation, something has prevented the unit from running after its time in the queue.
+  // If the run has no invocation, the unit has not run: something prevented it after its time in the queue. The
+  // unit's `Result` counts only if it is of the run's invocation.
   if (invocation === undefined || facts.invocation !== invocation) return false;
   return facts.result === 'success' && facts.activeState !== 'failed' && !facts.wasReset;
 }
@@ -224,9 +222,9 @@ function afterJob(run: Run, job: string, result: string, nowMs: number): Run {
 function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: number): Run {
   const { facts, isSameManager, wasStopped = false } = input;
   if (!isRunning(run, 'systemd')) return afterSignal(run, facts, nowMs);
-  const now: Run = { ...run, facts, job: facts.job, isDoubtful: false };
+  const withFacts: Run = { ...run, facts, job: facts.job, isDoubtful: false };
   const mayTakeInvocation = isSameManager && (run.invocation === undefined || facts.restarts > 0);
-  const next = mayTakeInvocation ? whileRunning(now, nowMs) : now;
+  const next = mayTakeInvocation ? whileRunning(withFacts, nowMs) : withFacts;
   const mayBeItsInvocation = next.invocation === undefined || next.invocation === facts.invocation;
   // The same run goes on, with its old start time. Any other work of the unit is a new run.
   if (isAtWork(facts)) return isSameManager && mayBeItsInvocation ? next : begunByUnit(next, nowMs);
@@ -237,13 +235,14 @@ function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, now
 }
 
 function afterLine(run: Run, content: ProgressEvent, isLeftover: boolean, nowMs: number): Run {
-  const begins = beginsSocketRun(run, content, isLeftover) && !isAtWork(run.facts);
-  const now = begins ? startedRun(run, 'socket', nowMs) : run;
-  if (now.state !== 'running') return now;
+  const isBeginning = beginsSocketRun(run, content, isLeftover) && !isAtWork(run.facts);
+  const next = isBeginning ? startedRun(run, 'socket', nowMs) : run;
+  if (next.state !== 'running') return next;
   // The run has the percentage in the range of a progress bar. The line itself is relayed unchanged.
   if (content.event === 'progress')
-    return { ...now, percent: Math.min(Math.max(content.percent, 0), 100), step: content.step };
-  return content.event === 'end' && now.origin === 'socket' ? finishedRun(now, content.success, nowMs) : now;
+    return { ...next, percent: Math.min(Math.max(content.percent, 0), 100), step: content.step };
+  const isEnd = content.event === 'end' && next.origin === 'socket';
+  return isEnd ? finishedRun(next, content.success, nowMs) : next;
 }
 
 type UnitState = Pick<RunFacts, 'activeState' | 'subState'>;

@@ -1,5 +1,5 @@
-// Starts the check unit and the upgrade unit on the user's bus, decides whether a start has succeeded, and
-// passes the units' changes to keeper and publisher. run.ts decides what a change means for the run.
+// Starts the check unit and the upgrade unit on the user's bus, and decides whether a start has succeeded.
+// run.ts decides what the changes of the units mean for the run.
 
 import type { Clock } from '../../host/clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -48,7 +48,7 @@ interface UpgradeUnitsParts extends UpgradeContext {
   readonly settings: UpgradeSettings;
   readonly keeper: RunKeeper;
   readonly publisher: UpgradePublisher;
-  /** No status is published before this resolves, because the first status marks the end of the start. */
+  /** No status is published before this resolves, because the first status means that the start is over. */
   readonly ready: Promise<unknown>;
   /** True if the unit was stopped during this invocation, according to systemd's journal. */
   readonly wasStopped: (invocation: string) => Promise<boolean>;
@@ -61,8 +61,8 @@ export class UpgradeUnits implements FollowerOwner {
   /** Counts the calls of `up` and `down`, so that results from before the latest one are ignored. */
   #epoch = 0;
   /**
-   * The last known invocation of the upgrade unit; '' for none. The facts are not enough, because systemd
-   * may unload a quick unit before its start is answered, and then the facts have no invocation.
+   * The last known invocation of the upgrade unit; '' for none. The facts have no invocation any more if
+   * systemd has unloaded a quick unit before it answers the start.
    */
   #lastInvocation = '';
 
@@ -99,31 +99,37 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * Starts the upgrade unit, or restarts it if it remembers finished work. Resolves when the unit runs, has
-   * not run, or is still queued. To be called once at a time.
+   * Starts the upgrade unit, or restarts it if it has exited (RemainAfterExit=). Resolves when the unit has run,
+   * has failed to run, or is still queued. Only one call at a time is allowed.
    */
   async startUpgrade(): Promise<StartResult> {
-    const { upgradeUnit: upgrade } = this.#parts.settings;
-    if (upgrade === undefined) return NO_UNIT;
+    const { upgradeUnit } = this.#parts.settings;
+    if (upgradeUnit === undefined) return NO_UNIT;
     const endMs = this.#parts.clock.monotonic() + START_MAX_MS;
     const invocationBefore = this.#lastInvocation;
-    const started = await this.#start(upgrade, isExited(this.#facts) ? 'restartUnit' : 'startUnit');
+    const method = isExited(this.#facts) ? 'restartUnit' : 'startUnit';
+    const started = await this.#start(upgradeUnit, method);
     if (!started.ok) return started;
-    // Only a new invocation proves that the unit has run. The job's result does not: it is "done", too, if a
-    // condition of the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
-    const hasRun = () =>
-      this.#lastInvocation !== invocationBefore || !['', invocationBefore].includes(this.#facts.invocation);
+    // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of the
+    // unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+    const hasRun = () => {
+      const { invocation } = this.#facts;
+      const isNewInvocation = invocation !== '' && invocation !== invocationBefore;
+      return isNewInvocation || this.#lastInvocation !== invocationBefore;
+    };
     const { waits } = this.#follower;
     if (!hasRun()) {
       const leftMs = Math.max(endMs - this.#parts.clock.monotonic(), 0);
       await Promise.race([
         waits.until(leftMs, () => hasRun() || undefined),
-        waits.forJob(started.value.job, upgrade, leftMs),
+        waits.forJob(started.value.job, upgradeUnit, leftMs),
       ]);
     }
     const jobResult = waits.resultOf(started.value.job);
     if (jobResult === undefined) return started;
-    return hasRun() ? success({ ...started.value, jobResult }) : didNotRun(upgrade, jobResult, this.#facts);
+    return hasRun()
+      ? success({ ...started.value, jobResult })
+      : didNotRun(upgradeUnit, jobResult, this.#facts);
   }
 
   up(): void {
@@ -143,13 +149,13 @@ export class UpgradeUnits implements FollowerOwner {
       if (name === settings.checkUnit) publisher.setCheck(facts);
       if (name !== settings.upgradeUnit) continue;
       this.#noteInvocation(facts);
-      keeper.feed({ kind: 'unit', facts });
+      keeper.applyInput({ kind: 'unit', facts });
     }
   }
 
   jobEnded(job: string, id: string, result: string): void {
     if (this.#isUp && id === this.#upgradeUnit?.facts.id)
-      this.#parts.keeper.feed({ kind: 'job-ended', job, result });
+      this.#parts.keeper.applyInput({ kind: 'job-ended', job, result });
   }
 
   #noteInvocation({ invocation }: RunFacts): void {
@@ -180,7 +186,7 @@ export class UpgradeUnits implements FollowerOwner {
     const { checkUnit, upgradeUnit: unit } = this.#parts.settings;
     const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
     if (check !== undefined) this.#parts.publisher.setCheck(check.facts);
-    // This time differs for each start of systemd. A reload or a re-execution does not change it.
+    // Each start of systemd has another time. A reload or a re-execution does not change it.
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
     this.#noteInvocation(this.#facts);
@@ -189,8 +195,8 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * True if the run has ended because somebody stopped the unit, while this daemon did not follow it. The
-   * facts do not show this: they are those of a success if the stopped script ended with status 0.
+   * True if somebody has stopped the unit while this daemon did not follow it. The facts do not show this: a
+   * stopped script that ends with status 0 looks like a success.
    */
   async #wasStopped(): Promise<boolean> {
     const { state, origin, invocation } = this.#parts.keeper.run;
@@ -205,7 +211,11 @@ export class UpgradeUnits implements FollowerOwner {
   }
 }
 
-function didNotRun(unit: string, jobResult: string, { result, conditionMet }: RunFacts): StartResult {
+function didNotRun(
+  unit: string,
+  jobResult: string,
+  { result, isConditionMet: conditionMet }: RunFacts,
+): StartResult {
   const condition = conditionMet ? '' : ', a condition of the unit is not met';
   const results = `the job's result is ${jobResult}, the unit's Result ${result}${condition}`;
   return failure('refused', `${unit} did not run: ${results}`);

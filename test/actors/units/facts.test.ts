@@ -7,7 +7,7 @@ import {
   type RunFacts,
   UnitTable,
   unknownUnit,
-  withProperties,
+  updatedFacts,
 } from '../../../src/actors/units/facts.js';
 import { unitPath } from '../../../src/protocol/dbus/systemd.js';
 
@@ -30,8 +30,8 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
   [{ ...ENDED_AT_7, InactiveEnterTimestamp: 5n }, FORGOTTEN],
   [{ ...ENDED_AT_7, InactiveEnterTimestamp: 7n }, { activeState: 'inactive' }],
   [{ StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n }, {}],
-  [{ ConditionResult: false, ConditionTimestamp: 5 }, { conditionMet: false }],
-  [{ ConditionResult: false, ConditionTimestamp: 5n }, { conditionMet: false }],
+  [{ ConditionResult: false, ConditionTimestamp: 5 }, { isConditionMet: false }],
+  [{ ConditionResult: false, ConditionTimestamp: 5n }, { isConditionMet: false }],
   [{ ConditionResult: false }, {}],
   // An unloaded unit has these values.
   [{ ConditionResult: false, ConditionTimestamp: 0 }, {}],
@@ -41,7 +41,7 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
 
 for (const [record, change] of CHANGES) {
   test(`${Object.keys(record).join(' and ') || 'nothing'} changes ${JSON.stringify(change)}`, () =>
-    assert.deepEqual(withProperties(BEFORE, { ...record }), { ...BEFORE, ...change }));
+    assert.deepEqual(updatedFacts(BEFORE, { ...record }), { ...BEFORE, ...change }));
 }
 
 test('a unit rests only in the states in which it neither runs nor is about to', () => {

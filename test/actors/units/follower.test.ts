@@ -134,7 +134,7 @@ test('the unit behind an alias is watched', async (t) => {
 
 test('a wait for a state ends when it is reached, also while a reload keeps it from being published', async (t) => {
   const { follower, manager, taken } = await up(t);
-  const reached = follower.wait(NAME, ({ facts }) => facts.activeState === 'failed', 1_000);
+  const reached = follower.waitUntil(NAME, ({ facts }) => facts.activeState === 'failed', 1_000);
   manager.sendReloading(true);
   manager.sendChange('x.service', { ActiveState: 'active' });
   manager.sendChange('x.service', { ActiveState: 'failed' });

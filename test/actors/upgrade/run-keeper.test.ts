@@ -60,7 +60,8 @@ const STEPS: Readonly<Record<string, (on: Stage, argument: string) => unknown>> 
     void on.keeper.applyLine(LINES[argument] ?? progress(Number(argument)), on.clock.monotonic());
     return settle();
   },
-  signal: (on, argument) => on.keeper.feed({ kind: 'unit', facts: FACTS[argument] ?? assert.fail(argument) }),
+  signal: (on, argument) =>
+    on.keeper.applyInput({ kind: 'unit', facts: FACTS[argument] ?? assert.fail(argument) }),
   answer: (on, argument) => on.answer(FACTS[argument]),
   read: (on, argument) => on.keeper.applyReading(FACTS[argument] ?? assert.fail(argument), HERE),
   connected: (on, argument) => on.keeper.setConnections(Number(argument)),
@@ -116,8 +117,8 @@ test('a line of a connection of a finished systemd run begins no run, nor does o
   const now = () => clock.monotonic();
   const sinceMs = now();
   clock.advance(1);
-  keeper.feed({ kind: 'unit', facts: AT_WORK });
-  keeper.feed({ kind: 'unit', facts: AT_REST });
+  keeper.applyInput({ kind: 'unit', facts: AT_WORK });
+  keeper.applyInput({ kind: 'unit', facts: AT_REST });
   const byHandMs = now();
   clock.advance(999);
   await keeper.applyLine(progress(5), byHandMs);
