@@ -1,5 +1,5 @@
-// Pairs and connects a device, for a client or because a known device is to come back. Decides when an attempt
-// has failed.
+// Pairs and connects a device, for a client or because a known device is to come back. Decides when an
+// attempt has failed.
 
 import { within } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';

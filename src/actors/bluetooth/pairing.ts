@@ -189,9 +189,9 @@ export class Pairing {
 
   /**
    * Forgets a device that has paired without admission, unless another program seems to have paired it. Any
-   * device can pair while an agent is registered: all adapters are then pairable, and the kernel accepts every
-   * device if the agent has neither keys nor a display, like ours. `isConnecting` is true while our agent is
-   * registered for the connection of another device.
+   * device can pair while an agent is registered: all adapters are then pairable, and the kernel accepts
+   * every device if the agent has neither keys nor a display, like ours. `isConnecting` is true while our
+   * agent is registered for the connection of another device.
    */
   async refuse(
     adapter: Adapter,

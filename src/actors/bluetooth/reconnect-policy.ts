@@ -84,7 +84,9 @@ export class ReconnectPolicy {
     if (INTENDED.includes(reason)) this.leaveDisconnected(path);
   }
 
-  /** To be called when somebody has disconnected the device, so that it stays so until somebody connects it. */
+  /**
+   * To be called when somebody has disconnected the device, so that it stays so until somebody connects it.
+   */
   leaveDisconnected(path: string): void {
     this.#attempts.set(path, { ...this.#attemptsOf(path), dueAt: undefined, isLeftDisconnected: true });
   }

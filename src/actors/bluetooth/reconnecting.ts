@@ -1,5 +1,5 @@
-// Connects known devices again, one at a time. reconnect-policy.ts decides which device is due. This file waits
-// while pairing mode, a scan or a client's own connection is under way.
+// Connects known devices again, one at a time. reconnect-policy.ts decides which device is due. This file
+// waits while pairing mode, a scan or a client's own connection is under way.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';

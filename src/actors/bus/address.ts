@@ -1,5 +1,5 @@
-// Decides which unix sockets are tried for the user's bus and for the system's bus. Their addresses are in the
-// environment (D-Bus Specification, "Server Addresses"). Pure.
+// Decides which unix sockets are tried for the user's bus and for the system's bus. Their addresses are in
+// the environment (D-Bus Specification, "Server Addresses"). Pure.
 
 import { runtimeDirectory, type Variables } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';

@@ -27,8 +27,8 @@ import { Watches } from './watches.js';
 export type { CallVerdict } from './connection.js';
 
 /**
- * A bus with one of these effects is the user's; any other is the system's. A rule of test/architecture decides
- * which actor may open a bus with which effect.
+ * A bus with one of these effects is the user's; any other is the system's. A rule of test/architecture
+ * decides which actor may open a bus with which effect.
  */
 const USER_BUS_EFFECTS: readonly Effect[] = ['units', 'players'];
 
@@ -47,8 +47,8 @@ export interface BusOwner {
    */
   up(): Promise<void>;
   /**
-   * The bus is lost or cannot be reached. Further attempts that fail for the same reason are not reported. May
-   * not throw.
+   * The bus is lost or cannot be reached. Further attempts that fail for the same reason are not reported.
+   * May not throw.
    */
   down(reason: string): void;
   /** A signal from the owner of a watched name. May come before `up` resolves. */

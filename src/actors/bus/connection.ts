@@ -50,9 +50,9 @@ interface Call extends Omit<Signal, 'sender'> {
 type BusReply = Pick<Signal, 'signature' | 'values'>;
 
 /**
- * Private fields of dbus-next 0.10.2, which has no deadlines, does not report a dead bus, leaves calls pending
- * for ever, and throws errors where nobody can catch them. This file mends that with these fields. Therefore
- * the version is pinned, and the fields are checked before use.
+ * Private fields of dbus-next 0.10.2, which has no deadlines, does not report a dead bus, leaves calls
+ * pending for ever, and throws errors where nobody can catch them. This file mends that with these fields.
+ * Therefore the version is pinned, and the fields are checked before use.
  */
 interface PrivateParts {
   readonly stream: Socket;
@@ -244,7 +244,9 @@ export class BusConnection {
   }
 }
 
-/** Our message for the verdict. An error is made from a reply, because dbus-next declares `newError` wrongly. */
+/**
+ * Our message for the verdict. An error is made from a reply, because dbus-next declares `newError` wrongly.
+ */
 function verdictMessage(call: Message, verdict: CallVerdict): Message {
   if (verdict.ok) return Message.newMethodReturn(call);
   const { name, text } = verdict.error;

@@ -57,7 +57,9 @@ export function busErrorText(error: BusError): string {
   return error.kind === 'local' ? error.detail : UNANSWERED[error.kind].text;
 }
 
-/** The answer to a command whose call failed. `problem` is the beginning of a sentence; the reason follows. */
+/**
+ * The answer to a command whose call failed. `problem` is the beginning of a sentence; the reason follows.
+ */
 export function faultOf(error: BusError, problem: string, overrides: FaultOverrides = {}) {
   // An error without a text has its name as the reason already.
   const hasText = error.kind === 'dbus' && shortLine(error.text) !== '';

@@ -1,5 +1,6 @@
-// Guards dbus-next against bad messages from the bus, and can pause its reading. The functions replace methods
-// of the connection's stream. They know how dbus-next reads this stream, but not what messages contain.
+// Guards dbus-next against bad messages from the bus, and can pause its reading. The functions replace
+// methods of the connection's stream. They know how dbus-next reads this stream, but not what messages
+// contain.
 
 import type { Socket } from 'node:net';
 

@@ -1,5 +1,5 @@
-// The discovery bridge: has avahi-daemon announce this node and find others, and publishes the known nodes. It
-// requests no operation.
+// The discovery bridge: has avahi-daemon announce this node and find others, and publishes the known nodes.
+// It requests no operation.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -103,7 +103,9 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#browser.signal(signal);
   }
 
-  /** `state` and `detail` are Avahi's. If the configuration has nodes, discovery is `up` even without Avahi. */
+  /**
+   * `state` and `detail` are Avahi's. If the configuration has nodes, discovery is `up` even without Avahi.
+   */
   #reportStatus(state: 'connecting' | 'up', detail: string | undefined): void {
     const isAvahiUp = state === 'up';
     const hasConfiguredNodes = this.#configured !== undefined;
@@ -127,7 +129,9 @@ export class Discovery implements BridgeActor, BusOwner {
     return new ConfiguredNodes({ urls, log, clock, onChange: (nodes) => this.#nodes.setConfigured(nodes) });
   }
 
-  /** After a failure the bus makes a new connection. Avahi then forgets everything from the old connection. */
+  /**
+   * After a failure the bus makes a new connection. Avahi then forgets everything from the old connection.
+   */
   #beginAnew(isAvahiRunning: boolean | undefined): void {
     this.#isAvahiRunning = isAvahiRunning;
     this.#announcer.beginAnew(isAvahiRunning);

@@ -105,8 +105,8 @@ export class Browser {
   }
 
   /**
-   * Makes a new connection to the bus after a timeout or a wrong reply. An error of Avahi would come again on a
-   * new connection, and the announcement would end for nothing. The bus itself replaces a lost connection.
+   * Makes a new connection to the bus after a timeout or a wrong reply. An error of Avahi would come again on
+   * a new connection, and the announcement would end for nothing. The bus itself replaces a lost connection.
    */
   #reconnectAfter(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')

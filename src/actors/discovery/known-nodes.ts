@@ -1,5 +1,5 @@
-// Publishes each known node once, with the origins whose pages are trusted here. Decides which services on the
-// network and which nodes of the configuration are one node.
+// Publishes each known node once, with the origins whose pages are trusted here. Decides which services on
+// the network and which nodes of the configuration are one node.
 
 import { isIP } from 'node:net';
 import type { Collection } from '../../protocol/actor/collections.js';

@@ -1,5 +1,5 @@
-// Decides on which interfaces and by which protocols the service is announced, from the addresses at which the
-// node listens. Pure.
+// Decides on which interfaces and by which protocols the service is announced, from the addresses at which
+// the node listens. Pure.
 
 import { EVERY_INTERFACE, PROTOCOLS } from '../../protocol/dbus/avahi.js';
 
@@ -28,8 +28,8 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
  * The places at which to announce a node that listens at these addresses. Empty if all addresses are loopback
  * addresses, or if no interface has them any more.
  *
- * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. If the
- * places were apart, avahi-daemon 0.8 would send only one goodbye for all (is_duplicate_entry in
+ * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. If
+ * the places were apart, avahi-daemon 0.8 would send only one goodbye for all (is_duplicate_entry in
  * avahi-core/announce.c). At the other places the record would stay until its time to live ends.
  */
 export function placesOf(listening: readonly string[], interfaces: Interfaces): readonly Place[] {

@@ -1,5 +1,5 @@
-// Decides which services on the network are nodes, and makes the records of these nodes. Strangers announce the
-// services, so values of a wrong form or size are left out or cut. Pure.
+// Decides which services on the network are nodes, and makes the records of these nodes. Strangers announce
+// the services, so values of a wrong form or size are left out or cut. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
@@ -15,8 +15,8 @@ const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
 /**
- * The networks whose addresses are of no use to others. Such an address means another machine for each reader,
- * or no browser can use it, as a link-local address of IPv6, which needs a scope.
+ * The networks whose addresses are of no use to others. Such an address means another machine for each
+ * reader, or no browser can use it, as a link-local address of IPv6, which needs a scope.
  */
 export const USELESS_NETWORKS = [
   '0.0.0.0/8',
@@ -68,8 +68,8 @@ export function sightingOf(
 }
 
 /**
- * The record of the node with these sightings, which all have one name. Undefined if there are none. `ownName`:
- * the name of the daemon's own node on the network; undefined while it is not announced.
+ * The record of the node with these sightings, which all have one name. Undefined if there are none.
+ * `ownName`: the name of the daemon's own node on the network; undefined while it is not announced.
  */
 export function announcedNode(
   sightings: readonly Sighting[],

@@ -1,6 +1,6 @@
-// Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only private
-// addresses and names below `.local` are trusted, because whoever announces these is in this network anyway.
-// Pure.
+// Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only
+// private addresses and names below `.local` are trusted, because whoever announces these is in this network
+// anyway. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';

@@ -59,7 +59,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   readonly #logind: Bus<'power'>;
   /** Why there is no bus; undefined while there is one. */
   #absence: string | undefined = 'not connected yet';
-  /** The action of a command that is under way. Once logind has accepted an action, it refuses others itself. */
+  /**
+   * The action of a command that is under way. Once logind has accepted an action, it refuses others itself.
+   */
   #requestedAction: PowerAction | undefined;
   /**
    * The target that systemd has begun to start since the last order to logind: `reboot.target` or

@@ -90,8 +90,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     // The other commands reach this only for a unit of the user, so there is a follower for it.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
-    // The change must be published before the answer. Without these calls it could come later, because changes
-    // are gathered, and are held back during a reload.
+    // The change must be published before the answer. Without these calls it could come later, because
+    // changes are gathered, and are held back during a reload.
     this.#unitsChanged(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.value);
     return answer;

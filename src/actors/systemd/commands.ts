@@ -45,7 +45,8 @@ const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
 };
 
 /**
- * Resolves when the unit's job is over, or after 9 s. A job that is still queued after 9 s counts as accepted.
+ * Resolves when the unit's job is over, or after 9 s. A job that is still queued after 9 s counts as
+ * accepted.
  */
 export async function commandUnit(
   follower: UnitFollower<Bus<'units'>>,
@@ -95,7 +96,9 @@ export async function commandUnit(
   return facts === undefined ? DONE : answerAfterJob(goal, end.result, facts);
 }
 
-/** Like systemctl, changes the links, and then has the manager reload, so that the manager knows the links. */
+/**
+ * Like systemctl, changes the links, and then has the manager reload, so that the manager knows the links.
+ */
 async function changeLinks(
   bus: Bus<'units'>,
   change: 'enable' | 'disable',
@@ -115,8 +118,8 @@ function isRunningService({ name, facts }: FollowedUnit): boolean {
 }
 
 /**
- * True if there is nothing to stop: the unit was at rest, and since its link was removed systemd no longer knows
- * it. systemd still knows a unit that runs.
+ * True if there is nothing to stop: the unit was at rest, and since its link was removed systemd no longer
+ * knows it. systemd still knows a unit that runs.
  */
 function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
   if (linkChange !== 'disable' || before === undefined || !isAtRest(before)) return false;
@@ -124,19 +127,19 @@ function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefine
 }
 
 /**
- * Why a job with the result `done` has not reached its goal; undefined if it has. The result is `done`, too, if
- * a condition is not met, or if a program cannot be executed (docs/development/what-we-learnt.md, "systemd,
- * logind and Avahi").
+ * Why a job with the result `done` has not reached its goal; undefined if it has. The result is `done`, too,
+ * if a condition is not met, or if a program cannot be executed (docs/development/what-we-learnt.md,
+ * "systemd, logind and Avahi").
  */
 function unmetGoal(
   goal: Goal,
-  { activeState, subState, result, isConditionMet: conditionMet }: UnitFacts,
+  { activeState, subState, result, isConditionMet }: UnitFacts,
 ): string | undefined {
   if (goal === 'stopped') return activeState === 'active' ? 'The unit is still active' : undefined;
   if (activeState === 'failed') return 'The unit has failed';
   if (activeState === 'activating' && subState.startsWith('auto-restart'))
     return 'The unit has failed and waits to be started again';
-  if (activeState === 'inactive' && !conditionMet) return 'A condition of the unit is not met';
+  if (activeState === 'inactive' && !isConditionMet) return 'A condition of the unit is not met';
   if (result === 'success') return undefined;
   // While ExecStopPost= runs, the unit is on the way to `failed` or `auto-restart`.
   if (activeState === 'deactivating') return 'The unit is failing';

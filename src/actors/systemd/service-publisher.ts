@@ -1,5 +1,5 @@
-// Decides when the records of units are published (docs/http-api.md, "Service"), and whether the backend is up.
-// A record is encoded only when it is published.
+// Decides when the records of units are published (docs/http-api.md, "Service"), and whether the backend is
+// up. A record is encoded only when it is published.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
@@ -88,8 +88,8 @@ export class ServicePublisher {
   }
 
   /**
-   * `absence` has the values of `absenceOf`. Before a call with undefined, `changed` must have been called for
-   * each unit of the scope.
+   * `absence` has the values of `absenceOf`. Before a call with undefined, `changed` must have been called
+   * for each unit of the scope.
    */
   setAbsence(scope: UnitScope, absence: string | undefined): void {
     this.#absences.set(scope, absence);

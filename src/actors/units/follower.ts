@@ -40,7 +40,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #owner: FollowerOwner;
   readonly #reader: UnitReader;
   readonly #timers: Timers<'begin' | 'files' | 'reload'>;
-  /** True from the signal of a reload's beginning to the signal of its end. Removals meanwhile are not real. */
+  /**
+   * True from the signal of a reload's beginning to the signal of its end. Removals meanwhile are not real.
+   */
   #isReloading = false;
   /** True from the beginning of a reload until everything is read again, because units seem to disappear. */
   #isMuted = false;

@@ -1,5 +1,5 @@
-// Reads the log of a unit with journalctl, which is the only stable interface of the journal's files. Only this
-// file and name-lookup.ts start other programs in the daemon.
+// Reads the log of a unit with journalctl, which is the only stable interface of the journal's files. Only
+// this file and name-lookup.ts start other programs in the daemon.
 
 import type { ChildProcess, ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';

@@ -23,8 +23,8 @@ import type { FileReading, UnitTable } from './facts.js';
 export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'stop'>;
 
 /**
- * What a follower's owner must know of each unit. `state`: its state. `runs`: also the ends of runs and jobs.
- * `verdicts`: also each change during a reload, and the result of a run that was not followed.
+ * The interest of a follower's owner in the units. `state`: their states. `runs`: also the ends of runs and
+ * jobs. `verdicts`: also each change during a reload, and the result of a run that was not followed.
  */
 export type Interest = 'state' | 'runs' | 'verdicts';
 
@@ -59,8 +59,8 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
 }
 
 /**
- * Subscribes to units and the manager. Resolves to the first error, after which no signals will come. A manager
- * sends signals only after the call of Subscribe.
+ * Subscribes to units and the manager. Resolves to the first error, after which no signals will come. A
+ * manager sends signals only after the call of Subscribe.
  */
 export async function subscribe(
   bus: ReadingBus,

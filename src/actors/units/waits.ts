@@ -24,8 +24,8 @@ export class Waits {
   /** Each function belongs to one wait, and ends it if its value is there. */
   readonly #checks = new Set<() => void>();
   /**
-   * The ends of recent jobs, by path. A job may end before the reply that names the job, and so before the wait
-   * begins (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+   * The ends of recent jobs, by path. A job may end before the reply that names the job, and so before the
+   * wait begins (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
    */
   readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
   readonly #awaited = new Set<AwaitedJob>();
@@ -89,9 +89,9 @@ export class Waits {
   }
 
   /**
-   * Ends the jobs that their units no longer have. To be called after a reading of the units. `awaited` are the
-   * `awaitedJobs` from before the reading, because a later job may be newer than the reading. `jobOf` gives the
-   * path of a unit's job: '' for none, undefined for a unit that was not read.
+   * Ends the jobs that their units no longer have. To be called after a reading of the units. `awaited` are
+   * the `awaitedJobs` from before the reading, because a later job may be newer than the reading. `jobOf`
+   * gives the path of a unit's job: '' for none, undefined for a unit that was not read.
    */
   endMissed(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {

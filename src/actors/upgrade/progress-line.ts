@@ -26,8 +26,8 @@ export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
   const line = bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
   if (line.length > LINE_MAX_BYTES) return undefined;
   try {
-    // With `ignoreBOM` a byte order mark stays in the text, and JSON.parse refuses it. Otherwise the mark would
-    // be removed, and the text would not be the line as it came.
+    // With `ignoreBOM` a byte order mark stays in the text, and JSON.parse refuses it. Otherwise the mark
+    // would be removed, and the text would not be the line as it came.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
     const content = progressEvent(JSON.parse(text));
     // JSON allows no raw CR within a string, so every remaining CR is between tokens.

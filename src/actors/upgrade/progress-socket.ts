@@ -96,8 +96,8 @@ export class ProgressSocket {
     const listening = await listenAt(server, this.#path, this.#clock);
     if (listening.ok) {
       this.#server = server;
-      // From now on an error means that a connection could not be accepted, for instance because no descriptor
-      // is free. The socket still works.
+      // From now on an error means that a connection could not be accepted, for instance because no
+      // descriptor is free. The socket still works.
       server.on('error', () => this.#owner.onProblem('a connection could not be accepted'));
     }
     this.#owner.onProblem(listening.ok ? undefined : listening.error);

@@ -1,4 +1,5 @@
-// Reads the result file of the detector (docs/upgrades.md, "The result file"), and decides whether it is valid.
+// Reads the result file of the detector (docs/upgrades.md, "The result file"), and decides whether it is
+// valid.
 
 import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';

@@ -68,8 +68,8 @@ export class RunKeeper {
   }
 
   /**
-   * Applies the facts of the unit that were read on a new connection to systemd. If no unit is configured, the
-   * facts are NOTHING_RAN, which ends a run of systemd. `wasStopped`: somebody stopped the run.
+   * Applies the facts of the unit that were read on a new connection to systemd. If no unit is configured,
+   * the facts are NOTHING_RAN, which ends a run of systemd. `wasStopped`: somebody stopped the run.
    */
   applyReading(facts: RunFacts, present: Circumstances, wasStopped = false): void {
     const { boot, manager, unit } = this.#circumstances;
@@ -120,8 +120,8 @@ export class RunKeeper {
   }
 
   /**
-   * Reads the unit of a doubtful run. The reply shows whether systemd restarts the unit, because systemd sends
-   * its signals before the reply.
+   * Reads the unit of a doubtful run. The reply shows whether systemd restarts the unit, because systemd
+   * sends its signals before the reply.
    */
   async #confirm(): Promise<void> {
     const facts = await this.#owner.readUnit();

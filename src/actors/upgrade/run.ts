@@ -23,8 +23,8 @@ export interface RunRecord {
    */
   readonly invocationBefore?: string | undefined;
   /**
-   * For a running systemd run: the path of the job that began it. The result of another job, such as a reload,
-   * does not count.
+   * For a running systemd run: the path of the job that began it. The result of another job, such as a
+   * reload, does not count.
    */
   readonly startJob?: string | undefined;
 }
@@ -205,8 +205,8 @@ function afterConfirmation(run: Run, facts: RunFacts, nowMs: number): Run {
 
 function hasSucceeded({ badJobResult, invocation, facts }: Run): boolean {
   if (badJobResult !== undefined) return false;
-  // If the run has no invocation, the unit has not run: something prevented it after its time in the queue. The
-  // unit's `Result` counts only if it is of the run's invocation.
+  // If the run has no invocation, the unit has not run: something prevented it after its time in the queue.
+  // The unit's `Result` counts only if it is of the run's invocation.
   if (invocation === undefined || facts.invocation !== invocation) return false;
   return facts.result === 'success' && facts.activeState !== 'failed' && !facts.wasReset;
 }

@@ -99,8 +99,8 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * Starts the upgrade unit, or restarts it if it has exited (RemainAfterExit=). Resolves when the unit has run,
-   * has failed to run, or is still queued. Only one call at a time is allowed.
+   * Starts the upgrade unit, or restarts it if it has exited (RemainAfterExit=). Resolves when the unit has
+   * run, has failed to run, or is still queued. Only one call at a time is allowed.
    */
   async startUpgrade(): Promise<StartResult> {
     const { upgradeUnit } = this.#parts.settings;
@@ -110,8 +110,8 @@ export class UpgradeUnits implements FollowerOwner {
     const method = isExited(this.#facts) ? 'restartUnit' : 'startUnit';
     const started = await this.#start(upgradeUnit, method);
     if (!started.ok) return started;
-    // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of the
-    // unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+    // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of
+    // the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
     const hasRun = () => {
       const { invocation } = this.#facts;
       const isNewInvocation = invocation !== '' && invocation !== invocationBefore;
@@ -211,12 +211,8 @@ export class UpgradeUnits implements FollowerOwner {
   }
 }
 
-function didNotRun(
-  unit: string,
-  jobResult: string,
-  { result, isConditionMet: conditionMet }: RunFacts,
-): StartResult {
-  const condition = conditionMet ? '' : ', a condition of the unit is not met';
+function didNotRun(unit: string, jobResult: string, { result, isConditionMet }: RunFacts): StartResult {
+  const condition = isConditionMet ? '' : ', a condition of the unit is not met';
   const results = `the job's result is ${jobResult}, the unit's Result ${result}${condition}`;
   return failure('refused', `${unit} did not run: ${results}`);
 }
