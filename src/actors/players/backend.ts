@@ -23,19 +23,16 @@ const PLAYERS_MAX = 32;
  */
 const NAMES_MAX = 128;
 /**
- * The shortest time between two updates of the set of players, so that a name whose owner changes all the
- * time costs no more than four readings a second.
+ * The shortest time between two updates of the set of players. A name whose owner changes all the time costs
+ * no more than four readings a second.
  */
 const UPDATE_PAUSE_MS = 250;
 /**
- * A player's metadata may have a whole cover in base64, which takes 11 MiB for the largest one. About twice
- * as much leaves room for the rest.
+ * A player's metadata may contain a whole cover. The largest cover takes 11 MiB in base64, and the bound is
+ * about twice as much, because the message has other metadata, too.
  */
 const MESSAGE_MAX_BYTES = 24 << 20;
-/**
- * The backend waits no longer for the first readings of players. A player that hangs is published when it
- * answers.
- */
+/** The backend waits this long for the first readings of players. A player that hangs is published later. */
 const FIRST_READING_MAX_MS = 1_000;
 /**
  * Commands to one player at one time. The supervisor bounds the commands to all players together, and a
@@ -56,20 +53,17 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #isIgnored: (busName: string) => boolean;
   readonly #isExclusive: boolean;
   /**
-   * The owner (the unique name of a connection) of each player's bus name. One connection may own several
-   * names, as that of VLC does, and is one player.
+   * By bus name. An owner is the unique name of a connection. One connection may own several names, as VLC
+   * does. It is one player.
    */
-  readonly #owners = new Map<string, string>();
-  /**
-   * The process id of each owner. A player is added only after the bus has answered the request for this id.
-   */
-  readonly #processes = new Map<string, number | 'requested' | 'unknown'>();
-  /** By owner. */
-  readonly #players = new Map<string, Player>();
+  readonly #ownersByName = new Map<string, string>();
+  /** The process ids. A player is added only after the bus has answered the request for its process id. */
+  readonly #processesByOwner = new Map<string, number | 'requested' | 'unknown'>();
+  readonly #playersByOwner = new Map<string, Player>();
   readonly #timers: Timers<'update'>;
   #updatedAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
-  /** Bus names of players for which the log has the warning that they cannot be read. */
+  /** Bus names in the log's warnings that a player cannot be read. */
   readonly #loggedUnreadable = new Set<string>();
   /**
    * Names whose owner has changed while `up` asks for the owners. The replies for these names are ignored,
@@ -107,19 +101,18 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const listed = await this.#bus.call(BUS_METHODS.listNames, []);
     if (!watched.ok || !listed.ok) throw new Error('the bus did not answer which players run');
     const names = listed.value.filter((name) => name.startsWith(PLAYER_NAMES)).slice(0, NAMES_MAX);
-    await Promise.all(
-      names.map(async (name) => {
-        const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
-        if (owner.ok && !changedNames.has(name)) await this.#ownerChanged(name, owner.value);
-      }),
-    );
+    const readOwner = async (name: string): Promise<void> => {
+      const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
+      if (owner.ok && !changedNames.has(name)) await this.#setOwner(name, owner.value);
+    };
+    await Promise.all(names.map(readOwner));
     if (losses !== this.#losses) return;
     this.#changedNames = undefined;
     this.#updatePlayers();
-    const firstAttempts = [...this.#players.values()].map(({ readings }) => readings.firstAttempt);
+    const firstAttempts = [...this.#playersByOwner.values()].map(({ readings }) => readings.firstAttempt);
     await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(firstAttempts));
     if (losses !== this.#losses) return;
-    for (const player of this.#players.values()) player.publishNow();
+    for (const player of this.#playersByOwner.values()) player.publishNow();
     this.#unavailableReason = undefined;
     this.#publish.status('up');
   }
@@ -133,11 +126,11 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   signal(signal: Signal): void {
     const change = signalValues(NAME_OWNER_CHANGED, signal);
-    if (change === undefined) this.#players.get(signal.sender)?.applySignal(signal);
+    if (change === undefined) this.#playersByOwner.get(signal.sender)?.applySignal(signal);
     else {
       const [name, , owner] = change;
       this.#changedNames?.add(name);
-      if (name.startsWith(PLAYER_NAMES)) void this.#ownerChanged(name, owner);
+      if (name.startsWith(PLAYER_NAMES)) void this.#setOwner(name, owner);
     }
   }
 
@@ -145,17 +138,17 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     if (this.#unavailableReason !== undefined)
       return failure('unavailable', `Not connected to the user's bus: ${this.#unavailableReason}`);
     if (command.do === 'pause_all') {
-      const players = [...this.#players.values()].filter(({ isKnown }) => isKnown);
-      return silenceAll(players, this.#run);
+      const players = [...this.#playersByOwner.values()].filter(({ isKnown }) => isKnown);
+      return silenceAll(players, this.#runCommand);
     }
-    const player = this.#players.get(this.#owners.get(command.player) ?? '');
+    const player = this.#playersByOwner.get(this.#ownersByName.get(command.player) ?? '');
     if (!player?.isKnown)
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
     if (command.do === 'cover') return this.#covers.answer(player, command.cachedTag);
-    return this.#run(player, command);
+    return this.#runCommand(player, command);
   }
 
-  readonly #run = async (player: Player, command: PlayerCommand): Promise<Answer> => {
+  readonly #runCommand = async (player: Player, command: PlayerCommand): Promise<Answer> => {
     const { commandsUnderWay } = player;
     if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX)
       return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);
@@ -170,20 +163,20 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   };
 
   /**
-   * With `players.exclusive`, silences all other players that play according to their published records. If
-   * several players begin at once, their records are published one after the other, so only the last of them
-   * plays on.
+   * Silences all other players whose published records say that they play. If several players begin at once,
+   * their records are published one after the other, so only the last player plays on.
    */
-  #silenceOthers(begun: Player): void {
+  #silenceOthers(playerThatBegan: Player): void {
     if (!this.#isExclusive) return;
-    for (const other of this.#players.values())
-      if (other !== begun && other.published.isPlaying) void this.#silenceOther(other, begun);
+    for (const other of this.#playersByOwner.values())
+      if (other !== playerThatBegan && other.published.isPlaying)
+        void this.#silenceOther(other, playerThatBegan);
   }
 
-  async #silenceOther(other: Player, begun: Player): Promise<void> {
-    const answer = await silence(other, this.#run);
+  async #silenceOther(other: Player, playerThatBegan: Player): Promise<void> {
+    const answer = await silence(other, this.#runCommand);
     if (answer.ok || other.readings.isStopped) return;
-    const fields = { name: other.busName, begins: begun.busName, reason: answer.error.detail };
+    const fields = { name: other.busName, begins: playerThatBegan.busName, reason: answer.error.detail };
     this.#publish.log('warn', 'a player plays on beside another one', fields);
   }
 
@@ -193,17 +186,18 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   /** `owner` is '' if the name has no owner any more. */
-  async #ownerChanged(name: string, owner: string): Promise<void> {
-    if (owner === '') this.#owners.delete(name);
-    else if (this.#owners.has(name) || this.#owners.size < NAMES_MAX) this.#owners.set(name, owner);
+  async #setOwner(name: string, owner: string): Promise<void> {
+    if (owner === '') this.#ownersByName.delete(name);
+    else if (this.#ownersByName.has(name) || this.#ownersByName.size < NAMES_MAX)
+      this.#ownersByName.set(name, owner);
     else return;
-    if (owner !== '' && !this.#processes.has(owner)) {
+    if (owner !== '' && !this.#processesByOwner.has(owner)) {
       const losses = this.#losses;
-      this.#processes.set(owner, 'requested');
+      this.#processesByOwner.set(owner, 'requested');
       const pid = await this.#bus.call(BUS_METHODS.getConnectionUnixProcessID, [owner]);
       if (losses !== this.#losses) return;
       // The bus gives 0 for a process of another container.
-      this.#processes.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
+      this.#processesByOwner.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
     }
     if (this.#changedNames === undefined) this.#updatePlayersSoon();
   }
@@ -214,54 +208,56 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else if (!this.#timers.has('update')) this.#timers.set('update', waitMs, () => this.#updatePlayers());
   }
 
-  /** Adds and removes players, so that there is one for each connection that owns names of players. */
+  /** Adds and removes players. Then each connection that owns names of players has one. */
   #updatePlayers(): void {
     this.#updatedAt = this.#clock.monotonic();
     const namesByOwner = this.#namesByOwner();
-    for (const player of [...this.#players.values()])
+    for (const player of [...this.#playersByOwner.values()])
       if (namesByOwner.get(player.owner) !== player.busName) this.#remove(player);
     for (const [owner, name] of namesByOwner) {
-      const pid = this.#processes.get(owner);
-      if (!this.#players.has(owner) && pid !== undefined && pid !== 'requested') this.#add(name, owner, pid);
+      const pid = this.#processesByOwner.get(owner);
+      if (!this.#playersByOwner.has(owner) && pid !== undefined && pid !== 'requested')
+        this.#add(name, owner, pid);
     }
-    const owners = new Set(this.#owners.values());
-    for (const owner of this.#processes.keys()) if (!owners.has(owner)) this.#processes.delete(owner);
+    const owners = new Set(this.#ownersByName.values());
+    for (const owner of this.#processesByOwner.keys())
+      if (!owners.has(owner)) this.#processesByOwner.delete(owner);
   }
 
   /**
-   * The name of each player: the shortest of those that its connection owns. A player with an ignored name
-   * is left out, because otherwise it would be listed under another of its names.
+   * A player is listed under the shortest of its names. If one of its names is ignored, the player is left
+   * out, so that it is not listed under another name.
    */
   #namesByOwner(): ReadonlyMap<string, string> {
     const names = new Map<string, string>();
     const ignoredOwners = new Set<string>();
-    for (const [name, owner] of this.#owners) {
+    for (const [name, owner] of this.#ownersByName) {
       if (this.#isIgnored(name)) ignoredOwners.add(owner);
       const isShortestSoFar = name.length < (names.get(owner)?.length ?? Number.POSITIVE_INFINITY);
-      if (isShortestSoFar && !this.#isSecondOfVlc(name)) names.set(owner, name);
+      if (isShortestSoFar && !this.#isSecondNameOfVlc(name)) names.set(owner, name);
     }
     for (const owner of ignoredOwners) names.delete(owner);
     return names;
   }
 
   /**
-   * True for the name of the second of two connections of one process. VLC 3.0.21 with `--control dbus` has
-   * two: the name of the second is that of the first, with `.instance` and the process id at its end.
+   * VLC 3.0.21 with `--control dbus` has two connections in one process. The second one's name is the first
+   * one's name, with `.instance` and the process id at its end.
    */
-  #isSecondOfVlc(name: string): boolean {
+  #isSecondNameOfVlc(name: string): boolean {
     const [, firstName = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
-    const pidOfFirst = this.#processes.get(this.#owners.get(firstName) ?? '');
+    const pidOfFirst = this.#processesByOwner.get(this.#ownersByName.get(firstName) ?? '');
     return pidOfFirst === Number(pid);
   }
 
   #remove(player: Player): void {
-    this.#players.delete(player.owner);
+    this.#playersByOwner.delete(player.owner);
     player.stop();
     player.published.drop();
   }
 
   #add(name: string, owner: string, pid: number | 'unknown'): void {
-    if (this.#players.size >= PLAYERS_MAX) {
+    if (this.#playersByOwner.size >= PLAYERS_MAX) {
       if (!this.#hasLoggedTooMany)
         this.#publish.log('warn', 'too many players: some are left out', { most: PLAYERS_MAX, name });
       this.#hasLoggedTooMany = true;
@@ -271,13 +267,14 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       busName: name,
       owner,
       pid: pid === 'unknown' ? undefined : pid,
-      wasThereBefore: this.#unavailableReason !== undefined,
+      // `up` adds these players before it sets the status.
+      isOlderThanBackend: this.#unavailableReason !== undefined,
     };
     const listener = {
       onUnreadable: (reason: string) => this.#logUnreadable(name, reason),
       onPlayingBegun: (player: Player) => this.#silenceOthers(player),
     };
-    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish, listener));
+    this.#playersByOwner.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish, listener));
   }
 
   #logUnreadable(name: string, reason: string): void {
@@ -287,11 +284,11 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   #forgetAll(): void {
-    for (const player of this.#players.values()) player.stop();
+    for (const player of this.#playersByOwner.values()) player.stop();
     this.#timers.cancelAll();
-    this.#owners.clear();
-    this.#processes.clear();
-    this.#players.clear();
+    this.#ownersByName.clear();
+    this.#processesByOwner.clear();
+    this.#playersByOwner.clear();
     this.#hasLoggedTooMany = false;
     this.#loggedUnreadable.clear();
   }

@@ -39,13 +39,12 @@ export function isTrackCommand(command: PlayersCommand): command is TrackCommand
   return command.do === 'goto' || command.do === 'remove' || command.do === 'add';
 }
 
-/** Sends the command. Resolves when the player has accepted it, or when it is refused. */
 export async function carryOut(bus: PlayersBus, player: Player, command: PlayerCommand): Promise<Answer> {
   const isRefusedByKnownFacts = refusalOf(player, command) !== undefined;
   if (isRefusedByKnownFacts) {
-    // The facts may be outdated, because not every player announces that it can do more than before. Mopidy
-    // announces nothing when its list is filled.
-    const isAnswered = await player.readAll(isTrackCommand(command));
+    // The facts may be outdated: not every player announces a new ability. Mopidy announces nothing when its
+    // list is filled.
+    const isAnswered = await player.readAll({ withTracks: isTrackCommand(command) });
     if (!isAnswered) return refusalWithoutReply(player, 'what it can do now');
     const refusal = refusalOf(player, command);
     if (refusal !== undefined) return refusal;
@@ -57,7 +56,6 @@ export async function carryOut(bus: PlayersBus, player: Player, command: PlayerC
   return answerOf(player, command, reply);
 }
 
-/** Makes the answer to a command from the player's reply to the call. */
 function answerOf(player: Player, command: PlayerCommand, reply: BusResult<undefined>): Answer {
   if (reply.ok) return DONE;
   const { fault, detail } = faultOf(reply.error, `${player.busName} did not ${command.do}`).error;
@@ -65,13 +63,13 @@ function answerOf(player: Player, command: PlayerCommand, reply: BusResult<undef
   return failure(hasLeft ? 'no-such-player' : fault, detail);
 }
 
-/** `question`: what the player was asked, as the end of a sentence. */
+/** `question` ends the sentence "PLAYER did not answer". */
 function refusalWithoutReply({ busName, readings }: Player, question: string): Refusal {
   if (readings.isStopped) return failure('no-such-player', `${busName} has left`);
   return failure('timeout', `${busName} did not answer ${question}`);
 }
 
-/** The refusal of the command by the known facts of the player; undefined if the command may be sent. */
+/** Undefined if the known facts of the player allow the command. */
 function refusalOf(player: Player, command: PlayerCommand): Refusal | undefined {
   const capability = neededCapability(player, command);
   if (!capabilitiesOf(player.facts)[capability])
@@ -85,14 +83,14 @@ function neededCapability({ isPlaying }: Player, command: PlayerCommand): keyof 
 }
 
 /**
- * A player ignores a position beyond the end of its track, and one for another track than the current one
- * (MPRIS, `SetPosition`). Such a command is refused, because it would have no effect.
+ * A player ignores a position beyond the end of its track, and any position for another track than the
+ * current one (MPRIS, `SetPosition`). Such a command would have no effect, so it is refused.
  */
 function positionRefusalOf(
   { trackId, texts, lengthUs }: Metadata,
   { position, track_id: requestedId }: PositionCommand,
 ): Refusal | undefined {
-  // A client sends the track's id as the record has it. The player's methods may not accept this id.
+  // A client may send an id that the record has, but that the player's methods do not accept.
   const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
   if (requestedId !== undefined && requestedId !== currentId)
     return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);
@@ -103,9 +101,9 @@ function positionRefusalOf(
 
 function trackRefusalOf(player: Player, command: TrackCommand): Refusal | undefined {
   const { tracklist, busName } = player;
-  const { reading } = tracklist;
-  if (reading === undefined) return failure('no-tracklist', `${busName} has no tracklist`);
-  if (command.do !== 'goto' && !reading.canEdit)
+  const { newestReading } = tracklist;
+  if (newestReading === undefined) return failure('no-tracklist', `${busName} has no tracklist`);
+  if (command.do !== 'goto' && !newestReading.canEdit)
     return failure('not-able', `${busName} does not allow this: can_edit_tracks is false`);
   const reference = trackReferenceIn(command);
   if (reference !== undefined && tracklist.idOf(reference) === undefined)
@@ -113,7 +111,7 @@ function trackRefusalOf(player: Player, command: TrackCommand): Refusal | undefi
   return command.do === 'add' ? uriRefusalOf(player, command.uri) : undefined;
 }
 
-/** Refuses a URI unless the player names its scheme as one that it can play. */
+/** Refuses a URI if the player does not list its scheme. */
 function uriRefusalOf({ facts, busName }: Player, uri: string): Refusal | undefined {
   const schemes = facts.root.SupportedUriSchemes ?? [];
   const ownScheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
@@ -123,7 +121,7 @@ function uriRefusalOf({ facts, busName }: Player, uri: string): Refusal | undefi
   return failure('bad-value', `uri: ${busName} accepts only ${accepted}`);
 }
 
-/** A reference to a track in the command: the track's id, or the last segment of that id. */
+/** The id of a track, or the last segment of the id. */
 function trackReferenceIn(command: TrackCommand): string | undefined {
   return command.do === 'add' ? command.after_track : command.track;
 }
@@ -134,17 +132,17 @@ async function callPlayer(
   command: PlainCommand,
 ): Promise<BusResult<undefined>> {
   const methods = playerMethods(player.owner);
-  const set = (property: string, value: VariantValue) =>
+  const setProperty = (property: string, value: VariantValue) =>
     bus.call(methods.set, [PLAYER_INTERFACE, property, value], { path: PLAYER_PATH });
   switch (command.do) {
     case 'seek':
       return bus.call(methods.seek, [command.offset]);
     case 'volume':
-      return set('Volume', { variant: 'd', value: command.volume });
+      return setProperty('Volume', { variant: 'd', value: command.volume });
     case 'loop':
-      return set('LoopStatus', { variant: 's', value: command.loop });
+      return setProperty('LoopStatus', { variant: 's', value: command.loop });
     case 'shuffle':
-      return set('Shuffle', { variant: 'b', value: command.shuffle });
+      return setProperty('Shuffle', { variant: 'b', value: command.shuffle });
     case 'play_pause':
       return bus.call(methods.playPause, []);
     default:
@@ -152,10 +150,7 @@ async function callPlayer(
   }
 }
 
-/**
- * Sets the position by the id of the current track. If that track has no usable id, the player seeks by the
- * difference from its present position instead.
- */
+/** If the current track has no usable id, the player seeks by the difference from its present position. */
 async function setPosition(bus: PlayersBus, player: Player, command: PositionCommand): Promise<Answer> {
   const methods = playerMethods(player.owner);
   const metadata = await readMetadata(bus, player);
@@ -181,14 +176,14 @@ async function setPosition(bus: PlayersBus, player: Player, command: PositionCom
 }
 
 /**
- * Reads the metadata of the current track, because the known metadata may be outdated. Resolves to undefined
- * without a reply, and to the known metadata if the player answers with an error.
+ * The known metadata of the current track may be outdated, so it is read. Resolves to undefined if the player
+ * does not reply, and to the known metadata if it replies with an error.
  */
 async function readMetadata(bus: PlayersBus, player: Player): Promise<Metadata | undefined> {
   const { owner, facts, readings } = player;
-  const read = await bus.call(playerMethods(owner).get, [PLAYER_INTERFACE, 'Metadata'], CALL_OPTIONS);
-  if (!read.ok) return isWithoutReply(read.error) ? undefined : facts.metadata;
-  const { metadata } = withPlayerProperties(NOTHING_KNOWN, { Metadata: read.value });
+  const reply = await bus.call(playerMethods(owner).get, [PLAYER_INTERFACE, 'Metadata'], CALL_OPTIONS);
+  if (!reply.ok) return isWithoutReply(reply.error) ? undefined : facts.metadata;
+  const { metadata } = withPlayerProperties(NOTHING_KNOWN, { Metadata: reply.value });
   // Some players do not announce a new track.
   if (JSON.stringify(metadata) !== JSON.stringify(facts.metadata)) readings.request();
   return metadata;
@@ -201,10 +196,11 @@ async function callTracklist(
 ): Promise<BusResult<undefined>> {
   const methods = playerMethods(owner);
   const reference = trackReferenceIn(command);
-  const knownId = reference === undefined ? tracklist.reading?.lastId : tracklist.idOf(reference);
-  // `refusalOf` has made sure that the list and the track are known.
+  const knownId = reference === undefined ? tracklist.newestReading?.lastId : tracklist.idOf(reference);
+  // The list and the track are known: `refusalOf` has tested this.
   const id = knownId ?? NO_TRACK;
   if (command.do === 'goto') return bus.call(methods.goTo, [id]);
   if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);
-  return bus.call(methods.addTrack, [command.uri, id, command.set_as_current ?? false]);
+  const isPlayedAtOnce = command.set_as_current ?? false;
+  return bus.call(methods.addTrack, [command.uri, id, isPlayedAtOnce]);
 }

@@ -1,7 +1,6 @@
 // Decides which covers of players may be served, and reads them (docs/players.md, "Covers"). A player chooses
-// the path and the whole network can ask, so no image is served that others on the node may not read. Covers
-// on the node are read one at a time, because a disk that does not answer blocks one of the process's few
-// file threads.
+// the path and the whole network can ask, so a file is served only if it is this user's or all users may read
+// it.
 
 import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
@@ -17,44 +16,66 @@ import { Turns } from '../turns.js';
 import { isDataUrl } from './metadata.js';
 import type { Player } from './player.js';
 
-/**
- * The time from the request to the answer. A fetch from the web comes after that and has its own deadline.
- */
+/** The time from the request to the answer. Later fetches from the web have a deadline of their own. */
 const ANSWER_MAX_MS = 4_000;
-/** There are at most 32 players, so more requests that wait mean that the disk does not answer. */
+/** There are at most 32 players. If more requests wait, the disk does not answer. */
 const WAITING_MAX = 32;
 
 /** Fetches from the web at one time. Each may keep a whole cover in memory. */
 const FETCHES_MAX = 4;
-/** Web addresses whose last fetch is remembered, so that several pages with one cover cause one fetch. */
+/**
+ * Web addresses. Their last fetch is remembered, because several pages with one cover must cause one fetch.
+ */
 const REMEMBERED_MAX = 32;
 /** The time is short because some radio stations change the picture behind one address. */
 const REMEMBERED_MS = 60_000;
 
+export const COVER_MAX_BYTES = 8 << 20;
+/** A web address becomes a header of the answer. A header must not be too long. */
+const LOCATION_MAX_CHARACTERS = 2048;
+/** The system opens no path with a longer URL: PATH_MAX is 4096 bytes, and each of them may become `%XX`. */
+const URL_MAX_UNITS = 16 * 1024;
+const TAG_CHARACTERS = 22;
+
+/** No link is opened, no FIFO is waited for, and no terminal becomes that of this process. */
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+const LONGEST_BEGINNING_BYTES = 12;
+/** How images begin, in hexadecimal digits. */
+const IMAGE_TYPES = [
+  { type: 'image/jpeg', beginning: /^ffd8ff/ },
+  { type: 'image/png', beginning: /^89504e470d0a1a0a/ },
+  { type: 'image/gif', beginning: /^47494638(?:37|39)61/ },
+  { type: 'image/webp', beginning: /^52494646.{8}57454250/ },
+] as const;
+
 const NO_COVER = failure('no-cover', 'The player names no image that may be served');
 
+export type ImageAnswer = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
 type CoverPlayer = Pick<Player, 'facts' | 'owner'>;
 
 /** Fetches a cover from the web; undefined if that fails. Never rejects, and has a deadline of its own. */
 export type FetchCover = (url: string) => Promise<ImageAnswer | undefined>;
 
-/** Answers requests for the covers of players. */
 export class CoverReader {
   readonly #bus: Caller<'players'>;
   readonly #clock: Clock;
   readonly #webCovers: WebCovers | undefined;
+  /**
+   * One cover at a time, because a disk that does not answer blocks one of the process's few file threads.
+   */
   readonly #turns = new Turns();
-  /** How many requests run or wait for their turn, without fetches from the web. */
-  #waiting = 0;
+  /** Requests that run or wait for their turn, without fetches from the web. */
+  #openRequests = 0;
 
   /** `fetch`: undefined if the node fetches no covers, and redirects clients to the web instead. */
   constructor(bus: Caller<'players'>, clock: Clock, fetch?: FetchCover) {
     this.#bus = bus;
     this.#clock = clock;
-    this.#webCovers = fetch && new WebCovers(clock, fetch);
+    this.#webCovers = fetch === undefined ? undefined : new WebCovers(clock, fetch);
   }
 
-  /** `cachedTag` is the tag of a cover whose bytes the caller has, because the gateway keeps them. */
+  /** `cachedTag`: the tag of the cover that the gateway keeps. */
   async answer(player: CoverPlayer, cachedTag: string | undefined): Promise<Answer> {
     const answer = await this.#answerWithoutWeb(player, cachedTag);
     const cover = answer.ok ? answer.value.cover : undefined;
@@ -68,12 +89,12 @@ export class CoverReader {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NO_COVER;
     const timeout = failure('timeout', 'The cover cannot be read now');
-    if (this.#waiting >= WAITING_MAX) return timeout;
-    this.#waiting += 1;
+    if (this.#openRequests >= WAITING_MAX) return timeout;
+    this.#openRequests += 1;
     const reading = this.#turns
       .run(() => this.#read(player, artUrl, cachedTag))
       .finally(() => {
-        this.#waiting -= 1;
+        this.#openRequests -= 1;
       });
     return (await within(this.#clock, ANSWER_MAX_MS, reading)) ?? timeout;
   }
@@ -94,16 +115,15 @@ export class CoverReader {
 interface LastFetch {
   /** The tag of the cover; undefined if the fetch failed. */
   readonly tag: string | undefined;
-  /** When this is forgotten, in monotonic ms. */
-  readonly until: number;
+  /** In monotonic ms. */
+  readonly forgetAtMs: number;
 }
 
-/** Fetches covers from the web, and remembers for a while the result of the last fetch of each address. */
 class WebCovers {
   readonly #clock: Clock;
   readonly #fetch: FetchCover;
-  /** By address, the oldest first. */
-  readonly #lastFetches = new Map<string, LastFetch>();
+  /** Oldest first. */
+  readonly #lastFetchByUrl = new Map<string, LastFetch>();
   #runningFetches = 0;
 
   constructor(clock: Clock, fetch: FetchCover) {
@@ -111,14 +131,11 @@ class WebCovers {
     this.#fetch = fetch;
   }
 
-  /**
-   * The image; `unchanged` if the caller has it; or if it cannot be fetched now, its address, to which the
-   * client is redirected.
-   */
+  /** If the image cannot be fetched now, the answer is its address, to which the client is redirected. */
   async cover(url: string, cachedTag: string | undefined): Promise<CoverAnswer> {
     const redirect = { location: url };
-    const last = this.#lastFetches.get(url);
-    if (last !== undefined && this.#clock.monotonic() < last.until) {
+    const last = this.#lastFetchByUrl.get(url);
+    if (last !== undefined && this.#clock.monotonic() < last.forgetAtMs) {
       if (last.tag === undefined) return redirect;
       if (last.tag === cachedTag) return 'unchanged';
     }
@@ -133,18 +150,16 @@ class WebCovers {
   }
 
   #remember(url: string, tag: string | undefined): void {
-    // A map keeps the place of a key that is set again, so the key is deleted to become the newest.
-    this.#lastFetches.delete(url);
-    this.#lastFetches.set(url, { tag, until: this.#clock.monotonic() + REMEMBERED_MS });
-    const [oldest] = this.#lastFetches.keys();
-    if (this.#lastFetches.size > REMEMBERED_MAX && oldest !== undefined) this.#lastFetches.delete(oldest);
+    // A key that is set again keeps its place in a map, so it is deleted first.
+    this.#lastFetchByUrl.delete(url);
+    this.#lastFetchByUrl.set(url, { tag, forgetAtMs: this.#clock.monotonic() + REMEMBERED_MS });
+    const [oldest] = this.#lastFetchByUrl.keys();
+    if (this.#lastFetchByUrl.size > REMEMBERED_MAX && oldest !== undefined)
+      this.#lastFetchByUrl.delete(oldest);
   }
 }
 
-/**
- * A cover's URL that is too long to be kept in memory, because it has the image itself. It is read from the
- * player for each request.
- */
+/** A cover's URL that has the image itself is too long for the facts, so each request reads it. */
 async function readLongUrl(bus: Caller<'players'>, { owner }: CoverPlayer): Promise<string | undefined> {
   const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
   const properties = await bus.call(playerMethods(owner).getAll, [PLAYER_INTERFACE], options);
@@ -154,32 +169,9 @@ async function readLongUrl(bus: Caller<'players'>, { owner }: CoverPlayer): Prom
   return typeof url === 'string' ? url : undefined;
 }
 
-export const COVER_MAX_BYTES = 8 << 20;
-/** A web address becomes a header of the answer, which must not become too long. */
-const LOCATION_MAX_CHARACTERS = 2048;
-/** The system opens no path with a longer URL: PATH_MAX is 4096 bytes, and each of them may become `%XX`. */
-const URL_MAX_UNITS = 16 * 1024;
-const TAG_CHARACTERS = 22;
-
-/** Opens no link, does not wait for the writer of a FIFO, and takes no terminal as that of this process. */
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
-
-export type ImageAnswer = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
-
-/** The length of the longest pattern below. */
-const MAGIC_BYTES = 12;
-/** How images begin, in hexadecimal digits. */
-const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
-  ['image/jpeg', /^ffd8ff/],
-  ['image/png', /^89504e470d0a1a0a/],
-  ['image/gif', /^47494638(?:37|39)61/],
-  ['image/webp', /^52494646.{8}57454250/],
-];
-
 /**
- * The cover at a URL. Undefined if none may be served; no reason is given, because the network must not
- * learn it. `ownUid` is the user of this process, and `cachedTag` the tag of the cover that the caller has.
- * Never rejects.
+ * Undefined if no cover may be served, without a reason, because the network must not learn it. `ownUid`: the
+ * user of this process. `cachedTag`: the tag of the cover that the caller has. Never rejects.
  */
 export async function coverOf(
   url: string,
@@ -209,7 +201,7 @@ function dataCover(url: string, cachedTag: string | undefined): CoverAnswer | un
 
 /** Undefined if the bytes are no image of a known type, or too many. */
 export function imageOf(bytes: Buffer): ImageAnswer | undefined {
-  const type = typeOf(bytes);
+  const type = imageTypeOf(bytes);
   if (type === undefined || bytes.length > COVER_MAX_BYTES) return undefined;
   return { tag: tagOf(bytes), type, bytes: Uint8Array.from(bytes) };
 }
@@ -233,31 +225,32 @@ async function readCover(
   const stats = await file.stat({ bigint: true });
   const isOwn = stats.uid === BigInt(ownUid);
   const isReadableByAll = (stats.mode & BigInt(constants.S_IROTH)) !== 0n;
-  // The file may have become another one since `lstat`.
-  if (!stats.isFile() || stats.size > COVER_MAX_BYTES || !(isOwn || isReadableByAll)) return undefined;
+  const isAllowed = isOwn || isReadableByAll;
+  // The path may lead to another file than at the time of `lstat`.
+  if (!stats.isFile() || stats.size > COVER_MAX_BYTES || !isAllowed) return undefined;
   const tag = tagOf(fileIdentity(stats));
   if (tag === cachedTag) return 'unchanged';
   const bytes = new Uint8Array(Number(stats.size));
   const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
-  const type = typeOf(Buffer.from(bytes.buffer));
+  const type = imageTypeOf(Buffer.from(bytes.buffer));
   if (type === undefined || bytesRead < bytes.length) return undefined;
-  // The file may have been written to while it was read, so that the bytes are of two images.
+  // If the file was written to during the reading, the bytes are of two images.
   const statsAfterwards = await file.stat({ bigint: true });
   const isSameFile = tagOf(fileIdentity(statsAfterwards)) === tag;
   return isSameFile ? { tag, type, bytes } : undefined;
 }
 
-/** Bytes that differ once the file has been replaced or written to. */
+/** Bytes that are different after the file has been replaced or written to. */
 function fileIdentity({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer {
   return Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' '));
 }
 
-/** Equal tags mean equal bytes of the image. A tag does not reveal what it is made of. */
+/** Equal tags mean equal bytes of the image. */
 function tagOf(identity: Buffer): string {
   return createHash('sha256').update(identity).digest('base64url').slice(0, TAG_CHARACTERS);
 }
 
-function typeOf(bytes: Buffer): string | undefined {
-  const beginning = bytes.toString('hex', 0, MAGIC_BYTES);
-  return BEGINNINGS.find(([, pattern]) => pattern.test(beginning))?.[0];
+function imageTypeOf(bytes: Buffer): string | undefined {
+  const beginning = bytes.toString('hex', 0, LONGEST_BEGINNING_BYTES);
+  return IMAGE_TYPES.find((image) => image.beginning.test(beginning))?.type;
 }

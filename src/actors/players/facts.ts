@@ -1,5 +1,5 @@
-// Decides which facts about one player follow from its answers to Get and GetAll and from its signals, and
-// what its record is (docs/http-api.md, "Player"). Pure.
+// Decides which facts about one player follow from its properties, and what its record has (docs/http-api.md,
+// "Player"). Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/daemon.js';
@@ -24,28 +24,25 @@ const IDENTITY_MAX_UNITS = 1024;
 const SCHEMES_MAX = 64;
 const SCHEME = /^[a-z][a-z0-9+.-]{0,31}$/i;
 
-const STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
-const LOOPS = ['None', 'Track', 'Playlist'] as const;
+const PLAYBACK_STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
+const LOOP_STATUSES = ['None', 'Track', 'Playlist'] as const;
 
-/** The facts after properties of the root interface have come. Properties that `record` lacks stay. */
+/** Properties of the root interface that `record` lacks stay as they are. */
 export function withRootProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
-  const { Identity, SupportedUriSchemes: schemes, ...root } = readProperties(ROOT_PROPERTIES, record);
-  return {
-    ...facts,
-    root: {
-      ...facts.root,
-      ...root,
-      ...(Identity !== undefined && { Identity: capped(Identity, IDENTITY_MAX_UNITS) }),
-      ...(schemes !== undefined && {
-        SupportedUriSchemes: schemes.filter((scheme) => SCHEME.test(scheme)).slice(0, SCHEMES_MAX),
-      }),
-    },
-  };
+  const { Identity, SupportedUriSchemes, ...otherProperties } = readProperties(ROOT_PROPERTIES, record);
+  const identity = Identity === undefined ? {} : { Identity: capped(Identity, IDENTITY_MAX_UNITS) };
+  const schemes =
+    SupportedUriSchemes === undefined ? {} : { SupportedUriSchemes: usableSchemes(SupportedUriSchemes) };
+  return { ...facts, root: { ...facts.root, ...otherProperties, ...identity, ...schemes } };
+}
+
+function usableSchemes(schemes: readonly string[]): readonly string[] {
+  return schemes.filter((scheme) => SCHEME.test(scheme)).slice(0, SCHEMES_MAX);
 }
 
 /**
- * The facts after a reading or a signal of the Player interface. Properties that `record` lacks stay. The
- * position is no fact, because it is outdated as soon as it is read.
+ * Properties of the Player interface that `record` lacks stay as they are. The position is no fact, because
+ * it is outdated as soon as it is read.
  */
 export function withPlayerProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
   const { Metadata, Position: _, ...player } = readProperties(PLAYER_PROPERTIES, record);
@@ -62,13 +59,13 @@ export function positionIn(record: PropertyRecord): number | undefined {
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
 }
 
-/** The value as the specification writes it. Some players write `playing`. Undefined for unknown values. */
+/** The value with the letters of the specification, because some players write `playing`. */
 function specifiedValue<V extends string>(values: readonly V[], reported: string | undefined): V | undefined {
   return values.find((value) => value.toLowerCase() === reported?.toLowerCase());
 }
 
 export function playbackStatus({ player }: PlayerFacts): PlayerRecord['playback_status'] {
-  return specifiedValue(STATUSES, player.PlaybackStatus) ?? 'Stopped';
+  return specifiedValue(PLAYBACK_STATUSES, player.PlaybackStatus) ?? 'Stopped';
 }
 
 export function motionOf(facts: PlayerFacts): Motion {
@@ -95,16 +92,15 @@ export function playerRecord(
   { pid, hasTracklist }: { readonly pid?: number | undefined; readonly hasTracklist: boolean },
 ): PlayerRecord {
   const { root, player, metadata } = facts;
-  const loop = specifiedValue(LOOPS, player.LoopStatus);
-  const hundredths = Math.max(0, Math.round((player.Volume ?? Number.NaN) * 100));
+  const loop = specifiedValue(LOOP_STATUSES, player.LoopStatus);
+  const volume = roundedVolume(player.Volume);
   return {
     bus_name: busName,
     identity: root.Identity || busName.slice(PLAYER_NAMES.length),
     playback_status: playbackStatus(facts),
     ...(loop !== undefined && { loop_status: loop }),
     ...(player.Shuffle !== undefined && { shuffle: player.Shuffle }),
-    // The player may report no volume, or a number so large that it has no exact hundredths.
-    ...(Number.isSafeInteger(hundredths) && { volume: hundredths / 100 }),
+    ...(volume !== undefined && { volume }),
     ...(positionUs !== undefined && { position: positionUs }),
     position_updated_at: new Date(moment.date).toISOString(),
     ...(player.Rate !== undefined && { rate: player.Rate }),
@@ -115,4 +111,11 @@ export function playerRecord(
     ...(root.CanRaise !== undefined && { can_raise: root.CanRaise }),
     ...(root.CanQuit !== undefined && { can_quit: root.CanQuit }),
   };
+}
+
+/** The volume in exact hundredths; undefined if the number is too large for them. */
+function roundedVolume(reported: number | undefined): number | undefined {
+  if (reported === undefined) return undefined;
+  const hundredths = Math.max(0, Math.round(reported * 100));
+  return Number.isSafeInteger(hundredths) ? hundredths / 100 : undefined;
 }

@@ -1,11 +1,10 @@
-// Decides which players are ignored, by their bus names: they are in no list, and have no events and no
-// commands (docs/players.md, "What is shown"). Pure.
+// Decides by their bus names which players are ignored (docs/players.md, "What is shown"). Pure.
 
 import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 
 /**
- * A function that is true for a bus name if one of the patterns matches the whole name, or the name without
- * MPRIS' prefix. In a pattern `*` stands for any characters.
+ * A player is ignored if a pattern matches its whole bus name, or its name without MPRIS' prefix. In a
+ * pattern `*` stands for any characters.
  */
 export function ignoredBy(patterns: readonly string[]): (busName: string) => boolean {
   const expressions = patterns.map(expressionOf);

@@ -1,5 +1,5 @@
-// Decides what is published of one player: its record, its tracklist, and a position after a jump, each only
-// if it differs from what was published before.
+// Decides what is published of one player: its record, its tracklist, and its position after a jump. Each is
+// published only if it differs from what was published before.
 
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
@@ -10,7 +10,7 @@ interface PlayerState {
   readonly jumps: number;
   /** The tracklist as JSON; undefined if the player has none. */
   readonly tracksJson: string | undefined;
-  /** Gives the position now; undefined if the player reports none. */
+  /** Undefined if the player reports no position. */
   readonly currentPosition: () => PlayerPosition | undefined;
 }
 
@@ -31,26 +31,26 @@ export class PlayerPublisher {
     this.#publish = publish;
   }
 
-  /** True if the player plays according to the record that was published last. */
+  /** True if the last published record says that the player plays. */
   get isPlaying(): boolean {
     return this.#published?.isPlaying === true;
   }
 
   publish({ record, jumps, tracksJson, currentPosition }: PlayerState): void {
-    const before = this.#published;
+    const previous = this.#published;
     const recordJson = JSON.stringify(record);
     const isPlaying = record.playback_status === 'Playing';
     this.#published = { recordJson, isPlaying, jumps, tracksJson };
-    if (before?.recordJson !== recordJson) this.#publish.put('players', this.#busName, recordJson);
-    if (before?.tracksJson !== tracksJson) this.#publishTracks(tracksJson);
+    if (previous?.recordJson !== recordJson) this.#publish.put('players', this.#busName, recordJson);
+    if (previous?.tracksJson !== tracksJson) this.#publishTracks(tracksJson);
     // The first record has the position already.
-    const hasJumped = before !== undefined && before.jumps !== jumps;
+    const hasJumped = previous !== undefined && previous.jumps !== jumps;
     const position = hasJumped ? currentPosition() : undefined;
     if (position !== undefined)
       this.#publish.put('players.position', this.#busName, JSON.stringify(position));
   }
 
-  /** Drops all that was published. To be called when the player has gone. */
+  /** To be called when the player has gone. */
   drop(): void {
     if (this.#published === undefined) return;
     for (const collection of ['players', 'players.position', 'players.tracklist'] as const)

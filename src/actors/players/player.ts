@@ -1,5 +1,5 @@
-// One player, as long as the same connection owns its name: reads its properties, applies its signals, and
-// decides when its record is published. Changes within a short time are published together.
+// Decides when one player is read, and when its record is published. A `Player` exists as long as one
+// connection owns the player's name.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
@@ -32,18 +32,14 @@ import { CALL_OPTIONS, fetchProperties, isStandIn } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 
-/** The first record waits this long for the tracklist, because the record shows whether there is one. */
+/**
+ * The first record waits this long for the tracklist, because it shows whether the player has a tracklist.
+ */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
-/**
- * Changes within this time are published together, because a new track causes some five signals and a
- * reading.
- */
+/** Changes within this time are published together: a new track causes some five signals and a reading. */
 const GATHER_MS = 50;
-/**
- * While the player plays, it is checked this often whether the date was set, because clients reckon by the
- * date.
- */
+/** While the player plays, the date is checked this often, because clients reckon positions by the date. */
 const CLOCK_CHECK_MS = 30_000;
 /** A player owns its name before it can answer, so only the second failure of a reading is logged. */
 const LOGGED_AFTER_FAILURES = 2;
@@ -57,18 +53,14 @@ interface Connection {
   readonly owner: string;
   /** Undefined if it is unknown, for instance for a process of another container. */
   readonly pid: number | undefined;
-  /**
-   * True if the player was on the bus before the backend. If such a player plays at its first reading, it
-   * has begun earlier.
-   */
-  readonly wasThereBefore: boolean;
+  /** True if the player was on the bus before the backend. */
+  readonly isOlderThanBackend: boolean;
 }
 
-/** Receives reports of a player that are not in its record. */
 interface PlayerListener {
-  /** Called for each failed reading from the second on, while the player has no record. */
+  /** Called for the second and each later failed reading, while the player has no record. */
   readonly onUnreadable: (reason: string) => void;
-  /** Called when a record has been published that shows that the player has begun to play. */
+  /** Called when the player has begun to play, and its record has been published. */
   readonly onPlayingBegun: (player: Player) => void;
 }
 
@@ -84,23 +76,21 @@ export class Player {
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #timers: Timers<'gather' | 'clock'>;
   readonly #signals: PlayerSignals;
-  /** Reads all properties each time that the facts may be outdated. */
+  /** Readings of all properties. */
   readonly readings: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
   readonly #reckonedPosition: ReckonedPosition;
-  /**
-   * Resolves when it is known whether this is a stand-in for other players. A stand-in is stopped by then.
-   */
+  /** Resolves when it is known whether this is a stand-in for other players. Then a stand-in is stopped. */
   readonly #standInCheck: Promise<void>;
   readonly #listener: PlayerListener;
   /** True once the properties have been read. Before that there is no record. */
   isKnown = false;
-  readonly #wasThereBefore: boolean;
-  /** True if the player has begun to play after its record was last published. */
+  readonly #isOlderThanBackend: boolean;
+  /** True if the player has begun to play since its record was last published. */
   #hasBegunToPlay = false;
 
   constructor(
-    { busName, owner, pid, wasThereBefore }: Connection,
+    { busName, owner, pid, isOlderThanBackend: wasThereBefore }: Connection,
     bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
     publish: Pick<Publisher, 'put' | 'drop'>,
@@ -115,7 +105,7 @@ export class Player {
     this.#timers = new Timers(clock);
     this.#methods = playerMethods(owner);
     this.#listener = listener;
-    this.#wasThereBefore = wasThereBefore;
+    this.#isOlderThanBackend = wasThereBefore;
     this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.request());
     // The subscription comes first, so that a change during the first reading causes another reading.
     this.#signals = new PlayerSignals(owner, bus, clock, () => {
@@ -135,34 +125,31 @@ export class Player {
     return playbackStatus(this.#facts) === 'Playing';
   }
 
-  /**
-   * Reads all properties again and publishes them, and the tracklist too if the caller needs it. False if the
-   * player did not answer.
-   */
-  async readAll(withTracks: boolean): Promise<boolean> {
+  /** Reads the player again, and publishes what has changed. False if the player did not answer. */
+  async readAll({ withTracks }: { readonly withTracks: boolean }): Promise<boolean> {
     const readings = withTracks ? [this.readings, this.tracklist.readings] : [this.readings];
-    const answers = await Promise.all(readings.map((reading) => reading.requestAndWait()));
+    const answered = await Promise.all(readings.map((reading) => reading.requestAndWait()));
     this.publishNow();
-    return answers.every((isAnswered) => isAnswered);
+    return !answered.includes(false);
   }
 
   /**
-   * The present position in microseconds; the reckoned one if it cannot be read; undefined if there is none.
+   * In microseconds. If the position cannot be read, it is reckoned. Undefined if the player has no position.
    */
   async readPosition(): Promise<number | undefined> {
     const read = await this.#bus.call(this.#methods.get, [PLAYER_INTERFACE, 'Position'], CALL_OPTIONS);
     const positionUs = read.ok ? positionIn({ Position: read.value }) : undefined;
-    return positionUs ?? this.#reckonedPosition.current()?.positionUs;
+    return positionUs ?? this.#reckonedPosition.currentPosition()?.positionUs;
   }
 
   publishNow(): void {
-    // A command that has waited for a reading may call this after the player has left.
+    // A command may have waited for a reading until the player had left.
     if (!this.isKnown || this.readings.isStopped) return;
     this.#timers.cancel('gather');
     this.published.publish({
       record: this.#record(),
       jumps: this.#reckonedPosition.jumps,
-      tracksJson: this.tracklist.reading?.json,
+      tracksJson: this.tracklist.newestReading?.json,
       currentPosition: () => this.#positionRecord(),
     });
     const hasBegunToPlay = this.#hasBegunToPlay && this.isPlaying;
@@ -171,7 +158,7 @@ export class Player {
     if (this.isPlaying && !this.#timers.has('clock')) this.#checkClockLater();
   }
 
-  /** If the date was set, the record has a new anchor, so that its text differs and is published. */
+  /** If the date was set, the record gets a new anchor, so its text differs and is published. */
   #checkClockLater(): void {
     this.#timers.set('clock', CLOCK_CHECK_MS, () => {
       if (this.isPlaying) this.publishNow();
@@ -184,22 +171,22 @@ export class Player {
   }
 
   #record(): PlayerRecord {
-    const hasTracklist = this.tracklist.reading !== undefined;
-    return playerRecord(this.busName, this.#facts, this.#reckonedPosition.anchor(), {
+    const hasTracklist = this.tracklist.newestReading !== undefined;
+    return playerRecord(this.busName, this.#facts, this.#reckonedPosition.currentAnchor(), {
       pid: this.#pid,
       hasTracklist,
     });
   }
 
   #positionRecord(): PlayerPosition | undefined {
-    const current = this.#reckonedPosition.current();
+    const current = this.#reckonedPosition.currentPosition();
     if (current === undefined) return undefined;
     return { bus_name: this.busName, position: current.positionUs, emitted_at: Math.round(current.date) };
   }
 
-  /** Applies a signal of the player's connection. The match rule lets through only signals of the player. */
+  /** The match rule lets through only signals of the player. */
   applySignal(signal: Signal): void {
-    if (!this.#signals.admits()) return;
+    if (!this.#signals.admit()) return;
     this.tracklist.applySignal(signal);
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
@@ -223,7 +210,7 @@ export class Player {
     if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
     else if (iface === PLAYER_INTERFACE) this.#setFacts(withPlayerProperties(this.#facts, changed));
     else return;
-    // The position may be another one even if these properties have the same values as before: a track begins
+    // The position may have changed even if these properties have the same values as before: a track begins
     // again, or one track without an id follows another.
     const isAboutPosition = POSITION_PROPERTIES.some((name) => Object.hasOwn(changed, name));
     if (invalidated.length > 0 || isAboutPosition || this.#reckonedPosition.isUnreliable)
@@ -234,17 +221,16 @@ export class Player {
     const before = this.#facts;
     const wasPlaying = this.isPlaying;
     this.#facts = facts;
-    // A player that was on the bus before the backend may have begun to play long before its first reading.
-    const showsBeginnings = this.isKnown || !this.#wasThereBefore;
-    if (this.isPlaying && !wasPlaying && showsBeginnings) this.#hasBegunToPlay = true;
+    // A player that is older than the backend may have begun to play long before its first reading.
+    const mayHaveBegunNow = this.isKnown || !this.#isOlderThanBackend;
+    if (this.isPlaying && !wasPlaying && mayHaveBegunNow) this.#hasBegunToPlay = true;
     this.#reckonedPosition.applyFacts(before, facts);
-    // VLC 3.0 completes its list when another track begins, and a track's title when the track plays. It
-    // sends no signal of the list for these changes.
+    // VLC 3.0 completes its list when another track begins, and a track's title when the track plays. No
+    // signal of the list announces this.
     const hasNewTexts = JSON.stringify(before.metadata.texts) !== JSON.stringify(facts.metadata.texts);
-    if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readings.request();
+    if (hasNewTexts && this.tracklist.newestReading !== undefined) this.tracklist.readings.request();
   }
 
-  /** A stand-in for other players has no record. */
   async #stopIfStandIn(): Promise<void> {
     if (!(await isStandIn(this.#bus, this.#methods))) return;
     this.stop();
@@ -263,11 +249,11 @@ export class Player {
       this.#readingFailed(player.error);
       return false;
     }
-    // Facts from before the reading are removed, because a property that the reading lacks no longer exists.
+    // The old facts are removed, because a property that the reading lacks no longer exists.
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
     this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#reckonedPosition.applyReading(positionIn(player.value));
-    // The reading is applied before this wait, because it must not undo a change that comes during the wait.
+    // The reading is applied first, because it must not undo a change that comes during this wait.
     if (!this.isKnown) {
       const firstAnswers = Promise.all([this.tracklist.readings.firstAttempt, this.#standInCheck]);
       await within(this.#clock, TRACKLIST_WAIT_MS, firstAnswers);

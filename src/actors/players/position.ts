@@ -1,23 +1,23 @@
-// Decides when the position of one player must be read again, and when it has jumped, so that clients must be
-// informed (docs/players.md, "Positions"). It reads nothing itself.
+// Decides when the position of one player must be read again, and when it has jumped (docs/players.md,
+// "Positions"). It reads nothing itself.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { motionOf, NOTHING_KNOWN, type PlayerFacts, playbackStatus } from './facts.js';
 import { isSameTrack } from './metadata.js';
-import { type Anchor, anchorAt, hasClockJumped, isJump, type Moment, reckonPosition } from './reckoning.js';
+import { type Anchor, anchorAt, isJump, type Moment, reckonPosition, wasDateSet } from './reckoning.js';
 
 /**
- * The position is read once more this long after the first reading since the player began to play, or
- * changed its track or rate. An idle output may take 2 s of sound at once, and the player's position is
- * ahead by as much at first (what-we-learnt.md, "Players").
+ * When a player has begun to play, or has changed its track or rate, its position is read. It is read once
+ * more after this time, because it may be 2 s ahead at first: an idle output takes so much sound at once
+ * (what-we-learnt.md, "Players").
  */
 const SETTLED_MS = 3_000;
 /**
- * The position is read this long after the reckoned end of a track, because players report positions late,
- * and some only in whole seconds.
+ * The position is read this long after the reckoned end of a track. Players report positions late, and some
+ * only in whole seconds.
  */
 const END_SLACK_MS = 1_000;
-/** Node's timers take no longer time. No reading is planned for the end of a longer track. */
+/** The longest time of Node's timers. No reading is planned for the end of a longer track. */
 const TIMER_MAX_MS = 0x7fff_ffff;
 
 export class ReckonedPosition {
@@ -35,9 +35,7 @@ export class ReckonedPosition {
    */
   #wasEndRead = false;
 
-  /**
-   * `readAgain` must cause a reading of the player's properties. Its position is passed to `applyReading`.
-   */
+  /** `readAgain` must cause a reading of the player, whose position must come to `applyReading`. */
   constructor(clock: Clock, readAgain: () => void) {
     this.#clock = clock;
     this.#readAgain = readAgain;
@@ -53,34 +51,28 @@ export class ReckonedPosition {
     return this.#isUnreliable;
   }
 
-  /**
-   * The anchor for a record. If the date was set, the anchor is a new one, because clients reckon from its
-   * date.
-   */
-  anchor(): Anchor {
+  /** Clients reckon from the anchor's date, so there is a new anchor if the date was set. */
+  currentAnchor(): Anchor {
     const now = this.#now();
-    if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, this.#motion, now);
+    if (wasDateSet(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, this.#motion, now);
     return this.#anchor;
   }
 
-  /**
-   * The reckoned position in microseconds, with the date now, in milliseconds since the epoch. Undefined if
-   * the player has no position.
-   */
-  current(): { readonly positionUs: number; readonly date: number } | undefined {
+  /** `date`: now, in milliseconds since the epoch. Undefined if the player has no position. */
+  currentPosition(): { readonly positionUs: number; readonly date: number } | undefined {
     const now = this.#now();
     const positionUs = reckonPosition(this.#anchor, this.#motion, now);
     return positionUs === undefined ? undefined : { positionUs, date: now.date };
   }
 
-  /** To be called when the player has announced that it jumped to this position. */
+  /** To be called when the player has announced a jump to this position. */
   applyJump(positionUs: number | undefined): void {
     this.#wasEndRead = false;
     this.#jumpTo(positionUs);
   }
 
   /**
-   * To be called when facts have changed. The position is reckoned by the new facts until the next reading.
+   * To be called when facts have changed. Until the next reading, the position is reckoned by the new facts.
    */
   applyFacts(before: PlayerFacts, after: PlayerFacts): void {
     const oldMotion = this.#motion;
@@ -101,7 +93,7 @@ export class ReckonedPosition {
     if (mayHaveJumped || hasOtherLength) this.#planReadingAtEnd();
   }
 
-  /** To be called with each position that was read. If it is the reckoned one, clients need no event. */
+  /** To be called with each position that was read. If it was reckoned correctly, clients need no event. */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();
     if (!this.#isUnreliable && !isJump(this.#anchor, this.#motion, positionUs, now)) return;
@@ -115,7 +107,7 @@ export class ReckonedPosition {
     this.#timers.cancelAll();
   }
 
-  /** The beginning of a track. A player that reported no position before has none there either. */
+  /** A player that reported no position before reports none at the beginning of a track either. */
   #anchorAtBeginning(): Anchor {
     const hasPosition = this.#anchor.positionUs !== undefined;
     return { positionUs: hasPosition ? 0 : undefined, moment: this.#now() };
@@ -128,9 +120,9 @@ export class ReckonedPosition {
   }
 
   /**
-   * Plans a reading at the end of the track, because a player that repeats the track may not announce it
-   * (Mopidy, and MPD with mpDris2). Another reading after that one is planned only once the position is in
-   * the first half of the track, so that a player that stands still near the end is not polled.
+   * A player that repeats the track may not announce it (Mopidy, and MPD with mpDris2), so its end is read.
+   * The next reading is planned only when the position is in the first half of the track. Otherwise a player
+   * that stands still near the end would be polled.
    */
   #planReadingAtEnd(): void {
     this.#timers.cancel('end');

@@ -1,5 +1,5 @@
-// Reads the properties of one interface of a player: all by one call, or one by one if the player refuses
-// that call.
+// Reads the properties of one interface of a player: all by one call, or by one call each if the player
+// refuses that.
 
 import { success } from '../../protocol/actor/result.js';
 import { type PropertyRecord, type PropertyTable, readProperties } from '../../protocol/dbus/daemon.js';
@@ -19,15 +19,15 @@ export const CALL_OPTIONS = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
 
 type Methods = ReturnType<typeof playerMethods>;
 
-/** True if the player did not answer at all. False if it answered with an error. */
+/** An error that the player itself has sent is a reply. */
 export function isWithoutReply(error: BusError): boolean {
   return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
 }
 
 /**
- * The properties of the interface. If the player answers `GetAll` with an error, those of `table` are read
- * by `Get`, because some players know only that. Properties that cannot be read are missing in the result.
- * The result is an error if none can be read, or if the player stops answering.
+ * Some players know only `Get`. If the player answers `GetAll` with an error, the properties of `table` are
+ * read by `Get`, and the result lacks those that cannot be read. The result is an error if no property can be
+ * read, or if the player stops answering.
  */
 export async function fetchProperties(
   bus: Caller<'players'>,
@@ -35,8 +35,8 @@ export async function fetchProperties(
   iface: string,
   table: PropertyTable,
 ): Promise<BusResult<PropertyRecord>> {
-  const all = await bus.call(methods.getAll, [iface], CALL_OPTIONS);
-  if (all.ok || isWithoutReply(all.error)) return all;
+  const getAllReply = await bus.call(methods.getAll, [iface], CALL_OPTIONS);
+  if (getAllReply.ok || isWithoutReply(getAllReply.error)) return getAllReply;
   const entries: [name: string, value: unknown][] = [];
   // The properties are read one after the other, because only few calls may be under way on one bus.
   for (const name of Object.keys(table)) {
@@ -44,13 +44,10 @@ export async function fetchProperties(
     if (property.ok) entries.push([name, property.value]);
     else if (isWithoutReply(property.error)) return property;
   }
-  return entries.length > 0 ? success(withoutPrototype(entries)) : all;
+  return entries.length > 0 ? success(withoutPrototype(entries)) : getAllReply;
 }
 
-/**
- * True for playerctld, which repeats the state of another player, also after that player has gone. False for
- * a player that does not answer.
- */
+/** True for playerctld, which repeats the state of another player, even after the other player has gone. */
 export async function isStandIn(bus: Caller<'players'>, methods: Methods): Promise<boolean> {
   const answer = await bus.call(methods.getAll, [STAND_IN_INTERFACE], CALL_OPTIONS);
   return answer.ok && readProperties(STAND_IN_PROPERTIES, answer.value).PlayerNames !== undefined;

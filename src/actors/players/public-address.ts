@@ -1,12 +1,12 @@
-// Decides from which IP addresses covers may be fetched: from those of the internet, but from none of the
-// house (docs/players.md, "Covers from the web"). Pure.
+// Decides from which IP addresses covers may be fetched: only from public ones, never from the house
+// (docs/players.md, "Covers from the web"). Pure.
 
 import { isIPv4, isIPv6 } from 'node:net';
 import { isInNetworks } from '../networks.js';
 
 /**
- * The networks of IANA's registry of special addresses, and those of multicast. A provider gives addresses
- * in 100.64.0.0/10 to customers who share one public address (CGNAT).
+ * The networks of IANA's registry of special addresses, and the networks of multicast. A provider gives
+ * addresses in 100.64.0.0/10 to customers who share one public address (CGNAT).
  */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -26,56 +26,52 @@ const SPECIAL_V4 = [
   '240.0.0.0/4',
 ];
 
-/**
- * All global unicast addresses. Loopback, mapped, unique local, link-local and multicast addresses lie
- * outside of this network.
- */
+/** Loopback, mapped, unique local, link-local and multicast addresses are outside of this network. */
 const GLOBAL_V6 = ['2000::/3'];
 
 /** Addresses that contain an IPv4 address (Teredo, 6to4), and addresses for documentation. */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-/** An address behind NAT64's well-known prefix. Its last 32 bits are an IPv4 address. */
-const NAT64 = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
+/** NAT64's well-known prefix. The last 32 bits are an IPv4 address. */
+const NAT64_ADDRESS = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
- * Each of the node's own IPv6 networks is widened to this prefix, because a provider gives a house at least
- * as many bits. The house may divide them into several networks, and DHCPv6 makes a network of one address
- * (`/128`).
+ * A provider gives a house a prefix of at least this length. Each of the node's own IPv6 networks is widened
+ * to it, because the house may divide its prefix into several networks, and DHCPv6 makes a network of one
+ * address (`/128`).
  */
 const HOUSE_V6_BITS = 48;
 
 /**
- * `ownNetworks` are those of the node's interfaces (`ADDRESS/BITS`). Their addresses are not public, because
- * with IPv6 the devices of the house have global addresses, too.
+ * `ownNetworks`: those of the node's interfaces (`ADDRESS/BITS`). With IPv6 the devices of the house have
+ * global addresses, too, so the addresses of these networks do not count as public.
  */
 export function isPublic(address: string, ownNetworks: readonly string[]): boolean {
   if (isIPv4(address)) return !isInNetworks(SPECIAL_V4, address) && !isInNetworks(ownNetworks, address);
   const hasZone = address.includes('%');
   if (!isIPv6(address) || hasZone) return false;
-  const behindNat64 = ipv4BehindNat64(address);
-  if (behindNat64 !== undefined) return isPublic(behindNat64, ownNetworks);
-  const houses = ownNetworks.map(houseOf);
-  return (
-    isInNetworks(GLOBAL_V6, address) && !isInNetworks(SPECIAL_V6, address) && !isInNetworks(houses, address)
-  );
+  const ipv4 = ipv4BehindNat64(address);
+  if (ipv4 !== undefined) return isPublic(ipv4, ownNetworks);
+  const isGlobal = isInNetworks(GLOBAL_V6, address) && !isInNetworks(SPECIAL_V6, address);
+  return isGlobal && !isInNetworks(ownNetworks.map(houseNetworkOf), address);
 }
 
 /** Undefined if the IPv6 address has another prefix. */
 function ipv4BehindNat64(address: string): string | undefined {
-  const [, high = '0', low] = NAT64.exec(shortestSpelling(address)) ?? [];
-  if (low === undefined) return undefined;
-  const pairsOfBytes = [high, low].map((digits) => Number.parseInt(digits, 16));
+  const match = NAT64_ADDRESS.exec(shortestSpelling(address));
+  if (match === null) return undefined;
+  // The shortest spelling omits a pair of bytes that is 0.
+  const [, firstPair = '0', lastPair = '0'] = match;
+  const pairsOfBytes = [firstPair, lastPair].map((digits) => Number.parseInt(digits, 16));
   return pairsOfBytes.flatMap((pair) => [pair >> 8, pair & 255]).join('.');
 }
 
-/** The network of the house to which an interface's network belongs. */
-function houseOf(network: string): string {
+function houseNetworkOf(network: string): string {
   const [address, bits] = network.split('/');
   return `${address}/${Math.min(Number(bits), HOUSE_V6_BITS)}`;
 }
 
-/** One IPv6 address has many spellings. A URL has only the shortest. */
+/** One IPv6 address has many spellings. A parsed URL has only the shortest. */
 function shortestSpelling(address: string): string {
   return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }

@@ -2,8 +2,7 @@
 // position or the date has jumped. Pure.
 
 /**
- * One moment on both clocks, in ms. Dates are for people and may jump; durations are measured with the
- * monotonic clock.
+ * One moment on both clocks, in ms. The date may jump, so durations are measured with the monotonic clock.
  */
 export interface Moment {
   readonly date: number;
@@ -26,8 +25,8 @@ export interface Motion {
 }
 
 /**
- * A position that differs by more from the reckoned one is a jump. Smaller differences are usual, because
- * players report positions in steps of some tenths of a second.
+ * A larger difference from the reckoned position is a jump. Smaller differences are usual, because players
+ * report positions in steps of some tenths of a second.
  */
 const JUMP_US = 500_000;
 /**
@@ -37,8 +36,8 @@ const JUMP_US = 500_000;
 const CLOCK_STEP_MS = 500;
 
 /**
- * The position now, in microseconds; undefined without a known one. It is not beyond the track's end, unless
- * the player itself reported more.
+ * In microseconds; undefined if the anchor has no position. The position ends at the track's end, or at a
+ * later position that the player itself has reported.
  */
 export function reckonPosition(anchor: Anchor, motion: Motion, now: Moment): number | undefined {
   const { positionUs, moment } = anchor;
@@ -50,7 +49,7 @@ export function reckonPosition(anchor: Anchor, motion: Motion, now: Moment): num
   return Math.round(Math.min(reckonedUs, endUs));
 }
 
-/** The anchor of the position now. It leads to the same later positions as `anchor`. */
+/** The new anchor leads to the same later positions as `anchor`. */
 export function anchorAt(anchor: Anchor, motion: Motion, now: Moment): Anchor {
   return { positionUs: reckonPosition(anchor, motion, now), moment: now };
 }
@@ -61,10 +60,8 @@ export function isJump(anchor: Anchor, motion: Motion, positionUs: number | unde
   return Math.abs(reckonedUs - positionUs) > JUMP_US;
 }
 
-/**
- * True if the date was set after the anchor's moment, so that clients reckon wrongly from the anchor's date.
- */
-export function hasClockJumped({ moment }: Anchor, now: Moment): boolean {
+/** True if the date was set after the anchor's moment. */
+export function wasDateSet({ moment }: Anchor, now: Moment): boolean {
   const elapsedByDateMs = now.date - moment.date;
   const elapsedMs = now.monotonic - moment.monotonic;
   return Math.abs(elapsedByDateMs - elapsedMs) > CLOCK_STEP_MS;

@@ -1,5 +1,5 @@
-// Decides when a part of a player's state is read again: one reading at a time, with a pause between two, and
-// with a growing pause while the player does not answer. Nothing is read without a request.
+// Decides when a part of a player's state is read again: one reading at a time, on request, with a pause
+// between two readings. The pause grows while the player does not answer.
 
 import { backoffMs, type Clock } from '../../host/clock.js';
 
@@ -15,8 +15,8 @@ export class RepeatedReading {
   #lastEndedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   /** Callers that wait for the reading under way. */
-  #waitingForThis: ((isAnswered: boolean) => void)[] = [];
-  /** Callers that wait for the reading after that. */
+  #waitingForCurrent: ((isAnswered: boolean) => void)[] = [];
+  /** Callers that wait for the next reading. */
   #waitingForNext: ((isAnswered: boolean) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   /** True after `stop`. The caller must ignore a reading that ends later. */
@@ -46,20 +46,20 @@ export class RepeatedReading {
     return this.#failures;
   }
 
-  /** Has the state read again, after the pause. */
+  /** Causes a reading after the pause. If a reading is under way, another one follows. */
   request(): void {
     this.#isRequested = true;
     this.#readAfter(Math.max(0, this.#lastEndedAt + this.#pauseMs - this.#clock.monotonic()));
   }
 
   /**
-   * Has the state read again. Resolves to true after a reading that began after this call and had an answer.
-   * Resolves to false if the player did not answer, or if the readings are stopped.
+   * Resolves to true when a reading that began after this call has had an answer. Resolves to false after any
+   * reading without an answer, even if it began before this call, and when the readings are stopped.
    */
   requestAndWait(): Promise<boolean> {
     return new Promise((resolve) => {
       this.#waitingForNext.push(resolve);
-      if (this.isStopped) this.#settle(false);
+      if (this.isStopped) this.#settleAll();
       else this.request();
     });
   }
@@ -67,7 +67,7 @@ export class RepeatedReading {
   stop(): void {
     this.isStopped = true;
     this.#cancelTimer?.();
-    this.#settle(false);
+    this.#settleAll();
   }
 
   /** A reading under way plans the next one itself when it ends. */
@@ -80,25 +80,32 @@ export class RepeatedReading {
   async #readNow(): Promise<void> {
     this.#isUnderWay = true;
     this.#isRequested = false;
-    this.#waitingForThis = this.#waitingForNext;
+    this.#waitingForCurrent = this.#waitingForNext;
     this.#waitingForNext = [];
     const isAnswered = await this.#read();
     this.#isUnderWay = false;
     this.#lastEndedAt = this.#clock.monotonic();
     this.#failures = isAnswered ? 0 : this.#failures + 1;
-    this.#settle(isAnswered);
-    if (!isAnswered) this.#readAfter(backoffMs(this.#failures, this.#clock.random()));
-    else if (this.#isRequested) this.#readAfter(this.#pauseMs);
+    if (isAnswered) {
+      this.#settleCurrent();
+      if (this.#isRequested) this.#readAfter(this.#pauseMs);
+    } else {
+      this.#settleAll();
+      this.#readAfter(backoffMs(this.#failures, this.#clock.random()));
+    }
   }
 
-  /**
-   * Resolves the callers that wait for this reading. Without an answer, it also resolves those that wait for
-   * the next reading, because that may begin only half a minute later.
-   */
-  #settle(isAnswered: boolean): void {
-    const settled = isAnswered ? this.#waitingForThis : [...this.#waitingForThis, ...this.#waitingForNext];
-    this.#waitingForThis = [];
-    if (!isAnswered) this.#waitingForNext = [];
-    for (const resolve of settled) resolve(isAnswered);
+  #settleCurrent(): void {
+    const settled = this.#waitingForCurrent;
+    this.#waitingForCurrent = [];
+    for (const resolve of settled) resolve(true);
+  }
+
+  /** Callers of the next reading get no answer either, because it may begin only half a minute later. */
+  #settleAll(): void {
+    const settled = [...this.#waitingForCurrent, ...this.#waitingForNext];
+    this.#waitingForCurrent = [];
+    this.#waitingForNext = [];
+    for (const resolve of settled) resolve(false);
   }
 }

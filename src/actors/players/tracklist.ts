@@ -24,12 +24,9 @@ const TRACKS_MAX = 500;
  * units.
  */
 const LIST_MAX_UNITS = 256 * 1024;
-/**
- * The pause between two readings. While an album is added, a player sends signals for each track, and a
- * reading of a long list costs 50 ms.
- */
+/** While an album is added, a player sends signals for each track. A reading of a long list costs 50 ms. */
 const READ_PAUSE_MS = 500;
-/** The end of the interface's name. VLC 3.0 sends its signals from an interface that lacks the beginning. */
+/** VLC 3.0 sends its signals from an interface whose name lacks the beginning (`org.mpris.`). */
 const END_OF_TRACKLIST_INTERFACE = 'MediaPlayer2.TrackList';
 
 type TrackMetadata = Readonly<Record<string, unknown>>;
@@ -40,7 +37,7 @@ interface TracklistReading {
   readonly json: string;
   readonly canEdit: boolean;
   readonly tracks: readonly Track[];
-  /** The last track of the whole list, even if clients get only a part of it; NO_TRACK for an empty list. */
+  /** The last track of the whole list, even if clients get only a part; NO_TRACK for an empty list. */
   readonly lastId: string;
 }
 
@@ -50,10 +47,10 @@ export class Tracklist {
   readonly #onChange: () => void;
   readonly readings: RepeatedReading;
   /** The newest reading; undefined if the player has no tracklist, or has not answered yet. */
-  reading: TracklistReading | undefined;
+  newestReading: TracklistReading | undefined;
   /**
-   * Tracks that signals have announced, but that are not in the property `Tracks` yet, because VLC 3.0 adds
-   * a track to this property only when the next track begins.
+   * Signals have announced these tracks, but the property `Tracks` does not have them yet. VLC 3.0 adds a
+   * track to this property only when the next track begins.
    */
   readonly #announcedIds = new Set<string>();
 
@@ -66,10 +63,10 @@ export class Tracklist {
   }
 
   /**
-   * The id of a track; `reference` is that id, or its last segment. Undefined if the list has no such track.
+   * `reference`: the id of a track, or the last segment of the id. Undefined if the list has no such track.
    */
   idOf(reference: string): string | undefined {
-    const ids = this.reading?.tracks.map(({ track_id }) => track_id) ?? [];
+    const ids = this.newestReading?.tracks.map(({ track_id }) => track_id) ?? [];
     return ids.find((id) => id === reference) ?? ids.find((id) => lastSegmentOf(id) === reference);
   }
 
@@ -80,12 +77,12 @@ export class Tracklist {
     this.readings.request();
   }
 
-  #updateAnnouncedIds({ member, values: [value] }: Signal): void {
+  #updateAnnouncedIds({ member, values }: Signal): void {
+    const [value] = values;
     if (member === 'TrackListReplaced') this.#announcedIds.clear();
     if (member === 'TrackRemoved' && typeof value === 'string') this.#announcedIds.delete(value);
     if (member !== 'TrackAdded' || this.#announcedIds.size >= TRACKS_MAX) return;
-    // By the specification the signal has the metadata of one track. VLC 3.0 sends a list with this
-    // metadata.
+    // By the specification, the value is the metadata of one track. VLC 3.0 sends a list with this metadata.
     const [metadata] = [value].flat() as readonly (TrackMetadata | undefined)[];
     const id = metadata?.['mpris:trackid'];
     if (typeof id === 'string' && isTrackId(id)) this.#announcedIds.add(id);
@@ -94,15 +91,15 @@ export class Tracklist {
   async #read(): Promise<boolean> {
     const result = await this.#readOnce();
     if (!result.ok) return false;
-    if (this.readings.isStopped || result.value?.json === this.reading?.json) return true;
-    this.reading = result.value;
+    if (this.readings.isStopped || result.value?.json === this.newestReading?.json) return true;
+    this.newestReading = result.value;
     this.#onChange();
     return true;
   }
 
   /**
-   * The value is undefined for a player without a tracklist. Such a player answers with an error, or without
-   * `Tracks`. The result is an error only if the player does not answer at all.
+   * A player without a tracklist answers with an error, or without `Tracks`. For such a player the value is
+   * undefined. The result is an error only if the player does not answer at all.
    */
   async #readOnce(): Promise<BusResult<TracklistReading | undefined>> {
     const bus = this.#bus;
@@ -126,12 +123,11 @@ function lastSegmentOf(id: string): string {
   return id.slice(id.lastIndexOf('/') + 1);
 }
 
-/** The first tracks, with their metadata, as many as fit into `LIST_MAX_UNITS`. */
+/** The first tracks of the list, up to `LIST_MAX_UNITS`. */
 function boundedTracks(ids: readonly string[], described: readonly TrackMetadata[]): Track[] {
-  // A player may send more than was asked for.
-  const metadataById = new Map(
-    described.slice(0, ids.length).map((metadata) => [metadata['mpris:trackid'], metadata]),
-  );
+  // A player may send the metadata of more tracks than it was asked for.
+  const asRequested = described.slice(0, ids.length);
+  const metadataById = new Map(asRequested.map((metadata) => [metadata['mpris:trackid'], metadata]));
   const tracks: Track[] = [];
   let unitsLeft = LIST_MAX_UNITS;
   for (const id of ids) {

@@ -1,6 +1,6 @@
-// Fetches a cover from the web, with one redirect at most. It asks only addresses of the internet, never
-// those of the house (docs/players.md, "Covers from the web"): all addresses of a name are checked before
-// anything is sent, and the connection is made to these addresses and no others. It keeps nothing.
+// Fetches a cover from the web. It may ask only public addresses, never the house (docs/players.md, "Covers
+// from the web"). All addresses of a name are checked first, and the connection is made to one of these
+// addresses.
 
 import { Resolver } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
@@ -15,34 +15,39 @@ import { isPublic } from './public-address.js';
 /** The time from the first look-up to the last byte. */
 const FETCH_MAX_MS = 5_000;
 const REDIRECTS_MAX = 1;
+const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
 const ADDRESSES_MAX = 16;
 /**
- * The addresses of a name are tried one after the other; each but the last has this time to answer. Node's
- * own 250 ms are too short for a server far away, because the kernel repeats a lost first packet only after a
- * second. Two dead addresses leave time for a third.
+ * The addresses of a name are tried one after the other. Each address except the last has this time to
+ * answer. Node's own 250 ms are too short for a server far away: the kernel repeats a lost first packet only
+ * after 1 s. After two dead addresses there is still time for a third.
  */
 const TIME_PER_ADDRESS_MS = 1_500;
 
-/** The addresses and ports that may be asked. A test uses others. */
+/** A test may use other addresses and ports. */
 export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
-  /** All addresses of a name, from name servers alone, because the node's own files may name anything. */
+  /** Asks only name servers, because the node's own files may name anything. */
   readonly addressesOf: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
-  /** True if covers may be fetched from this port of a URL; '' is the usual port of the URL's scheme. */
+  /** `port`: as in a URL, where '' is the usual port of the scheme. */
   readonly isAllowedPort: (port: string) => boolean;
 }
 
-const THE_WEB: WebAccess = {
+const PUBLIC_WEB: WebAccess = {
   isPublic: (address) => isPublic(address, ownNetworks()),
   addressesOf,
   isAllowedPort: (port) => port === '',
 };
 
 /** Undefined if the image cannot be fetched. Never rejects. */
-export async function webCover(url: string, clock: Clock, web = THE_WEB): Promise<ImageAnswer | undefined> {
-  const ending = new AbortController();
-  const fetched = fetchImage(new URL(url), web, ending.signal, REDIRECTS_MAX).catch(() => undefined);
-  return within(clock, FETCH_MAX_MS, fetched).finally(() => ending.abort());
+export async function webCover(
+  url: string,
+  clock: Clock,
+  web = PUBLIC_WEB,
+): Promise<ImageAnswer | undefined> {
+  const abortController = new AbortController();
+  const fetched = fetchImage(new URL(url), web, abortController.signal, REDIRECTS_MAX).catch(() => undefined);
+  return within(clock, FETCH_MAX_MS, fetched).finally(() => abortController.abort());
 }
 
 async function fetchImage(
@@ -53,23 +58,24 @@ async function fetchImage(
 ): Promise<ImageAnswer | undefined> {
   const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
   const hasUser = url.username !== '' || url.password !== '';
-  if (!isWeb || hasUser || !web.isAllowedPort(url.port)) return undefined;
+  const isAllowed = isWeb && !hasUser && web.isAllowedPort(url.port);
+  if (!isAllowed) return undefined;
   const addresses = await checkedAddresses(url.hostname, web, signal);
   if (addresses.length === 0 || signal.aborted) return undefined;
   const response = await responseOf(url, addresses, signal);
   try {
     const { statusCode = 0, headers } = response;
     if (statusCode === 200) return imageOf(await bodyWithin(response, COVER_MAX_BYTES));
-    const isRedirect = [301, 302, 303, 307, 308].includes(statusCode) && headers.location !== undefined;
-    if (!isRedirect || redirectsLeft === 0) return undefined;
-    const target = new URL(headers.location ?? '', url);
+    const location = REDIRECT_STATUSES.includes(statusCode) ? headers.location : undefined;
+    if (location === undefined || redirectsLeft === 0) return undefined;
+    const target = new URL(location, url);
     return await fetchImage(target, web, signal, redirectsLeft - 1);
   } finally {
     response.destroy();
   }
 }
 
-/** All addresses of a URL's host. Empty if one of them is not public. */
+/** Empty if one of the host's addresses is not public. */
 async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortSignal): Promise<string[]> {
   const hostWithoutBrackets = hostname.replace(/^\[(.*)\]$/, '$1');
   const isAddress = isIP(hostWithoutBrackets) !== 0;
@@ -80,10 +86,10 @@ async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortS
 
 function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {
   const withFamilies = addresses.map((address) => ({ address, family: isIP(address) }));
-  // Node needs all addresses here, because `autoSelectFamily` tries one after the other.
+  // Node needs all addresses here: `autoSelectFamily` tries one after the other.
   const lookup: LookupFunction = (_host, _options, callback) => callback(null, withFamilies);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
-  // These options have a variable of their own because the types of a request lack them.
+  // The types of a request lack these options, so they have a variable of their own.
   const socketOptions = {
     lookup,
     rejectUnauthorized: true,
@@ -104,13 +110,13 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
 }
 
 function ownNetworks(): readonly string[] {
-  const interfaces = Object.values(networkInterfaces());
-  return interfaces.flatMap((addresses = []) => addresses.flatMap(({ cidr }) => cidr ?? []));
+  const allAddresses = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  return allAddresses.map(({ cidr }) => cidr).filter((network) => network !== null);
 }
 
 /**
- * Asks the name servers. Node's usual look-up (getaddrinfo) would also use mDNS and the node's own files, and
- * would block one of the process's few file threads while it waits.
+ * Node's usual look-up (getaddrinfo) would also use mDNS and the node's own files. While it waits, it would
+ * block one of the process's few file threads.
  */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
   const resolver = new Resolver();
