@@ -1,12 +1,11 @@
-// Draws the whole page: the header, what the address selects, the foot, and the notices. Sets the title that
-// the browser shows outside the page, too.
+// Draws the whole page: header, sections, foot and notices.
 
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { NodeState, PlayerRecord } from '../client/client.js';
 import { Foot } from './foot.js';
 import { Header } from './header.js';
 import { translate } from './language.js';
-import { Late, Part, PartLoading } from './late.js';
+import { Late, LatePart, PartLoading } from './late.js';
 import { mainOutput, useLargePlayer, withoutHidden } from './main-volume.js';
 import { MayChange, mayChange } from './may-change.js';
 import { type Need, needsOf } from './needs.js';
@@ -15,13 +14,13 @@ import { Notices, Reporting, useNotices } from './notices.js';
 import { useLater, useRedraw } from './parts.js';
 import { isPlaying } from './player-controls.js';
 import { Presence } from './presence.js';
-import { awayIn, Sections, tabsOf } from './sections.js';
+import { awayBackend, Sections, tabsOf } from './sections.js';
 import { titleOf } from './transport.js';
 import { type TabId, viewOf } from './view.js';
 
-const HOUSE = new Part(async () => (await import('./house-view.js')).HouseView);
-const WALL = new Part(async () => (await import('./wall.js')).Wall);
-const PAIRING = new Part(async () => (await import('./sheets.js')).Pairing);
+const HOUSE = new LatePart(async () => (await import('./house-view.js')).HouseView);
+const WALL = new LatePart(async () => (await import('./wall.js')).Wall);
+const PAIRING = new LatePart(async () => (await import('./sheets.js')).Pairing);
 
 /** An interruption that is shorter than this does not disable the controls. */
 const INTERRUPTION_MS = 1500;
@@ -41,24 +40,25 @@ export function App({ query }: { readonly query: string }) {
   const reportLoading = useCallback((loading: Promise<unknown>) => {
     // If this page is older than the node, the node no longer has the files of this page.
     void report(translate('partMissing'), loading).then(async (isLoaded) => {
-      if (!isLoaded) await presence.compare();
+      if (!isLoaded) await presence.loadNewerPage();
     });
   }, []);
   const view = useMemo(() => viewOf(query), [query]);
-  const { live, status } = presence;
+  const { live } = presence;
   const state = withoutHidden(live.state);
   const { connection, server } = state;
-  const name = server?.hostname ?? location.hostname;
-  const isGone = useHasLasted(status === 'lost', connection.status === 'lost' ? 0 : INTERRUPTION_MS);
-  const isPart = view.isWall || view.only !== undefined;
-  const hasTabs = !isPart && !view.isHouse;
-  const isLoaded = state.backends.size > 0;
-  const { player, holding } = useLargePlayer([...state.players.values()]);
+  const nodeName = server?.hostname ?? location.hostname;
+  const patienceMs = connection.status === 'lost' ? 0 : INTERRUPTION_MS;
+  const isNodeAway = useHasLasted(presence.status === 'lost', patienceMs);
+  const isReduced = view.isWall || view.only !== undefined;
+  const hasTabs = !isReduced && !view.isHouse;
+  const hasState = state.backends.size > 0;
+  const { player, touchListeners } = useLargePlayer([...state.players.values()]);
   const output = mainOutput(state, player);
-  const { tab, tabs, openTab, openNeed, folding } = useTabs(state);
+  const { tab, tabs, openTab, openNeed, nodeFolding } = useTabs(state);
   const needs = hasTabs ? needsOf(state) : [];
-  useDocumentTitle(name, player);
-  const hasSound = awayIn(state, 'audio') === undefined;
+  useDocumentTitle(nodeName, player);
+  const hasSound = awayBackend(state, 'audio') === undefined;
   return (
     <Connected.Provider value={live}>
       <MayChange.Provider value={mayChange(state)}>
@@ -68,41 +68,40 @@ export function App({ query }: { readonly query: string }) {
               {translate('skip')}
             </a>
             <Header
-              name={name}
+              name={nodeName}
               state={state}
               presence={presence}
-              isSmall={isPart}
+              isReduced={isReduced}
               needs={needs}
               onNeed={openNeed}
             />
             <main data-tab={hasTabs ? tab : undefined}>
-              {/* Disabled while nothing can be sent. */}
-              <fieldset class={isPart ? 'part' : ''} disabled={isGone && !view.isHouse}>
-                {isLoaded && view.isHouse ? <Late part={HOUSE} props={{ isAway: isGone }} /> : null}
-                {isLoaded && view.isWall ? (
-                  <Late part={WALL} props={{ state, player, output, name }} />
+              <fieldset class={isReduced ? 'part' : ''} disabled={isNodeAway && !view.isHouse}>
+                {hasState && view.isHouse ? <Late part={HOUSE} props={{ isAway: isNodeAway }} /> : null}
+                {hasState && view.isWall ? (
+                  <Late part={WALL} props={{ state, player, output, name: nodeName }} />
                 ) : null}
-                {isLoaded && !view.isHouse && !view.isWall ? (
+                {hasState && !view.isHouse && !view.isWall ? (
                   <Sections
-                    state={{ ...state, current: { player, output }, holding, folding }}
+                    state={{ ...state, current: { player, output }, touchListeners, nodeFolding }}
                     only={view.only}
                   />
                 ) : null}
               </fieldset>
             </main>
-            {hasTabs && isLoaded ? (
+            {hasTabs && hasState ? (
               <Foot
                 state={state}
                 player={player}
                 output={hasSound ? output : undefined}
-                isGone={isGone}
+                isNodeAway={isNodeAway}
                 tabs={tabs}
                 tab={tab}
                 onTab={openTab}
-                marked={new Set(needs.map((need) => need.tab))}
+                markedTabs={new Set(needs.map((need) => need.tab))}
               />
             ) : null}
-            {isPart || state.bluetooth?.pairing_active !== true ? null : (
+            {isReduced || state.bluetooth?.pairing_active !== true ? null : (
               <Late part={PAIRING} props={{ adapter: state.bluetooth }} />
             )}
             <Notices notices={notices} dismiss={dismiss} />
@@ -114,45 +113,43 @@ export function App({ query }: { readonly query: string }) {
 }
 
 /**
- * The tab that a phone shows, and the function that opens the place of a need. A desk shows all tabs as
- * columns, and can fold the column of the node.
+ * Decides which tab a phone shows. A desk shows all tabs as columns, and only the column of the node can be
+ * folded there.
  */
 function useTabs(state: NodeState) {
   const tabs = tabsOf(state);
-  const [chosen, choose] = useState<TabId>('music');
-  const tab = tabs.includes(chosen) ? chosen : (tabs[0] ?? 'node');
+  const [chosenTab, chooseTab] = useState<TabId>('music');
+  const tab = tabs.includes(chosenTab) ? chosenTab : (tabs[0] ?? 'node');
   const openTab = (next: TabId): void => {
-    choose(next);
+    chooseTab(next);
     scrollTo(0, 0);
   };
   const [isNodeOpen, setNodeOpen] = useState<boolean>();
-  const [opened, setOpened] = useState<Need>();
+  const [openedNeed, setOpenedNeed] = useState<Need>();
   useEffect(() => {
     // The scroll comes after the drawing, because the section may have been in a tab that was not drawn.
-    if (opened !== undefined) document.getElementById(opened.section)?.scrollIntoView();
-  }, [opened]);
+    if (openedNeed !== undefined) document.getElementById(openedNeed.section)?.scrollIntoView();
+  }, [openedNeed]);
   const openNeed = (need: Need): void => {
-    choose(need.tab);
+    chooseTab(need.tab);
     if (need.tab === 'node') setNodeOpen(true);
     // A copy is set, so that a second press on the same need scrolls again.
-    setOpened({ ...need });
+    setOpenedNeed({ ...need });
   };
-  return { tab, tabs, openTab, openNeed, folding: [isNodeOpen, setNodeOpen] as const };
+  return { tab, tabs, openTab, openNeed, nodeFolding: [isNodeOpen, setNodeOpen] as const };
 }
 
-/**
- * Sets the title of the browser's tab to the current track and the node's `name`, and the name that the page
- * gets on a home screen.
- */
-function useDocumentTitle(name: string, player: PlayerRecord | undefined): void {
-  const track = player && isPlaying(player) ? [titleOf(player), player.metadata?.['xesam:artist']] : [];
-  const title = [...track, name].filter(Boolean).join(' · ');
+/** Sets the title of the browser's tab, and the page's name on a home screen. */
+function useDocumentTitle(nodeName: string, player: PlayerRecord | undefined): void {
+  const playingPlayer = player && isPlaying(player) ? player : undefined;
+  const track = playingPlayer && titleOf(playingPlayer);
+  const artist = playingPlayer?.metadata?.['xesam:artist'];
+  const title = [track, artist, nodeName].filter(Boolean).join(' · ');
   useEffect(() => {
     document.title = title;
   }, [title]);
   useEffect(() => {
-    // An iPhone takes the page's name on its home screen from this element. The document that the node
-    // serves does not contain the node's name.
-    document.querySelector('meta[name="apple-mobile-web-app-title"]')?.setAttribute('content', name);
-  }, [name]);
+    // An iPhone takes the name for its home screen from this element. The served document has another name.
+    document.querySelector('meta[name="apple-mobile-web-app-title"]')?.setAttribute('content', nodeName);
+  }, [nodeName]);
 }

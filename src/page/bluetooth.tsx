@@ -57,7 +57,7 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
   const { address, name, connected, battery } = device;
   const { known_devices: known = [], powered } = adapter;
   const isKnown = known.includes(device);
-  const { isOpen, unfold } = useUnfold(name);
+  const { isOpen, unfoldButton } = useUnfold(name);
   const unconnected = isKnown ? 'notConnected' : 'found';
   const state = translate(connected ? 'live' : unconnected);
   return (
@@ -79,7 +79,7 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
         >
           {translate(connected ? 'disconnect' : 'connect')}
         </ActionButton>
-        {isKnown ? unfold : null}
+        {isKnown ? unfoldButton : null}
       </div>
       {isOpen && isKnown ? (
         <div class="row wrap-row">

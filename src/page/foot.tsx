@@ -15,23 +15,22 @@ interface FootProps {
   readonly player: PlayerRecord | undefined;
   /** Undefined if there is no output, or if the sound server is away. */
   readonly output: OutputRecord | undefined;
-  /** True while nothing can be sent. */
-  readonly isGone: boolean;
+  readonly isNodeAway: boolean;
   readonly tabs: readonly TabId[];
   readonly tab: TabId;
   readonly onTab: (tab: TabId) => void;
   /** The tabs in which something needs the attention of a person. */
-  readonly marked: ReadonlySet<TabId>;
+  readonly markedTabs: ReadonlySet<TabId>;
 }
 
 const TAB_ICONS: Readonly<Record<TabId, IconName>> = { music: 'note', sound: 'speaker', node: 'node' };
 
 /** The foot stays in its place while the page scrolls, whichever tab is open. */
-export function Foot({ state, player, output, isGone, tabs, tab, onTab, marked }: FootProps) {
+export function Foot({ state, player, output, isNodeAway, tabs, tab, onTab, markedTabs }: FootProps) {
   const areButtonsVisible = useAreButtonsVisible();
   return (
     <footer class="foot">
-      <fieldset disabled={isGone}>
+      <fieldset disabled={isNodeAway}>
         {areButtonsVisible ? null : <SmallPlayer state={state} player={player} />}
         {output === undefined ? null : (
           <div class="foot-volume">
@@ -51,7 +50,7 @@ export function Foot({ state, player, output, isGone, tabs, tab, onTab, marked }
           >
             <Icon name={TAB_ICONS[id]} />
             {translate(`tab_${id}`)}
-            {marked.has(id) ? (
+            {markedTabs.has(id) ? (
               <span class="mark">
                 <span class="unseen">{translate('needsYou')}</span>
               </span>

@@ -5,14 +5,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
-import { Late, Part } from './late.js';
+import { Late, LatePart } from './late.js';
 import type { Need } from './needs.js';
 import { Status, type Tone, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
 import { type AbsenceReason, absenceReason } from './pulse.js';
 import type { TextKey } from './texts/english.js';
 
-const ROOMS = new Part(async () => (await import('./rooms.js')).RoomMenu);
+const ROOMS = new LatePart(async () => (await import('./rooms.js')).RoomMenu);
 
 /**
  * The time between two drawings of the header while the node is away, because a reason explains an absence
@@ -47,15 +47,15 @@ interface HeaderProps {
   readonly name: string;
   readonly state: NodeState;
   readonly presence: Presence;
-  /** True if only a part of the page is drawn. The header has no bar then. */
-  readonly isSmall: boolean;
+  /** True if the page shows only some sections. The header has no bar then. */
+  readonly isReduced: boolean;
   readonly needs: readonly Need[];
   /** Opens the place of the need. */
   readonly onNeed: (need: Need) => void;
 }
 
-export function Header({ name, state, presence, isSmall, needs, onNeed }: HeaderProps) {
-  const { live, status, absence, isOld } = presence;
+export function Header({ name, state, presence, isReduced, needs, onNeed }: HeaderProps) {
+  const { live, status, absence, isOutdated } = presence;
   const isLost = status === 'lost';
   useTicks(CHECK_MS, isLost || absence !== undefined);
   const now = Date.now();
@@ -70,7 +70,7 @@ export function Header({ name, state, presence, isSmall, needs, onNeed }: Header
   const isWell = status === 'live' && reason === undefined;
   return (
     <header>
-      {isSmall ? (
+      {isReduced ? (
         <h1 class="unseen">{name}</h1>
       ) : (
         <div class="bar">
@@ -92,7 +92,7 @@ export function Header({ name, state, presence, isSmall, needs, onNeed }: Header
           {isLost ? <Button onClick={() => live.reconnect()}>{translate('tryNow')}</Button> : null}
         </div>
       ) : null}
-      {isOld && !isLost ? (
+      {isOutdated && !isLost ? (
         <div class="banner">
           <p role="status">{translate('newerPage')}</p>
           <Button onClick={() => location.reload()}>{translate('loadIt')}</Button>

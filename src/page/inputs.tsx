@@ -26,13 +26,13 @@ type InputProps = Readonly<{ input: InputRecord; outputs: NodeState['outputs'] }
 const InputCard = memoized(({ input, outputs }: InputProps) => {
   const node = useNode();
   const { id, description: name, muted, volume } = input;
-  const { isOpen, unfold } = useUnfold(name);
+  const { isOpen, unfoldButton } = useUnfold(name);
   return (
     <li class="card" data-input={input.name}>
       <div class="row">
         <ForeignLine class="strong grow">{name}</ForeignLine>
         <UseButton name={name} isUsed={input.default} send={() => node.setDefaultInput(id)} />
-        {unfold}
+        {unfoldButton}
       </div>
       <div class="row">
         <Toggle

@@ -1,17 +1,17 @@
-// Loads the parts of the page that have files of their own, when they are needed. A failure is reported, and
-// the file is loaded again, because the node may have been away only for a moment.
+// Decides when a part of the page that has a file of its own is loaded. A file that fails is tried again,
+// because the node may have been away only for a moment.
 
 import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { useLater, useRedraw } from './parts.js';
 
-/** The wait before a file that did not load is loaded again. The wait doubles with each failure. */
-const RELOAD_MS = 2_000;
-const RELOAD_MS_MAX = 60_000;
+/** The wait after a failure, before the file is tried again. It doubles with each failure. */
+const RETRY_MS = 2_000;
+const RETRY_MS_MAX = 60_000;
 
 export type Content<P> = (props: P) => JSX.Element | null;
 
-export class Part<T> {
+export class LatePart<T> {
   /** The part itself; undefined until its file is loaded. */
   loaded: T | undefined;
   /** How often loading has failed. */
@@ -32,11 +32,11 @@ export class Part<T> {
   }
 }
 
-/** Called with each loading that begins, so that a failure is reported. */
+/** Reports a failure of the loading. */
 export const PartLoading = createContext<(loading: Promise<unknown>) => void>(() => undefined);
 
-/** Loads the part while it is needed, and draws the component again when it is loaded. */
-export function usePart<T>(part: Part<T>, isNeeded = true): void {
+/** Loads the part if it is needed, and then draws the component again. */
+export function usePart<T>(part: LatePart<T>, isNeeded = true): void {
   const reportLoading = useContext(PartLoading);
   const redraw = useRedraw();
   const [attempt, setAttempt] = useState(0);
@@ -48,16 +48,16 @@ export function usePart<T>(part: Part<T>, isNeeded = true): void {
     loading.then(redraw, redraw);
     reportLoading(loading);
   }, [part, isMissing, attempt, redraw, reportLoading]);
-  const pauseMs = Math.min(RELOAD_MS * 2 ** (failures - 1), RELOAD_MS_MAX);
-  useLater(isMissing && failures > 0 ? pauseMs : undefined, () => setAttempt(failures), [part, failures]);
+  const waitMs = Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MS_MAX);
+  const hasFailed = isMissing && failures > 0;
+  useLater(hasFailed ? waitMs : undefined, () => setAttempt(failures), [part, failures]);
 }
 
 interface LateProps<P> {
-  readonly part: Part<Content<P>>;
+  readonly part: LatePart<Content<P>>;
   readonly props: P;
 }
 
-/** Draws the part; nothing until it is loaded. */
 export function Late<P extends object>({ part, props }: LateProps<P>) {
   usePart(part);
   const { loaded: View } = part;

@@ -117,7 +117,7 @@ const STAYS_MS = 4000;
 
 /**
  * Returns the current player. While somebody uses the players, it stays the player that was current before,
- * so that nothing moves under a finger. `holding` are the listeners of the element around the players.
+ * so that nothing moves under a finger. `touchListeners` are the listeners of the element around the players.
  */
 export function useLargePlayer(players: readonly PlayerRecord[]) {
   const current = useCurrentPlayer(players);
@@ -128,7 +128,7 @@ export function useLargePlayer(players: readonly PlayerRecord[]) {
   const player = (touches > 0 ? last : undefined) ?? current;
   lastName.current = player?.bus_name;
   const noteTouch = (): void => setTouches((count) => count + 1);
-  return { player, holding: { onPointerDown: noteTouch, onKeyDown: noteTouch } };
+  return { player, touchListeners: { onPointerDown: noteTouch, onKeyDown: noteTouch } };
 }
 
 /** Outputs that were muted before stay muted when the others are unmuted. */

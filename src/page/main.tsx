@@ -1,4 +1,4 @@
-// The page's entry: draws the page, unless the browser is too old, and keeps the focus near its place.
+// Starts the page in a browser that is new enough, and keeps the focus when its element goes away.
 
 import { render } from 'preact';
 import { App } from './app.js';
@@ -8,27 +8,22 @@ import { toggleWholeText } from './parts.js';
 
 /** The elements that get the focus when an element within them has lost it. */
 const CONTAINERS = 'li, .card, section';
-/** How many containers of earlier focused elements are remembered. */
-const OLDER_CONTAINERS_MAX = 8;
+const OLDER_ELEMENTS_MAX = 8;
 
 function isUsable(element: HTMLElement): boolean {
   return element.isConnected && !element.matches(':disabled');
 }
 
 /**
- * If the focused element is removed or disabled, gives the focus to the card around it, and gives it back
- * when the element can be used again. Without this, keyboard and screen reader would start again at the top
- * of the page.
+ * Gives the focus to the card around the focused element while this element is removed or disabled. Otherwise
+ * keyboard and screen reader would start again at the top of the page.
  */
 class FocusKeeper {
   readonly #page: HTMLElement;
-  /**
-   * The focused element and its containers, the nearest first. After them come the elements that were
-   * remembered before.
-   */
-  #path: readonly HTMLElement[] = [];
-  /** The element that lost the focus, and its container, which has the focus meanwhile. */
-  #lent: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
+  /** The focused element, its containers from the nearest on, and then the older elements. */
+  #remembered: readonly HTMLElement[] = [];
+  /** The container `to` has the focus that the element `from` has lost. */
+  #moved: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
 
   constructor(page: HTMLElement) {
     this.#page = page;
@@ -40,32 +35,32 @@ class FocusKeeper {
   /** Call this after each drawing of the page. */
   update(): void {
     const { activeElement, body } = document;
-    const lent = this.#lent;
-    if (lent !== undefined && lent.to === activeElement && isUsable(lent.from)) lent.from.focus();
-    const [focused, ...containers] = this.#path;
+    const moved = this.#moved;
+    if (moved !== undefined && moved.to === activeElement && isUsable(moved.from)) moved.from.focus();
+    const [focused, ...others] = this.#remembered;
     if (focused === undefined || isUsable(focused)) return;
-    const isElsewhere = activeElement !== body && activeElement !== focused;
-    if (isElsewhere) return;
-    const nearest = containers.find(isUsable);
-    if (nearest !== undefined) this.#lend(focused, nearest);
+    const isFocusElsewhere = activeElement !== body && activeElement !== focused;
+    if (isFocusElsewhere) return;
+    const nearest = others.find(isUsable);
+    if (nearest !== undefined) this.#moveFocus(focused, nearest);
   }
 
   #remember(target: HTMLElement): void {
-    const path: HTMLElement[] = [target];
+    const newest: HTMLElement[] = [target];
     let parent = target.parentElement;
     while (parent !== null && parent !== this.#page) {
-      if (parent.matches(CONTAINERS)) path.push(parent);
+      if (parent.matches(CONTAINERS)) newest.push(parent);
       parent = parent.parentElement;
     }
-    const older = this.#path.filter((element) => element.isConnected && !path.includes(element));
-    this.#path = [...path, ...older.slice(0, OLDER_CONTAINERS_MAX)];
+    const older = this.#remembered.filter((element) => element.isConnected && !newest.includes(element));
+    this.#remembered = [...newest, ...older.slice(0, OLDER_ELEMENTS_MAX)];
   }
 
-  #lend(from: HTMLElement, to: HTMLElement): void {
+  #moveFocus(from: HTMLElement, to: HTMLElement): void {
     to.tabIndex = -1;
     to.addEventListener('blur', () => to.removeAttribute('tabindex'), { once: true });
     to.focus({ preventScroll: true });
-    this.#lent = { from, to };
+    this.#moved = { from, to };
   }
 }
 
@@ -88,8 +83,8 @@ function isTooOld(): boolean {
 const page = document.getElementById('page');
 if (page === null) throw new Error('The document has no place for the page');
 if (isTooOld()) {
-  // The sentence is part of the document, because the oldest browsers cannot run this script. They show the
-  // sentence after a delay. Here it appears at once.
+  // The document has the sentence for such browsers, because the oldest cannot run this script. Without the
+  // script the sentence appears after a delay.
   document.getElementById('needs')?.classList.add('too-old');
 } else {
   void loadLanguage().then((language) => {

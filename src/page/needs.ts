@@ -1,10 +1,10 @@
-// Finds what a person must look at: a unit that has failed, an upgrade, a backend that is away. Each such
-// need has a place on the page, and one line for the header. Pure.
+// Finds what needs a person's attention: a failed unit, an upgrade, a backend that is away. Pure.
 
 import type { ChildName, NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
 import type { SectionId, TabId } from './view.js';
 
+/** One line of the header. A press on it opens the section. */
 export interface Need {
   readonly tab: TabId;
   readonly section: SectionId;
@@ -12,17 +12,17 @@ export interface Need {
   readonly isBad: boolean;
 }
 
-type Place = readonly [tab: TabId, section: SectionId];
+type Place = Pick<Need, 'tab' | 'section'>;
 
-const PLACES: Readonly<Partial<Record<ChildName, Place>>> = {
-  audio: ['sound', 'outputs'],
-  players: ['music', 'now'],
-  bluetooth: ['sound', 'bluetooth'],
-  systemd: ['node', 'services'],
-  upgrade: ['node', 'upgrade'],
+const BACKEND_PLACES: Readonly<Partial<Record<ChildName, Place>>> = {
+  audio: { tab: 'sound', section: 'outputs' },
+  players: { tab: 'music', section: 'now' },
+  bluetooth: { tab: 'sound', section: 'bluetooth' },
+  systemd: { tab: 'node', section: 'services' },
+  upgrade: { tab: 'node', section: 'upgrade' },
 };
 /** The place of all other backends and bridges. */
-const OTHER_PLACE: Place = ['node', 'system'];
+const OTHER_PLACE: Place = { tab: 'node', section: 'system' };
 
 /** The most urgent first. */
 export function needsOf(state: NodeState): readonly Need[] {
@@ -32,7 +32,7 @@ export function needsOf(state: NodeState): readonly Need[] {
 function backendNeeds({ backends }: NodeState): readonly Need[] {
   return [...backends].flatMap(([name, { state }]) => {
     if (state === 'up') return [];
-    const [tab, section] = PLACES[name] ?? OTHER_PLACE;
+    const { tab, section } = BACKEND_PLACES[name] ?? OTHER_PLACE;
     const words = { what: translate(`backend_${name}`), state: translate(`down_${state}`) };
     return [{ tab, section, text: translate('awayNow', words), isBad: true }];
   });
@@ -47,9 +47,15 @@ function unitNeeds({ units }: NodeState): readonly Need[] {
 }
 
 function upgradeNeeds({ upgrade }: NodeState): readonly Need[] {
-  const { upgrade_available: isAvailable = false, latest = '', run } = upgrade ?? {};
-  const need = (text: string, isBad: boolean): Need => ({ tab: 'node', section: 'upgrade', text, isBad });
-  if (run?.state === 'running') return [need(translate('upgrading'), false)];
-  if (run?.state === 'failed') return [need(translate('upgradeHasFailed'), true)];
-  return isAvailable ? [need(translate('available', { version: isolated(latest) }), false)] : [];
+  const { upgrade_available = false, latest = '', run } = upgrade ?? {};
+  const upgradeNeed = (text: string, isBad: boolean): Need => ({
+    tab: 'node',
+    section: 'upgrade',
+    text,
+    isBad,
+  });
+  if (run?.state === 'running') return [upgradeNeed(translate('upgrading'), false)];
+  if (run?.state === 'failed') return [upgradeNeed(translate('upgradeHasFailed'), true)];
+  if (!upgrade_available) return [];
+  return [upgradeNeed(translate('available', { version: isolated(latest) }), false)];
 }

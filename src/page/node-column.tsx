@@ -1,5 +1,4 @@
-// Draws the column of the machine: upgrade, units, system. On a desk the column is narrow and can be folded.
-// On a phone it is a tab, which cannot be folded.
+// Draws the column of the machine: upgrade, units, system. Only a desk can fold it.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -7,18 +6,18 @@ import { Button } from './icons.js';
 import { translate } from './language.js';
 import { useRedraw } from './parts.js';
 
-/** From this width on the column has room beside the others, so it is open at first. */
-const WIDE = '(min-width: 72rem)';
+/** From this width on the column is open at first, because it has room beside the others. */
+const WIDE_QUERY = '(min-width: 72rem)';
 
-/** `isOpen` is undefined until somebody has folded or opened the column. */
+/** The column's state and setter. The state is undefined until somebody has folded or opened the column. */
 export type Folding = readonly [isOpen: boolean | undefined, setOpen: (isOpen: boolean) => void];
 
 interface NodeColumnProps {
-  readonly folding: Folding;
+  readonly nodeFolding: Folding;
   readonly children: ComponentChildren;
 }
 
-export function NodeColumn({ folding: [chosen, setOpen], children }: NodeColumnProps) {
+export function NodeColumn({ nodeFolding: [chosen, setOpen], children }: NodeColumnProps) {
   const isWide = useIsWide();
   const isOpen = chosen ?? isWide;
   return (
@@ -36,9 +35,9 @@ export function NodeColumn({ folding: [chosen, setOpen], children }: NodeColumnP
 function useIsWide(): boolean {
   const redraw = useRedraw();
   useEffect(() => {
-    const query = matchMedia(WIDE);
+    const query = matchMedia(WIDE_QUERY);
     query.addEventListener('change', redraw);
     return () => query.removeEventListener('change', redraw);
   }, [redraw]);
-  return matchMedia(WIDE).matches;
+  return matchMedia(WIDE_QUERY).matches;
 }

@@ -3,7 +3,7 @@
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { translate } from './language.js';
-import { Late, Part } from './late.js';
+import { Late, LatePart } from './late.js';
 import { hasNoSoundCard, OutputMute, OutputSlider } from './main-volume.js';
 import { LevelOf, Meter } from './meter.js';
 import { useNode } from './node.js';
@@ -11,8 +11,8 @@ import { iconOf } from './output-form.js';
 import { Empty, ForeignLine, Missing, memoized, Rows, useUnfold } from './parts.js';
 import { UseButton } from './use-button.js';
 
-const MORE = new Part(async () => (await import('./sound-tab.js')).OutputMore);
-const PROFILE = new Part(async () => (await import('./sound-tab.js')).ProfileChoice);
+const MORE = new LatePart(async () => (await import('./sound-tab.js')).OutputMore);
+const PROFILE = new LatePart(async () => (await import('./sound-tab.js')).ProfileChoice);
 
 /** The outputs are in the order of their ids, which do not change, so that no row moves while it is used. */
 export function Outputs(state: NodeState) {
@@ -44,7 +44,7 @@ type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined
 const OutputRow = memoized(({ output, card }: OutputProps) => {
   const node = useNode();
   const { id, label: name } = output;
-  const { isOpen, unfold } = useUnfold(name);
+  const { isOpen, unfoldButton } = useUnfold(name);
   return (
     <li class="output" data-output={output.name} data-default={output.default}>
       <div class="output-row">
@@ -60,7 +60,7 @@ const OutputRow = memoized(({ output, card }: OutputProps) => {
           isUsed={output.default}
           send={() => node.setDefaultOutput(id, { move: true })}
         />
-        {unfold}
+        {unfoldButton}
       </div>
       <LevelOf output={id} name={name} />
       {isOpen ? <Late part={MORE} props={{ output, card }} /> : null}

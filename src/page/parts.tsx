@@ -1,5 +1,4 @@
-// Components and hooks that all sections use: lines of text, why something is away, lists that are drawn
-// piece by piece, and when a component is drawn again.
+// Contains the components and hooks that all sections use. Decides how long lists are drawn piece by piece.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
@@ -7,10 +6,7 @@ import type { BackendInfo } from '../client/client.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
 
-/**
- * One line of a text that is not the page's own, in the direction of its script, so that its beginning is
- * visible.
- */
+/** One line of a text that is not the page's own. It has the direction of its script. */
 export function ForeignLine({ children, class: name = '' }: Readonly<{ children: string; class?: string }>) {
   return (
     <p class={`clip ${name}`} dir="auto" title={children}>
@@ -20,8 +16,8 @@ export function ForeignLine({ children, class: name = '' }: Readonly<{ children:
 }
 
 /**
- * Handles a click on a text that is cut off: the whole text appears, and is cut off again at the next click.
- * A mouse pointer on the text shows the whole text without a click, but a finger cannot.
+ * Handles a click on a text that is cut off. The whole text appears, and is cut off again at the next click.
+ * A finger needs this. A mouse shows the whole text without a click.
  */
 export function toggleWholeText({ target }: Event): void {
   if (!(target instanceof Element) || target.closest('button, a, summary') !== null) return;
@@ -31,11 +27,8 @@ export function toggleWholeText({ target }: Event): void {
   if (isCut || text.hasAttribute('data-whole')) text.toggleAttribute('data-whole');
 }
 
-/**
- * Drawn in the place of a backend that is not up: its state and the reason. `what` is the backend's name, if
- * the section has another name.
- */
-export function Away({ what, state, detail }: BackendInfo & { readonly what?: string }) {
+/** Draws the state of a backend that is not up. `what` is its name, if the section has another name. */
+export function Away({ what, state, detail }: BackendInfo & { readonly what?: string | undefined }) {
   const text = stateText(state);
   const sentence = what === undefined ? text : translate('awayNow', { what, state: text });
   return <Missing detail={detail}>{sentence}</Missing>;
@@ -89,17 +82,14 @@ export function Rows({ children }: { readonly children: readonly ComponentChildr
   return <ul class="card rows">{children.slice(0, drawn)}</ul>;
 }
 
-/**
- * Makes the button at the end of a row that opens the rarely needed controls below the row. `name` is the
- * name of the thing that the row shows.
- */
+/** Makes a row's button for the rarely needed controls below the row. `name` is the label of the row. */
 export function useUnfold(name: string) {
   const [isOpen, setOpen] = useState(false);
   const label = translate('moreOf', { name });
   const toggle = (): void => setOpen(!isOpen);
   return {
     isOpen,
-    unfold: <Button class="unfold" icon="more" isOpen={isOpen} label={label} onClick={toggle} />,
+    unfoldButton: <Button class="unfold" icon="more" isOpen={isOpen} label={label} onClick={toggle} />,
   };
 }
 
@@ -107,7 +97,7 @@ export function Empty({ children }: { readonly children: string }) {
   return <p class="card quiet">{children}</p>;
 }
 
-/** The returned function, always the same, has the component drawn again. */
+/** Returns a function that draws the component again. It is always the same function. */
 export function useRedraw(): () => void {
   const [, setCount] = useState(0);
   return useCallback(() => setCount((count) => count + 1), []);
@@ -137,8 +127,8 @@ export function useLater(ms: number | undefined, run: () => void, inputs: readon
 }
 
 /**
- * Returns `View` as a component that is drawn again only if a prop has changed. This is enough, because a
- * record that has not changed is the same object.
+ * Returns a component that draws `View` again only if a prop has changed. A record that has not changed is
+ * the same object.
  */
 export function memoized<P extends object>(View: (props: P) => JSX.Element | null) {
   return class Memoized extends Component<P> {
@@ -154,22 +144,22 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
   };
 }
 
-/**
- * The wait after the beginning of a frame: a little less than a frame at 60 Hz, so that each frame has a
- * piece.
- */
-const AFTER_FRAME_MS = 15;
+/** The wait in each frame before a piece is drawn: a little less than a frame at 60 Hz. */
+const WAIT_IN_FRAME_MS = 15;
+
+type DrawPiece = () => void;
+
+/** Where a piece waits: before all pieces that wait already, or behind them. */
+type QueuePlace = 'first' | 'last';
 
 /** Draws one piece per frame, because all at once would be a task long enough to be noticed. */
 class DrawQueue {
-  #pieces: readonly (() => void)[] = [];
+  #pieces: readonly DrawPiece[] = [];
   #isScheduled = false;
 
-  /**
-   * Adds a piece, with `isLast` after all others, otherwise before them. The returned function removes it.
-   */
-  add(piece: () => void, isLast: boolean): () => void {
-    this.#pieces = isLast ? [...this.#pieces, piece] : [piece, ...this.#pieces];
+  /** The returned function removes the piece. */
+  add(piece: DrawPiece, place: QueuePlace): () => void {
+    this.#pieces = place === 'last' ? [...this.#pieces, piece] : [piece, ...this.#pieces];
     this.#schedule();
     return () => {
       this.#pieces = this.#pieces.filter((other) => other !== piece);
@@ -180,7 +170,7 @@ class DrawQueue {
     if (this.#isScheduled || this.#pieces.length === 0) return;
     this.#isScheduled = true;
     // One piece is drawn per frame, because the browser would lay out several pieces as one long task.
-    requestAnimationFrame(() => setTimeout(() => this.#drawNext(), AFTER_FRAME_MS));
+    requestAnimationFrame(() => setTimeout(() => this.#drawNext(), WAIT_IN_FRAME_MS));
   }
 
   #drawNext(): void {
@@ -193,20 +183,20 @@ class DrawQueue {
 }
 
 /** The page's queue of pieces. */
-export const DrawOrder = createContext(new DrawQueue());
+export const PageDrawQueue = createContext(new DrawQueue());
 
 /**
- * How many of `total` things are drawn now. The number grows by `step` per frame. With `isLast` these things
- * are drawn after all other lists, because a list that comes later would move them down.
+ * Returns how many of `total` things to draw now. The number grows by `step` per frame. Things with the place
+ * `last` wait for all other lists, because these would move them down.
  */
-export function useGrowing(total: number, step: number, isLast = false): number {
-  const queue = useContext(DrawOrder);
+export function useGrowing(total: number, step: number, place: QueuePlace = 'first'): number {
+  const queue = useContext(PageDrawQueue);
   const [drawn, setDrawn] = useState(0);
   // A layout effect runs within the drawing, so this list is finished before the other lists go on.
   useLayoutEffect(() => {
     // A list that becomes shorter, and longer again, is drawn step by step again.
     if (drawn > total + step) setDrawn(total + step);
-    return drawn < total ? queue.add(() => setDrawn(drawn + step), isLast) : undefined;
-  }, [drawn, total, step, isLast, queue]);
+    return drawn < total ? queue.add(() => setDrawn(drawn + step), place) : undefined;
+  }, [drawn, total, step, place, queue]);
   return Math.min(drawn, total);
 }

@@ -10,38 +10,39 @@ import { iconOf } from './output-form.js';
 import { ForeignLine } from './parts.js';
 import { Sheet } from './sheet.js';
 
-interface PlacesProps extends Pick<NodeState, 'outputs'> {
+interface SheetProps extends Pick<NodeState, 'outputs'> {
   /** The output that plays now. */
   readonly output: OutputRecord;
   readonly onClose: () => void;
 }
 
-export function Places({ output, outputs, onClose }: PlacesProps) {
+export function OutputSheet({ output: current, outputs, onClose }: SheetProps) {
   const node = useNode();
-  const send = (id: number): Promise<unknown> => node.setDefaultOutput(id, { move: true });
-  const nameOf = (id: number): string => outputs.get(id)?.label ?? '';
-  const { displayed, set } = useControl(output.id, send, (id) =>
-    translate('didNotWork', { what: translate('playOnOf', { name: nameOf(id) }) }),
-  );
+  const playOn = (id: number): Promise<unknown> => node.setDefaultOutput(id, { move: true });
+  const failureTitle = (id: number): string => {
+    const what = translate('playOnOf', { name: outputs.get(id)?.label ?? '' });
+    return translate('didNotWork', { what });
+  };
+  const { displayed, set } = useControl(current.id, playOn, failureTitle);
   const sorted = [...outputs.values()].sort((a, b) => a.id - b.id);
   return (
     <Sheet title={translate('playOn')} onClose={onClose}>
       <ul class="places">
-        {sorted.map((place) => (
-          <li key={place.id} class="place">
+        {sorted.map((output) => (
+          <li key={output.id} class="place">
             <Button
               class="place-name"
-              label={translate('playOnOf', { name: place.label })}
-              isPressed={place.id === displayed}
+              label={translate('playOnOf', { name: output.label })}
+              isPressed={output.id === displayed}
               onClick={() => {
-                if (place.id !== displayed) set(place.id);
+                if (output.id !== displayed) set(output.id);
               }}
             >
-              <Icon name={iconOf(place)} />
-              <ForeignLine class="grow strong">{place.label}</ForeignLine>
-              {place.id === displayed ? <Icon name="tick" /> : null}
+              <Icon name={iconOf(output)} />
+              <ForeignLine class="grow strong">{output.label}</ForeignLine>
+              {output.id === displayed ? <Icon name="tick" /> : null}
             </Button>
-            <OutputVolume output={place} />
+            <OutputVolume output={output} />
           </li>
         ))}
       </ul>

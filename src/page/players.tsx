@@ -5,7 +5,7 @@ import type { NodeState, OutputRecord, PlayerRecord, StreamedTracklist } from '.
 import { ActionButton, Toggle } from './controls.js';
 import { translate } from './language.js';
 import { largePlayerButtons } from './large-player-buttons.js';
-import { Late, Part } from './late.js';
+import { Late, LatePart } from './late.js';
 import { OutputVolume } from './main-volume.js';
 import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
@@ -27,7 +27,7 @@ import {
 import { useTint } from './use-tint.js';
 import { VolumeSlider } from './volume-slider.js';
 
-const TRACKS = new Part(async () => (await import('./tracklist.js')).Tracks);
+const TRACKS = new LatePart(async () => (await import('./tracklist.js')).Tracks);
 
 interface PlayersProps extends NodeState {
   /** The player that is drawn large. */
@@ -116,7 +116,7 @@ interface PlayerProps {
 }
 
 function PlayerRow({ player, tracklist, state }: PlayerProps) {
-  const { isOpen, unfold } = useUnfold(player.identity);
+  const { isOpen, unfoldButton } = useUnfold(player.identity);
   const label = (what: string): string => labelOf(player, false, what);
   const details = [player.identity, artistAndAlbum(player)].filter(Boolean).join(' · ');
   return (
@@ -128,7 +128,7 @@ function PlayerRow({ player, tracklist, state }: PlayerProps) {
           <ForeignLine class="quiet">{details}</ForeignLine>
         </div>
         <PlayButton player={player} label={label} />
-        {unfold}
+        {unfoldButton}
       </div>
       {isOpen ? (
         <>

@@ -5,14 +5,14 @@ import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord } from '../client/client.js';
 import { Button, Icon } from './icons.js';
 import { isolated, translate } from './language.js';
-import { Late, Part } from './late.js';
+import { Late, LatePart } from './late.js';
 import { useMayChange } from './may-change.js';
 import { useLive } from './node.js';
 import { iconOf } from './output-form.js';
 import { useTicks } from './parts.js';
 
-const PLACES = new Part(async () => (await import('./sheets.js')).Places);
-const SLEEP = new Part(async () => (await import('./sheets.js')).Sleep);
+const OUTPUT_SHEET = new LatePart(async () => (await import('./sheets.js')).OutputSheet);
+const SLEEP = new LatePart(async () => (await import('./sheets.js')).Sleep);
 
 const TICK_MS = 10_000;
 const MINUTE_MS = 60_000;
@@ -25,13 +25,13 @@ interface PlayingOnProps {
 export function PlayingOn({ output, state }: PlayingOnProps) {
   return (
     <div class="playing-on">
-      {output === undefined ? null : <PlaceButton output={output} outputs={state.outputs} />}
+      {output === undefined ? null : <OutputButton output={output} outputs={state.outputs} />}
       <SleepButton {...state} />
     </div>
   );
 }
 
-function PlaceButton({ output, outputs }: Pick<NodeState, 'outputs'> & { readonly output: OutputRecord }) {
+function OutputButton({ output, outputs }: Pick<NodeState, 'outputs'> & { readonly output: OutputRecord }) {
   const [isOpen, setOpen] = useState(false);
   const text = translate('playingOn', { name: isolated(output.label) });
   return (
@@ -41,7 +41,9 @@ function PlaceButton({ output, outputs }: Pick<NodeState, 'outputs'> & { readonl
         <span class="clip">{text}</span>
         <Icon name="more" />
       </Button>
-      {isOpen ? <Late part={PLACES} props={{ output, outputs, onClose: () => setOpen(false) }} /> : null}
+      {isOpen ? (
+        <Late part={OUTPUT_SHEET} props={{ output, outputs, onClose: () => setOpen(false) }} />
+      ) : null}
     </>
   );
 }

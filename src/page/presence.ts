@@ -1,5 +1,4 @@
-// Knows whether the node is there: the connection to it, whether it answers, why it is away, and whether it
-// has a newer page.
+// Decides whether the node is there, why it is away, and whether it has a newer page.
 
 import type { Live, NodeEvent, Slice, Tonearm } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
@@ -7,10 +6,10 @@ import type { PageLive } from './node.js';
 import { type AnnouncedAbsence, IN_USE_MS, InputWatch, Pulse } from './pulse.js';
 import { SharedLive } from './shared-live.js';
 
-/** A reason that was announced longer ago than this does not explain a `bye`. */
-const REASON_MS = 5 * 60_000;
-/** The time-out of the request for the document, enough for several round trips of a second. */
-const DOCUMENT_MS = 15_000;
+/** A reason that the node announces stays its reason if the node says `bye` within this time. */
+const BYE_AFTER_REASON_MS = 5 * 60_000;
+/** Enough for several round trips of a second. */
+const DOCUMENT_TIMEOUT_MS = 15_000;
 /** The page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 5000;
 const RELOAD_CHECK_MS = 1000;
@@ -24,10 +23,10 @@ export class Presence {
   readonly #input = new InputWatch(document);
   #isAnswering = true;
   /** True if the node has a newer page than this one. */
-  isOld = false;
+  isOutdated = false;
   /** The reason that the node has announced for its absence; undefined once the node is back. */
   absence: AnnouncedAbsence | undefined;
-  #status = 'connecting';
+  #connectionStatus = 'connecting';
 
   /** Calls `draw` at each change. Lives as long as the page. */
   constructor(node: Tonearm, draw: () => void) {
@@ -37,12 +36,12 @@ export class Presence {
       // A hidden page must not cost the node anything.
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
-        // A stream that is opened again while the connection is live is no return of the node.
-        const isNewlyLive = status === 'live' && this.#status !== 'live';
+        // A stream may be opened again on a live connection. The node was not away then.
+        const isNewlyLive = status === 'live' && this.#connectionStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
-        // A page that was `connecting` until now is new itself, so it is not compared.
-        if (isNewlyLive && this.#status === 'lost') void this.compare();
-        this.#status = status;
+        // A page that was `connecting` until now is new itself.
+        if (isNewlyLive && this.#connectionStatus === 'lost') void this.loadNewerPage();
+        this.#connectionStatus = status;
         if (changed.some((slice) => !LEVEL_SLICES.includes(slice))) draw();
       },
       onEvent: (event) => {
@@ -74,32 +73,33 @@ export class Presence {
     });
   }
 
-  /** The connection's status; `lost` also if the stream is open and the node does not answer. */
+  /** The connection's status. It is `lost` also if the node does not answer while the stream is open. */
   get status(): Live['state']['connection']['status'] {
     const { status } = this.live.state.connection;
     return status === 'live' && !this.#isAnswering ? 'lost' : status;
   }
 
   #noteAbsence({ type, data }: NodeEvent): void {
-    const at = Date.now();
-    // After a power action the service ends, too, and says `bye`; the power action stays the reason.
-    const hasReason = this.absence !== undefined && at - this.absence.at < REASON_MS;
-    if (type === 'power.action') this.absence = { reason: data.action, at };
-    else if (type === 'server.info' && data === 'bye' && !hasReason) this.absence = { reason: 'restart', at };
+    const now = Date.now();
+    // After a power action the service says `bye`, too, but the power action stays the reason.
+    const hasRecentReason = this.absence !== undefined && now - this.absence.at < BYE_AFTER_REASON_MS;
+    if (type === 'power.action') this.absence = { reason: data.action, at: now };
+    else if (type === 'server.info' && data === 'bye' && !hasRecentReason)
+      this.absence = { reason: 'restart', at: now };
     else return;
     this.#draw();
   }
 
   /**
-   * If the node has a newer page, loads it as soon as nobody uses this one. A node may return with another
-   * version, as after an upgrade, and this page may not understand its events and records.
+   * Asks whether the node has a newer page, and loads it as soon as nobody uses this one. After an upgrade
+   * this page may not understand the node's events and records.
    */
-  async compare(): Promise<void> {
-    if (this.isOld) return;
+  async loadNewerPage(): Promise<void> {
+    if (this.isOutdated) return;
     // A request that fails is repeated when the node returns the next time.
-    const isOutdated = await namesOtherScript(this.#node).catch(() => false);
-    if (!isOutdated) return;
-    this.isOld = true;
+    const hasNewerPage = await namesOtherScript(this.#node).catch(() => false);
+    if (!hasNewerPage) return;
+    this.isOutdated = true;
     this.#draw();
     const timer = setInterval(() => {
       const isBusy = document.querySelector('dialog[open], [aria-busy="true"]') !== null;
@@ -112,21 +112,18 @@ export class Presence {
 }
 
 /**
- * The address of this page's script. It contains the node's origin and a hash of the content, so it is
- * different for each node and each version.
+ * The address of this page's script. It contains the node's origin and a hash of the content. So each node
+ * and each version has another one.
  */
 export function ownScript(): string {
   return document.querySelector<HTMLScriptElement>('script[src]')?.src ?? '';
 }
 
-/**
- * Resolves with true if the node's document does not name this page's script, so that the node has another
- * version of the page.
- */
+/** Resolves with true if the node's document names another script, which is that of another version. */
 async function namesOtherScript(node: Tonearm): Promise<boolean> {
-  const own = document.querySelector('script[src]')?.getAttribute('src') ?? '';
-  return withDeadline(DOCUMENT_MS, async (signal) => {
+  const ownSource = document.querySelector('script[src]')?.getAttribute('src') ?? '';
+  return withDeadline(DOCUMENT_TIMEOUT_MS, async (signal) => {
     const response = await fetch(`${node.transport.base}/ui`, { cache: 'no-cache', signal });
-    return response.ok && !(await response.text()).includes(own);
+    return response.ok && !(await response.text()).includes(ownSource);
   });
 }

@@ -6,7 +6,7 @@ import { translate } from './language.js';
 import { mainOutput, OutputVolume, soundingOf, useCurrentPlayer, withoutHidden } from './main-volume.js';
 import { ForeignLine, stateText } from './parts.js';
 import { hasTrack, isPlaying } from './player-controls.js';
-import { awayIn } from './sections.js';
+import { awayBackend } from './sections.js';
 import { artistAndAlbum, Cover, PlayButton, titleOf } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS } from './use-house.js';
 
@@ -67,7 +67,7 @@ function Playing({ state, player }: PlayingProps) {
 
 function RoomVolume({ state, player, name }: PlayingProps & { readonly name: string }) {
   const output = mainOutput(state, player);
-  const awayAudio = awayIn(state, 'audio');
+  const awayAudio = awayBackend(state, 'audio');
   if (output !== undefined) return <OutputVolume output={{ ...output, label: name }} />;
   return awayAudio === undefined ? null : <p class="quiet">{stateText(awayAudio.state)}</p>;
 }

@@ -82,7 +82,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
   const node = useNode();
   const { name, scope, active_state } = service;
   const title = titleOf(service);
-  const { isOpen, unfold } = useUnfold(title);
+  const { isOpen, unfoldButton } = useUnfold(title);
   const { displayed, run } = useUnitCommands(service, title);
   const { text, tone, verb } = displayed;
   const canRun = verb !== undefined;
@@ -100,7 +100,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
         {isControllable(service) ? (
           <UnitButton verb={verb ?? 'stop'} title={title} canRun={canRun} run={run} />
         ) : null}
-        {unfold}
+        {unfoldButton}
       </div>
       {isOpen ? <ServiceMore service={service} title={title} canRun={canRun} run={run} /> : null}
       <UnitLog

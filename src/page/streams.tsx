@@ -10,7 +10,7 @@ import { translate } from './language.js';
 import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
-import { DrawOrder, Empty, ForeignLine, memoized, useGrowing, useRedraw } from './parts.js';
+import { Empty, ForeignLine, memoized, PageDrawQueue, useGrowing, useRedraw } from './parts.js';
 import { streamsOf } from './transport.js';
 import { VolumeSlider } from './volume-slider.js';
 
@@ -23,11 +23,16 @@ const FIRST_ROWS = 8;
 
 interface StreamsProps extends StreamsState, Pick<NodeState, 'clients' | 'players'> {
   /** State and setter: the state is true if the streams behind the button are drawn. */
-  readonly unfolding: readonly [isUnfolded: boolean, setUnfolded: (isUnfolded: boolean) => void];
+  readonly streamsFolding: readonly [isUnfolded: boolean, setUnfolded: (isUnfolded: boolean) => void];
 }
 
 /** Draws the streams that no player plays, because the streams of a player are drawn with the player. */
-export function Streams({ clients, players, unfolding: [isUnfolded, setUnfolded], ...state }: StreamsProps) {
+export function Streams({
+  clients,
+  players,
+  streamsFolding: [isUnfolded, setUnfolded],
+  ...state
+}: StreamsProps) {
   const ofPlayers = new Set([...players.values()].flatMap((player) => streamsOf(player, clients)));
   const others = [...clients.values()].filter((stream) => !ofPlayers.has(stream)).sort((a, b) => a.id - b.id);
   const firstCount = others.length > FIRST_ROWS + 1 ? FIRST_ROWS : others.length;
@@ -87,7 +92,7 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
  * because all at once would be a task long enough to be noticed.
  */
 function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
-  const queue = useContext(DrawOrder);
+  const queue = useContext(PageDrawQueue);
   const redraw = useRedraw();
   /**
    * The drawn records by id. A record that is drawn anew goes to the end of the map, so that the record that
@@ -104,7 +109,7 @@ function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   }
   for (const [id, stream] of latest) if (!displayed.has(id)) displayed.set(id, stream);
   const isBehind = changes > CHANGES_AT_ONCE;
-  useLayoutEffect(() => (isBehind ? queue.add(redraw, true) : undefined));
+  useLayoutEffect(() => (isBehind ? queue.add(redraw, 'last') : undefined));
   return streams.map((stream) => displayed.get(stream.id) ?? stream);
 }
 

@@ -6,7 +6,7 @@ import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from
 import { ActionButton, couldNotSet, useControl } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
-import { Late, Part } from './late.js';
+import { Late, LatePart } from './late.js';
 import { IfMayChange } from './may-change.js';
 import { useLive, useNode } from './node.js';
 import { useLater, useTicks } from './parts.js';
@@ -162,7 +162,7 @@ function clockOf(us: number): string {
   return `${hours}:${twoDigits(minutes)}:${twoDigits(seconds)}`;
 }
 
-const LAST_COVER = new Part(async () => (await import('./pictures.js')).LastCover);
+const LAST_COVER = new LatePart(async () => (await import('./pictures.js')).LastCover);
 
 /**
  * A cover that failed is loaded again after this time, because the web may be slow, or a player may still

@@ -1,9 +1,9 @@
 // Colours the page after the cover of the large player, and keeps that cover for later.
 
 import { useEffect, useState } from 'preact/hooks';
-import { Part, usePart } from './late.js';
+import { LatePart, usePart } from './late.js';
 
-const PICTURES = new Part(() => import('./pictures.js'));
+const PICTURES = new LatePart(() => import('./pictures.js'));
 
 /** The returned function takes each cover once it has loaded, and undefined for a track without a cover. */
 export function useTint(): (picture: HTMLImageElement | undefined) => void {

@@ -1,12 +1,11 @@
-// Decides what the page shows by its address: `?view=now` for a wall or a television, `?view=house` for all
-// rooms, `?only=outputs,players` for some sections, as in a frame of another page. Pure.
+// Decides by the page's address what the page shows. Pure.
 
 export interface View {
-  /** True for the current track alone, as large as possible. */
+  /** `?view=now`, for a wall or a television: the current track alone, as large as possible. */
   readonly isWall: boolean;
-  /** True for all rooms of the house. */
+  /** `?view=house`: all rooms of the house. */
   readonly isHouse: boolean;
-  /** The sections to show; undefined means all. */
+  /** `?only=outputs,players`, as in a frame of another page: the sections to show; undefined means all. */
   readonly only: ReadonlySet<SectionId> | undefined;
 }
 
@@ -30,7 +29,7 @@ export type TabId = 'music' | 'sound' | 'node';
 
 export type SectionId = (typeof SECTION_NAMES)[keyof typeof SECTION_NAMES];
 
-/** `query` is that of an address. Unknown names are ignored; if no name is left, all is shown. */
+/** `query` is the part of the address from `?` on. Unknown names are ignored. Without any name all is shown. */
 export function viewOf(query: string): View {
   const parameters = new URLSearchParams(query);
   const names = (parameters.get('only') ?? '').split(',').map((name) => name.trim());
