@@ -1,13 +1,10 @@
 // Decides what a control shows, and when it sends, while its value travels to the node and back. A control
-// never shows an outdated value of the node, has one request open at a time, and always sends the last
-// value. Pure.
+// never shows an outdated value, and has one request open at a time. Pure.
 
 export interface Control<T> {
   /** The node's latest value. */
   readonly known: T;
-  /**
-   * The value that the user has set, until the node reports it, refuses it, or has not reported it in time.
-   */
+  /** The value that the user has set. It ends when the node reports it, refuses it, or keeps silent. */
   readonly desired?: T | undefined;
   /** The value of the open request. */
   readonly sent?: T | undefined;
@@ -20,8 +17,8 @@ export type ControlInput<T> =
   | { readonly kind: 'grab' | 'release' | 'accepted' | 'refused' | 'settled' };
 
 /**
- * An accepted value is shown for this time while the node's value is another one, because the event with the
- * accepted value may come after the response. If it never comes, somebody else has set another value.
+ * An accepted value stays displayed for this time, because its event may come after the response. If the event
+ * does not come, somebody else has set another value.
  */
 export const SETTLE_MS = 800;
 
@@ -30,7 +27,7 @@ export function isSettling<T>({ desired, sent, isGrabbed }: Control<T>): boolean
   return desired !== undefined && sent === undefined && !isGrabbed;
 }
 
-/** True for two values that count as the same, because the node rounds. */
+/** True for values that count as the same, because the node rounds. */
 export type Same<T> = (a: T, b: T) => boolean;
 
 /** Returns the next state. If its `sent` is a new value, the caller sends a request with it now. */
@@ -38,19 +35,19 @@ export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Sa
   const { known, desired, sent } = control;
   switch (input.kind) {
     case 'known':
-      return withoutReached({ ...control, known: input.value }, same);
+      return dropReached({ ...control, known: input.value }, same);
     case 'grab':
       return { ...control, isGrabbed: true, desired: desired ?? known };
     case 'set':
       return { ...control, desired: input.value, sent: sent ?? input.value };
     case 'release':
-      return withoutReached({ ...control, isGrabbed: false }, same);
+      return dropReached({ ...control, isGrabbed: false }, same);
     case 'accepted':
     case 'refused': {
       const hasNewer = desired !== undefined && sent !== undefined && !same(desired, sent);
       if (hasNewer) return { ...control, sent: desired };
       const remaining = input.kind === 'refused' ? undefined : desired;
-      return withoutReached({ ...control, sent: undefined, desired: remaining }, same);
+      return dropReached({ ...control, sent: undefined, desired: remaining }, same);
     }
     case 'settled':
       return isSettling(control) ? { ...control, desired: undefined } : control;
@@ -58,7 +55,7 @@ export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Sa
 }
 
 /** Drops the desired value if the node has it. */
-function withoutReached<T>(control: Control<T>, same: Same<T>): Control<T> {
+function dropReached<T>(control: Control<T>, same: Same<T>): Control<T> {
   const { known, desired } = control;
   const isReached = isSettling(control) && desired !== undefined && same(known, desired);
   return isReached ? { ...control, desired: undefined } : control;

@@ -4,14 +4,14 @@
 import type { NodeState } from '../client/client.js';
 import { translate } from './language.js';
 import { largePlayerButtons } from './large-player-buttons.js';
-import { mainOutput, OutputVolume, soundingOf } from './main-volume.js';
+import { mainOutput, OutputVolume, soundingStreams } from './main-volume.js';
 import { ForeignLine } from './parts.js';
 import { PlayingOn } from './playing-on.js';
 import { Receivers } from './receivers.js';
 import { NoCover } from './transport.js';
 
 export function CurrentStreams(state: NodeState) {
-  const sounding = soundingOf(state.clients);
+  const sounding = soundingStreams(state.clients);
   const [first] = sounding;
   const output = mainOutput(state);
   const isMuted = first !== undefined && (output?.muted === true || first.muted);

@@ -1,5 +1,5 @@
-// Decides when the page is drawn: at most once per frame, in a task of its own, so that the browser paints
-// in another task. A timer is used, because a hidden page has no frames, but its title must change.
+// Decides when the page is drawn: at most once per frame, and in another task than that in which the browser
+// paints.
 
 import { options } from 'preact';
 
@@ -10,7 +10,7 @@ class Drawing {
   #pending: (() => void) | undefined;
   #drawnAt = 0;
 
-  /** Decides from now on when preact draws. `afterEach` is called after each drawing. */
+  /** Takes control of preact's drawings. `afterEach` is called after each of them. */
   begin(afterEach: () => void): void {
     options.debounceRendering = (draw) => {
       this.#pending = () => {
@@ -18,12 +18,14 @@ class Drawing {
         afterEach();
         this.#drawnAt = performance.now();
       };
-      setTimeout(() => this.now(), Math.max(0, this.#drawnAt + FRAME_MS - performance.now()));
+      const waitMs = this.#drawnAt + FRAME_MS - performance.now();
+      // A timer is used, because a hidden page has no frames, but its title must change.
+      setTimeout(() => this.drawNow(), Math.max(0, waitMs));
     };
   }
 
   /** Draws at once what is waiting to be drawn. */
-  now(): void {
+  drawNow(): void {
     const draw = this.#pending;
     this.#pending = undefined;
     draw?.();

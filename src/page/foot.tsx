@@ -5,7 +5,7 @@ import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js'
 import { Icon, type IconName } from './icons.js';
 import { translate } from './language.js';
 import { useAreButtonsVisible } from './large-player-buttons.js';
-import { OutputVolume, soundingOf } from './main-volume.js';
+import { OutputVolume, soundingStreams } from './main-volume.js';
 import { ForeignLine } from './parts.js';
 import { PlayButton, titleOf } from './transport.js';
 import type { TabId } from './view.js';
@@ -65,7 +65,7 @@ export function Foot({ state, player, output, isNodeAway, tabs, tab, onTab, mark
 function SmallPlayer({ state, player }: Pick<FootProps, 'state' | 'player'>) {
   const name =
     player === undefined
-      ? (soundingOf(state.clients)[0]?.name ?? translate('nothingPlays'))
+      ? (soundingStreams(state.clients)[0]?.name ?? translate('nothingPlays'))
       : titleOf(player);
   const label = (what: string): string => translate('ofPlayer', { what, name });
   return (

@@ -6,10 +6,10 @@ import type { NodeState } from '../client/client.js';
 import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
 import { Late, LatePart } from './late.js';
+import { type AbsenceReason, absenceReason } from './liveness.js';
 import type { Need } from './needs.js';
 import { Status, type Tone, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
-import { type AbsenceReason, absenceReason } from './pulse.js';
 import type { TextKey } from './texts/english.js';
 
 const ROOMS = new LatePart(async () => (await import('./rooms.js')).RoomMenu);

@@ -4,11 +4,11 @@ import { useEffect, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 import { AllRooms } from './all-rooms.js';
 import { translate } from './language.js';
+import { InputWatch } from './liveness.js';
 import { useLive } from './node.js';
 import { useTicks } from './parts.js';
-import { InputWatch } from './pulse.js';
 import { RoomCard } from './room.js';
-import { placesOf } from './room-connection.js';
+import { nodeUrls } from './room-connection.js';
 import { type NamedRoom, useRooms, withLabels } from './use-house.js';
 
 /** `isAway`: the node that served this page is away. */
@@ -17,13 +17,13 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
   const rooms = withLabels(useRooms(isAway));
   useFreshPolicy(rooms);
   const isShutOut = rooms.some(({ status }) => status === 'shut');
-  const better = isShutOut ? betterAddress(nodes) : undefined;
+  const betterUrl = isShutOut ? urlForHouse(nodes) : undefined;
   return (
     <div class="house-view" id="now">
       <AllRooms rooms={rooms} />
-      {better === undefined ? null : (
+      {betterUrl === undefined ? null : (
         <p class="card quiet">
-          {translate('useAddress')} <a href={better}>{better}</a>
+          {translate('useAddress')} <a href={betterUrl}>{betterUrl}</a>
         </p>
       )}
       <ul class="rooms">
@@ -36,20 +36,21 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
 }
 
 /**
- * An address of this node at which other nodes let the page in; undefined if the page has such an address
- * already, or if none is known.
+ * A URL of this page at which other nodes let it in; undefined if the page has such a URL already, or if none
+ * is known.
  */
-function betterAddress(nodes: NodeState['nodes']): string | undefined {
-  const own = [...nodes.values()].find(({ self }) => self);
-  const places = own === undefined ? [] : placesOf(own);
-  const hasGoodAddress = places.some((place) => new URL(place).origin === location.origin);
-  return hasGoodAddress || places[0] === undefined ? undefined : `${places[0]}/ui?view=house`;
+function urlForHouse(nodes: NodeState['nodes']): string | undefined {
+  const ownNode = [...nodes.values()].find(({ self }) => self);
+  const urls = ownNode === undefined ? [] : nodeUrls(ownNode);
+  const hasGoodUrl = urls.some((url) => new URL(url).origin === location.origin);
+  const [first] = urls;
+  return hasGoodUrl || first === undefined ? undefined : `${first}/ui?view=house`;
 }
 
 /** The page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 3000;
 const CHECK_MS = 1000;
-/** The key in the tab's storage. Its value is the rooms for which the page was loaded again. */
+/** The tab's storage has under this key the rooms for which the page was loaded again. */
 const STORAGE_KEY = 'tonearm-blocked';
 
 /**
@@ -63,19 +64,19 @@ function useFreshPolicy(rooms: readonly NamedRoom[]): void {
   useTicks(CHECK_MS, addresses !== '');
   useEffect(() => {
     const isInUse = input.idleMs < UNUSED_MS;
-    if (addresses !== '' && !isInUse && storeFirst(addresses)) location.reload();
+    if (addresses !== '' && !isInUse && storeIfNew(addresses)) location.reload();
   });
 }
 
 /**
- * Stores the text. Returns false if the text was stored before or cannot be stored, because the page would
- * otherwise be loaded again and again.
+ * Returns true if the text is stored now for the first time. Without this the page would be loaded again and
+ * again.
  */
-function storeFirst(text: string): boolean {
+function storeIfNew(text: string): boolean {
   try {
-    const isFirst = sessionStorage.getItem(STORAGE_KEY) !== text;
+    const isNew = sessionStorage.getItem(STORAGE_KEY) !== text;
     sessionStorage.setItem(STORAGE_KEY, text);
-    return isFirst;
+    return isNew;
   } catch {
     return false;
   }

@@ -1,9 +1,9 @@
-// Decides which rooms the house has: this node and the others that it knows. The page has one connection to
-// each room. Rooms come and go as the node's list of nodes changes.
+// Decides which rooms the house has: this node and the other nodes that it knows. Keeps one connection to each
+// of them.
 
 import type { NodeRecord, NodeState } from '../client/client.js';
 import type { PageLive } from './node.js';
-import { placesOf, RoomConnection, type RoomStatus } from './room-connection.js';
+import { nodeUrls, RoomConnection, type RoomStatus } from './room-connection.js';
 
 export interface Room {
   /** Identifies the node, also after its address has changed. */
@@ -19,10 +19,9 @@ export interface Room {
   readonly live: PageLive | undefined;
 }
 
-/** Above this number of rooms, rooms that are away are dropped. */
+/** If there are more rooms, those that are away are dropped. */
 const ROOMS_MAX = 64;
-/** The key of this node's own room. */
-const OWN = '';
+const OWN_KEY = '';
 
 export class House {
   readonly #draw: () => void;
@@ -42,8 +41,8 @@ export class House {
 
   /**
    * Connects to the nodes that are new in the list. A node that has left the list stays as a room that is
-   * away, if it was ever connected. When another node has its address, the room is dropped, because this is
-   * the same node under a new name.
+   * away, if it was ever connected. If another node has its address now, it is the same node under a new name,
+   * and the old room is dropped.
    */
   update(nodes: NodeState['nodes']): void {
     const present = [...nodes.values()].filter(isControllable);
@@ -53,33 +52,33 @@ export class House {
         this.#connections.set(record.name, new RoomConnection(record, this.#channel, this.#draw));
       else connection.update(record);
     }
-    const places = present.flatMap(placesOf);
+    const urls = present.flatMap(nodeUrls);
     for (const [name, connection] of this.#connections) {
       if (nodes.has(name)) continue;
-      const isTooMany = this.#connections.size > ROOMS_MAX;
-      const isRenamed = connection.places.some((place) => places.includes(place));
+      const areTooMany = this.#connections.size > ROOMS_MAX;
+      const isRenamed = connection.urls.some((url) => urls.includes(url));
       const wasNeverLive = !connection.hasState;
-      if (isTooMany || isRenamed || wasNeverLive) this.#drop(name);
+      if (areTooMany || isRenamed || wasNeverLive) this.#drop(name);
     }
     this.#draw();
   }
 
   /** This node first, then the others by name, links last. `isAway`: this node is away. */
-  rooms(own: PageLive, isAway: boolean): readonly Room[] {
-    const { connection, nodes } = own.state;
+  rooms(ownLive: PageLive, isAway: boolean): readonly Room[] {
+    const { connection, nodes } = ownLive.state;
     const ownStatus = connection.status === 'live' ? 'live' : 'connecting';
-    const rooms = [...this.#connections].map(([name, { place, path, live, status }]): Room => {
-      return { key: name, href: new URL(place).origin + path, name, isOwn: false, status, live };
+    const rooms = [...this.#connections].map(([name, { url, path, live, status }]): Room => {
+      return { key: name, href: new URL(url).origin + path, name, isOwn: false, status, live };
     });
     const links = [...nodes.values()].filter((node) => !node.self && !this.#connections.has(node.name));
     return [
       {
-        key: OWN,
+        key: OWN_KEY,
         href: location.search === '' ? '#' : location.pathname,
         name: location.hostname,
         isOwn: true,
         status: isAway ? 'away' : ownStatus,
-        live: own,
+        live: ownLive,
       },
       ...rooms.sort(byName),
       ...links.map(linkRoom).sort(byName),
@@ -105,12 +104,12 @@ function byName(one: Room, other: Room): number {
 /** A room for a node that has only a page. */
 function linkRoom(record: NodeRecord): Room {
   const { name, host, path } = record;
-  const [place = `http://${host}`] = placesOf(record);
-  const href = new URL(place).origin + path;
+  const [url = `http://${host}`] = nodeUrls(record);
+  const href = new URL(url).origin + path;
   return { key: name, href, name, isOwn: false, status: 'link', live: undefined };
 }
 
 /** True for another node with this interface and an address. */
 function isControllable(record: NodeRecord): boolean {
-  return record.api === 'tonearm' && !record.self && placesOf(record).length > 0;
+  return record.api === 'tonearm' && !record.self && nodeUrls(record).length > 0;
 }

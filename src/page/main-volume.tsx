@@ -12,7 +12,7 @@ import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { useLater } from './parts.js';
 import { isPlaying } from './player-controls.js';
-import { streamsOf } from './transport.js';
+import { playerStreams } from './transport.js';
 import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 
 /** The smallest end of a slider, because a slider with a volume limit of 0 would have no length. */
@@ -24,12 +24,12 @@ const SLIDER_END_MIN = 0.01;
  */
 export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
   const all = [...outputs.values()];
-  const [stream] = player === undefined ? soundingOf(clients) : streamsOf(player, clients);
+  const [stream] = player === undefined ? soundingStreams(clients) : playerStreams(player, clients);
   return all.find(({ name }) => name === stream?.output) ?? all.find((output) => output.default);
 }
 
 /** The streams that are not paused. */
-export function soundingOf(clients: NodeState['clients']): readonly ClientRecord[] {
+export function soundingStreams(clients: NodeState['clients']): readonly ClientRecord[] {
   return [...clients.values()].filter(({ corked }) => !corked);
 }
 

@@ -1,4 +1,4 @@
-// The node that a part of the page shows and controls: its functions, and the live connection to it.
+// Gives each part of the page the node that it shows and controls.
 
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
@@ -24,9 +24,7 @@ export function useLive(): PageLive {
   return live;
 }
 
-/**
- * The functions of the node that the surrounding part of the page shows. The page of a house has several.
- */
+/** The functions of the node that the surrounding part of the page shows. The page of a house shows several. */
 export function useNode(): Tonearm {
   return useLive().node;
 }

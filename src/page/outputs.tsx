@@ -7,7 +7,7 @@ import { Late, LatePart } from './late.js';
 import { hasNoSoundCard, OutputMute, OutputSlider } from './main-volume.js';
 import { LevelOf, Meter } from './meter.js';
 import { useNode } from './node.js';
-import { iconOf } from './output-form.js';
+import { outputIcon } from './output-icon.js';
 import { Empty, ForeignLine, Missing, memoized, Rows, useUnfold } from './parts.js';
 import { UseButton } from './use-button.js';
 
@@ -48,7 +48,7 @@ const OutputRow = memoized(({ output, card }: OutputProps) => {
   return (
     <li class="output" data-output={output.name} data-default={output.default}>
       <div class="output-row">
-        <OutputMute output={output} icon={iconOf(output)} />
+        <OutputMute output={output} icon={outputIcon(output)} />
         <div class="output-main">
           <ForeignLine class="strong">{name}</ForeignLine>
           <OutputSlider output={output}>

@@ -20,7 +20,7 @@ import {
   LoopButton,
   PlayButton,
   PositionBar,
-  streamsOf,
+  playerStreams,
   TransportButtons,
   titleOf,
 } from './transport.js';
@@ -187,7 +187,7 @@ function PlayerMore({ player, tracklist, state }: PlayerProps) {
   const { bus_name, identity, volume = 0 } = player;
   const controls = controlsOf(player);
   const [isOpen, setOpen] = useState(false);
-  const streams = streamsOf(player, state.clients);
+  const streams = playerStreams(player, state.clients);
   const hasMore = controls.volume !== 'absent' || controls.seldomStop !== 'absent' || streams.length > 0;
   return (
     <div class="player-more">

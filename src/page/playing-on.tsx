@@ -8,7 +8,7 @@ import { isolated, translate } from './language.js';
 import { Late, LatePart } from './late.js';
 import { useMayChange } from './may-change.js';
 import { useLive } from './node.js';
-import { iconOf } from './output-form.js';
+import { outputIcon } from './output-icon.js';
 import { useTicks } from './parts.js';
 
 const OUTPUT_SHEET = new LatePart(async () => (await import('./sheets.js')).OutputSheet);
@@ -37,7 +37,7 @@ function OutputButton({ output, outputs }: Pick<NodeState, 'outputs'> & { readon
   return (
     <>
       <Button class="here" isOpen={isOpen} disabled={!useMayChange()} onClick={() => setOpen(true)}>
-        <Icon name={iconOf(output)} />
+        <Icon name={outputIcon(output)} />
         <span class="clip">{text}</span>
         <Icon name="more" />
       </Button>

@@ -2,8 +2,8 @@
 
 import type { Live, NodeEvent, Slice, Tonearm } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
+import { type AnnouncedAbsence, IN_USE_MS, InputWatch, Liveness } from './liveness.js';
 import type { PageLive } from './node.js';
-import { type AnnouncedAbsence, IN_USE_MS, InputWatch, Pulse } from './pulse.js';
 import { SharedLive } from './shared-live.js';
 
 /** A reason that the node announces stays its reason if the node says `bye` within this time. */
@@ -45,11 +45,11 @@ export class Presence {
         if (changed.some((slice) => !LEVEL_SLICES.includes(slice))) draw();
       },
       onEvent: (event) => {
-        pulse.noteAlive();
+        liveness.noteAlive();
         this.#noteAbsence(event);
       },
     });
-    const pulse = new Pulse({
+    const liveness = new Liveness({
       request: (signal) =>
         fetch(`${node.transport.base}/server`, { method: 'HEAD', cache: 'no-store', signal }),
       attention: () => {
@@ -65,11 +65,11 @@ export class Presence {
       },
       onReturn: () => this.live.reconnect(),
     });
-    pulse.startWatching();
+    liveness.startWatching();
     document.addEventListener('visibilitychange', () => this.live.setLevels(!document.hidden));
     // A page that the browser brings back has requests without an answer, which say nothing about the node.
     addEventListener('pageshow', ({ persisted }) => {
-      if (persisted) pulse.noteAlive();
+      if (persisted) liveness.noteAlive();
     });
   }
 

@@ -1,5 +1,5 @@
-// Keeps the live connection to another node of the house, at the first of its addresses that answers.
-// Decides also for which reason there is no connection.
+// Keeps the live connection to another node of the house, at its first address that answers. Decides why there
+// is none.
 
 import type { EventName, NodeRecord, NodeState } from '../client/client.js';
 import { tonearm } from '../client/client.js';
@@ -18,8 +18,8 @@ const TYPES: readonly EventName[] = [
   'player.removed',
   'backend.updated',
 ];
-/** The time-out of a probe, which asks whether an address answers. */
-const PROBE_MS = 4000;
+/** A probe asks whether an address answers. */
+const PROBE_TIMEOUT_MS = 4000;
 const HTTPS_PORT = 443;
 
 /**
@@ -29,21 +29,21 @@ const HTTPS_PORT = 443;
 export type RoomStatus = 'connecting' | 'live' | 'away' | 'shut' | 'blocked';
 
 /**
- * The URLs that a node's interface may have, without a trailing slash. Numeric addresses are first, because
+ * The URLs at which a node's interface may be, without a trailing slash. Numeric addresses are first, because
  * they need no name server.
  */
-export function placesOf({ addresses, host, port, path }: NodeRecord): readonly string[] {
+export function nodeUrls({ addresses, host, port, path }: NodeRecord): readonly string[] {
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
-  const folder = path.replace(/[?#].*$/, '').replace(/\/[^/]*$/, '');
-  return [...new Set([...addresses, host])].flatMap((address) => {
-    const name = address.includes(':') ? `[${address}]` : address;
-    const origin = originOf(`${scheme}://${name}:${port}`);
-    return origin === undefined ? [] : [origin + folder];
-  });
+  const pathWithoutQuery = path.replace(/[?#].*$/, '');
+  const folder = pathWithoutQuery.replace(/\/[^/]*$/, '');
+  const names = [...new Set([...addresses, host])].map((name) => (name.includes(':') ? `[${name}]` : name));
+  const origins = names.map((name) => originOf(`${scheme}://${name}:${port}`));
+  return origins.filter((origin) => origin !== undefined).map((origin) => origin + folder);
 }
 
 /** True for an http address on a page that came by https. Most browsers refuse it, as if nobody answered. */
-const isMixed = (place: string): boolean => location.origin.startsWith('https:') && place.startsWith('http:');
+const isMixedContent = (url: string): boolean =>
+  location.origin.startsWith('https:') && url.startsWith('http:');
 
 /** Undefined for a text that is no URL. `URL.canParse` exists only from Safari 17 on. */
 function originOf(url: string): string | undefined {
@@ -57,14 +57,14 @@ function originOf(url: string): string | undefined {
 export class RoomConnection {
   readonly #draw: () => void;
   readonly #channel: string;
-  #places: readonly string[];
-  /** The places that the node had when this page first knew it. */
-  readonly #firstPlaces: readonly string[];
-  #place: string;
+  #urls: readonly string[];
+  /** The URLs that the node had when this page first knew it. */
+  readonly #firstUrls: readonly string[];
+  #url: string;
   #path: string;
   #live: SharedLive;
   /** The origins to which the page's policy has forbidden a request. */
-  readonly #blocked = new Set<string>();
+  readonly #blockedOrigins = new Set<string>();
   #isShut = false;
   #isProbing = false;
 
@@ -72,9 +72,9 @@ export class RoomConnection {
   constructor(record: NodeRecord, channel: string, draw: () => void) {
     this.#draw = draw;
     this.#channel = channel;
-    this.#places = placesOf(record);
-    this.#firstPlaces = this.#places;
-    this.#place = this.#places[0] ?? '';
+    this.#urls = nodeUrls(record);
+    this.#firstUrls = this.#urls;
+    this.#url = this.#urls[0] ?? '';
     this.#path = record.path;
     this.#live = this.#connect();
   }
@@ -83,9 +83,9 @@ export class RoomConnection {
     return this.#live;
   }
 
-  /** The URL of the node's interface that is used now, one of `places`. */
-  get place(): string {
-    return this.#place;
+  /** The URL that is used now. */
+  get url(): string {
+    return this.#url;
   }
 
   /** True if the node has let the page in at some time, so that there is a state to show. */
@@ -93,8 +93,8 @@ export class RoomConnection {
     return this.#live.state.backends.size > 0;
   }
 
-  get places(): readonly string[] {
-    return this.#places;
+  get urls(): readonly string[] {
+    return this.#urls;
   }
 
   /** The path of the node's page. */
@@ -108,36 +108,34 @@ export class RoomConnection {
     if (this.#isBlocked) return 'blocked';
     if (this.#isShut) return 'shut';
     if (connection.problem === undefined && connection.status === 'connecting') return 'connecting';
-    return isMixed(this.#place) && !this.hasState ? 'shut' : 'away';
+    return isMixedContent(this.#url) && !this.hasState ? 'shut' : 'away';
   }
 
   /**
-   * True if this page's policy allows none of the node's places, or not the new place to which the node has
-   * moved. The policy allows the node's name below `.local`, but not every device finds such names.
+   * True if this page's policy blocks all URLs of the node, or the new URL of a node that has moved. The policy
+   * allows the node's name below `.local`, but not every device finds such names.
    */
   get #isBlocked(): boolean {
-    const isBlocked = (place: string): boolean => this.#blocked.has(originOf(place) ?? '');
-    const hasMoved = !this.#firstPlaces.includes(this.#place);
-    return (hasMoved && isBlocked(this.#place)) || this.#places.every(isBlocked);
+    const isBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');
+    const hasMoved = !this.#firstUrls.includes(this.#url);
+    return (hasMoved && isBlocked(this.#url)) || this.#urls.every(isBlocked);
   }
 
-  /**
-   * Takes over how the node is announced now. If the present place is no longer announced, connects to the
-   * first new one.
-   */
+  /** Connects to the first URL of the newest `record`, if the record no longer has the present URL. */
   update(record: NodeRecord): void {
-    const places = placesOf(record);
+    const urls = nodeUrls(record);
     this.#path = record.path;
-    if (String(places) === String(this.#places)) return;
-    this.#places = places;
-    if (!places.includes(this.#place)) this.#moveTo(places[0] ?? '');
+    const areSame = String(urls) === String(this.#urls);
+    if (areSame) return;
+    this.#urls = urls;
+    if (!urls.includes(this.#url)) this.#moveTo(urls[0] ?? '');
   }
 
   /** Notes that this page's policy forbids a request to `url`. */
   noteBlocked(url: string): void {
     const origin = originOf(url);
-    if (origin === undefined || this.#blocked.has(origin)) return;
-    this.#blocked.add(origin);
+    if (origin === undefined || this.#blockedOrigins.has(origin)) return;
+    this.#blockedOrigins.add(origin);
     this.#draw();
   }
 
@@ -146,13 +144,13 @@ export class RoomConnection {
   }
 
   #connect(): SharedLive {
-    const place = this.#place;
-    return new SharedLive(tonearm(place), `${this.#channel} ${place}`, {
+    const url = this.#url;
+    return new SharedLive(tonearm(url), `${this.#channel} ${url}`, {
       types: TYPES,
       levels: false,
       onChange: (state) => {
         // A connection to an older address may end late.
-        if (place !== this.#place) return;
+        if (url !== this.#url) return;
         this.#noteConnection(state);
         this.#draw();
       },
@@ -160,9 +158,9 @@ export class RoomConnection {
     });
   }
 
-  #moveTo(place: string): void {
+  #moveTo(url: string): void {
     this.#live.close();
-    this.#place = place;
+    this.#url = url;
     this.#isShut = false;
     this.#live = this.#connect();
     this.#draw();
@@ -176,25 +174,25 @@ export class RoomConnection {
   /** Called after each attempt that has failed, because the node may answer at another address. */
   async #probe(): Promise<void> {
     this.#isProbing = true;
-    const places = this.#places;
-    const answers = await Promise.all(places.map(isAnswering));
+    const urls = this.#urls;
+    const answers = await Promise.all(urls.map(isAnswering));
     this.#isProbing = false;
     const { status } = this.#live.state.connection;
-    const isOutdated = places !== this.#places || status === 'live' || status === 'closed';
+    const isOutdated = urls !== this.#urls || status === 'live' || status === 'closed';
     if (isOutdated) return;
-    const first = places[answers.indexOf(true)];
-    if (first !== undefined && first !== this.#place) this.#moveTo(first);
+    const answering = urls.find((_, index) => answers[index]);
+    if (answering !== undefined && answering !== this.#url) this.#moveTo(answering);
     // A node that has let the page in before is not shut, but only starting again.
-    this.#isShut = first !== undefined && status === 'connecting';
+    this.#isShut = answering !== undefined && status === 'connecting';
     this.#draw();
   }
 }
 
-/** Resolves with true if something answers at `place`, even if the page may not read the answer. */
-function isAnswering(place: string): Promise<boolean> {
+/** Resolves with true if something answers at the URL, even if the page may not read the answer. */
+function isAnswering(url: string): Promise<boolean> {
   const request = (signal: AbortSignal): Promise<Response> =>
-    fetch(`${place}/server`, { mode: 'no-cors', signal });
-  return withDeadline(PROBE_MS, request).then(
+    fetch(`${url}/server`, { mode: 'no-cors', signal });
+  return withDeadline(PROBE_TIMEOUT_MS, request).then(
     () => true,
     () => false,
   );

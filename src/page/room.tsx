@@ -3,7 +3,7 @@
 
 import type { NodeState, PlayerRecord } from '../client/client.js';
 import { translate } from './language.js';
-import { mainOutput, OutputVolume, soundingOf, useCurrentPlayer, withoutHidden } from './main-volume.js';
+import { mainOutput, OutputVolume, soundingStreams, useCurrentPlayer, withoutHidden } from './main-volume.js';
 import { ForeignLine, stateText } from './parts.js';
 import { hasTrack, isPlaying } from './player-controls.js';
 import { awayBackend } from './sections.js';
@@ -13,7 +13,7 @@ import { InRoom, type NamedRoom, STATUS_TEXTS } from './use-house.js';
 /** The title of what plays in a room: the player's track, or else the first stream that is not paused. */
 export function playingIn({ clients }: NodeState, player: PlayerRecord | undefined): string {
   if (player !== undefined && hasTrack(player)) return titleOf(player);
-  return soundingOf(clients)[0]?.name ?? translate('nothingPlays');
+  return soundingStreams(clients)[0]?.name ?? translate('nothingPlays');
 }
 
 export function RoomCard({ room }: { readonly room: NamedRoom }) {

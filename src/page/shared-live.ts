@@ -1,6 +1,5 @@
-// The live connection to a node, which all tabs and frames of this page in a browser share. One tab, the
-// holder, has the event stream, and sends the others each change of the state. While another tab becomes the
-// holder, the state stays as it was.
+// Shares one live connection to a node among all tabs and frames of this page in a browser. One tab, the
+// holder, has the event stream and sends the others each change of the state.
 
 import {
   type ConnectOptions,
@@ -24,13 +23,13 @@ type Update =
     }
   | { readonly event: NodeEvent };
 
-const RELAYED: ReadonlySet<string> = new Set(['server.info', 'power.action']);
+const RELAYED_EVENTS: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
 /**
  * The longest silence of a holder. An open stream brings something new every 10 s or sooner. While the
  * stream is lost, the client tries again every 45 s or sooner.
  */
-const SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
+const HOLDER_SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
 
 type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEvent'>> &
   Pick<ConnectOptions, 'types'>;
@@ -42,16 +41,16 @@ export class SharedLive implements PageLive {
   readonly #tabs: Tabs<Update>;
   readonly #closing = new AbortController();
   /** This tab's own connection, while the tab is the holder. */
-  #own: Live | undefined;
+  #ownConnection: Live | undefined;
   /**
-   * The state at the time when this tab became the holder. It is dropped once the tab's own connection has
-   * received the whole state.
+   * The state that this tab had when it became the holder. It stays on the page until the tab's own connection
+   * has received the whole state.
    */
-  #inherited: NodeState | undefined;
-  /** True once another tab was noticed. Nothing is sent before. */
+  #inheritedState: NodeState | undefined;
+  /** True once another tab was noticed. Nothing is sent before that. */
   #isShared = false;
   #hasLevels: boolean;
-  #aheadMs = 0;
+  #clockAheadMs = 0;
   #state: NodeState;
 
   /** All tabs with the same version of the page and the same node have the same `name`. */
@@ -65,15 +64,15 @@ export class SharedLive implements PageLive {
       onHold: () => this.#hold(),
       onYield: () => this.#yield(),
       onJoin: () => this.#sendAll(),
-      onRequest: () => this.#own?.reconnect(),
+      onRequest: () => this.#ownConnection?.reconnect(),
       onUpdate: (update) => this.#receive(update),
-      silenceMs: () => SILENCE_MS_MAX[this.#state.connection.status === 'live' ? 'open' : 'lost'],
+      silenceMs: () => HOLDER_SILENCE_MS_MAX[this.#state.connection.status === 'live' ? 'open' : 'lost'],
     });
-    this.#own = this.#connect();
-    this.#state = this.#own.state;
+    this.#ownConnection = this.#connect();
+    this.#state = this.#ownConnection.state;
     this.#tabs.enter();
     const { signal } = this.#closing;
-    document.addEventListener('visibilitychange', () => this.#tabs.visibilityChanged(), { signal });
+    document.addEventListener('visibilitychange', () => this.#tabs.noteVisibility(), { signal });
     // A browser keeps a page that was left, and may bring it back as it was.
     addEventListener('pagehide', () => this.#leave(), { signal });
     const onShow = ({ persisted }: PageTransitionEvent): void => {
@@ -94,16 +93,16 @@ export class SharedLive implements PageLive {
 
   setLevels(isOn: boolean): void {
     this.#hasLevels = isOn;
-    this.#own?.setLevels(isOn);
+    this.#ownConnection?.setLevels(isOn);
   }
 
   reconnect(): void {
-    if (this.#own === undefined) this.#tabs.request();
-    else this.#own.reconnect();
+    if (this.#ownConnection === undefined) this.#tabs.request();
+    else this.#ownConnection.reconnect();
   }
 
   nodeTime(): number {
-    return this.#own?.nodeTime() ?? Date.now() - this.#aheadMs;
+    return this.#ownConnection?.nodeTime() ?? Date.now() - this.#clockAheadMs;
   }
 
   close(): void {
@@ -111,56 +110,56 @@ export class SharedLive implements PageLive {
     this.#tabs.leave();
   }
 
-  /** Draws the page as connecting, because a browser that brings it back shows first what is drawn here. */
+  /** Draws the page as connecting. A browser that brings the page back shows this drawing first. */
   #leave(): void {
     this.#tabs.leave();
     this.#show({ ...this.#state, connection: { status: 'connecting', since: Date.now() } });
-    drawing.now();
+    drawing.drawNow();
   }
 
   #hold(): void {
-    if (this.#own !== undefined) return;
-    if (this.#state.backends.size > 0) this.#inherited = this.#state;
-    this.#own = this.#connect();
+    if (this.#ownConnection !== undefined) return;
+    if (this.#state.backends.size > 0) this.#inheritedState = this.#state;
+    this.#ownConnection = this.#connect();
   }
 
   #connect(): Live {
-    const { types } = this.#options;
-    const own = connect(this.node, {
-      ...(types && { types }),
+    const connection = connect(this.node, {
+      ...this.#options,
       levels: this.#hasLevels,
       onChange: (state) => {
         // A connection that this tab has closed reports the closing, which is no change of the node.
-        if (own === this.#own) this.#adopt(state);
+        if (connection === this.#ownConnection) this.#showOwn(state);
       },
       onEvent: (event) => {
         this.#options.onEvent(event);
-        if (this.#isShared && RELAYED.has(event.type)) this.#tabs.publish({ event });
+        if (this.#isShared && RELAYED_EVENTS.has(event.type)) this.#tabs.publish({ event });
       },
     });
-    return own;
+    return connection;
   }
 
   #yield(): void {
-    const own = this.#own;
-    this.#own = undefined;
-    this.#inherited = undefined;
-    own?.close();
+    const connection = this.#ownConnection;
+    this.#ownConnection = undefined;
+    this.#inheritedState = undefined;
+    connection?.close();
   }
 
   /**
    * Shows the state of this tab's own connection. If the tab has just become the holder, the inherited state
    * stays until the connection has received the node's state.
    */
-  #adopt(state: NodeState): void {
-    const inherited = this.#inherited;
+  #showOwn(state: NodeState): void {
+    const inherited = this.#inheritedState;
     if (inherited === undefined) {
       this.#show(state);
       return;
     }
     const { status, problem, since } = state.connection;
     if (state.backends.size > 0) {
-      if (status !== 'live' || isWhole(state)) this.#inherited = undefined;
+      const lacksValues = status === 'live' && !hasFetchedAll(state);
+      if (!lacksValues) this.#inheritedState = undefined;
       this.#show(withInherited(state, inherited));
     } else if (problem !== undefined) {
       this.#show({ ...inherited, connection: { status: 'lost', since, problem } });
@@ -173,11 +172,12 @@ export class SharedLive implements PageLive {
       this.#options.onEvent(update.event);
       return;
     }
-    this.#aheadMs = update.aheadMs;
-    const { connection = this.#state.connection, ...slices } = update.state;
-    // A new holder is connecting at first. Meanwhile the other tabs show the state that they know.
-    const isNewHolder = connection.status === 'connecting' && this.#state.connection.status !== 'connecting';
-    this.#show({ ...this.#state, ...slices, connection: isNewHolder ? this.#state.connection : connection });
+    this.#clockAheadMs = update.aheadMs;
+    const known = this.#state.connection;
+    const received = update.state.connection ?? known;
+    // A new holder is connecting at first. Meanwhile the other tabs keep the connection that they know.
+    const isNewHolder = received.status === 'connecting' && known.status !== 'connecting';
+    this.#show({ ...this.#state, ...update.state, connection: isNewHolder ? known : received });
   }
 
   #show(state: NodeState): void {
@@ -185,7 +185,7 @@ export class SharedLive implements PageLive {
     this.#state = state;
     const changed = (Object.keys(state) as Slice[]).filter((slice) => state[slice] !== before[slice]);
     if (changed.length === 0) return;
-    if (this.#isShared && this.#own !== undefined) this.#send(changed);
+    if (this.#isShared && this.#ownConnection !== undefined) this.#send(changed);
     this.#options.onChange(state, changed);
     for (const slice of changed)
       for (const listener of this.#listeners.get(slice) ?? []) listener(state[slice] as never);
@@ -212,7 +212,7 @@ function channelNamed(name: string): BroadcastChannel | undefined {
 }
 
 /** True if a new connection has fetched all that its snapshot does not contain. */
-function isWhole(state: NodeState): boolean {
+function hasFetchedAll(state: NodeState): boolean {
   const { backends, server, power } = state;
   const hasPower = power !== undefined || !backends.has('power');
   return server !== undefined && hasPower && hasFetchedUpgrade(state);
@@ -232,7 +232,7 @@ function withInherited(state: NodeState, inherited: NodeState): NodeState {
   };
 }
 
-/** True if the upgrade is complete. A snapshot has no `can_check`, so a known `can_check` was fetched. */
+/** A snapshot has no `can_check`, so a known `can_check` was fetched. */
 function hasFetchedUpgrade({ backends, upgrade }: NodeState): boolean {
   return upgrade?.can_check !== undefined || !backends.has('upgrade');
 }

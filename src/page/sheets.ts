@@ -1,5 +1,5 @@
 // The sheets, in one file that is loaded late, because they share the component `Sheet`.
 
+export { OutputSheet } from './output-sheet.js';
 export { Pairing } from './pairing.js';
-export { OutputSheet } from './places.js';
 export { Sleep } from './sleep.js';

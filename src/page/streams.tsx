@@ -11,7 +11,7 @@ import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { Empty, ForeignLine, memoized, PageDrawQueue, useGrowing, useRedraw } from './parts.js';
-import { streamsOf } from './transport.js';
+import { playerStreams } from './transport.js';
 import { VolumeSlider } from './volume-slider.js';
 
 /** Rows that are added per frame. */
@@ -33,7 +33,7 @@ export function Streams({
   streamsFolding: [isUnfolded, setUnfolded],
   ...state
 }: StreamsProps) {
-  const ofPlayers = new Set([...players.values()].flatMap((player) => streamsOf(player, clients)));
+  const ofPlayers = new Set([...players.values()].flatMap((player) => playerStreams(player, clients)));
   const others = [...clients.values()].filter((stream) => !ofPlayers.has(stream)).sort((a, b) => a.id - b.id);
   const firstCount = others.length > FIRST_ROWS + 1 ? FIRST_ROWS : others.length;
   const drawn = useGrowing(isUnfolded ? others.length : firstCount, ROWS_AT_ONCE);

@@ -1,21 +1,17 @@
-// Decides which of this page's tabs and frames in a browser holds the event stream. A browser opens at most
-// six connections to a node. If each tab had a stream, the seventh tab would wait for ever, and so would
-// every command of the others. A visible tab comes before a hidden one, which the browser may stop. Among
-// equals the oldest tab holds the stream. Nothing is used that browsers offer only to pages with https.
+// Decides which of this page's tabs and frames in a browser holds the event stream. Uses nothing that browsers
+// offer only to pages with https.
 
-/**
- * A tab, by what decides its rank. `since` also identifies it, because no two tabs begin at the same time.
- */
+/** What decides the rank of a tab. */
 interface Tab {
   readonly isHidden: boolean;
-  /** Milliseconds since the epoch, with a random fraction. */
+  /** Milliseconds since the epoch. Their random fraction makes them also the identity of the tab. */
   readonly since: number;
 }
 
 /**
- * `claim`: the sender holds the stream, or will soon, unless a tab of higher rank objects with a claim of its
- * own. `left`: the sender goes away. `join`: the sender is a new follower, and needs the holder's whole
- * state. `update`: from the holder to all followers. `request`: from a follower to the holder.
+ * `claim`: the sender holds the stream, or will soon. A tab of higher rank objects by its own claim. `left`:
+ * the sender goes away. `join`: the sender is a new follower, and needs the holder's whole state. `update`:
+ * from the holder to all followers. `request`: from a follower to the holder.
  */
 type Message<U> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly sender: Tab }
@@ -40,7 +36,7 @@ export interface TabsOptions<U> {
   readonly onYield: () => void;
   /** Called when there is a new follower, which needs the whole state of this holder. */
   readonly onJoin: () => void;
-  /** Called when a follower has called `request`. */
+  /** Called at the holder when a follower has called `request`. */
   readonly onRequest: () => void;
   /** Called when the holder has sent an update to this follower. */
   readonly onUpdate: (update: U) => void;
@@ -54,6 +50,11 @@ export interface TabsOptions<U> {
  */
 const OBJECTION_MS = 100;
 
+/**
+ * One tab among the others: the holder has the stream, and the followers get its updates. A browser opens at
+ * most six connections to a node. If each tab had a stream, the seventh tab and all commands would wait for
+ * ever.
+ */
 export class Tabs<U> {
   readonly #options: TabsOptions<U>;
   readonly #since = Date.now() + Math.random();
@@ -89,10 +90,8 @@ export class Tabs<U> {
     this.#channel = undefined;
   }
 
-  /**
-   * Claims the stream if this tab became visible. The claim of a hidden holder lets a visible tab object.
-   */
-  visibilityChanged(): void {
+  /** Call this when the tab became visible or hidden. The claim of a hidden holder lets a visible tab object. */
+  noteVisibility(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
   }
 
@@ -101,7 +100,7 @@ export class Tabs<U> {
     this.#channel?.postMessage({ kind: 'update', sender: this.#self, data: update });
   }
 
-  /** Has the holder call its `onRequest`. */
+  /** The holder's `onRequest` is then called. */
   request(): void {
     this.#post('request');
   }
@@ -144,12 +143,12 @@ export class Tabs<U> {
 
   #receive(message: Message<U>): void {
     const { kind, sender } = message;
+    const isFollower = this.#role === 'follower';
     if (kind === 'claim') this.#onClaim(sender);
     else if (kind === 'update') this.#onUpdate(sender, message.data);
     else if (kind === 'left') this.#onLeft(sender);
-    else if (this.#role === 'follower') return;
-    else if (kind === 'join') this.#options.onJoin();
-    else this.#options.onRequest();
+    else if (kind === 'join' && !isFollower) this.#options.onJoin();
+    else if (kind === 'request' && !isFollower) this.#options.onRequest();
   }
 
   #onClaim(sender: Tab): void {
@@ -180,6 +179,7 @@ export class Tabs<U> {
   }
 }
 
+/** A visible tab ranks before a hidden one, which the browser may stop. Among equals the oldest is first. */
 function ranksBefore(one: Tab, other: Tab): boolean {
   if (one.isHidden !== other.isHidden) return other.isHidden;
   return one.since < other.since;

@@ -25,7 +25,7 @@ export function artistAndAlbum({ metadata = {} }: PlayerRecord): string {
 }
 
 /** The streams of the player's process. */
-export function streamsOf({ pid }: PlayerRecord, clients: NodeState['clients']): readonly ClientRecord[] {
+export function playerStreams({ pid }: PlayerRecord, clients: NodeState['clients']): readonly ClientRecord[] {
   const isOwn = ({ props }: ClientRecord) => props?.['application.process.id'] === String(pid);
   return pid === undefined ? [] : [...clients.values()].filter(isOwn);
 }

@@ -1,9 +1,8 @@
-// Contains what the page of the house and the menu of rooms share: the rooms, their labels, and the contexts
-// in which the controls of a room act on that room.
+// Decides the labels of rooms, and on which node the controls of a room act, for the page of the house and the
+// menu of rooms.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { NodeState } from '../client/client.js';
 import { House, type Room } from './house.js';
 import { translate } from './language.js';
 import { mainOutput, withoutHidden } from './main-volume.js';
@@ -14,18 +13,15 @@ import { useRedraw } from './parts.js';
 import { ownScript } from './presence.js';
 import type { TextKey } from './texts/english.js';
 
-/**
- * The rooms of the house. The page is connected to them while the component is drawn. `isAway` is true while
- * this node is away.
- */
+/** Connects the page to the rooms while the component is drawn. `isAway`: this node is away. */
 export function useRooms(isAway: boolean): readonly Room[] {
-  const own = useLive();
+  const ownLive = useLive();
   const redraw = useRedraw();
   const [house] = useState(() => new House(ownScript(), redraw));
-  const { nodes } = own.state;
+  const { nodes } = ownLive.state;
   useEffect(() => () => house.close(), [house]);
   useEffect(() => house.update(nodes), [house, nodes]);
-  return house.rooms(own, isAway);
+  return house.rooms(ownLive, isAway);
 }
 
 export type NamedRoom = Room & { readonly label: string };
@@ -35,17 +31,20 @@ export type NamedRoom = Room & { readonly label: string };
  * of the host. Until a room's state is known, its label is the name under which its node is announced.
  */
 export function withLabels(rooms: readonly Room[]): readonly NamedRoom[] {
-  const labels = rooms.map(({ live, name }) => (live && labelOf(live.state)) ?? name);
-  return rooms.map((room, index) => {
-    const label = labels[index] ?? room.name;
+  const labels = rooms.map(ownLabel);
+  return rooms.map((room) => {
+    const label = ownLabel(room);
     const host = room.live?.state.server?.hostname ?? room.name;
     const isUnique = labels.filter((other) => other === label).length === 1;
-    return { ...room, label: isUnique || label === host ? label : `${label} (${host})` };
+    const needsHost = !isUnique && label !== host;
+    return { ...room, label: needsHost ? `${label} (${host})` : label };
   });
 }
 
-function labelOf(state: NodeState): string | undefined {
-  return mainOutput(withoutHidden(state))?.label ?? state.server?.hostname;
+function ownLabel({ live, name }: Room): string {
+  if (live === undefined) return name;
+  const output = mainOutput(withoutHidden(live.state));
+  return output?.label ?? live.state.server?.hostname ?? name;
 }
 
 /** Why a room cannot be controlled now; undefined if it can. */
@@ -63,7 +62,7 @@ interface InRoomProps {
   readonly children: ComponentChildren;
 }
 
-/** The controls among the children act on this room, and the notice of a failure names it. */
+/** The controls among the children act on this room. The notice of a failure names the room. */
 export function InRoom({ room: { live, label }, children }: InRoomProps) {
   const report = useContext(Reporting);
   const reportInRoom: typeof report = (title, work) =>

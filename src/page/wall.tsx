@@ -4,10 +4,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { formatClock, translate } from './language.js';
+import { InputWatch } from './liveness.js';
 import { OutputVolume } from './main-volume.js';
 import { ForeignLine, useTicks } from './parts.js';
 import { hasTrack, isPlaying } from './player-controls.js';
-import { InputWatch } from './pulse.js';
 import { Receivers } from './receivers.js';
 import { artistAndAlbum, Cover, NoCover, PositionBar, TransportButtons, titleOf } from './transport.js';
 import { useTint } from './use-tint.js';

@@ -212,6 +212,6 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/notices.tsx': 'ends a notice that is old',
   'src/page/shared-live.ts': 'passes on how far the clock of the node is behind',
   'src/page/tabs.ts': 'orders the tabs by age, and waits for objections and for one that has crashed',
-  'src/page/pulse.ts': 'asks whether the node still answers',
+  'src/page/liveness.ts': 'asks whether the node still answers',
   'src/actors/audio/server-files.ts': 'waits for a socket or a delay, and bounds the wait for a file',
 };

@@ -77,7 +77,7 @@ function openTab(openChannel: () => ScriptedChannel | undefined = () => new Scri
     joined: () => state.joined,
     setHidden: (isHidden) => {
       state.isHidden = isHidden;
-      tabs.visibilityChanged();
+      tabs.noteVisibility();
     },
     crash: () => own?.close(),
   };

@@ -10,8 +10,8 @@ import {
   absenceReason,
   IN_USE_MS,
   InputWatch,
-  Pulse,
-} from '../../src/page/pulse.js';
+  Liveness,
+} from '../../src/page/liveness.js';
 
 beforeEach(() => {
   mock.timers.enable({ apis: ['setInterval', 'setTimeout', 'Date'] });
@@ -31,13 +31,13 @@ function onItsWay(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * A pulse whose questions are answered while `answers` is true; `after` advances the clock and lets the
+ * A liveness whose requests are answered while `answers` is true; `after` advances the clock and lets the
  * answers come.
  */
-function pulseOf(wayMs = 0) {
+function livenessOf(wayMs = 0) {
   const counts = { requests: 0, reported: [] as boolean[], returned: 0 };
   const state = { answers: true, attention: 'watched' as Attention, wayMs, ...counts };
-  const pulse = new Pulse({
+  const liveness = new Liveness({
     request: (signal) => {
       state.requests += 1;
       if (!state.answers) return Promise.reject(new Error('no answer'));
@@ -49,7 +49,7 @@ function pulseOf(wayMs = 0) {
       state.returned += 1;
     },
   });
-  pulse.startWatching();
+  liveness.startWatching();
   const after = async (ms: number, each: () => void = () => undefined): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 50) {
       mock.timers.tick(50);
@@ -57,28 +57,28 @@ function pulseOf(wayMs = 0) {
       for (let turns = 0; turns < 10; turns += 1) await Promise.resolve();
     }
   };
-  return { state, pulse, after };
+  return { state, liveness, after };
 }
 
 test('the page sends two or three requests a second while it waits for answers', async () => {
-  const { state, after } = pulseOf();
+  const { state, after } = livenessOf();
   await after(10_000);
   assert.ok(state.requests >= 20 && state.requests <= 30, `${state.requests}`);
   assert.deepEqual(state.reported, []);
 });
 
 test('the page sends no request while events arrive, nor while it rests', async () => {
-  const { state, pulse, after } = pulseOf();
-  await after(5000, () => pulse.noteAlive());
+  const { state, liveness, after } = livenessOf();
+  await after(5000, () => liveness.noteAlive());
   state.attention = 'resting';
   await after(5000);
   assert.equal(state.requests, 0);
 });
 
 test('the page shows within a second that there is no answer, and that there is one again', async () => {
-  const { state, pulse, after } = pulseOf();
+  const { state, liveness, after } = livenessOf();
   await after(730);
-  pulse.noteAlive();
+  liveness.noteAlive();
   state.answers = false;
   await after(950);
   assert.deepEqual(state.reported, [false]);
@@ -90,7 +90,7 @@ test('the page shows within a second that there is no answer, and that there is 
 
 for (const wayMs of [900, 2000]) {
   test(`a node whose answers take ${wayMs} ms is never shown as lost, and its end is noticed`, async () => {
-    const { state, after } = pulseOf(wayMs);
+    const { state, after } = livenessOf(wayMs);
     await after(60_000);
     assert.deepEqual(state.reported, []);
     assert.ok(state.requests >= 15, `${state.requests}`);
@@ -101,7 +101,7 @@ for (const wayMs of [900, 2000]) {
 }
 
 test('a way that becomes long is a loss until the page knows it, and none afterwards', async () => {
-  const { state, after } = pulseOf(10);
+  const { state, after } = livenessOf(10);
   await after(5000);
   state.wayMs = 2000;
   await after(20_000);
@@ -114,7 +114,7 @@ test('a way that becomes long is a loss until the page knows it, and none afterw
 });
 
 test('a lost node is found again on a way of two seconds', async () => {
-  const { state, after } = pulseOf(2000);
+  const { state, after } = livenessOf(2000);
   await after(10_000);
   state.attention = 'lost';
   await after(10_000);
@@ -122,7 +122,7 @@ test('a lost node is found again on a way of two seconds', async () => {
 });
 
 test('a page that was suspended itself sends a request first', async () => {
-  const { state, after } = pulseOf();
+  const { state, after } = livenessOf();
   await after(1000);
   mock.timers.setTime(Date.now() + 60_000);
   await after(200);
@@ -130,7 +130,7 @@ test('a page that was suspended itself sends a request first', async () => {
 });
 
 test('the page sends a lost node one request a second, and reports its first answer once', async () => {
-  const { state, after } = pulseOf();
+  const { state, after } = livenessOf();
   state.attention = 'lost';
   state.answers = false;
   await after(10_000);

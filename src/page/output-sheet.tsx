@@ -6,7 +6,7 @@ import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
 import { OutputVolume } from './main-volume.js';
 import { useNode } from './node.js';
-import { iconOf } from './output-form.js';
+import { outputIcon } from './output-icon.js';
 import { ForeignLine } from './parts.js';
 import { Sheet } from './sheet.js';
 
@@ -38,7 +38,7 @@ export function OutputSheet({ output: current, outputs, onClose }: SheetProps) {
                 if (output.id !== displayed) set(output.id);
               }}
             >
-              <Icon name={iconOf(output)} />
+              <Icon name={outputIcon(output)} />
               <ForeignLine class="grow strong">{output.label}</ForeignLine>
               {output.id === displayed ? <Icon name="tick" /> : null}
             </Button>

@@ -10,7 +10,7 @@ const ICONS: readonly (readonly [word: RegExp, icon: IconName])[] = [
   [/bluez|bluetooth/i, 'bluetooth'],
 ];
 
-export function iconOf(output: OutputRecord): IconName {
+export function outputIcon(output: OutputRecord): IconName {
   const { active_port: port, ports, props, name, description } = output;
   if ('group' in output) return 'group';
   const socket = ports?.find(({ name }) => name === port)?.description;

@@ -1,18 +1,15 @@
-// Decides when the page asks whether the node still answers, and for which reason the node is away. A pulled
-// cable causes no event, and the stream detects silence only after 15 s. So the page sends requests: often
-// while somebody uses it and no event arrives, and once a second while the connection is lost. All deadlines
-// grow with the time that answers take.
+// Decides whether the node still answers the page's requests, and why the node is away.
 
 import type { NodeState } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
 
 /**
- * `watched`: somebody uses the page. `resting`: it is hidden, or had no input for a while, so no requests are
- * sent, and the stream detects silence. `lost`: the connection is lost.
+ * `watched`: somebody uses the page. `resting`: the page is hidden, or had no input for a while. It sends no
+ * requests then. `lost`: the connection is lost.
  */
 export type Attention = 'watched' | 'resting' | 'lost';
 
-export interface PulseOptions {
+export interface LivenessOptions {
   /** One request; rejects, or does not settle, if there is no answer. */
   readonly request: (signal: AbortSignal) => Promise<unknown>;
   readonly attention: () => Attention;
@@ -26,21 +23,21 @@ const TICK_MS = 100;
 /** A request is sent when nothing has arrived for this long. */
 const SILENCE_MS = 350;
 /**
- * The node does not answer if no answer has come for this long, plus twice the time that answers take. In a
- * local network the page thus shows the loss within a second of the last sign of life.
+ * After this time without an answer, plus twice the latency, the node is considered away. In a local network
+ * the page thus shows the loss within a second of the last sign of life.
  */
 const ANSWER_MS = 430;
 /**
- * The time between two requests while the connection is lost. The time-out of such a request is this time,
- * plus twice the time that answers take.
+ * The time between two requests while the connection is lost. Their time-out is this time, plus twice the
+ * latency.
  */
 const RETURN_MS = 1000;
 /**
- * The time that answers are expected to take before the first has come. It is too long for most nodes, but
- * it prevents a false alarm for a node that is far away.
+ * The expected latency before the first answer. It is too long for most nodes, but prevents a false alarm for
+ * a distant node.
  */
 const FIRST_LATENCY_MS = 1000;
-/** Longer times count as this one, because the page is of no use with them. */
+/** The page is of no use with a longer latency, so longer ones are not awaited. */
 const LATENCY_MS_MAX = 4000;
 /** The page is in use for this long after its last input. */
 export const IN_USE_MS = 60_000;
@@ -63,46 +60,47 @@ export class InputWatch {
 }
 
 /**
- * Estimates the time that an answer takes. A slower answer is the new estimate at once. Each faster answer
- * lowers the estimate by half at most.
+ * Estimates the latency: the time that an answer takes. A slower answer is the new estimate at once. Each
+ * faster answer lowers the estimate by half at most.
  */
 class Latency {
   estimateMs = FIRST_LATENCY_MS;
-  /**
-   * The estimate for deadlines. Each late answer doubles it, because answers may take longer than ever now.
-   */
-  deadlineMs = FIRST_LATENCY_MS;
+  /** The estimate for deadlines. Each late answer doubles it, because the next answer may take even longer. */
+  cautiousMs = FIRST_LATENCY_MS;
   #isKnown = false;
 
   noteAnswer(ms: number): void {
-    const before = this.#isKnown ? this.estimateMs : 0;
-    this.estimateMs = Math.min(LATENCY_MS_MAX, Math.max(ms, before / 2));
-    this.deadlineMs = this.estimateMs;
+    const previousMs = this.#isKnown ? this.estimateMs : 0;
+    this.estimateMs = Math.min(LATENCY_MS_MAX, Math.max(ms, previousMs / 2));
+    this.cautiousMs = this.estimateMs;
     this.#isKnown = true;
   }
 
   noteLate(): void {
-    this.deadlineMs = Math.min(LATENCY_MS_MAX, Math.max(ANSWER_MS, this.deadlineMs * 2));
+    this.cautiousMs = Math.min(LATENCY_MS_MAX, Math.max(ANSWER_MS, this.cautiousMs * 2));
   }
 }
 
-/** Sends the requests, from `startWatching` on, as long as the page lives. */
-export class Pulse {
-  readonly #options: PulseOptions;
+/**
+ * Sends requests from `startWatching` on. A pulled cable causes no event, and the event stream alone detects
+ * silence only after 15 s. Lives as long as the page.
+ */
+export class Liveness {
+  readonly #options: LivenessOptions;
   readonly #latency = new Latency();
   #isAnswering = true;
   #aliveAt = performance.now();
   #requestedAt = Number.NEGATIVE_INFINITY;
   /**
-   * The time of the first request since the last sign of life, while none is answered. Silence alone does not
-   * count, because the browser may have suspended this page.
+   * The time of the first request after the last sign of life. The silence before it does not count, because
+   * the browser may have suspended this page.
    */
   #unansweredSince: number | undefined;
   /** True if the last request was answered while the connection was lost. */
-  #isBack = false;
-  #isAwaitingReturn = false;
+  #hasReturned = false;
+  #isReturnRequested = false;
 
-  constructor(options: PulseOptions) {
+  constructor(options: LivenessOptions) {
     this.#options = options;
   }
 
@@ -120,44 +118,46 @@ export class Pulse {
   #tick(now: number): void {
     const attention = this.#options.attention();
     if (attention === 'watched') {
-      this.#watch(now);
+      this.#checkSilence(now);
       return;
     }
     this.#aliveAt = now;
     this.#unansweredSince = undefined;
-    if (attention === 'lost') void this.#awaitReturn(now);
+    if (attention === 'lost') void this.#checkReturn(now);
   }
 
-  #watch(now: number): void {
-    this.#isBack = false;
-    const { deadlineMs } = this.#latency;
-    const answerMs = ANSWER_MS + 2 * deadlineMs;
+  #checkSilence(now: number): void {
+    this.#hasReturned = false;
+    const latencyMs = this.#latency.cautiousMs;
+    const answerMs = ANSWER_MS + 2 * latencyMs;
     if (this.#unansweredSince !== undefined && now - this.#unansweredSince >= answerMs)
       this.#setAnswering(false);
     const isSilent = now - this.#aliveAt >= SILENCE_MS;
-    const isRequestRecent = now - this.#requestedAt < SILENCE_MS + deadlineMs;
+    const isRequestRecent = now - this.#requestedAt < SILENCE_MS + latencyMs;
     if (!isSilent || isRequestRecent) return;
     this.#unansweredSince ??= now;
-    void this.#request(now, 2 * answerMs).then((isAnswered) => {
+    const timeoutMs = 2 * answerMs;
+    void this.#request(now, timeoutMs).then((isAnswered) => {
+      const isTimedOut = performance.now() - now >= timeoutMs;
       if (isAnswered) this.noteAlive();
-      else if (performance.now() - now >= 2 * answerMs) this.#latency.noteLate();
+      else if (isTimedOut) this.#latency.noteLate();
     });
   }
 
-  async #awaitReturn(now: number): Promise<void> {
-    if (this.#isAwaitingReturn || now - this.#requestedAt < RETURN_MS) return;
-    this.#isAwaitingReturn = true;
+  async #checkReturn(now: number): Promise<void> {
+    if (this.#isReturnRequested || now - this.#requestedAt < RETURN_MS) return;
+    this.#isReturnRequested = true;
     const isAnswered = await this.#request(now, RETURN_MS + 2 * this.#latency.estimateMs);
-    this.#isAwaitingReturn = false;
-    if (isAnswered && !this.#isBack && this.#options.attention() === 'lost') this.#options.onReturn();
-    this.#isBack = isAnswered;
+    this.#isReturnRequested = false;
+    if (isAnswered && !this.#hasReturned && this.#options.attention() === 'lost') this.#options.onReturn();
+    this.#hasReturned = isAnswered;
   }
 
   /** Resolves with true if there was an answer in time. */
-  async #request(now: number, deadlineMs: number): Promise<boolean> {
+  async #request(now: number, timeoutMs: number): Promise<boolean> {
     this.#requestedAt = now;
     try {
-      await withDeadline(deadlineMs, this.#options.request);
+      await withDeadline(timeoutMs, this.#options.request);
     } catch {
       return false;
     }
@@ -189,8 +189,8 @@ const REASON_MS: Readonly<Record<AbsenceReason, number>> = {
 };
 
 /**
- * The reason why the node is away; undefined if no reason is known, or if the node is away for longer than
- * its reason explains. `lostSince` and `now` are milliseconds since the epoch.
+ * Why the node is away; undefined if nothing explains it, or not for so long. `lostSince` and `now` are
+ * milliseconds since the epoch.
  */
 export function absenceReason(
   absence: AnnouncedAbsence | undefined,
