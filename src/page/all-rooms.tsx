@@ -24,30 +24,31 @@ interface ChangeableRoom extends RoomVolume {
   readonly pausable: readonly string[];
 }
 
-/** The request that was sent to each room. */
+/** Rooms, each with a request that was sent to it. */
 type SentToRooms = readonly (readonly [room: ChangeableRoom, sent: Promise<unknown>])[];
 
 export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   const report = useContext(Reporting);
   const [volumes] = useState(() => new RoomVolumes());
-  const changeable = rooms.flatMap(changeableRoom);
+  const changeable = rooms.map(changeableRoom).filter((room) => room !== undefined);
   const latest = useRef(changeable);
   latest.current = changeable;
   /** Reports each failure with the name of its room. The returned promises never reject. */
   const reportAll = (failureTitle: string, sentToRooms: SentToRooms) =>
-    sentToRooms.map(([{ label }, sent]) =>
-      report(translate('because', { what: label, reason: failureTitle }), sent),
-    );
+    sentToRooms.map(([room, sent]) => {
+      const title = translate('because', { what: room.label, reason: failureTitle });
+      return report(title, sent);
+    });
   const pauseAll = (): Promise<unknown> => {
+    const failureTitle = translate('didNotWork', { what: translate('pause') });
     const sent = latest.current.flatMap((room) =>
       room.pausable.map((player) => [room, room.node.pause(player)] as const),
     );
-    return Promise.all(reportAll(translate('didNotWork', { what: translate('pause') }), sent));
+    return Promise.all(reportAll(failureTitle, sent));
   };
   const setVolume = (volume: number): Promise<unknown> => {
     const failureTitle = translate('couldNotSet', { name: translate('volumeOfAll') });
-    // The slider may go on when the first room has answered, because a room that does not answer must not
-    // stop it.
+    // The slider goes on when the first room has answered, because another room may not answer.
     return Promise.race(reportAll(failureTitle, volumes.set(latest.current, volume)));
   };
   return (
@@ -86,8 +87,9 @@ interface MuteAllProps {
 
 /** Rooms that were muted before stay muted when the others are unmuted. */
 function MuteAllRooms({ rooms, reportAll }: MuteAllProps) {
+  /** The keys of the rooms that this button has muted. */
   const mutedHere = useRef<readonly string[]>([]);
-  const isSilent = rooms.length > 0 && rooms.every(({ muted }) => muted);
+  const areAllMuted = rooms.length > 0 && rooms.every(({ muted }) => muted);
   const label = translate('muteAll');
   const send = (desired: boolean): Promise<unknown> => {
     const audible = rooms.filter(({ muted }) => !muted);
@@ -96,38 +98,36 @@ function MuteAllRooms({ rooms, reportAll }: MuteAllProps) {
     const sentToRooms = targets.map((room) => [room, room.setMuted(desired)] as const);
     return Promise.all(reportAll(translate('couldNotSet', { name: label }), sentToRooms));
   };
-  return <Toggle label={label} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
+  return <Toggle label={label} icon="volume" iconOn="muted" isOn={areAllMuted} send={send} />;
 }
 
-/** The rooms that were muted here; all rooms if none of them was. */
+/** The rooms that were muted here; all rooms if none was muted here. */
 function roomsToUnmute(
   rooms: readonly ChangeableRoom[],
   mutedHere: readonly string[],
 ): readonly ChangeableRoom[] {
-  const own = rooms.filter(({ key }) => mutedHere.includes(key));
-  return own.length > 0 ? own : rooms;
+  const roomsMutedHere = rooms.filter(({ key }) => mutedHere.includes(key));
+  return roomsMutedHere.length > 0 ? roomsMutedHere : rooms;
 }
 
-/** The room, or an empty list if it cannot be changed now. */
-function changeableRoom({ live, status, key, label }: NamedRoom): readonly ChangeableRoom[] {
-  if (live === undefined || status !== 'live' || !mayChange(live.state)) return [];
+/** Undefined if the room cannot be changed now. */
+function changeableRoom({ live, status, key, label }: NamedRoom): ChangeableRoom | undefined {
+  if (live === undefined || status !== 'live' || !mayChange(live.state)) return undefined;
   const { node } = live;
   const state = withoutHidden(live.state);
   const players = [...state.players.values()];
   const output = mainOutput(state, players.find(isPlaying));
-  if (output === undefined) return [];
+  if (output === undefined) return undefined;
   const { id, volume, muted, volume_limit: limit = 1 } = output;
-  return [
-    {
-      key,
-      label,
-      node,
-      volume,
-      muted,
-      limit,
-      setVolume: (value) => node.setOutputVolume(id, { volume: value }),
-      setMuted: (desired) => node.muteOutput(id, { muted: desired }),
-      pausable: players.filter(canBePaused).map(({ bus_name }) => bus_name),
-    },
-  ];
+  return {
+    key,
+    label,
+    node,
+    volume,
+    muted,
+    limit,
+    setVolume: (value) => node.setOutputVolume(id, { volume: value }),
+    setMuted: (desired) => node.muteOutput(id, { muted: desired }),
+    pausable: players.filter(canBePaused).map(({ bus_name }) => bus_name),
+  };
 }

@@ -47,7 +47,7 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
           label={translate('volumeOf', { name })}
           value={volume}
           max={1}
-          dim={muted}
+          isDim={muted}
           send={(desired) => node.setInputVolume(id, { volume: desired })}
         />
       </div>

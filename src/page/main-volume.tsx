@@ -1,5 +1,5 @@
-// Decides which player and which output the page is about, and which outputs it leaves out. Draws the volume
-// of an output.
+// Decides which player and which output the page is about, and which outputs the page leaves out. Draws the
+// volume of an output.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
@@ -19,13 +19,14 @@ import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 const SLIDER_END_MIN = 0.01;
 
 /**
- * The output of the player's stream; without a player, that of the first stream that is not paused. The
- * default output if there is no such stream.
+ * The output to which the player plays. Without a player it is the output of the first stream that is not
+ * paused. Without such a stream it is the default output.
  */
 export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
-  const all = [...outputs.values()];
+  const candidates = [...outputs.values()];
   const [stream] = player === undefined ? soundingStreams(clients) : playerStreams(player, clients);
-  return all.find(({ name }) => name === stream?.output) ?? all.find((output) => output.default);
+  const playing = candidates.find(({ name }) => name === stream?.output);
+  return playing ?? candidates.find((output) => output.default);
 }
 
 /** The streams that are not paused. */
@@ -35,7 +36,7 @@ export function soundingStreams(clients: NodeState['clients']): readonly ClientR
 
 interface OutputProps {
   readonly output: OutputRecord;
-  /** True for the volume of the room. This one has buttons for steps, and the mouse wheel moves it. */
+  /** True for the volume of the room. The mouse wheel moves this volume, and it has buttons for steps. */
   readonly isMain?: boolean;
 }
 
@@ -43,9 +44,9 @@ export function OutputVolume({ output, isMain = false }: OutputProps) {
   return (
     <div class={`row volume ${isMain ? 'heard' : ''}`}>
       <OutputMute output={output} isMain={isMain} />
-      {isMain ? <StepButton output={output.id} isUp={false} /> : null}
+      {isMain ? <StepButton outputId={output.id} isUp={false} /> : null}
       <OutputSlider output={output} isMain={isMain} />
-      {isMain ? <StepButton output={output.id} isUp /> : null}
+      {isMain ? <StepButton outputId={output.id} isUp /> : null}
     </div>
   );
 }
@@ -78,7 +79,7 @@ export function OutputSlider({
       label={translate(isMain ? 'volumeHere' : 'volumeOf', { name })}
       value={volume}
       max={Math.max(limit, SLIDER_END_MIN)}
-      dim={muted}
+      isDim={muted}
       hasWheel={isMain}
       send={(desired) => node.setOutputVolume(id, { volume: desired })}
     >
@@ -87,14 +88,17 @@ export function OutputSlider({
   );
 }
 
-/** Each press sends a step, also while another step is under way, because the node adds them up. */
-function StepButton({ output, isUp }: { readonly output: number; readonly isUp: boolean }) {
+/** Each press sends a step, also while another step is under way, because the node adds the steps up. */
+function StepButton({ outputId, isUp }: { readonly outputId: number; readonly isUp: boolean }) {
   const node = useNode();
   const report = useContext(Reporting);
   const step = useVolumeStep();
   const label = translate(isUp ? 'louder' : 'quieter');
   const failureTitle = translate('didNotWork', { what: label });
-  const press = () => report(failureTitle, node.setOutputVolume(output, { delta: isUp ? step() : -step() }));
+  const press = () => {
+    const delta = isUp ? step() : -step();
+    return report(failureTitle, node.setOutputVolume(outputId, { delta }));
+  };
   return (
     <IfMayChange>
       <Button class="step" icon={isUp ? 'plus' : 'minus'} label={label} onClick={press} />
@@ -102,30 +106,31 @@ function StepButton({ output, isUp }: { readonly output: number; readonly isUp: 
   );
 }
 
-/** The player that plays; if none plays, the one that played last; if none has played, the first. */
+/** The player that plays, or else the player that played last, or else the first. */
 export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
   const lastName = useRef<string | undefined>(undefined);
-  const last = players.find(({ bus_name }) => bus_name === lastName.current);
-  const stillPlaying = last !== undefined && isPlaying(last) ? last : undefined;
-  const current = stillPlaying ?? players.find(isPlaying) ?? last ?? players[0];
+  const lastPlayer = players.find(({ bus_name }) => bus_name === lastName.current);
+  const stillPlaying = lastPlayer !== undefined && isPlaying(lastPlayer) ? lastPlayer : undefined;
+  const current = stillPlaying ?? players.find(isPlaying) ?? lastPlayer ?? players[0];
   lastName.current = current?.bus_name;
   return current;
 }
 
 /** The large player stays the same for this time after the last touch. */
-const STAYS_MS = 4000;
+const KEPT_AFTER_TOUCH_MS = 4000;
 
 /**
- * Returns the current player. While somebody uses the players, it stays the player that was current before,
- * so that nothing moves under a finger. `touchListeners` are the listeners of the element around the players.
+ * Returns the player that is drawn large. It does not change while somebody uses the players, so that nothing
+ * moves under a finger. The element around the players needs the `touchListeners`.
  */
 export function useLargePlayer(players: readonly PlayerRecord[]) {
   const current = useCurrentPlayer(players);
   const [touches, setTouches] = useState(0);
-  useLater(touches === 0 ? undefined : STAYS_MS, () => setTouches(0), [touches]);
+  useLater(touches === 0 ? undefined : KEPT_AFTER_TOUCH_MS, () => setTouches(0), [touches]);
   const lastName = useRef<string | undefined>(undefined);
-  const last = players.find(({ bus_name }) => bus_name === lastName.current);
-  const player = (touches > 0 ? last : undefined) ?? current;
+  const lastPlayer = players.find(({ bus_name }) => bus_name === lastName.current);
+  const keptPlayer = touches > 0 ? lastPlayer : undefined;
+  const player = keptPlayer ?? current;
   lastName.current = player?.bus_name;
   const noteTouch = (): void => setTouches((count) => count + 1);
   return { player, touchListeners: { onPointerDown: noteTouch, onKeyDown: noteTouch } };
@@ -134,17 +139,18 @@ export function useLargePlayer(players: readonly PlayerRecord[]) {
 /** Outputs that were muted before stay muted when the others are unmuted. */
 export function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
   const node = useNode();
+  /** The ids of the outputs that this button has muted. */
   const mutedHere = useRef<readonly number[]>([]);
-  const isSilent = outputs.every(({ muted }) => muted);
+  const areAllMuted = outputs.every(({ muted }) => muted);
   const send = (desired: boolean): Promise<unknown> => {
     const audible = outputs.filter(({ muted }) => !muted);
-    const own = outputs.filter(({ id }) => mutedHere.current.includes(id));
-    const toUnmute = own.length > 0 ? own : outputs;
+    const outputsMutedHere = outputs.filter(({ id }) => mutedHere.current.includes(id));
+    const toUnmute = outputsMutedHere.length > 0 ? outputsMutedHere : outputs;
     const targets = desired ? audible : toUnmute;
     if (desired) mutedHere.current = targets.map(({ id }) => id);
     return Promise.all(targets.map(({ id }) => node.muteOutput(id, { muted: desired })));
   };
-  return <Toggle label={translate('muteAll')} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
+  return <Toggle label={translate('muteAll')} icon="volume" iconOn="muted" isOn={areAllMuted} send={send} />;
 }
 
 /** The state without hidden outputs, and without cards that have only hidden outputs. */
@@ -152,17 +158,18 @@ export function withoutHidden(state: NodeState): NodeState {
   const outputs = [...state.outputs].filter(([, { hidden }]) => hidden !== true);
   if (outputs.length === state.outputs.size) return state;
   const cards = [...state.cards].filter(([, { name }]) => {
-    const own = [...state.outputs.values()].filter(({ card }) => card === name);
-    return own.length === 0 || own.some(({ hidden }) => hidden !== true);
+    const outputsOfCard = [...state.outputs.values()].filter(({ card }) => card === name);
+    return outputsOfCard.length === 0 || outputsOfCard.some(({ hidden }) => hidden !== true);
   });
   return { ...state, outputs: new Map(outputs), cards: new Map(cards) };
 }
 
-/** The output that a sound server makes while it has no card. */
+/** The name of the output that a sound server makes while it has no card. */
 const PLACEHOLDER = 'auto_null';
 
-/** True if nothing can be heard on any of the outputs. */
+/** True if all outputs are placeholders, so that nothing can be heard. */
 export function hasNoSoundCard({ outputs, cards }: Pick<NodeState, 'outputs' | 'cards'>): boolean {
-  const all = [...outputs.values()];
-  return cards.size === 0 && all.length > 0 && all.every(({ name }) => name === PLACEHOLDER);
+  const names = [...outputs.values()].map(({ name }) => name);
+  const hasOnlyPlaceholders = names.length > 0 && names.every((name) => name === PLACEHOLDER);
+  return cards.size === 0 && hasOnlyPlaceholders;
 }

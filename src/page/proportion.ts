@@ -1,5 +1,5 @@
-// Decides the volume of each room when one slider moves them all. The slider shows the loudest room; the
-// rooms keep their proportion to each other, also through 0 and back. Pure.
+// Decides the volume of each room when one slider moves them all. The rooms keep their proportion to each
+// other, also through 0 and back. Pure.
 
 /** A room's volume: 0..1, or more if it is louder than the page can set. */
 export interface RoomVolume {
@@ -10,10 +10,10 @@ export interface RoomVolume {
 }
 
 export interface Proportion {
-  /** The room's volume before the slider first moved: its share of the proportion. */
+  /** The room's volume before the slider first moved. The other rooms' bases are in proportion to it. */
   readonly base: number;
-  /** The volume to which the slider has set it last. */
-  readonly set: number;
+  /** The volume to which the slider has set the room last. */
+  readonly lastSet: number;
 }
 
 export type Proportions = ReadonlyMap<string, Proportion>;
@@ -27,28 +27,28 @@ export function loudest(rooms: readonly RoomVolume[]): number {
 }
 
 /**
- * The proportions when the loudest room has `volume`; `set` is then each room's new volume. If somebody else
- * has set a room meanwhile, that volume is its new base. If all rooms are silent, all get the same volume.
+ * Returns the proportions with which the loudest room has `volume`. If somebody else has set a room meanwhile,
+ * its volume is its new base. If all rooms are silent, all get the same volume.
  */
 export function proportionsAt(
   rooms: readonly RoomVolume[],
   volume: number,
-  before: Proportions,
+  previous: Proportions,
 ): Proportions {
-  const bases = rooms.map((room) => baseOf(room, before.get(room.key)));
+  const bases = rooms.map((room) => baseOf(room, previous.get(room.key)));
   const highest = Math.max(0, ...bases);
-  const isSilent = highest === 0;
+  const areAllSilent = highest === 0;
   return new Map(
     rooms.map(({ key, limit }, index) => {
-      const base = isSilent ? volume : (bases[index] ?? 0);
-      const part = isSilent ? 1 : base / highest;
-      const set = Math.min(limit, Math.round(part * volume * 100) / 100);
-      return [key, { base, set }];
+      const base = areAllSilent ? volume : (bases[index] ?? 0);
+      const part = areAllSilent ? 1 : base / highest;
+      const rounded = Math.round(part * volume * 100) / 100;
+      return [key, { base, lastSet: Math.min(limit, rounded) }];
     }),
   );
 }
 
-function baseOf({ volume }: RoomVolume, before: Proportion | undefined): number {
-  const isUnchanged = before !== undefined && Math.abs(before.set - volume) < SAME_WITHIN;
-  return isUnchanged ? before.base : volume;
+function baseOf({ volume }: RoomVolume, previous: Proportion | undefined): number {
+  const isUnchanged = previous !== undefined && Math.abs(previous.lastSet - volume) < SAME_WITHIN;
+  return isUnchanged ? previous.base : volume;
 }

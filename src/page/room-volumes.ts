@@ -1,14 +1,11 @@
-// Sets the volumes of several rooms as one, in proportion. Each room has one request open at a time, and then
-// gets only its newest volume, so that a slow room delays no other.
+// Sets the volumes of several rooms as one, in proportion. A slow room delays no other room.
 
 import { type Proportions, proportionsAt, type RoomVolume } from './proportion.js';
 
 /** Rejects if the room refuses the volume. */
 type SetVolume = (volume: number) => Promise<unknown>;
 
-/**
- * Sends the volumes of one room. One request is open at a time, and only the newest volume is sent after it.
- */
+/** Sends the volumes of one room. One request is open at a time. After it only the newest volume is sent. */
 class NewestVolume {
   #next: number | undefined;
   #sending: Promise<void> | undefined;
@@ -47,7 +44,7 @@ export class RoomVolumes {
     return rooms.map((room) => {
       const sender = this.#senders.get(room.key) ?? new NewestVolume();
       this.#senders.set(room.key, sender);
-      const newVolume = this.#proportions.get(room.key)?.set ?? room.volume;
+      const newVolume = this.#proportions.get(room.key)?.lastSet ?? room.volume;
       return [room, sender.send(newVolume, room.setVolume)];
     });
   }

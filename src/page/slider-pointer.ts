@@ -4,37 +4,36 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** The slider's answers to a pointer. All positions are parts of the slider, 0..1. */
+/** All positions are 0..1 along the slider. */
 interface PointerOptions {
   /** The thumb's position. */
-  readonly part: number;
+  readonly thumbAt: number;
   /** Called when a mouse button is pressed, and when a finger or a button is lifted. */
-  readonly onDown: () => void;
+  readonly takeFocus: () => void;
   /** Called with the notches of the wheel, positive upwards. If undefined, the wheel scrolls the page. */
   readonly onWheel: ((notches: number) => void) | undefined;
   readonly onGrab: () => void;
-  readonly onMove: (part: number) => void;
-  readonly onTap: (part: number) => void;
+  readonly onMove: (position: number) => void;
+  readonly onTap: (position: number) => void;
   /**
-   * Called with the last position of a drag. If the browser has cancelled the gesture, this is the position
-   * that the thumb had before the drag.
+   * Called at the end of a drag. If the browser has cancelled the drag, the position is the one before it.
    */
-  readonly onEnd: (part: number) => void;
+  readonly onEnd: (position: number) => void;
 }
 
-/** The width of the thumb, as in page.css. */
-const THUMB_REM = 1.375;
-/** A finger that moves further than this does so on purpose, because an unsteady finger moves less. */
+/** As in page.css. */
+const THUMB_WIDTH_REM = 1.375;
+/** An unsteady finger moves less than this. */
 const SIDEWAYS_PX = 8;
-/** A little less than what one notch of a mouse wheel scrolls. A touchpad sends smaller amounts. */
+/** A notch of a mouse wheel scrolls a little more than this. A touchpad sends smaller amounts. */
 const NOTCH_PX = 50;
 /** The height of a line, because some browsers count the wheel in lines. */
 const LINE_PX = 16;
 
 /**
  * Follows the pointers on `field`, a native slider. Nothing is set until the finger has moved sideways, or
- * was lifted where it came down. The returned function is true while a pointer is down. The values that the
- * browser sets meanwhile must be ignored.
+ * was lifted where it came down. The returned function is true while a pointer is down. The caller must ignore
+ * the values that the browser sets meanwhile.
  */
 export function usePointer(
   field: RefObject<HTMLInputElement | null>,
@@ -44,21 +43,20 @@ export function usePointer(
   latest.current = options;
   const isDown = useRef(false);
   useEffect(() => {
-    const { current } = field;
-    current?.addEventListener('pointerdown', (down) => followGesture(current, down, latest));
+    const slider = field.current;
+    slider?.addEventListener('pointerdown', (down) => followGesture(slider, down, latest));
     const setDown = (value: boolean): void => {
       isDown.current = value;
     };
-    for (const begin of ['pointerdown', 'touchstart']) current?.addEventListener(begin, () => setDown(true));
-    // A timer waits, because the browser still sets its own value right after these events. `keydown` is
-    // among them, because the browser may not have sent the end of a pointer.
+    for (const begin of ['pointerdown', 'touchstart']) slider?.addEventListener(begin, () => setDown(true));
+    // A timer waits, because the browser still sets its own value right after these events. `keydown` is for
+    // a browser that has not sent the end of a pointer.
     for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'])
-      current?.addEventListener(end, () => setTimeout(() => setDown(false)));
-    // Without `onWheel` there is no listener, because the browser would wait for it before it scrolls the
-    // page.
+      slider?.addEventListener(end, () => setTimeout(() => setDown(false)));
+    // A wheel listener delays the scrolling of the page, so there is none without `onWheel`.
     let rolledPx = 0;
     if (latest.current.onWheel !== undefined)
-      current?.addEventListener('wheel', (event) => {
+      slider?.addEventListener('wheel', (event) => {
         event.preventDefault();
         const unitPx = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : LINE_PX;
         rolledPx += event.deltaY * unitPx;
@@ -66,10 +64,10 @@ export function usePointer(
         rolledPx -= notches * NOTCH_PX;
         if (notches !== 0) latest.current.onWheel?.(-notches);
       });
-    current?.addEventListener('mousedown', (event) => {
+    slider?.addEventListener('mousedown', (event) => {
       // The browser would set a value and the focus by itself. Both are set here instead.
       event.preventDefault();
-      latest.current.onDown();
+      latest.current.takeFocus();
     });
   }, [field]);
   return () => isDown.current;
@@ -83,27 +81,27 @@ function followGesture(
 ): void {
   if (!down.isPrimary || down.button !== 0) return;
   const { left, width } = field.getBoundingClientRect();
-  const thumb = THUMB_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const length = width - thumb;
-  const { part: from } = latest.current;
+  const thumbPx = THUMB_WIDTH_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const lengthPx = width - thumbPx;
+  const { thumbAt: startPosition } = latest.current;
   const isMouse = down.pointerType === 'mouse';
   let isDrag = false;
-  /** A mouse and a tap set the value under them. A finger that drags moves the value along. */
-  const partAt = (x: number): number => {
-    const under = (x - left - thumb / 2) / length;
-    const along = from + (x - down.clientX) / length;
-    return clamp(isDrag && !isMouse ? along : under, 1);
+  /** A mouse and a tap move the thumb to the pointer. A finger that drags moves the thumb along with itself. */
+  const positionAt = (x: number): number => {
+    const underPointer = (x - left - thumbPx / 2) / lengthPx;
+    const movedAlong = startPosition + (x - down.clientX) / lengthPx;
+    return clamp(isDrag && !isMouse ? movedAlong : underPointer, 1);
   };
   const drag = ({ clientX: x }: PointerEvent): void => {
     if (!isDrag) latest.current.onGrab();
     isDrag = true;
-    latest.current.onMove(partAt(x));
+    latest.current.onMove(positionAt(x));
   };
   const ended = new AbortController();
-  type Kind = 'pointermove' | 'pointerup' | 'pointercancel';
-  const listen = (kind: Kind, handle: (event: PointerEvent) => void): void =>
+  type EventName = 'pointermove' | 'pointerup' | 'pointercancel';
+  const listen = (name: EventName, handle: (event: PointerEvent) => void): void =>
     field.addEventListener(
-      kind,
+      name,
       (event) => {
         if (event.pointerId === down.pointerId) handle(event);
       },
@@ -120,15 +118,14 @@ function followGesture(
   });
   listen('pointerup', ({ clientX: x }) => {
     ended.abort();
-    // `onDown` comes before the end of the gesture, because for a finger the browser sends `mousedown` only
-    // after the end.
-    latest.current.onDown();
-    if (isDrag) latest.current.onEnd(partAt(x));
-    else latest.current.onTap(partAt(x));
+    // For a finger the browser sends `mousedown` only after the end of the gesture.
+    latest.current.takeFocus();
+    if (isDrag) latest.current.onEnd(positionAt(x));
+    else latest.current.onTap(positionAt(x));
   });
   listen('pointercancel', () => {
     ended.abort();
-    if (isDrag) latest.current.onEnd(from);
+    if (isDrag) latest.current.onEnd(startPosition);
   });
 }
 

@@ -14,19 +14,18 @@ interface SliderProps {
   readonly min?: number;
   readonly max?: number;
   readonly step?: number;
-  /** Makes the text beside the slider, which screen readers announce, too. */
+  /** Makes the text beside the slider. Screen readers announce it, too. */
   readonly text: (value: number) => string;
-  /** Makes two texts for the two ends of the slider, which are displayed instead of `text`. */
+  /** Makes two texts that are displayed at the ends of the slider instead of `text`. */
   readonly ends?: ((value: number) => readonly [left: string, right: string]) | undefined;
   /** Drawn along the slider's line, below the thumb. */
   readonly children?: ComponentChildren;
   readonly send: (value: number) => Promise<unknown>;
   readonly class?: string;
   readonly disabled?: boolean;
-  readonly dim?: boolean;
+  readonly isDim?: boolean;
   /**
-   * True if the value changes all the time. A screen reader must announce such a value only on request, not
-   * each second.
+   * True if the value changes all the time. A screen reader must announce such a value only on request.
    */
   readonly movesByItself?: boolean;
   /** The change of the value per arrow key and per notch of the wheel; one step by default. */
@@ -34,26 +33,26 @@ interface SliderProps {
   /** True if a mouse wheel changes the value. Otherwise the wheel scrolls the page. */
   readonly hasWheel?: boolean;
   /**
-   * True if the value is sent only when the pointer is released, and a tap sets its value in one step. This
-   * is for a value that would be heard as a jump at each step in between.
+   * True if the value is set only when the pointer is released, and in one step by a tap. This is for a value
+   * that would be heard as a jump at each step in between.
    */
   readonly setsOnRelease?: boolean;
 }
 
-/** The largest upward step of a tap, as a part of the range, so that no tap makes a sudden loud sound. */
-const RISE_MAX = 0.1;
+/** The largest upward step of a tap, as a part of the range. A larger step would make a sudden loud sound. */
+const RISE_MAX_PART = 0.1;
 /** The time between two upward steps of a tap. A tap through the whole range takes less than a second. */
 const RISE_MS = 95;
 
-/** Where the node may not be changed, a bar with its text takes the slider's place. */
+/** Draws only a bar with its text if the node may not be changed. */
 export function Slider(props: SliderProps) {
   return useMayChange() ? <ChangeableSlider {...props} /> : <ReadOnlySlider {...props} />;
 }
 
-function ReadOnlySlider({ label, value, min = 0, max = 1, text, dim, ...more }: SliderProps) {
-  const part = clamp((value - min) / (max - min), 1);
+function ReadOnlySlider({ label, value, min = 0, max = 1, text, isDim, ...more }: SliderProps) {
+  const filledPart = clamp((value - min) / (max - min), 1);
   return (
-    <div class={`slider ${more.class ?? ''} ${dim ? 'dim' : ''}`} style={{ '--part': part }}>
+    <div class={`slider ${more.class ?? ''} ${isDim ? 'dim' : ''}`} style={{ '--part': filledPart }}>
       <div class="slider-way" role="img" aria-label={`${label}: ${text(value)}`}>
         <div class="slider-look">{more.children}</div>
       </div>
@@ -70,56 +69,60 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
   const steps = useSteps({ ...more, min, max, step });
   const { displayed, currentStep, lastStep, stepAt, setWhileMoving } = steps;
   const ramp = useRamp(steps.set);
+  const stopRamp = (): void => ramp([]);
   const stepsPerKey = (): number => Math.max(1, Math.round(keyStep() / step));
-  const part = clamp((displayed - min) / (max - min), 1);
+  const filledPart = clamp((displayed - min) / (max - min), 1);
   const isPointerDown = usePointer(input, {
-    part,
-    onDown: () => input.current?.focus({ preventScroll: true }),
+    thumbAt: filledPart,
+    takeFocus: () => input.current?.focus({ preventScroll: true }),
     onGrab: () => {
-      ramp([]);
+      stopRamp();
       steps.grab();
     },
     onWheel: hasWheel
       ? (notches) => setWhileMoving(clamp(currentStep + notches * stepsPerKey(), lastStep))
       : undefined,
-    onMove: (to) => setWhileMoving(stepAt(to)),
-    onTap: (to) =>
-      ramp(setsOnRelease ? [stepAt(to)] : stepsOfTap(currentStep, stepAt(to), RISE_MAX * lastStep)),
-    onEnd: (to) => {
-      steps.finish(stepAt(to));
+    onMove: (position) => setWhileMoving(stepAt(position)),
+    onTap: (position) => {
+      const target = stepAt(position);
+      const riseMax = RISE_MAX_PART * lastStep;
+      ramp(setsOnRelease ? [target] : stepsOfTap(currentStep, target, riseMax));
+    },
+    onEnd: (position) => {
+      steps.finish(stepAt(position));
       steps.release();
     },
   });
-  const movesByItself = more.movesByItself === true && !steps.isPreview;
-  const announced = useAnnounced(input, currentStep, movesByItself);
+  const isMovingByItself = more.movesByItself === true && !steps.isPreview;
+  const announcedStep = useAnnouncedStep(input, currentStep, isMovingByItself);
   // Another program may set a larger value than this slider can.
   const isBeyond = currentStep > lastStep;
-  const spoken = text(min + announced * step);
+  const announcedText = text(min + announcedStep * step);
   return (
     <div
-      class={`slider ${more.class ?? ''} ${more.dim ? 'dim' : ''} ${isBeyond ? 'beyond' : ''}`}
-      style={{ '--part': part }}
+      class={`slider ${more.class ?? ''} ${more.isDim ? 'dim' : ''} ${isBeyond ? 'beyond' : ''}`}
+      style={{ '--part': filledPart }}
     >
       <div class="slider-way">
         <input
           ref={input}
           type="range"
           aria-label={more.label}
-          aria-valuetext={isBeyond ? translate('beyond', { value: spoken }) : spoken}
+          aria-valuetext={isBeyond ? translate('beyond', { value: announcedText }) : announcedText}
           min={0}
           max={lastStep}
-          value={announced}
+          value={announcedStep}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // While the slider moves by itself, the native slider has an older value. Its value is newer
-            // only if another key has changed it since the last drawing.
-            if (movesByItself && field.valueAsNumber === announced) field.valueAsNumber = currentStep;
+            // While the slider moves by itself, the native slider has the older step that was announced, or
+            // a step that another key has set since the last drawing.
+            if (isMovingByItself && field.valueAsNumber === announcedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
           }}
           onInput={({ currentTarget: field }) => {
             if (isPointerDown()) field.valueAsNumber = currentStep;
             else {
-              ramp([]);
+              stopRamp();
               field.valueAsNumber = stepAfterKey(stepBeforeKey.current, field.valueAsNumber, stepsPerKey());
               stepBeforeKey.current = undefined;
               setWhileMoving(field.valueAsNumber);
@@ -141,23 +144,19 @@ type StepsProps = Pick<SliderProps, 'label' | 'value' | 'send' | 'setsOnRelease'
 
 /** The slider's value, counted in whole steps from its minimum, as the native slider counts. */
 function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsProps) {
-  const { displayed, set, grab, release } = useControl(
-    value,
-    send,
-    couldNotSet(label),
-    (a, b) => Math.abs(a - b) < step * 0.6,
-  );
+  const isSameStep = (a: number, b: number): boolean => Math.abs(a - b) < step * 0.6;
+  const control = useControl(value, send, couldNotSet(label), isSameStep);
+  /** The step of a movement that is not sent yet. */
   const [preview, setPreview] = useState<number>();
   const lastStep = Math.round((max - min) / step);
   const valueAt = (steps: number): number => Number((min + steps * step).toFixed(4));
-  const displayedNow = preview === undefined ? displayed : valueAt(preview);
-  const setStep = (steps: number): void => set(valueAt(steps));
+  const displayed = preview === undefined ? control.displayed : valueAt(preview);
+  const setStep = (steps: number): void => control.set(valueAt(steps));
   return {
-    displayed: displayedNow,
-    currentStep: Math.round((displayedNow - min) / step),
+    displayed,
+    currentStep: Math.round((displayed - min) / step),
     lastStep,
-    /** The step at a part, 0..1, of the slider. */
-    stepAt: (part: number): number => Math.round(part * lastStep),
+    stepAt: (position: number): number => Math.round(position * lastStep),
     isPreview: preview !== undefined,
     set: setStep,
     /** Sets a step while a movement goes on. */
@@ -167,8 +166,8 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       setStep(steps);
       setPreview(undefined);
     },
-    grab,
-    release,
+    grab: control.grab,
+    release: control.release,
   };
 }
 
@@ -181,9 +180,9 @@ function SliderText({ value, text, ends }: Pick<SliderProps, 'value' | 'text' | 
 }
 
 /**
- * The step to set after a key. The browser has moved the native slider already, because it knows which arrow
- * leads upwards in a script from right to left. A movement by one step was made by an arrow key, which moves
- * by `stepsPerKey` here. Other keys move by more than one step, and their movement is kept.
+ * The step to set after the browser has moved the native slider by a key. A change by one step was made by an
+ * arrow key, which moves by `stepsPerKey` here. The browser decides the direction, because it knows scripts
+ * from right to left.
  */
 function stepAfterKey(before: number | undefined, after: number, stepsPerKey: number): number {
   if (before === undefined || Math.abs(after - before) !== 1) return after;
@@ -191,23 +190,21 @@ function stepAfterKey(before: number | undefined, after: number, stepsPerKey: nu
 }
 
 /**
- * The step that screen readers announce. While the slider moves by itself and has the focus, this stays the
- * step at which the slider was when it got the focus.
+ * The step that screen readers announce. While the slider moves by itself, this stays the step that the slider
+ * had when it got the focus.
  */
-function useAnnounced(
+function useAnnouncedStep(
   input: { readonly current: Element | null },
   step: number,
   movesByItself: boolean,
 ): number {
-  const announced = useRef(step);
+  const announcedStep = useRef(step);
   const hasFocus = input.current !== null && input.current === document.activeElement;
-  if (!movesByItself || !hasFocus) announced.current = step;
-  return announced.current;
+  if (!movesByItself || !hasFocus) announcedStep.current = step;
+  return announcedStep.current;
 }
 
-/**
- * The steps to set one after another for a tap: one step down, several upwards, each by `riseMax` at most.
- */
+/** Returns the steps that a tap sets one after another: several if it raises the value by more than `riseMax`. */
 function stepsOfTap(from: number, to: number, riseMax: number): readonly number[] {
   const count = Math.max(1, Math.ceil((to - from) / riseMax));
   const rises = Array.from({ length: count - 1 }, (_, index) => Math.floor(from + (index + 1) * riseMax));
@@ -215,18 +212,18 @@ function stepsOfTap(from: number, to: number, riseMax: number): readonly number[
 }
 
 /**
- * The returned function sets steps one after another, one every `RISE_MS`, until it is called again or the
- * slider is removed. An empty list only stops the steps that are still to come.
+ * Returns a function that sets one step every `RISE_MS`, until it is called again or the slider is removed. A
+ * call with an empty list only stops the steps of the call before.
  */
 function useRamp(set: (step: number) => void): (steps: readonly number[]) => void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const latestSet = useRef(set);
   latestSet.current = set;
   useEffect(() => () => clearTimeout(timer.current), []);
-  return function go([first, ...others]: readonly number[]): void {
+  return function setSteps([first, ...others]: readonly number[]): void {
     clearTimeout(timer.current);
     if (first === undefined) return;
     latestSet.current(first);
-    if (others.length > 0) timer.current = setTimeout(() => go(others), RISE_MS);
+    if (others.length > 0) timer.current = setTimeout(() => setSteps(others), RISE_MS);
   };
 }

@@ -175,7 +175,7 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
             class="grow"
             label={translate('volumeOf', { name })}
             value={volume}
-            dim={muted}
+            isDim={muted}
             send={(desired) => node.setClientVolume(id, { volume: desired })}
           />
         )}

@@ -8,11 +8,11 @@ import { RoomVolumes } from '../../src/page/room-volumes.js';
 const rooms = (...volumes: readonly number[]): RoomVolume[] =>
   volumes.map((volume, index) => ({ key: `room ${index}`, volume, limit: 1 }));
 
-const setIn = (proportions: Proportions) => [...proportions.values()].map(({ set }) => set);
+const setIn = (proportions: Proportions) => [...proportions.values()].map(({ lastSet }) => lastSet);
 
 /** The rooms after they have taken the new volumes. */
 function taken(before: readonly RoomVolume[], proportions: Proportions): RoomVolume[] {
-  return before.map((room) => ({ ...room, volume: proportions.get(room.key)?.set ?? room.volume }));
+  return before.map((room) => ({ ...room, volume: proportions.get(room.key)?.lastSet ?? room.volume }));
 }
 
 test('all move in the proportion that they had, through 0 and back', () => {
