@@ -1,5 +1,4 @@
-// Draws the section of Bluetooth: the adapter with its pairing and its scan, the known devices, and the
-// devices that a scan has found.
+// Draws the section of Bluetooth: the adapter, the known devices, and the devices that a scan has found.
 
 import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
@@ -58,8 +57,9 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
   const { known_devices: known = [], powered } = adapter;
   const isKnown = known.includes(device);
   const { isOpen, unfoldButton } = useUnfold(name);
-  const unconnected = isKnown ? 'notConnected' : 'found';
-  const state = translate(connected ? 'live' : unconnected);
+  const withoutConnection = isKnown ? 'notConnected' : 'found';
+  const state = translate(connected ? 'live' : withoutConnection);
+  const charge = battery === undefined ? '' : translate('battery', { value: formatPercent(battery / 100) });
   return (
     <li class="card">
       <div class="row">
@@ -67,9 +67,7 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
           <ForeignLine class="strong">{name}</ForeignLine>
           <p class="quiet">
             {state}
-            {battery === undefined
-              ? ''
-              : ` · ${translate('battery', { value: formatPercent(battery / 100) })}`}
+            {charge === '' ? '' : ` · ${charge}`}
           </p>
         </div>
         <ActionButton

@@ -2,7 +2,7 @@
 
 import { cssOf, paletteOf, tintIn } from './tint.js';
 
-/** The width and height at which a picture is read, which are enough for one colour, and cheap. */
+/** The picture is read with this width and height, which are enough for one colour. */
 const SIDE_PX = 8;
 
 /** The properties of page.css that a cover changes. */

@@ -1,5 +1,5 @@
-// Draws switches, choices and buttons. Each shows a new value at once. If the node refuses the value, the
-// old one comes back, and a notice has the problem's text.
+// Draws switches, choices and buttons. Each shows a new value at once, and the old one again if the node
+// refuses the new one.
 
 import { useContext, useRef, useState } from 'preact/hooks';
 import { advance, type Control, type ControlInput, isSettling, type Same, SETTLE_MS } from './control.js';
@@ -11,7 +11,7 @@ import { useLater, useRedraw } from './parts.js';
 
 /**
  * `known` is the node's value. `send` rejects with the problem if the node refuses a value. `failureTitle`
- * makes the title of the notice about the refusal. Values are compared by `same`.
+ * makes the title of the notice about the refusal.
  */
 export function useControl<T>(
   known: T,
@@ -21,17 +21,17 @@ export function useControl<T>(
 ) {
   const report = useContext(Reporting);
   const control = useRef<Control<T>>({ known });
-  /** The newest arguments, because `handle` may come from an earlier drawing. */
+  /** The arguments of the newest drawing, because `handle` may come from an earlier one. */
   const latest = useRef({ send, failureTitle, same });
   latest.current = { send, failureTitle, same };
   const redraw = useRedraw();
   const handle = (input: ControlInput<T>): void => {
-    const { send, failureTitle, same } = latest.current;
+    const newest = latest.current;
     const before = control.current;
-    control.current = advance(before, input, same);
+    control.current = advance(before, input, newest.same);
     const { sent } = control.current;
     if (sent !== undefined && sent !== before.sent)
-      report(failureTitle(sent), send(sent)).then((isDone) =>
+      report(newest.failureTitle(sent), newest.send(sent)).then((isDone) =>
         handle({ kind: isDone ? 'accepted' : 'refused' }),
       );
     redraw();
@@ -39,8 +39,9 @@ export function useControl<T>(
   if (!Object.is(control.current.known, known))
     control.current = advance(control.current, { kind: 'known', value: known }, same);
   const { desired } = control.current;
-  const isWaiting = isSettling(control.current);
-  useLater(isWaiting ? SETTLE_MS : undefined, () => handle({ kind: 'settled' }), [isWaiting, desired]);
+  const isNowSettling = isSettling(control.current);
+  const settleMs = isNowSettling ? SETTLE_MS : undefined;
+  useLater(settleMs, () => handle({ kind: 'settled' }), [isNowSettling, desired]);
   return {
     displayed: desired ?? known,
     set: (value: T) => handle({ kind: 'set', value }),
@@ -54,7 +55,7 @@ export function couldNotSet(label: string): () => string {
   return () => translate('couldNotSet', { name: label });
 }
 
-/** Returns whether an action without a value is under way, and the function that begins the action. */
+/** For an action without a value: returns whether it is under way, and the function that begins it. */
 export function useAction(send: () => Promise<unknown>, failureTitle: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);

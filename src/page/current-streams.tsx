@@ -11,26 +11,26 @@ import { Receivers } from './receivers.js';
 import { NoCover } from './transport.js';
 
 export function CurrentStreams(state: NodeState) {
-  const sounding = soundingStreams(state.clients);
-  const [first] = sounding;
+  const streams = soundingStreams(state.clients);
+  const [firstStream] = streams;
   const output = mainOutput(state);
-  const isMuted = first !== undefined && (output?.muted === true || first.muted);
-  const otherCount = sounding.length - 1;
-  const others = otherCount > 0 ? ` · ${translate('andMore', { count: otherCount })}` : '';
+  const isMuted = firstStream !== undefined && (output?.muted === true || firstStream.muted);
+  const otherCount = streams.length - 1;
+  const othersText = otherCount > 0 ? ` · ${translate('andMore', { count: otherCount })}` : '';
   return (
     <article class="card hero sounding">
       <div class="cover" aria-hidden="true">
-        <NoCover isLarge={first === undefined} />
+        <NoCover isLarge={firstStream === undefined} />
       </div>
       <div class="hero-side">
         <div ref={largePlayerButtons.watch}>
-          <ForeignLine class="title">{first?.name ?? translate('nothingPlays')}</ForeignLine>
-          {first === undefined ? (
+          <ForeignLine class="title">{firstStream?.name ?? translate('nothingPlays')}</ForeignLine>
+          {firstStream === undefined ? (
             <Receivers state={state} />
           ) : (
             <p class="quiet clip">
-              <bdi>{first.app}</bdi>
-              {others}
+              <bdi>{firstStream.app}</bdi>
+              {othersText}
             </p>
           )}
           {isMuted ? <p class="warn">{translate('muted')}</p> : null}

@@ -1,5 +1,4 @@
-// Draws the foot of a phone's page: the volume of the room, the tabs, and a small player while the buttons
-// of the large player are not on the screen.
+// Draws the foot of a phone's page: the volume of the room, the tabs, and sometimes a small player.
 
 import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { Icon, type IconName } from './icons.js';
@@ -19,7 +18,7 @@ interface FootProps {
   readonly tabs: readonly TabId[];
   readonly tab: TabId;
   readonly onTab: (tab: TabId) => void;
-  /** The tabs in which something needs the attention of a person. */
+  /** The tabs in which something needs a person's attention. */
   readonly markedTabs: ReadonlySet<TabId>;
 }
 
@@ -31,6 +30,7 @@ export function Foot({ state, player, output, isNodeAway, tabs, tab, onTab, mark
   return (
     <footer class="foot">
       <fieldset disabled={isNodeAway}>
+        {/* While the large player is not on the screen, its play button is here. */}
         {areButtonsVisible ? null : <SmallPlayer state={state} player={player} />}
         {output === undefined ? null : (
           <div class="foot-volume">
@@ -63,10 +63,9 @@ export function Foot({ state, player, output, isNodeAway, tabs, tab, onTab, mark
 }
 
 function SmallPlayer({ state, player }: Pick<FootProps, 'state' | 'player'>) {
-  const name =
-    player === undefined
-      ? (soundingStreams(state.clients)[0]?.name ?? translate('nothingPlays'))
-      : titleOf(player);
+  const [firstStream] = soundingStreams(state.clients);
+  const streamName = firstStream?.name ?? translate('nothingPlays');
+  const name = player === undefined ? streamName : titleOf(player);
   const label = (what: string): string => translate('ofPlayer', { what, name });
   return (
     <div class="row mini">

@@ -1,5 +1,5 @@
-// Draws the page's header: the node's name, the state of the connection, the reason why it is lost, and the
-// first of the needs. If the node knows other nodes, its name opens a menu of rooms.
+// Draws the page's header: the node's name, the state of the connection, why it is lost, and the first need.
+// Decides which of these are displayed.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
@@ -14,12 +14,9 @@ import type { TextKey } from './texts/english.js';
 
 const ROOMS = new LatePart(async () => (await import('./rooms.js')).RoomMenu);
 
-/**
- * The time between two drawings of the header while the node is away, because a reason explains an absence
- * only for some time.
- */
-const CHECK_MS = 1000;
-/** A node that announced its end, and is still connected after this time, has not ended. */
+/** While the node is away, the header is drawn this often, because a reason explains an absence only for a time. */
+const REDRAW_MS = 1000;
+/** A node that is still connected after this time has not ended, although it announced its end. */
 const LEAVING_MS = 10_000;
 
 interface StatusLine {
@@ -57,15 +54,15 @@ interface HeaderProps {
 export function Header({ name, state, presence, isReduced, needs, onNeed }: HeaderProps) {
   const { live, status, absence, isOutdated } = presence;
   const isLost = status === 'lost';
-  useTicks(CHECK_MS, isLost || absence !== undefined);
+  useTicks(REDRAW_MS, isLost || absence !== undefined);
   const now = Date.now();
   const isLeaving = absence !== undefined && now - absence.at < LEAVING_MS;
-  // While the node is connected, the upgrade's own card shows the progress, so the header does not.
+  // While the node is connected, only the upgrade's own card shows its progress.
   const upgrade = isLost ? state.upgrade : undefined;
   const reason =
     isLost || isLeaving ? absenceReason(absence, upgrade, state.connection.since, now) : undefined;
   const reasonTexts = reason && REASON_TEXTS[reason];
-  const line: StatusLine =
+  const statusLine: StatusLine =
     reasonTexts === undefined ? STATUS_LINES[status] : { text: reasonTexts.status, tone: 'busy' };
   const isWell = status === 'live' && reason === undefined;
   return (
@@ -74,14 +71,14 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
         <h1 class="unseen">{name}</h1>
       ) : (
         <div class="bar">
-          <House
+          <HouseMenu
             name={name}
             isOnlyNode={[...state.nodes.values()].every(({ self }) => self)}
             isAway={isLost}
           />
-          {/* While all is well only screen readers have the text. */}
+          {/* While all is well, only screen readers have the text. */}
           <div role="status" class={isWell ? 'unseen' : ''}>
-            <Status tone={line.tone}>{translate(line.text)}</Status>
+            <Status tone={statusLine.tone}>{translate(statusLine.text)}</Status>
           </div>
           {needs.length === 0 || isLost ? null : <NeedLine needs={needs} onNeed={onNeed} />}
         </div>
@@ -127,16 +124,16 @@ interface HouseProps {
   readonly isAway: boolean;
 }
 
-/** The node's name; if other nodes are known, it opens the menu of rooms. */
-function House({ name, isOnlyNode, isAway }: HouseProps) {
+/** The node's name. If other nodes are known, it opens the menu of rooms. */
+function HouseMenu({ name, isOnlyNode, isAway }: HouseProps) {
   const menu = useRef<HTMLDetailsElement>(null);
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
     const close = (event: MouseEvent | KeyboardEvent): void => {
       const { current } = menu;
       const { target } = event;
-      const isOnMenu = target instanceof Element && target.closest('.house :is(summary, button)') !== null;
-      const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isOnMenu;
+      const isOnButton = target instanceof Element && target.closest('.house :is(summary, button)') !== null;
+      const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isOnButton;
       if (current !== null && closesMenu) current.open = false;
     };
     document.addEventListener('click', close);

@@ -1,11 +1,10 @@
-// Draws the inputs, each as a card with its volume, the output at which it is heard, and the button that
-// makes it the default. The socket and the balance are behind another button.
+// Draws the inputs, each as a card. Its port and its balance are behind a button.
 
 import type { InputRecord, NodeState } from '../client/client.js';
 import { Choice, Toggle } from './controls.js';
 import { translate } from './language.js';
 import { useNode } from './node.js';
-import { Balance, SocketChoice } from './output-more.js';
+import { Balance, PortChoice } from './output-more.js';
 import { Cards, Field, ForeignLine, memoized, useUnfold } from './parts.js';
 import { UseButton } from './use-button.js';
 import { VolumeSlider } from './volume-slider.js';
@@ -54,7 +53,7 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
       <ListenChoice input={input} outputs={outputs} />
       {isOpen ? (
         <>
-          <SocketChoice device={input} name={name} send={(port) => node.setInputPort(id, { port })} />
+          <PortChoice device={input} name={name} send={(port) => node.setInputPort(id, { port })} />
           <Balance device={input} name={name} send={(balance) => node.setInputBalance(id, { balance })} />
         </>
       ) : null}
@@ -62,14 +61,15 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
   );
 });
 
+/** The value of the choice while the input is heard at no output. */
 const NOWHERE = '';
 
-/** An input may be heard at several outputs. Only the first is displayed, and a choice replaces them all. */
+/** An input may be heard at several outputs. Only the first is displayed. A choice replaces all of them. */
 function ListenChoice({ input: { id, description: name, listen = [] }, outputs }: InputProps) {
   const node = useNode();
   const options = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
   const send = async (output: string): Promise<void> => {
-    const others = listen.filter((name) => name !== output);
+    const others = listen.filter((other) => other !== output);
     for (const other of others) await node.stopListening(id, { output: other });
     if (output !== NOWHERE) await node.listenToInput(id, { output });
   };

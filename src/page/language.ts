@@ -3,7 +3,7 @@
 import { ENGLISH, type TextKey, type Texts } from './texts/english.js';
 import { chooseLanguage, fillIn, LOADERS } from './texts.js';
 
-/** Nothing is drawn until the language is loaded. If it takes longer than this, the page is in English. */
+/** The page is drawn in English if the language is not loaded within this time. */
 const LOAD_MAX_MS = 3_000;
 
 const { language, formatTag } = chooseLanguage(navigator.languages);
@@ -28,7 +28,7 @@ class Words {
     return this.#texts[key] ?? ENGLISH[key] ?? key;
   }
 
-  // The format is made when it is first needed, because this takes a browser 20 ms, and a slow phone 100 ms.
+  // The format is made when it is first needed, because a browser needs 20 ms for it, and a slow phone 100 ms.
   get time(): Intl.DateTimeFormat {
     this.#time ??= new Intl.DateTimeFormat(formatTag, { dateStyle: 'medium', timeStyle: 'short' });
     return this.#time;
@@ -37,19 +37,16 @@ class Words {
 
 const words = new Words();
 
-/** To be called before the first text is drawn. Resolves with the language of the texts. */
+/** Call this before the first text is drawn. Resolves with the language of the texts. */
 export function loadLanguage(): Promise<string> {
   return words.load();
 }
 
-/** The text of `key` with `values` for its placeholders. */
 export function translate(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
   return fillIn(words.text(key), values);
 }
 
-/**
- * Marks a text that is not the page's own, so that it keeps its direction within a sentence, as in `bdi`.
- */
+/** Makes a text that is not the page's own keep its direction within a sentence, as `<bdi>` does. */
 export function isolated(text: string): string {
   return `\u2068${text}\u2069`;
 }
@@ -66,8 +63,8 @@ export function formatClock(time: Date): string {
 }
 
 /**
- * 0.426 makes `43%`. The form comes from a text of the page, because every page shows a percentage at once,
- * and the browser's own formats are slow at first.
+ * 0.426 makes `43%`. The first drawing needs this, and the browser's own formats are slow at first. So a text
+ * of the page has the form.
  */
 export function formatPercent(part: number): string {
   return translate('percent', { value: Math.round(part * 100) });

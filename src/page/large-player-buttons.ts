@@ -1,10 +1,9 @@
-// Watches whether the large player's buttons are on the screen. While they are not, a phone's foot has a play
-// button.
+// Watches whether the large player's buttons are on the screen.
 
 import { useEffect, useState } from 'preact/hooks';
 
 class VisibilityWatch {
-  /** Made when it is needed, because browsers that lack `IntersectionObserver` load this file, too. */
+  /** Made only when it is needed, because a browser without `IntersectionObserver` loads this file, too. */
   #observer: IntersectionObserver | undefined;
   #isVisible = false;
   readonly #listeners = new Set<(isVisible: boolean) => void>();
@@ -37,7 +36,7 @@ class VisibilityWatch {
   }
 }
 
-/** One for the whole page, which has one large player. */
+/** There is one for the whole page, which has one large player. */
 export const largePlayerButtons = new VisibilityWatch();
 
 export function useAreButtonsVisible(): boolean {

@@ -1,14 +1,13 @@
-// Keeps the last cover of this tab, even when the page is loaded again. The cover is stored as text, and
-// drawn on a canvas, because the page's policy lets an `<img>` load pictures only from nodes.
+// Keeps the last cover of this tab, also when the page is loaded again.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.js';
 
 /** The key in the tab's storage. */
 const STORAGE_KEY = 'tonearm-cover';
-/** Width and height: enough for a pale picture, and 30 kB of text. */
+/** The width and height of the stored picture. They are enough for a pale one, and make 30 kB of text. */
 const SIDE_PX = 320;
-const TYPE = 'image/jpeg';
+const PICTURE_TYPE = 'image/jpeg';
 
 /** Stores the middle square of the picture. */
 export function keepCover(picture: HTMLImageElement): void {
@@ -22,13 +21,16 @@ export function keepCover(picture: HTMLImageElement): void {
   const top = (height - side) / 2;
   context?.drawImage(picture, left, top, side, side, 0, 0, SIDE_PX, SIDE_PX);
   try {
-    sessionStorage.setItem(STORAGE_KEY, canvas.toDataURL(TYPE));
+    sessionStorage.setItem(STORAGE_KEY, canvas.toDataURL(PICTURE_TYPE));
   } catch {
-    // Where the browser stores nothing, `LastCover` draws a note.
+    // If the browser stores nothing, `LastCover` draws an icon.
   }
 }
 
-/** The last cover; the icon of a note if there is none. */
+/**
+ * Draws the last cover, or an icon if there is none. The page's policy lets an `<img>` load pictures only from
+ * nodes, so the cover is drawn on a canvas.
+ */
 export function LastCover() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [isDrawn, setDrawn] = useState(false);
@@ -51,7 +53,8 @@ export function LastCover() {
 
 /** Rejects if no cover is stored, or the browser has no storage. */
 async function storedCover(): Promise<ImageBitmap> {
-  const [, data = ''] = (sessionStorage.getItem(STORAGE_KEY) ?? '').split(',');
-  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-  return createImageBitmap(new Blob([bytes], { type: TYPE }));
+  const dataUrl = sessionStorage.getItem(STORAGE_KEY) ?? '';
+  const [, base64 = ''] = dataUrl.split(',');
+  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  return createImageBitmap(new Blob([bytes], { type: PICTURE_TYPE }));
 }

@@ -1,16 +1,13 @@
-// Decides whether a part of the page may change its node (docs/security.md, "Look, do not touch"). A control
-// is not drawn, or is disabled, if the node would refuse its change.
+// Decides whether a part of the page may change its node (docs/security.md, "Look, do not touch").
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 
-/**
- * True if the node that this part of the page shows may be changed. A page of the house shows several nodes.
- */
+/** True if the node of this part of the page may be changed. The page of the house shows several nodes. */
 export const MayChange = createContext(true);
 
-/** True also before the node has answered, and for an older node, whose record does not have `control`. */
+/** True also before the node has answered. The record of an older node has no `control`. */
 export function mayChange({ server }: Pick<NodeState, 'server'>): boolean {
   return server?.control !== false;
 }
@@ -21,11 +18,11 @@ export function useMayChange(): boolean {
 
 interface IfMayChangeProps {
   readonly children?: ComponentChildren;
-  /** Drawn where nothing may be changed; nothing by default. */
+  /** Drawn if the node may not be changed; nothing by default. */
   readonly instead?: ComponentChildren;
 }
 
-/** Draws its children, which are controls, only where the node may be changed. */
+/** Draws its children only if the node may be changed. */
 export function IfMayChange({ children = null, instead = null }: IfMayChangeProps) {
   return useMayChange() ? children : instead;
 }

@@ -1,15 +1,15 @@
-// Shows how to play on this node from a computer: the lines that have to be typed there. Nothing is drawn
-// unless the sound server is open to the network.
+// Draws the lines that have to be typed on a computer to play on this node from there. Draws nothing while the
+// sound server is closed to the network.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NetworkRecord, NodeState } from '../client/client.js';
 import { translate } from './language.js';
 import { useNode } from './node.js';
 
-const SERVERS = { pulseaudio: 'PulseAudio', pipewire: 'PipeWire' } as const;
+const SERVER_NAMES = { pulseaudio: 'PulseAudio', pipewire: 'PipeWire' } as const;
 
 export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
-  const network = useNetwork(backends.get('audio')?.state === 'up');
+  const network = useNetworkRecord(backends.get('audio')?.state === 'up');
   if (network === undefined || !network.enabled || network.commands.length === 0) return null;
   return (
     <details class="card computer">
@@ -19,7 +19,7 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
         <div key={`${server} ${use}`}>
           <h3>
             {translate(use === 'program' ? 'computerProgram' : 'computerOutput', {
-              server: SERVERS[server],
+              server: SERVER_NAMES[server],
             })}
           </h3>
           {lines.map((line) => (
@@ -33,10 +33,8 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
   );
 }
 
-/**
- * Requests the record again when the sound server comes back, because a server opens its port at its start.
- */
-function useNetwork(isUp: boolean): NetworkRecord | undefined {
+/** Requests the record each time that the sound server comes up, because it opens its port at its start. */
+function useNetworkRecord(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();
   useEffect(() => {
@@ -54,7 +52,6 @@ function useNetwork(isUp: boolean): NetworkRecord | undefined {
   return network;
 }
 
-/** The sentence that says which computers may play here. */
 function whoMayPlay({ cookie, allowed = [] }: NetworkRecord): string {
   if (cookie === 'required') return translate('computerWithCookie');
   if (cookie === 'by_address') return translate('computerByAddress', { networks: allowed.join(', ') });

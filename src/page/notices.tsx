@@ -1,5 +1,5 @@
-// Decides how the page reports a failure: a notice has a title in the page's language, and the problem's own
-// text behind "Details". The notice disappears when the cause is over, or after some time.
+// Decides how the page reports a failure, and for how long: as a notice with a title in the page's language,
+// and with the problem's own text behind "Details".
 
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -8,15 +8,12 @@ import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
 import type { TextKey } from './texts/english.js';
 
-/** More notices would cover the page. The newest are kept. */
+/** The newest notices are kept. More of them would cover the page. */
 const NOTICES_MAX = 3;
-/**
- * How long a notice is displayed; longer while the pointer or the focus is on it, or its details are open.
- */
+/** A notice is displayed for this time. It stays longer while the pointer or the focus is on it, or it is open. */
 const DISPLAY_MS = 10_000;
 
-/** The reasons by the problem's code. */
-const REASONS: ReadonlyMap<string, TextKey> = new Map([
+const REASON_TEXTS: ReadonlyMap<string, TextKey> = new Map([
   ['unavailable', 'becauseAway'],
   ['timeout', 'becauseSilent'],
   ['inhibited', 'becauseBusy'],
@@ -38,22 +35,19 @@ const EXIT_STATUS = /\bstatus=(\d+)/;
 /** The player's own text within the node's text: `NAME did not pause: not logged in (ERROR)`. */
 const PLAYER_TEXT = /^\S+ did not \w+: (.+?)(?: \([\w.]+\))?$/;
 
-/**
- * The reason in a few words; undefined if the page has none, so that only the problem's own text explains it.
- */
+/** The reason in a few words; undefined if only the problem's own text explains it. */
 function reasonFor({ code, problem }: ProblemError): string | undefined {
   const playerText = PLAYER_TEXT.exec(problem.detail)?.[1];
   if (playerText !== undefined) return isolated(playerText);
   const status = EXIT_STATUS.exec(problem.detail)?.[1];
   if (status !== undefined) return translate('exitStatus', { status });
-  const reason = REASONS.get(code);
+  const reason = REASON_TEXTS.get(code);
   return reason && translate(reason);
 }
 
 /**
- * Resolves with true if `work` succeeds, and removes the notice with this `title`. If `work` fails, shows a
- * notice with this title, and resolves with false. The title says what failed, as "MPD could not start", so
- * that the same failure has only one notice. Never rejects.
+ * Shows a notice with this `title` if `work` fails, and removes such a notice if `work` succeeds. Resolves with
+ * true if `work` succeeds. Never rejects. The title says what failed, as "MPD could not start".
  */
 type Report = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
@@ -64,9 +58,7 @@ interface FailureNotice {
   readonly title: string;
   readonly reason: string;
   readonly detail: string;
-  /**
-   * True if the notice stands at the top of the screen, because the focused control is in the lower half.
-   */
+  /** True if the notice must be at the top of the screen, because the focused control is in the lower half. */
   readonly isAtTop: boolean;
 }
 
@@ -84,8 +76,11 @@ function noticeOf(title: string, error: unknown): FailureNotice {
 export function useNotices() {
   const [notices, setNotices] = useState<readonly FailureNotice[]>([]);
   const dismiss = useCallback((title: string) => {
-    // Without such a notice the list stays the same object, which causes no drawing.
-    setNotices((all) => (all.some((notice) => notice.title === title) ? without(all, title) : all));
+    // If no notice has this title, the list stays the same object, which causes no drawing.
+    setNotices((notices) => {
+      const isDisplayed = notices.some((notice) => notice.title === title);
+      return isDisplayed ? without(notices, title) : notices;
+    });
   }, []);
   const report = useCallback<Report>(async (title, work) => {
     try {
@@ -93,7 +88,7 @@ export function useNotices() {
     } catch (error) {
       const notice = noticeOf(title, error);
       // A failure that is repeated has only one notice, because a slider may be refused ten times in a row.
-      setNotices((all) => [...without(all, title), notice].slice(-NOTICES_MAX));
+      setNotices((notices) => [...without(notices, title), notice].slice(-NOTICES_MAX));
       return false;
     }
     dismiss(title);
@@ -114,7 +109,7 @@ function isFocusLow(): boolean {
   return (top + bottom) / 2 > innerHeight / 2;
 }
 
-/** The list is always in the document, so that screen readers announce what is added to it. */
+/** The list is in the document also while it is empty, so that screen readers announce what is added. */
 export function Notices({ notices, dismiss }: Omit<ReturnType<typeof useNotices>, 'report'>) {
   const isAtTop = notices.at(-1)?.isAtTop ?? false;
   return (
@@ -131,8 +126,9 @@ function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: 
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const timer = setInterval(() => {
-      const isInUse = card.current?.matches(':hover, :focus-within') || card.current?.querySelector('[open]');
-      if (!isInUse) dismiss(title);
+      const isPointedAt = card.current?.matches(':hover, :focus-within');
+      const isOpen = card.current?.querySelector('[open]');
+      if (!isPointedAt && !isOpen) dismiss(title);
     }, DISPLAY_MS);
     return () => clearInterval(timer);
   }, [notice, dismiss]);
@@ -152,8 +148,8 @@ function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: 
   );
 }
 
-/** Removes the notice with this title as soon as the problem is solved, whoever has solved it. */
-export function useSolved(title: string, isSolved: boolean): void {
+/** Removes the notice with this title when its problem is solved, also if somebody else has solved it. */
+export function useDismissal(title: string, isSolved: boolean): void {
   const report = useContext(Reporting);
   useEffect(() => {
     if (isSolved) void report(title, Promise.resolve());

@@ -3,17 +3,23 @@
 import type { OutputRecord } from '../client/client.js';
 import type { IconName } from './icons.js';
 
-/** The first row that matches decides: headphones with Bluetooth have the icon of headphones. */
-const ICONS: readonly (readonly [word: RegExp, icon: IconName])[] = [
-  [/head(?:phone|set)/i, 'headphones'],
-  [/hdmi|displayport|\btv\b/i, 'screen'],
-  [/bluez|bluetooth/i, 'bluetooth'],
+interface IconRow {
+  readonly pattern: RegExp;
+  readonly icon: IconName;
+}
+
+/** The first row that matches decides. Headphones with Bluetooth thus have the icon of headphones. */
+const ICONS: readonly IconRow[] = [
+  { pattern: /head(?:phone|set)/i, icon: 'headphones' },
+  { pattern: /hdmi|displayport|\btv\b/i, icon: 'screen' },
+  { pattern: /bluez|bluetooth/i, icon: 'bluetooth' },
 ];
 
 export function outputIcon(output: OutputRecord): IconName {
-  const { active_port: port, ports, props, name, description } = output;
+  const { active_port, ports, props, name, description } = output;
   if ('group' in output) return 'group';
-  const socket = ports?.find(({ name }) => name === port)?.description;
-  const words = [port, socket, props['device.form_factor'], props['device.bus'], name, description].join(' ');
-  return ICONS.find(([word]) => word.test(words))?.[1] ?? 'speaker';
+  const activePort = ports?.find((candidate) => candidate.name === active_port);
+  const device = [props['device.form_factor'], props['device.bus'], name, description];
+  const words = [active_port, activePort?.description, ...device].join(' ');
+  return ICONS.find(({ pattern }) => pattern.test(words))?.icon ?? 'speaker';
 }

@@ -1,5 +1,5 @@
-// Draws the rarely used settings of an output: its socket, the profile of its card, and its balance. An
-// input has a socket and a balance, too.
+// Draws the rarely used settings of an output: its port, the profile of its card, and its balance. An input
+// has a port and a balance, too.
 
 import type { CardRecord, InputRecord, OutputRecord } from '../client/client.js';
 import { Choice } from './controls.js';
@@ -9,26 +9,28 @@ import { Field } from './parts.js';
 import { Slider } from './slider.js';
 import type { TextKey } from './texts/english.js';
 
-/** Draws the choice of a card's profile. For a card without an output only this is drawn. */
+/** A card without an output has only this setting. */
 export function ProfileChoice({ card }: { readonly card: CardRecord }) {
   const node = useNode();
   const { id, description, active_profile = '', profiles } = card;
   const send = (profile: string) => node.setCardProfile(id, { profile });
-  return <PlugChoice what="profile" name={description} value={active_profile} all={profiles} send={send} />;
+  return (
+    <SettingChoice what="profile" name={description} value={active_profile} choices={profiles} send={send} />
+  );
 }
 
-interface PlugChoiceProps {
+interface SettingProps {
   readonly what: 'port' | 'profile';
   /** The name of the card, output or input. */
   readonly name: string;
   readonly value: string;
-  readonly all: CardRecord['profiles'] | NonNullable<OutputRecord['ports']>;
+  readonly choices: CardRecord['profiles'] | NonNullable<OutputRecord['ports']>;
   readonly send: (value: string) => Promise<unknown>;
 }
 
-function PlugChoice({ what, name, value, all, send }: PlugChoiceProps) {
-  const options = all.map(({ name, description, available }) => ({
-    value: name,
+function SettingChoice({ what, name, value, choices, send }: SettingProps) {
+  const options = choices.map(({ name: choice, description, available }) => ({
+    value: choice,
     text: available === 'no' ? translate('portAway', { name: description }) : description,
   }));
   return (
@@ -38,7 +40,6 @@ function PlugChoice({ what, name, value, all, send }: PlugChoiceProps) {
   );
 }
 
-/** The text for each state of an output or input. */
 const STATE_TEXTS: Readonly<Record<OutputRecord['state'], TextKey>> = {
   running: 'stateRunning',
   idle: 'stateIdle',
@@ -53,7 +54,7 @@ export function OutputMore({ output, card }: OutputProps) {
   const { id, label: name } = output;
   return (
     <>
-      <SocketChoice device={output} name={name} send={(port) => node.setOutputPort(id, { port })} />
+      <PortChoice device={output} name={name} send={(port) => node.setOutputPort(id, { port })} />
       {card !== undefined && card.profiles.length > 1 ? <ProfileChoice card={card} /> : null}
       <Balance device={output} name={name} send={(balance) => node.setOutputBalance(id, { balance })} />
     </>
@@ -67,14 +68,13 @@ interface DeviceProps<T> {
   readonly send: (value: T) => Promise<unknown>;
 }
 
-/** Drawn only if the device has sockets to choose from. */
-export function SocketChoice({ device, name, send }: DeviceProps<string>) {
+export function PortChoice({ device, name, send }: DeviceProps<string>) {
   const { ports = [], active_port } = device;
   if (ports.length === 0 || active_port === undefined) return null;
-  return <PlugChoice what="port" name={name} value={active_port} all={ports} send={send} />;
+  return <SettingChoice what="port" name={name} value={active_port} choices={ports} send={send} />;
 }
 
-/** Draws the balance, and below it a line with the device's state, name in the sound server, and driver. */
+/** Draws also a line with the device's state, its name in the sound server, and its driver. */
 export function Balance({ device, name, send }: DeviceProps<number>) {
   const { muted, state, driver, balance } = device;
   return (

@@ -1,11 +1,11 @@
-// Draws the outputs, each as a row with its kind, its volume, its level, and the button that makes it the
-// default. Rarely used settings are behind another button. A card without an output has a row, too.
+// Draws the outputs, each as a row. Rarely used settings are behind a button. A card without an output has a
+// row, too.
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { translate } from './language.js';
 import { Late, LatePart } from './late.js';
 import { hasNoSoundCard, OutputMute, OutputSlider } from './main-volume.js';
-import { LevelOf, Meter } from './meter.js';
+import { AnnouncedLevel, Meter } from './meter.js';
 import { useNode } from './node.js';
 import { outputIcon } from './output-icon.js';
 import { Empty, ForeignLine, Missing, memoized, Rows, useUnfold } from './parts.js';
@@ -14,13 +14,12 @@ import { UseButton } from './use-button.js';
 const MORE = new LatePart(async () => (await import('./sound-tab.js')).OutputMore);
 const PROFILE = new LatePart(async () => (await import('./sound-tab.js')).ProfileChoice);
 
-/** The outputs are in the order of their ids, which do not change, so that no row moves while it is used. */
+/** The rows have the order of the ids, so that no row moves while it is used. */
 export function Outputs(state: NodeState) {
   const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];
-  const cardsWithoutOutput = cards.filter(
-    ({ name, profiles }) => profiles.length > 1 && sorted.every(({ card }) => card !== name),
-  );
+  const hasOutput = (card: CardRecord): boolean => sorted.some((output) => output.card === card.name);
+  const cardsWithoutOutput = cards.filter((card) => card.profiles.length > 1 && !hasOutput(card));
   if (hasNoSoundCard(state))
     return <Missing detail={state.backends.get('audio')?.detail}>{translate('noCard')}</Missing>;
   if (sorted.length + cardsWithoutOutput.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
@@ -52,7 +51,7 @@ const OutputRow = memoized(({ output, card }: OutputProps) => {
         <div class="output-main">
           <ForeignLine class="strong">{name}</ForeignLine>
           <OutputSlider output={output}>
-            <Meter output={id} />
+            <Meter outputId={id} />
           </OutputSlider>
         </div>
         <UseButton
@@ -62,7 +61,7 @@ const OutputRow = memoized(({ output, card }: OutputProps) => {
         />
         {unfoldButton}
       </div>
-      <LevelOf output={id} name={name} />
+      <AnnouncedLevel outputId={id} name={name} />
       {isOpen ? <Late part={MORE} props={{ output, card }} /> : null}
     </li>
   );

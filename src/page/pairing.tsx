@@ -1,5 +1,5 @@
-// Draws the sheet that is there while a phone can be paired, with the name to choose on the phone, and a
-// ring with the seconds that are left.
+// Draws the sheet that is there while a phone can be paired: the name to choose on the phone, and the seconds
+// that are left.
 
 import { useState } from 'preact/hooks';
 import type { BluetoothRecord } from '../client/client.js';
@@ -15,10 +15,7 @@ interface PairingProps {
   readonly adapter: BluetoothRecord;
 }
 
-/**
- * The sheet opens by itself, whoever has begun the pairing. A sheet that was closed stays closed until the
- * next pairing.
- */
+/** The sheet opens by itself. If it was closed, it stays closed until the next pairing. */
 export function Pairing({ adapter }: PairingProps) {
   const [isClosed, setClosed] = useState(false);
   if (isClosed) return null;
@@ -32,8 +29,7 @@ export function Pairing({ adapter }: PairingProps) {
 function Countdown({ adapter }: PairingProps) {
   const node = useNode();
   const seconds = useSecondsUntil(adapter.pairing_until ?? '');
-  // The ring is full at the first drawing, because a page that was opened later does not know when the
-  // pairing began.
+  // A page that was opened later does not know when the pairing began. So the ring is full at its first drawing.
   const [totalSeconds] = useState(seconds);
   return (
     <div class="pairing">
@@ -57,5 +53,6 @@ function Countdown({ adapter }: PairingProps) {
 function useSecondsUntil(time: string): number {
   const live = useLive();
   useTicks(SECOND_MS);
-  return Math.max(0, Math.ceil((Date.parse(time) - live.nodeTime()) / SECOND_MS)) || 0;
+  const leftMs = Date.parse(time) - live.nodeTime();
+  return leftMs > 0 ? Math.ceil(leftMs / SECOND_MS) : 0;
 }

@@ -1,5 +1,4 @@
-// Decides which controls a player has, and which of them can be used now. Every view of a player gets its
-// controls from here. Pure.
+// Decides which controls a player has, and which of them can be used now. Pure.
 
 import type { PlayerRecord } from '../client/client.js';
 
@@ -8,15 +7,15 @@ type ControlState = 'usable' | 'disabled' | 'absent';
 
 export interface PlayerControls {
   readonly previous: ControlState;
-  /** `doubtful`: the player says that it cannot play, but may not have announced that it can by now. */
+  /** `doubtful`: the player says that it cannot play, but it may be able to by now. */
   readonly play: ControlState | 'doubtful';
   readonly pause: ControlState;
   readonly next: ControlState;
   /** The stop button beside the other buttons. Only a player that cannot pause has it. */
   readonly stop: ControlState;
   /**
-   * The stop button among the rarely needed controls, for a player that can pause. It is not beside the
-   * others, because some players forget their list when they are stopped.
+   * The stop button of a player that can pause. It is among the rarely needed controls, because some players
+   * forget their list when they are stopped.
    */
   readonly seldomStop: ControlState;
   readonly shuffle: ControlState;
@@ -30,22 +29,22 @@ export interface PlayerControls {
 
 export function controlsOf(player: PlayerRecord): PlayerControls {
   const { capabilities: can, shuffle, loop_status, position, volume } = player;
-  const controlled = usableIf(can.can_control);
+  const usableIfControlled = usableIf(can.can_control);
   const stop = usableIf(can.can_control && hasTrack(player));
   const hasPosition = position !== undefined && lengthOf(player) > 0;
   return {
     previous: usableIf(can.can_go_previous),
     // Mopidy starts with an empty list, and does not announce that it can play when tracks have come.
-    play: can.can_control && !can.can_play ? 'doubtful' : controlled,
+    play: can.can_control && !can.can_play ? 'doubtful' : usableIfControlled,
     pause: usableIf(can.can_pause),
     next: usableIf(can.can_go_next),
     stop: can.can_pause ? 'absent' : stop,
     seldomStop: can.can_pause ? stop : 'absent',
-    shuffle: shuffle === undefined ? 'absent' : controlled,
-    loop: loop_status === undefined ? 'absent' : controlled,
+    shuffle: shuffle === undefined ? 'absent' : usableIfControlled,
+    loop: loop_status === undefined ? 'absent' : usableIfControlled,
     position: hasPosition ? usableIf(can.can_seek) : 'absent',
-    volume: volume === undefined ? 'absent' : controlled,
-    tracks: controlled,
+    volume: volume === undefined ? 'absent' : usableIfControlled,
+    tracks: usableIfControlled,
   };
 }
 
@@ -62,7 +61,7 @@ export function canBePaused(player: PlayerRecord): boolean {
   return isPlaying(player) && controlsOf(player).pause === 'usable';
 }
 
-/** True if there is a track to show, and to stop. A stopped player may have a list, but no track. */
+/** A stopped player may have a list, but no track. */
 export function hasTrack({ metadata = {}, playback_status }: PlayerRecord): boolean {
   return playback_status !== 'Stopped' || Boolean(metadata['xesam:title'] || metadata['xesam:url']);
 }

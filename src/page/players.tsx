@@ -1,4 +1,4 @@
-// Draws the media players. The current one is large, with its cover. Each other one is a row that opens.
+// Draws the media players: the current player large, with its cover, and each other player as a row.
 
 import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord, StreamedTracklist } from '../client/client.js';
@@ -43,7 +43,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
     .filter(({ bus_name }) => bus_name !== player.bus_name)
     .sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
   const isOnlyPlayer = others.length === 0;
-  const label = (what: string): string => labelOf(player, isOnlyPlayer, what);
+  const label = (what: string): string => buttonLabel(player, isOnlyPlayer, what);
   const setPicture = useTint();
   return (
     <>
@@ -87,10 +87,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
   );
 }
 
-/**
- * Draws the button that pauses all players. It is always there, so that it stays in its place when players
- * begin or stop.
- */
+/** The button is always there, so that it stays in its place when players begin or stop. */
 function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   const node = useNode();
   const pausable = players.filter(canBePaused);
@@ -104,8 +101,8 @@ function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   );
 }
 
-/** The label of a button. With several players it contains the player's name. */
-function labelOf({ identity }: PlayerRecord, isOnlyPlayer: boolean, what: string): string {
+/** With several players a button's label contains the player's name. */
+function buttonLabel({ identity }: PlayerRecord, isOnlyPlayer: boolean, what: string): string {
   return isOnlyPlayer ? what : translate('ofPlayer', { what, name: identity });
 }
 
@@ -117,7 +114,7 @@ interface PlayerProps {
 
 function PlayerRow({ player, tracklist, state }: PlayerProps) {
   const { isOpen, unfoldButton } = useUnfold(player.identity);
-  const label = (what: string): string => labelOf(player, false, what);
+  const label = (what: string): string => buttonLabel(player, false, what);
   const details = [player.identity, artistAndAlbum(player)].filter(Boolean).join(' · ');
   return (
     <li class="player" data-playing={isPlaying(player)}>

@@ -1,5 +1,4 @@
-// Draws the line below a player's buttons. A button with the output's name opens the sheet of outputs, and a
-// moon opens the sheet in which a person chooses when the music ends.
+// Draws the line below a player's buttons: the output at which it plays, and the button of the sleep timer.
 
 import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord } from '../client/client.js';
@@ -48,7 +47,7 @@ function OutputButton({ output, outputs }: Pick<NodeState, 'outputs'> & { readon
   );
 }
 
-/** Drawn only if the node may be changed and has a sleep record. A node without sound has none. */
+/** A node without sound has no sleep record. */
 function SleepButton({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
   const live = useLive();
   const mayChange = useMayChange();
@@ -62,7 +61,9 @@ function SleepButton({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
     <div class="moon">
       <Button icon="moon" label={text} isPressed={sleep.active} onClick={() => setOpen(true)} />
       {sleep.active ? <span aria-hidden="true">{translate('sleepMinutes', { minutes })}</span> : null}
-      {isOpen ? <Late part={SLEEP} props={{ text, sleep, players, onClose: () => setOpen(false) }} /> : null}
+      {isOpen ? (
+        <Late part={SLEEP} props={{ title: text, sleep, players, onClose: () => setOpen(false) }} />
+      ) : null}
     </div>
   );
 }

@@ -17,13 +17,14 @@ interface QuestionProps extends Pick<Parameters<typeof Button>[0], 'icon' | 'cla
   readonly send: () => Promise<unknown>;
 }
 
-/** The button opens a dialog, which explains the effect, and whose first button cancels. */
+/** The dialog explains the effect of the action. Its first button cancels. */
 export function QuestionButton(props: QuestionProps) {
   const { text, question, explanation, confirm, isDangerous, failureTitle, send, ...button } = props;
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const close = (): void => dialog.current?.close();
-  const [isBusy, begin] = useAction(() => send().finally(close), failureTitle);
+  const sendAndClose = (): Promise<unknown> => send().finally(close);
+  const [isBusy, begin] = useAction(sendAndClose, failureTitle);
   return (
     <IfMayChange>
       <Button {...button} onClick={() => dialog.current?.showModal()}>

@@ -1,11 +1,10 @@
-// Draws the sentence that is there while nothing plays: in which apps a person can choose this node. The
-// apps follow from the units that run, and from Bluetooth.
+// Draws in which apps a person can choose this node to play on. The units that run, and Bluetooth, decide this.
 
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
 
-/** The app for each program that receives sound. A program is recognized by the name of its unit. */
-const RECEIVERS: readonly (readonly [program: RegExp, app: string])[] = [
+/** The app for each program that receives sound. The name of its unit has the pattern. */
+const RECEIVERS: readonly (readonly [pattern: RegExp, app: string])[] = [
   [/spotifyd|librespot|raspotify/, 'Spotify'],
   [/shairport|airplay/, 'AirPlay'],
   [/upmpdcli|gmediarender|rygel|dlna/, 'UPnP'],
@@ -16,7 +15,7 @@ const RECEIVERS: readonly (readonly [program: RegExp, app: string])[] = [
 
 export function Receivers({ state: { units, bluetooth, server } }: { readonly state: NodeState }) {
   const running = [...units.values()].filter((unit) => unit.running);
-  const receivers = RECEIVERS.filter(([program]) => running.some(({ name }) => program.test(name)));
+  const receivers = RECEIVERS.filter(([pattern]) => running.some(({ name }) => pattern.test(name)));
   const apps = receivers.map(([, app]) => app);
   if (bluetooth?.powered) apps.push('Bluetooth');
   if (apps.length === 0) return null;

@@ -1,5 +1,4 @@
-// Draws one room of the house: its track with the cover, its play button and its volume. A room that cannot
-// be controlled shows the reason instead. The upper part is a link to the room's own page.
+// Draws one room of the house, with a link to its own page. A room that cannot be controlled shows the reason.
 
 import type { NodeState, PlayerRecord } from '../client/client.js';
 import { translate } from './language.js';
@@ -10,8 +9,8 @@ import { awayBackend } from './sections.js';
 import { artistAndAlbum, Cover, PlayButton, titleOf } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS } from './use-house.js';
 
-/** The title of what plays in a room: the player's track, or else the first stream that is not paused. */
-export function playingIn({ clients }: NodeState, player: PlayerRecord | undefined): string {
+/** The title of the player's track, or else the name of the first stream that is not paused. */
+export function playingTitle({ clients }: NodeState, player: PlayerRecord | undefined): string {
   if (player !== undefined && hasTrack(player)) return titleOf(player);
   return soundingStreams(clients)[0]?.name ?? translate('nothingPlays');
 }
@@ -23,9 +22,9 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
   /** Why the room cannot be controlled; undefined if it can. */
   const obstacle = STATUS_TEXTS[status];
   const isKnown = state !== undefined && state.backends.size > 0;
-  const plays = player !== undefined && status === 'live' && isPlaying(player);
+  const isPlayingNow = player !== undefined && status === 'live' && isPlaying(player);
   return (
-    <li class={`card room ${obstacle === undefined ? '' : 'away'}`} data-playing={plays}>
+    <li class={`card room ${obstacle === undefined ? '' : 'away'}`} data-playing={isPlayingNow}>
       <InRoom room={room}>
         <fieldset disabled={status !== 'live'}>
           <div class="row">
@@ -59,7 +58,7 @@ function Playing({ state, player }: PlayingProps) {
   const artist = player !== undefined && hasTrack(player) ? artistAndAlbum(player) : '';
   return (
     <>
-      <ForeignLine>{playingIn(state, player)}</ForeignLine>
+      <ForeignLine>{playingTitle(state, player)}</ForeignLine>
       {artist === '' ? null : <ForeignLine class="quiet">{artist}</ForeignLine>}
     </>
   );

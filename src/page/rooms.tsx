@@ -1,10 +1,10 @@
-// Draws the header's menu of rooms: what each room plays, with its play button, and a link to the page of
-// the house. The menu is drawn, and the page is connected to the rooms, only while the menu is open.
+// Draws the header's menu of rooms: what each room plays, with its play button. The page is connected to the
+// rooms only while the menu is open.
 
 import { translate } from './language.js';
 import { withoutHidden } from './main-volume.js';
 import { isPlaying } from './player-controls.js';
-import { playingIn } from './room.js';
+import { playingTitle } from './room.js';
 import { PlayButton } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS, useRooms, withLabels } from './use-house.js';
 
@@ -31,7 +31,7 @@ function RoomItem({ room }: { readonly room: NamedRoom }) {
   const players = [...(state?.players.values() ?? [])];
   const player = players.find(isPlaying) ?? players[0];
   const obstacle = STATUS_TEXTS[status];
-  const title = state === undefined || status !== 'live' ? '' : playingIn(state, player);
+  const title = state === undefined || status !== 'live' ? '' : playingTitle(state, player);
   return (
     <li class="row">
       <a class="grow" href={href} aria-current={isOwn ? 'page' : undefined}>

@@ -9,7 +9,7 @@ import { Button } from './icons.js';
 import { translate } from './language.js';
 import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
-import { Reporting, useSolved } from './notices.js';
+import { Reporting, useDismissal } from './notices.js';
 import { Empty, ForeignLine, memoized, Rows, Status, type Tone, useLater, useUnfold } from './parts.js';
 import type { TextKey } from './texts/english.js';
 import { UnitLog } from './unit-log.js';
@@ -185,9 +185,9 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   /** The newest command. Answers to older ones are ignored, because the newest may have cancelled them. */
   const newest = useRef<UnitCommand | undefined>(undefined);
   const titles = { name: title };
-  useSolved(translate('couldNotStart', titles), active_state === 'active');
-  useSolved(translate('couldNotRestart', titles), active_state === 'active');
-  useSolved(translate('couldNotStop', titles), active_state === 'inactive');
+  useDismissal(translate('couldNotStart', titles), active_state === 'active');
+  useDismissal(translate('couldNotRestart', titles), active_state === 'active');
+  useDismissal(translate('couldNotStop', titles), active_state === 'inactive');
   const { verb, isAccepted = false } = command ?? {};
   const hasRestarted = verb === 'restart' && isAccepted;
   const displayMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;

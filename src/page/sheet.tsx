@@ -1,5 +1,4 @@
-// A sheet is a dialog in front of the page: at the foot of a phone's screen, in the middle of a larger one.
-// It is open as long as it is drawn.
+// Draws a sheet: a dialog in front of the page, at the foot of a phone's screen. It is open while it is drawn.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -18,7 +17,7 @@ export function Sheet({ title, onClose, children }: SheetProps) {
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
-    // A click beside the sheet has the dialog as its target. A click on the sheet has an element within it.
+    // The dialog itself is the target only of a click beside the sheet.
     current?.addEventListener('click', ({ target }) => {
       if (target === current) current.close();
     });

@@ -1,5 +1,4 @@
-// Draws the sheet in which a person chooses when the music ends: after some minutes, with the track, or not
-// at all.
+// Draws the sheet of the sleep timer: the music ends after some minutes, with the track, or not at all.
 
 import { type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
 import { ActionButton } from './controls.js';
@@ -12,25 +11,27 @@ const CHOICES_MINUTES = [15, 30, 60];
 const MINUTE_MS = 60_000;
 /** The node accepts no shorter time. */
 const MINUTES_MIN = 1;
-/** The length of the fade that the node makes by default after the minutes are over. */
+/** After the minutes the node fades the music out, by default for this time. */
 const FADE_MS = 20_000;
 
 interface SleepProps {
-  /** The title, which says when the music ends. */
-  readonly text: string;
+  readonly title: string;
   readonly sleep: NonNullable<NodeState['sleep']>;
   readonly players: NodeState['players'];
   readonly onClose: () => void;
 }
 
-export function Sleep({ text, sleep, players, onClose }: SleepProps) {
+export function Sleep({ title, sleep, players, onClose }: SleepProps) {
   const node = useNode();
   const live = useLive();
-  const player = [...players.values()].find((candidate) => isPlaying(candidate) && lengthOf(candidate) > 0);
-  const startAtEnd = (ending: PlayerRecord) =>
-    node.startSleep({ minutes: minutesToFade(ending, live.nodeTime()) });
+  const playing = [...players.values()].filter(isPlaying);
+  const player = playing.find((candidate) => lengthOf(candidate) > 0);
+  const endWithTrackOf = (ending: PlayerRecord) => {
+    const minutes = minutesToFade(ending, live.nodeTime());
+    return node.startSleep({ minutes });
+  };
   return (
-    <Sheet title={text} onClose={onClose}>
+    <Sheet title={title} onClose={onClose}>
       <div class="row wrap-row">
         {CHOICES_MINUTES.map((minutes) => (
           <ActionButton key={minutes} send={() => node.startSleep({ minutes })}>
@@ -38,7 +39,7 @@ export function Sleep({ text, sleep, players, onClose }: SleepProps) {
           </ActionButton>
         ))}
         {player === undefined ? null : (
-          <ActionButton send={() => startAtEnd(player)}>{translate('sleepTrack')}</ActionButton>
+          <ActionButton send={() => endWithTrackOf(player)}>{translate('sleepTrack')}</ActionButton>
         )}
         {sleep.active ? (
           <ActionButton send={() => node.stopSleep()}>{translate('sleepStop')}</ActionButton>
@@ -48,7 +49,7 @@ export function Sleep({ text, sleep, players, onClose }: SleepProps) {
   );
 }
 
-/** The minutes until the fade has to begin, so that it ends with the track. */
+/** The minutes until the fade must begin, so that it ends with the track. */
 function minutesToFade(player: PlayerRecord, now: number): number {
   const leftMs = (lengthOf(player) - (positionOf(player, now) ?? 0)) / 1000;
   return Math.max(MINUTES_MIN, (leftMs - FADE_MS) / MINUTE_MS);
