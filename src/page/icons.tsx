@@ -1,4 +1,4 @@
-// The page's icons, each one path on a grid of 24, and its buttons, which show an icon, a text, or both.
+// Draws the page's icons, each a path on a grid of 24, and its buttons, which show an icon, a text, or both.
 
 import type { ComponentChildren } from 'preact';
 
@@ -51,10 +51,7 @@ export function Icon({ name }: { readonly name: IconName }) {
 }
 
 interface ButtonProps {
-  /**
-   * The name that screen readers announce. It is needed for a button without a text, or with a text that is
-   * too short.
-   */
+  /** Screen readers announce this name. A button without a text, or with a very short text, needs it. */
   readonly label?: string | undefined;
   readonly icon?: IconName | undefined;
   readonly onClick: () => void;
@@ -64,11 +61,8 @@ interface ButtonProps {
   readonly isOpen?: boolean;
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /**
-   * True if the button looks disabled, but can be pressed, because the node may know better than the page.
-   */
+  /** True if the button looks disabled, but can be pressed. The node may know better than the page. */
   readonly isDimmed?: boolean;
-  /** The button's text. A button with only an icon has none. */
   readonly children?: ComponentChildren;
 }
 

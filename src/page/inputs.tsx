@@ -30,7 +30,7 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
     <li class="card" data-input={input.name}>
       <div class="row">
         <ForeignLine class="strong grow">{name}</ForeignLine>
-        <UseButton name={name} isUsed={input.default} send={() => node.setDefaultInput(id)} />
+        <UseButton name={name} isDefault={input.default} send={() => node.setDefaultInput(id)} />
         {unfoldButton}
       </div>
       <div class="row">

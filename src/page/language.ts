@@ -63,8 +63,8 @@ export function formatClock(time: Date): string {
 }
 
 /**
- * 0.426 makes `43%`. The first drawing needs this, and the browser's own formats are slow at first. So a text
- * of the page has the form.
+ * 0.426 makes `43%`. The form comes from a text of the page, because the browser's own formats are slow at the
+ * first drawing.
  */
 export function formatPercent(part: number): string {
   return translate('percent', { value: Math.round(part * 100) });

@@ -14,7 +14,7 @@ import { UseButton } from './use-button.js';
 const MORE = new LatePart(async () => (await import('./sound-tab.js')).OutputMore);
 const PROFILE = new LatePart(async () => (await import('./sound-tab.js')).ProfileChoice);
 
-/** The rows have the order of the ids, so that no row moves while it is used. */
+/** The rows are in the order of the ids, which do not change. So no row moves while it is used. */
 export function Outputs(state: NodeState) {
   const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];
@@ -56,7 +56,7 @@ const OutputRow = memoized(({ output, card }: OutputProps) => {
         </div>
         <UseButton
           name={name}
-          isUsed={output.default}
+          isDefault={output.default}
           send={() => node.setDefaultOutput(id, { move: true })}
         />
         {unfoldButton}

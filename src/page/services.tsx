@@ -16,9 +16,7 @@ import { UnitLog } from './unit-log.js';
 
 export function Services({ units }: Pick<NodeState, 'units'>) {
   if (units.size === 0) return <Empty>{translate('noServices')}</Empty>;
-  const sorted = [...units].sort(([, a], [, b]) => {
-    return Number(isControllable(b)) - Number(isControllable(a)) || compareTitles(a, b);
-  });
+  const sorted = [...units].sort(([, a], [, b]) => compareControllable(a, b) || compareTitles(a, b));
   return (
     <Rows>
       {sorted.map(([key, service]) => (
@@ -28,18 +26,22 @@ export function Services({ units }: Pick<NodeState, 'units'>) {
   );
 }
 
-/** Orders units by title, because the node sends them in no order that is the same on the next connection. */
+/** The units that can be controlled are first. */
+function compareControllable(a: ServiceRecord, b: ServiceRecord): number {
+  return Number(isControllable(b)) - Number(isControllable(a));
+}
+
+/** The node sends the units in another order on each connection. */
 function compareTitles(a: ServiceRecord, b: ServiceRecord): number {
-  const first = titleOf(a).toLowerCase();
-  const second = titleOf(b).toLowerCase();
+  const first = unitTitle(a).toLowerCase();
+  const second = unitTitle(b).toLowerCase();
   return Number(first > second) - Number(first < second);
 }
 
-function titleOf({ name, description }: ServiceRecord): string {
+function unitTitle({ name, description }: ServiceRecord): string {
   return description || name;
 }
 
-/** True for a unit of the user that exists. These units are the first in the list. */
 function isControllable({ scope, exists }: ServiceRecord): boolean {
   return scope === 'user' && exists;
 }
@@ -47,7 +49,7 @@ function isControllable({ scope, exists }: ServiceRecord): boolean {
 interface DisplayedState {
   readonly text: TextKey;
   readonly tone: Tone;
-  /** The command of the button; undefined if none is possible now. */
+  /** The command of the button; undefined if no command is possible now. */
   readonly verb?: Exclude<Verb, 'restart'>;
 }
 
@@ -63,7 +65,7 @@ const STATES: Readonly<Record<NonNullable<ServiceRecord['active_state']>, Displa
   maintenance: { text: 'maintenance', tone: 'busy', verb: 'stop' },
 };
 
-/** The state displayed after a command until systemd reports the change. */
+/** The state that is displayed after a command until systemd reports the change. */
 const DURING_COMMAND: Readonly<Record<Verb, DisplayedState>> = {
   start: STATES.activating,
   stop: STATES.deactivating,
@@ -74,14 +76,14 @@ const RESTARTED: DisplayedState = { text: 'restarted', tone: 'good', verb: 'stop
 
 function knownState({ active_state = 'inactive', exists, running }: ServiceRecord): DisplayedState {
   if (!exists) return { text: 'missing', tone: 'bad' };
-  const known = STATES[active_state];
-  return active_state === 'active' && running ? { ...known, text: 'running' } : known;
+  const state = STATES[active_state];
+  return active_state === 'active' && running ? { ...state, text: 'running' } : state;
 }
 
 const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) => {
   const node = useNode();
   const { name, scope, active_state } = service;
-  const title = titleOf(service);
+  const title = unitTitle(service);
   const { isOpen, unfoldButton } = useUnfold(title);
   const { displayed, run } = useUnitCommands(service, title);
   const { text, tone, verb } = displayed;
@@ -106,7 +108,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
       <UnitLog
         read={() => node.unitLog(scope, name)}
         state={active_state}
-        hasFailed={hasFailed}
+        showsFailure={hasFailed}
         title={title}
         isOffered={isOpen || hasFailed}
       />
@@ -168,43 +170,43 @@ type Verb = 'start' | 'stop' | 'restart';
 
 const FAILURE_TITLES = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNotRestart' } as const;
 
-/** "Restarted" is displayed for this time, because a restarted unit has the same state as before. */
+/** "Restarted" is displayed for this time. The unit's own state is the same as before the restart. */
 const CONFIRMATION_MS = 2000;
 
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
 
 /**
- * Sends commands to a unit, and decides which state is displayed while a command is under way. A newer
- * command does not wait for an older one.
+ * Sends commands to a unit, and decides which state is displayed meanwhile. A new command does not wait for
+ * the answer to an older one.
  */
 function useUnitCommands(service: ServiceRecord, title: string) {
   const { scope, name, active_state } = service;
   const node = useNode();
   const report = useContext(Reporting);
   const [command, setCommand] = useState<UnitCommand>();
-  /** The newest command. Answers to older ones are ignored, because the newest may have cancelled them. */
+  /** Answers to older commands are ignored, because the newest command may have cancelled them. */
   const newest = useRef<UnitCommand | undefined>(undefined);
-  const titles = { name: title };
-  useDismissal(translate('couldNotStart', titles), active_state === 'active');
-  useDismissal(translate('couldNotRestart', titles), active_state === 'active');
-  useDismissal(translate('couldNotStop', titles), active_state === 'inactive');
+  const unitName = { name: title };
+  useDismissal(translate('couldNotStart', unitName), active_state === 'active');
+  useDismissal(translate('couldNotRestart', unitName), active_state === 'active');
+  useDismissal(translate('couldNotStop', unitName), active_state === 'inactive');
   const { verb, isAccepted = false } = command ?? {};
   const hasRestarted = verb === 'restart' && isAccepted;
   const displayMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;
   useLater(isAccepted ? displayMs : undefined, () => setCommand(undefined), [command]);
   useEffect(() => {
-    // The unit has a new state, so the state that was displayed for the command is no longer needed.
+    // The unit has a new state, which is displayed instead of the command's.
     if (isAccepted && !hasRestarted) setCommand(undefined);
   }, [active_state]);
   const run = (requested: Verb): void => {
     const sent = { verb: requested, isAccepted: false };
     newest.current = sent;
     setCommand(sent);
-    const send = { start: node.startUnit, stop: node.stopUnit, restart: node.restartUnit }[requested];
-    const answer = send(scope, name).catch((error: unknown) => {
+    const commands = { start: node.startUnit, stop: node.stopUnit, restart: node.restartUnit };
+    const answer = commands[requested](scope, name).catch((error: unknown) => {
       if (sent === newest.current) throw error;
     });
-    void report(translate(FAILURE_TITLES[requested], titles), answer).then((isDone) => {
+    void report(translate(FAILURE_TITLES[requested], unitName), answer).then((isDone) => {
       if (sent === newest.current) setCommand(isDone ? { verb: requested, isAccepted: true } : undefined);
     });
   };

@@ -1,5 +1,4 @@
-// Draws the streams, each as a row with its volume, its mute and its output, which is chosen in a menu or by
-// dragging. Most of many rows are behind a button, so that on a phone the sections below are not far away.
+// Draws the streams, each as a row. Its output is chosen in a menu or by dragging.
 
 import type { JSX } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -17,27 +16,32 @@ import { VolumeSlider } from './volume-slider.js';
 /** Rows that are added per frame. */
 const ROWS_AT_ONCE = 2;
 /** Rows that are drawn again per frame. */
-const CHANGES_AT_ONCE = 4;
-/** Rows before the button. If there is only one row more, it is drawn in place of the button. */
+const REDRAWN_AT_ONCE = 4;
+/**
+ * Further rows are behind a button, so that on a phone the sections below are not far away. A single further
+ * row is drawn instead of the button.
+ */
 const FIRST_ROWS = 8;
 
 interface StreamsProps extends StreamsState, Pick<NodeState, 'clients' | 'players'> {
-  /** State and setter: the state is true if the streams behind the button are drawn. */
+  /** The state is true if the rows behind the button are drawn. */
   readonly streamsFolding: readonly [isUnfolded: boolean, setUnfolded: (isUnfolded: boolean) => void];
 }
 
-/** Draws the streams that no player plays, because the streams of a player are drawn with the player. */
+/** Draws the streams that no player plays. A player's own streams are drawn with the player. */
 export function Streams({
   clients,
   players,
   streamsFolding: [isUnfolded, setUnfolded],
   ...state
 }: StreamsProps) {
-  const ofPlayers = new Set([...players.values()].flatMap((player) => playerStreams(player, clients)));
-  const others = [...clients.values()].filter((stream) => !ofPlayers.has(stream)).sort((a, b) => a.id - b.id);
+  const streamsOfPlayers = new Set([...players.values()].flatMap((player) => playerStreams(player, clients)));
+  const others = [...clients.values()]
+    .filter((stream) => !streamsOfPlayers.has(stream))
+    .sort((a, b) => a.id - b.id);
   const firstCount = others.length > FIRST_ROWS + 1 ? FIRST_ROWS : others.length;
   const drawn = useGrowing(isUnfolded ? others.length : firstCount, ROWS_AT_ONCE);
-  const streams = usePaced(others.slice(0, drawn));
+  const streams = usePacedStreams(others.slice(0, drawn));
   if (others.length === 0) return <Empty>{translate('noStreams')}</Empty>;
   const hasButton = firstCount < others.length && drawn >= firstCount;
   return (
@@ -57,7 +61,7 @@ type StreamsState = Pick<NodeState, 'outputs' | 'server'>;
 
 interface StreamRowsProps extends StreamsState {
   readonly streams: readonly ClientRecord[];
-  /** The index of the row before which the children are drawn. */
+  /** The button is drawn before the row with this index. */
   readonly buttonAt?: number;
   /** The list item with the button. */
   readonly children?: JSX.Element | null;
@@ -65,7 +69,7 @@ interface StreamRowsProps extends StreamsState {
 
 export function StreamRows({ streams, outputs, server, buttonAt = 0, children = null }: StreamRowsProps) {
   const newOptions = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
-  // The same object while its content is the same, so that no row is drawn again.
+  // The options stay the same object while their content is the same, so that no row is drawn again.
   const options = useMemo(() => newOptions, [JSON.stringify(newOptions)]);
   const [drag, setDrag] = useState<StreamDrag>();
   const rows = streams.map((stream) => (
@@ -77,7 +81,7 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
       onDrag={setDrag}
     />
   ));
-  // The button is in one list with the rows, so that the rows around it are not made anew when it moves.
+  // The button is in one list with the rows. Otherwise rows would be made anew when it moves.
   if (children !== null) rows.splice(buttonAt, 0, children);
   return (
     <>
@@ -88,33 +92,30 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
 }
 
 /**
- * Returns the streams to draw now. If many streams have changed, each frame draws only some of the changes,
- * because all at once would be a task long enough to be noticed.
+ * Returns the streams to draw now. If many have changed, each frame draws only some of the changes, because a
+ * long task would be noticed.
  */
-function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
+function usePacedStreams(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   const queue = useContext(PageDrawQueue);
   const redraw = useRedraw();
-  /**
-   * The drawn records by id. A record that is drawn anew goes to the end of the map, so that the record that
-   * has waited longest is first.
-   */
+  /** The drawn records by id. A record that is drawn anew goes to the end, so the longest waiting one is first. */
   const { current: displayed } = useRef(new Map<number, ClientRecord>());
   const latest = new Map(streams.map((stream) => [stream.id, stream]));
-  let changes = 0;
+  let changedCount = 0;
   for (const [id, drawnStream] of [...displayed]) {
     const stream = latest.get(id);
     if (stream === drawnStream) continue;
-    if (stream !== undefined) changes += 1;
-    if (changes <= CHANGES_AT_ONCE) displayed.delete(id);
+    if (stream !== undefined) changedCount += 1;
+    if (changedCount <= REDRAWN_AT_ONCE) displayed.delete(id);
   }
   for (const [id, stream] of latest) if (!displayed.has(id)) displayed.set(id, stream);
-  const isBehind = changes > CHANGES_AT_ONCE;
+  const isBehind = changedCount > REDRAWN_AT_ONCE;
   useLayoutEffect(() => (isBehind ? queue.add(redraw, 'last') : undefined));
   return streams.map((stream) => displayed.get(stream.id) ?? stream);
 }
 
-/** The stream's name without the number that the node adds to tell streams of the same name apart. */
-function nameOf({ id, name }: ClientRecord): string {
+/** The node adds ` #ID` to the name of a stream if another stream has the same name. */
+function nameWithoutId({ id, name }: ClientRecord): string {
   return name.endsWith(` #${id}`) ? name.slice(0, name.lastIndexOf(' #')) : name;
 }
 
@@ -130,7 +131,7 @@ interface RowProps {
 const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
   const node = useNode();
   const { id, app, corked, muted, volume, output = '' } = stream;
-  const name = nameOf(stream);
+  const name = nameWithoutId(stream);
   const label = translate('moveOf', { name });
   const moveTo = (desired: string): Promise<unknown> => node.moveClient(id, { output: desired });
   const report = useContext(Reporting);
@@ -184,17 +185,14 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
   );
 });
 
-/**
- * Draws all outputs at the foot of the window, where the drag can reach them however far the page is
- * scrolled. The stream's name follows the pointer.
- */
-function DropTray({ name, x, y, over, options }: StreamDrag & Pick<RowProps, 'options'>) {
+/** Draws all outputs at the foot of the window, so that a drag reaches them wherever the page is scrolled. */
+function DropTray({ name, x, y, outputUnder, options }: StreamDrag & Pick<RowProps, 'options'>) {
   return (
     <div class="tray" aria-hidden="true">
       <p class="quiet">{translate('dropHere')}</p>
       <div class="tray-outputs">
         {options.map(({ value, text }) => (
-          <div key={value} class="tray-output" data-output={value} data-over={value === over}>
+          <div key={value} class="tray-output" data-output={value} data-over={value === outputUnder}>
             <bdi class="clip">{text}</bdi>
           </div>
         ))}
@@ -213,18 +211,15 @@ interface StreamDrag {
   readonly x: number;
   readonly y: number;
   /** The name of the output under the pointer. */
-  readonly over: string | undefined;
+  readonly outputUnder: string | undefined;
 }
 
 type DragOptions = Pick<RowProps, 'onDrag'> & Readonly<{ name: string; onDrop: (output: string) => void }>;
 
-/** A drag begins when the pointer has moved further than this, because an unsteady hand moves less. */
+/** A drag begins after this movement. An unsteady hand moves less. */
 const DRAG_BEGIN_PX = 6;
 
-/**
- * Follows a pointer from its `pointerdown` on a stream's handle until the drag ends, and finds the output
- * under the pointer.
- */
+/** Follows a pointer from its `pointerdown` on a stream's handle to the end of the drag. */
 function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): void {
   const handle = down.currentTarget;
   if (!(handle instanceof HTMLElement) || down.button !== 0) return;
@@ -235,16 +230,18 @@ function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): 
     onDrag(undefined);
   };
   const move = ({ clientX: x, clientY: y }: PointerEvent): void => {
-    if (drag === undefined && Math.hypot(x - down.clientX, y - down.clientY) <= DRAG_BEGIN_PX) return;
+    const distancePx = Math.hypot(x - down.clientX, y - down.clientY);
+    if (drag === undefined && distancePx <= DRAG_BEGIN_PX) return;
     const target = document.elementFromPoint(x, y)?.closest('[data-output]');
-    drag = { name, x, y, over: target?.getAttribute('data-output') ?? undefined };
+    const outputUnder = target?.getAttribute('data-output') ?? undefined;
+    drag = { name, x, y, outputUnder };
     onDrag(drag);
   };
   const drop = (): void => {
     end();
-    if (drag?.over !== undefined) onDrop(drag.over);
+    if (drag?.outputUnder !== undefined) onDrop(drag.outputUnder);
   };
-  // The handle gets all further events, wherever the pointer moves.
+  // The handle then gets the pointer's events wherever the pointer moves.
   handle.setPointerCapture(down.pointerId);
   handle.addEventListener('pointermove', move, ended);
   handle.addEventListener('pointerup', drop, ended);

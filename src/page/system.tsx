@@ -36,13 +36,13 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   );
 }
 
-/** Draws the states of the backends and bridges, which are folded to one line while all are up. */
+/** The states of the backends and bridges are folded to one line while all are up. */
 function Health({ backends }: Pick<NodeState, 'backends'>) {
-  const isWell = [...backends.values()].every(({ state }) => state === 'up');
+  const areAllUp = [...backends.values()].every(({ state }) => state === 'up');
   return (
-    <details class="card health" open={!isWell}>
+    <details class="card health" open={!areAllUp}>
       <summary>
-        <Status tone={isWell ? 'good' : 'bad'}>{translate(isWell ? 'allWell' : 'notWell')}</Status>
+        <Status tone={areAllUp ? 'good' : 'bad'}>{translate(areAllUp ? 'allWell' : 'notWell')}</Status>
       </summary>
       <ul class="lines">
         {[...backends].map(([name, { state, detail }]) => (
@@ -61,7 +61,7 @@ function Health({ backends }: Pick<NodeState, 'backends'>) {
 
 function Power({ power, name }: Readonly<{ power: NonNullable<NodeState['power']>; name: string }>) {
   const node = useNode();
-  const names = { node: isolated(name) };
+  const nodeName = { node: isolated(name) };
   const actions = [
     ['reboot', 'restart', power.reboot],
     ['powerOff', 'power', power.power_off],
@@ -77,11 +77,11 @@ function Power({ power, name }: Readonly<{ power: NonNullable<NodeState['power']
             icon={icon}
             text={translate(action)}
             disabled={!isAllowed}
-            question={translate(`${action}Ask`, names)}
-            explanation={translate(`${action}Effect`, names)}
-            confirm={translate(`${action}Yes`, names)}
+            question={translate(`${action}Ask`, nodeName)}
+            explanation={translate(`${action}Effect`, nodeName)}
+            confirm={translate(`${action}Yes`, nodeName)}
             isDangerous
-            failureTitle={translate('didNotWork', { what: translate(`${action}Yes`, names) })}
+            failureTitle={translate('didNotWork', { what: translate(`${action}Yes`, nodeName) })}
             send={() => node[action]()}
           />
         ))}

@@ -1,11 +1,13 @@
-// Decides the page's language, and fills its texts with values. English is part of the page; each other
-// language is a file of its own, which a browser loads if it prefers that language. Pure.
+// Decides the page's language, and fills its texts with values. Pure.
 
 import type { Texts } from './texts/english.js';
 
 type Loader = () => Promise<{ readonly default: Texts }>;
 
-/** The languages besides English, by the first part of a language tag. */
+/**
+ * The languages besides English, by the first part of a language tag. A browser loads the file of its language.
+ * English is part of the page.
+ */
 export const LOADERS = {
   de: () => import('./texts/german.js'),
   es: () => import('./texts/spanish.js'),
@@ -18,14 +20,14 @@ export const LOADERS = {
 
 export type Language = 'en' | keyof typeof LOADERS;
 
-export interface Choice {
+export interface LanguageChoice {
   readonly language: Language;
   /** The browser's language tag for dates and times, such as `en-GB`. */
   readonly formatTag: string;
 }
 
-/** `preferred` are language tags, the most preferred first. English if none of them is available. */
-export function chooseLanguage(preferred: readonly string[]): Choice {
+/** `preferred` are language tags, the most preferred first. English is the last choice. */
+export function chooseLanguage(preferred: readonly string[]): LanguageChoice {
   for (const formatTag of preferred) {
     const language = formatTag.toLowerCase().split('-')[0] ?? '';
     if (isAvailable(language)) return { language, formatTag };
@@ -37,7 +39,7 @@ function isAvailable(language: string): language is Language {
   return language === 'en' || Object.hasOwn(LOADERS, language);
 }
 
-/** The text with its placeholders replaced, in one pass, so that a value may contain `{name}` itself. */
+/** Replaces all placeholders in one pass, so that a value may contain `{name}` itself. */
 export function fillIn(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? ''));
 }

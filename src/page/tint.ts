@@ -1,5 +1,4 @@
-// Picks one colour from the pixels of a cover, and makes a background and an accent of it, light and dark, on
-// which text can be read (WCAG 2.2, 1.4.3). Pure.
+// Decides the page's colours by the pixels of a cover, so that all text can be read (WCAG 2.2, 1.4.3). Pure.
 
 /** A colour without its lightness. */
 export interface Tint {
@@ -12,27 +11,26 @@ export interface Tint {
 /** Red, green and blue, 0..1. */
 export type Colour = readonly [red: number, green: number, blue: number];
 
-/** The colours of the page's background, and of its buttons and sliders. */
 export interface Palette {
+  /** The colour of the page's background. */
   readonly ground: Colour;
+  /** The colour of its buttons and sliders. */
   readonly accent: Colour;
 }
 
 /** WCAG's least contrast for text of any size. */
 const CONTRAST_MIN = 4.5;
-/** The hues are counted in this many ranges. */
+/** The hues are summed up in this many ranges. */
 const HUE_RANGES = 12;
-/**
- * A cover is grey if the chroma of its strongest range, on average over all pixels, is not larger than this.
- */
+/** The strongest range of a coloured cover has more chroma than this, on average over all pixels. */
 const CHROMA_MIN = 0.03;
 const LIGHTNESS_STEP = 0.01;
-/** The limit of the accent's saturation, because a more saturated accent would glare. */
+/** A more saturated accent would glare. */
 const ACCENT_SATURATION_MAX = 0.85;
 /** Bytes per pixel: red, green, blue, alpha. */
 const PIXEL_BYTES = 4;
 
-/** The sums of the pixels of one range of hues, each pixel weighted by its chroma. */
+/** The sums over the pixels in one range of hues. Each pixel is weighted by its chroma. */
 interface HueSum {
   chroma: number;
   saturation: number;
@@ -41,12 +39,12 @@ interface HueSum {
   y: number;
 }
 
-/** `pixels` are red, green, blue and alpha, 0..255. Undefined for a cover without colours. */
+/** `pixels` are red, green, blue and alpha, 0..255. Returns undefined for a grey cover. */
 export function tintIn(pixels: ArrayLike<number>): Tint | undefined {
   const sums: HueSum[] = Array.from({ length: HUE_RANGES }, () => ({ chroma: 0, saturation: 0, x: 0, y: 0 }));
   for (let first = 0; first + 3 < pixels.length; first += PIXEL_BYTES) {
-    const part = (index: number): number => (pixels[first + index] ?? 0) / 255;
-    const { hue, saturation, chroma } = hueOf([part(0), part(1), part(2)]);
+    const channel = (index: number): number => (pixels[first + index] ?? 0) / 255;
+    const { hue, saturation, chroma } = hslOf([channel(0), channel(1), channel(2)]);
     const sum = sums[Math.floor(hue / (360 / HUE_RANGES)) % HUE_RANGES];
     if (sum === undefined) continue;
     sum.chroma += chroma;
@@ -62,7 +60,7 @@ export function tintIn(pixels: ArrayLike<number>): Tint | undefined {
 }
 
 /** Hue in degrees, saturation and chroma 0..1, as in the colour model HSL. */
-function hueOf(colour: Colour) {
+function hslOf(colour: Colour) {
   const max = Math.max(...colour);
   const chroma = max - Math.min(...colour);
   if (chroma === 0) return { hue: 0, saturation: 0, chroma };
@@ -109,42 +107,35 @@ export function contrastOf(one: Colour, other: Colour): number {
 const grey = (part: number): Colour => [part / 255, part / 255, part / 255];
 
 /**
- * Where the search for a ground and for an accent begins. `others` are greys in place of the colours of
- * page.css that must be readable on the ground, or beside and on the accent. Each grey has a little less
- * contrast than the colours that it replaces.
+ * Where the search for the two colours begins, and the greys with which each must have enough contrast. A grey
+ * stands for the colours of page.css beside or on it, and has a little less contrast than they have.
  */
 interface Scheme {
   readonly ground: {
     readonly lightness: number;
     /** A part of the tint's saturation. */
     readonly saturation: number;
-    readonly others: readonly Colour[];
+    readonly greys: readonly Colour[];
   };
-  readonly accent: { readonly lightness: number; readonly others: readonly Colour[] };
-  /**
-   * The change of the ground's lightness in each step of the search. The accent's lightness changes the
-   * other way.
-   */
+  readonly accent: { readonly lightness: number; readonly greys: readonly Colour[] };
+  /** How the ground's lightness changes in each step of the search. The accent's changes the other way. */
   readonly step: number;
 }
 
 const SCHEMES: Readonly<Record<'light' | 'dark', Scheme>> = {
   light: {
-    ground: { lightness: 0.85, saturation: 0.75, others: [grey(0x63)] },
-    accent: { lightness: 0.42, others: [grey(0xea)] },
+    ground: { lightness: 0.85, saturation: 0.75, greys: [grey(0x63)] },
+    accent: { lightness: 0.42, greys: [grey(0xea)] },
     step: LIGHTNESS_STEP,
   },
   dark: {
-    ground: { lightness: 0.22, saturation: 0.55, others: [grey(0xa2)] },
-    accent: { lightness: 0.6, others: [grey(0x2f), grey(0x24)] },
+    ground: { lightness: 0.22, saturation: 0.55, greys: [grey(0xa2)] },
+    accent: { lightness: 0.6, greys: [grey(0x2f), grey(0x24)] },
     step: -LIGHTNESS_STEP,
   },
 };
 
-/**
- * Returns the first colour of the tint that has enough contrast with all others. The search begins with the
- * lightness `from`, which changes by `step`.
- */
+/** Changes the lightness from `from` by `step` until the colour has enough contrast with all others. */
 function readableColour(tint: Tint, from: number, step: number, others: readonly Colour[]): Colour {
   let lightness = from;
   const isReadable = (): boolean =>
@@ -153,14 +144,14 @@ function readableColour(tint: Tint, from: number, step: number, others: readonly
   return colourOf(tint, Math.min(1, Math.max(0, lightness)));
 }
 
-/** The accent is readable on the ground, too. */
+/** The accent has enough contrast with the ground, too. */
 export function paletteOf(tint: Tint, schemeName: 'light' | 'dark'): Palette {
   const scheme = SCHEMES[schemeName];
-  const { lightness, saturation, others } = scheme.ground;
+  const { lightness, saturation, greys } = scheme.ground;
   const groundTint = { ...tint, saturation: tint.saturation * saturation };
-  const ground = readableColour(groundTint, lightness, scheme.step, others);
+  const ground = readableColour(groundTint, lightness, scheme.step, greys);
   const accentTint = { ...tint, saturation: Math.min(ACCENT_SATURATION_MAX, tint.saturation) };
-  const besideAccent = [ground, ...scheme.accent.others];
+  const besideAccent = [ground, ...scheme.accent.greys];
   const accent = readableColour(accentTint, scheme.accent.lightness, -scheme.step, besideAccent);
   return { ground, accent };
 }

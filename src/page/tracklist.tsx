@@ -1,12 +1,11 @@
-// Draws a player's tracklist, in which each track plays at a touch. Where the player allows it, tracks can
-// be added and removed. For some seconds a removal can be undone.
+// Draws a player's tracklist. If the player allows it, tracks can be added and removed.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { PlayerRecord, StreamedTracklist, TracklistRecord } from '../client/client.js';
 import { ActionButton, useAction } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
-import { IfMayChange } from './may-change.js';
+import { IfMayChange, useMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { memoized, useGrowing } from './parts.js';
@@ -17,24 +16,24 @@ const TRACKS_AT_ONCE = 10;
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
 /**
- * Returns the whole tracklist. The stream has only the first tracks of a long one, so the whole is
- * requested. Until the response comes, and if the request fails, the first tracks are returned.
+ * Requests a long tracklist, because the event stream has only its first tracks. Returns these until the
+ * response comes, and if the request fails.
  */
 function useWholeTracklist(player: string, streamed: StreamedTracklist): TracklistRecord {
   const node = useNode();
-  const [whole, setWhole] = useState<TracklistRecord>();
+  const [requested, setRequested] = useState<TracklistRecord>();
   useEffect(() => {
     if (streamed.truncated !== true) return undefined;
     let isCurrent = true;
     const show = (list: TracklistRecord | undefined): void => {
-      if (isCurrent) setWhole(list);
+      if (isCurrent) setRequested(list);
     };
     node.tracklist(player).then(show, () => show(undefined));
     return () => {
       isCurrent = false;
     };
   }, [node, player, streamed]);
-  return streamed.truncated === true ? (whole ?? streamed) : streamed;
+  return streamed.truncated === true ? (requested ?? streamed) : streamed;
 }
 
 export function Tracks({ player, tracklist }: TracklistProps) {
@@ -73,32 +72,31 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
   const { track_id: id, metadata } = track;
   const { 'xesam:artist': artist } = metadata;
   const name = metadata['xesam:title'] || metadata['xesam:url'] || translate('untitled');
-  const removing = useLateRemoval(() => node.removeTrack(busName, id), name);
+  const mayChange = useMayChange();
+  const removal = useLateRemoval(() => node.removeTrack(busName, id), name);
   return (
     <li class="row" aria-current={isCurrent}>
-      <IfMayChange
-        instead={
-          <span class="track grow">
-            <bdi>{name}</bdi> <bdi class="quiet">{artist}</bdi>
-          </span>
-        }
-      />
+      {mayChange ? null : (
+        <span class="track grow">
+          <bdi>{name}</bdi> <bdi class="quiet">{artist}</bdi>
+        </span>
+      )}
       <ActionButton
         class="track grow"
         label={translate('playTrack', { name: [name, artist].filter(Boolean).join(' ') })}
-        disabled={!canControl || removing.isUnderWay}
+        disabled={!canControl || removal.isUnderWay}
         send={() => node.gotoTrack(busName, id)}
       >
-        <bdi>{name}</bdi> <bdi class="quiet">{removing.isUnderWay ? translate('trackRemoved') : artist}</bdi>
+        <bdi>{name}</bdi> <bdi class="quiet">{removal.isUnderWay ? translate('trackRemoved') : artist}</bdi>
       </ActionButton>
       {canEdit ? (
         <IfMayChange>
-          {/* One button to remove and to undo, so that it keeps its place and the focus. */}
+          {/* One button removes and undoes, so that it keeps its place and the focus. */}
           <Button
-            icon={removing.isUnderWay ? 'undo' : 'close'}
-            label={translate(removing.isUnderWay ? 'keepTrack' : 'removeTrack', { name })}
+            icon={removal.isUnderWay ? 'undo' : 'close'}
+            label={translate(removal.isUnderWay ? 'keepTrack' : 'removeTrack', { name })}
             disabled={!canControl}
-            onClick={removing.isUnderWay ? removing.undo : removing.begin}
+            onClick={removal.isUnderWay ? removal.undo : removal.begin}
           />
         </IfMayChange>
       ) : null}
@@ -106,15 +104,12 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
   );
 });
 
-/**
- * The time in which a removal can be undone. No player can bring a track back, so the command is sent only
- * after this time.
- */
+/** A removal can be undone for this time. It is sent only afterwards, because no player can bring a track back. */
 const UNDO_MS = 5000;
 
 /**
- * Removes a track after `UNDO_MS`, unless `undo` is called before. If the line is removed or the page is
- * left earlier, the track is removed at once.
+ * Removes a track after `UNDO_MS`. A call of `undo` prevents this. If the line goes or the page is left, the
+ * track is removed at once.
  */
 function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   const report = useContext(Reporting);

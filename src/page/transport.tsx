@@ -1,5 +1,4 @@
-// The parts that all views of a player share: its texts, its cover, its position, and the buttons of its
-// transport (previous, play or pause, next, stop, repeat).
+// Draws what all views of a player share: its cover, its position and its buttons. Decides its texts.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
@@ -19,19 +18,18 @@ export function titleOf(player: PlayerRecord): string {
   return metadata['xesam:title'] || metadata['xesam:url'] || translate('untitled');
 }
 
-/** Artist and album, as far as they are known. */
 export function artistAndAlbum({ metadata = {} }: PlayerRecord): string {
   return [metadata['xesam:artist'], metadata['xesam:album']].filter(Boolean).join(' – ');
 }
 
 /** The streams of the player's process. */
 export function playerStreams({ pid }: PlayerRecord, clients: NodeState['clients']): readonly ClientRecord[] {
-  const isOwn = ({ props }: ClientRecord) => props?.['application.process.id'] === String(pid);
-  return pid === undefined ? [] : [...clients.values()].filter(isOwn);
+  const isOfPlayer = ({ props }: ClientRecord) => props?.['application.process.id'] === String(pid);
+  return pid === undefined ? [] : [...clients.values()].filter(isOfPlayer);
 }
 
-/** The text and the icon of each mode, and the mode after a press. */
-const LOOPS = {
+/** The text and the icon of each mode of repetition. A press leads to the `next` mode. */
+const LOOP_MODES = {
   None: { text: 'loopNone', icon: 'loop', next: 'Playlist' },
   Playlist: { text: 'loopPlaylist', icon: 'loop', next: 'Track' },
   Track: { text: 'loopTrack', icon: 'loopOne', next: 'None' },
@@ -46,9 +44,9 @@ interface TransportProps {
 export function LoopButton({ player, label }: TransportProps) {
   const node = useNode();
   const { bus_name, loop_status = 'None' } = player;
-  const send = (loop: keyof typeof LOOPS) => node.setLoop(bus_name, { loop });
+  const send = (loop: keyof typeof LOOP_MODES) => node.setLoop(bus_name, { loop });
   const { displayed, set } = useControl(loop_status, send, couldNotSet(label(translate('loop'))));
-  const { text, icon, next } = LOOPS[displayed];
+  const { text, icon, next } = LOOP_MODES[displayed];
   return (
     <IfMayChange>
       <Button
@@ -115,12 +113,12 @@ export function TransportButtons({ player, label, isWithoutPlay = false }: Butto
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
 /**
- * An object path of D-Bus, as a player demands it for a track's id. Some players report other ids. No id is
- * sent for these, and the new position is then for the track that plays.
+ * An object path of D-Bus. Players accept only such a track id, but some report others. A position without an
+ * id is for the track that plays.
  */
-const TRACK_ID = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
+const TRACK_ID_PATTERN = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
-/** Draws a slider that moves by itself. If the length of the track is not known, draws only the position. */
+/** Without the length of the track there is no slider, but only the position. */
 export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const node = useNode();
   const live = useLive();
@@ -130,10 +128,10 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const position = positionOf(player, live.nodeTime());
   const length = lengthOf(player);
   const id = metadata?.['mpris:trackid'] ?? '';
-  const track = TRACK_ID.test(id) ? { track_id: id } : {};
+  const track = TRACK_ID_PATTERN.test(id) ? { track_id: id } : {};
   const control = controlsOf(player).position;
   if (position === undefined) return null;
-  if (control === 'absent') return <p class="quiet">{clockOf(position)}</p>;
+  if (control === 'absent') return <p class="quiet">{clockText(position)}</p>;
   return (
     <Slider
       class="position"
@@ -143,16 +141,16 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
       step={US_PER_S}
       setsOnRelease
       movesByItself={movesByItself}
-      text={(us) => translate('positionText', { position: clockOf(us), length: clockOf(length) })}
-      ends={(us) => [clockOf(us), `-${clockOf(length - us)}`]}
+      text={(us) => translate('positionText', { position: clockText(us), length: clockText(length) })}
+      ends={(us) => [clockText(us), `-${clockText(length - us)}`]}
       disabled={control === 'disabled'}
       send={(us) => node.setPosition(bus_name, { position: Math.min(us, length), ...track })}
     />
   );
 }
 
-/** The text for a time in microseconds: `1:23` for 83000000. */
-function clockOf(us: number): string {
+/** 83000000 microseconds make `1:23`. */
+function clockText(us: number): string {
   const total = Math.floor(us / US_PER_S);
   const hours = Math.floor(total / 3600);
   const minutes = Math.floor(total / 60) % 60;
@@ -165,10 +163,10 @@ function clockOf(us: number): string {
 const LAST_COVER = new LatePart(async () => (await import('./pictures.js')).LastCover);
 
 /**
- * A cover that failed is loaded again after this time, because the web may be slow, or a player may still
- * write the cover's file.
+ * A cover that failed is loaded again after this time. The web may be slow, or a player may still write the
+ * cover's file.
  */
-const RELOAD_MS = 60_000;
+const COVER_RELOAD_MS = 60_000;
 
 interface CoverProps {
   readonly player: PlayerRecord;
@@ -177,27 +175,27 @@ interface CoverProps {
 }
 
 /**
- * Loads covers only from the node, because another host would learn what is played. If the node redirects the
- * browser to the web, the page's policy stops that. While nothing plays, the player's last cover stays, pale.
+ * Loads covers only from the node, because another host would learn what is played. The page's policy stops
+ * redirections to other hosts. While nothing plays, the player's last cover stays, but pale.
  */
 export function Cover({ player, onPicture }: CoverProps) {
   const node = useNode();
   const artUrl = player.metadata?.['mpris:artUrl'] ?? '';
   const [brokenUrl, setBrokenUrl] = useState('');
-  useLater(brokenUrl === '' ? undefined : RELOAD_MS, () => setBrokenUrl(''), [brokenUrl]);
-  /** True if the node serves covers with the scheme of this address, and the cover has not failed. */
+  useLater(brokenUrl === '' ? undefined : COVER_RELOAD_MS, () => setBrokenUrl(''), [brokenUrl]);
+  /** The node serves covers of these schemes. */
   const hasCover = /^(?:file|data|https?):/i.test(artUrl) && brokenUrl !== artUrl;
   const last = useRef({ address: '', player: '' });
   const { bus_name } = player;
   if (hasCover)
     last.current = { address: `${node.coverUrl(bus_name)}?of=${hashOf(artUrl)}`, player: bus_name };
-  const isPast = !hasTrack(player) && last.current.player === bus_name;
-  const address = hasCover || isPast ? last.current.address : '';
+  const isLastCover = !hasTrack(player) && last.current.player === bus_name;
+  const address = hasCover || isLastCover ? last.current.address : '';
   useEffect(() => {
     if (address === '') onPicture?.(undefined);
   }, [address, onPicture]);
   return (
-    <div class={`cover ${isPast ? 'past' : ''}`} aria-hidden="true">
+    <div class={`cover ${isLastCover ? 'past' : ''}`} aria-hidden="true">
       {address === '' ? (
         <NoCover isLarge={onPicture !== undefined && !hasTrack(player)} />
       ) : (
@@ -212,17 +210,12 @@ export function Cover({ player, onPicture }: CoverProps) {
   );
 }
 
-/**
- * Drawn in the place of a cover while there is none. `isLarge` draws the tab's last cover, if there is one.
- */
+/** With `isLarge` the tab's last cover is drawn, if there is one. */
 export function NoCover({ isLarge }: { readonly isLarge: boolean }) {
   return isLarge ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }
 
-/**
- * The part of a cover's address that is different for each picture, so that the browser loads each picture
- * once and not again.
- */
+/** Makes the address of each cover another one, so that the browser loads each picture exactly once. */
 function hashOf(text: string): number {
   let hash = 7;
   for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007;

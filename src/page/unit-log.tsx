@@ -1,5 +1,4 @@
-// Draws the newest lines of a log, which are read only while the log is open. If a unit has failed, the log
-// also shows when and how.
+// Draws the newest lines of a log, which are read only while it is open. Can also show when and how a unit failed.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { LogEntryRecord } from '../client/client.js';
@@ -7,33 +6,35 @@ import { formatTime, translate } from './language.js';
 
 interface UnitLogProps {
   readonly read: () => Promise<readonly LogEntryRecord[]>;
-  /** The log is read again when this text changes, which is the state of the unit or the end of a run. */
+  /** The unit's state, or the end of a run. The log is read again when this changes. */
   readonly state: string | undefined;
-  readonly hasFailed: boolean;
+  /** True if the last failure in the log is displayed above the lines. */
+  readonly showsFailure: boolean;
   readonly title: string;
-  /** True if the log can be opened. An open log stays until it is closed. */
+  /** True if the log can be opened. An open log stays also without this. */
   readonly isOffered: boolean;
 }
 
 interface LogContent {
   readonly logEntries: readonly LogEntryRecord[];
-  /** Why there are no entries; empty while there are some, and before the log is read. */
-  readonly text: string;
+  /** Why there are no entries. It is empty if there are entries, and before the log is read. */
+  readonly absence: string;
 }
 
-const NO_CONTENT: LogContent = { logEntries: [], text: '' };
+const NO_CONTENT: LogContent = { logEntries: [], absence: '' };
 
-export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogProps) {
+export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLogProps) {
   const [isOpen, setOpen] = useState(false);
-  const [{ logEntries, text }, setContent] = useState<LogContent>(NO_CONTENT);
+  const [{ logEntries, absence }, setContent] = useState<LogContent>(NO_CONTENT);
   useEffect(() => {
     if (!isOpen) return undefined;
     let isCurrent = true;
     read()
       .then(
-        (found) => ({ logEntries: found, text: found.length === 0 ? translate('noLog') : '' }),
+        (entries) => ({ logEntries: entries, absence: entries.length === 0 ? translate('noLog') : '' }),
         ({ message: reason }: Error) => {
-          return { logEntries: [], text: translate('because', { what: translate('couldNotRead'), reason }) };
+          const what = translate('couldNotRead');
+          return { logEntries: [], absence: translate('because', { what, reason }) };
         },
       )
       .then((content) => {
@@ -42,13 +43,14 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
     return () => {
       isCurrent = false;
     };
-    // `read` is not in this list, because it is another function at each drawing.
+    // `read` is missing in this list, because each drawing passes another function.
   }, [state, isOpen]);
   if (!isOffered && !isOpen) return null;
-  const lines = logEntries.map(
-    ({ time, message }) => `${new Date(time).toTimeString().slice(0, 8)} ${message}`,
-  );
-  const failure = hasFailed ? lastFailure(logEntries) : undefined;
+  const lines = logEntries.map(({ time, message }) => {
+    const clock = new Date(time).toTimeString().slice(0, 8);
+    return `${clock} ${message}`;
+  });
+  const failure = showsFailure ? lastFailure(logEntries) : undefined;
   return (
     <details class="more" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary aria-label={translate('ofPlayer', { what: translate('log'), name: title })}>
@@ -56,7 +58,7 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
       </summary>
       <div role="status">
         {failure === undefined ? null : <p class="bad-text">{translate('failedSince', failure)}</p>}
-        {text === '' ? null : <p class="quiet wrap">{text}</p>}
+        {absence === '' ? null : <p class="quiet wrap">{absence}</p>}
       </div>
       {logEntries.length === 0 ? null : <pre class="log">{lines.join('\n')}</pre>}
     </details>
@@ -64,11 +66,12 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
 }
 
 /** The line that systemd logs when a unit has failed. */
-const FAILED = /: Failed with result '([^']+)'/;
+const FAILED_LINE = /: Failed with result '([^']+)'/;
 
 /** The time and result of the last failure in the log; undefined if the log has no failure. */
 function lastFailure(logEntries: readonly LogEntryRecord[]) {
-  const { time = '', message = '' } = logEntries.filter((entry) => FAILED.test(entry.message)).at(-1) ?? {};
-  const result = FAILED.exec(message)?.[1];
+  const failures = logEntries.filter(({ message }) => FAILED_LINE.test(message));
+  const { time = '', message = '' } = failures.at(-1) ?? {};
+  const result = FAILED_LINE.exec(message)?.[1];
   return result === undefined ? undefined : { time: formatTime(time), result };
 }

@@ -3,13 +3,15 @@
 import { useRef } from 'preact/hooks';
 import type { NodeState, UpgradeRun } from '../client/client.js';
 
-/** Returns the upgrade. If its run has no step any more, the last known step of the same run is added. */
+/** Adds the last known step to a run that has no step any more. */
 export function useLastStep(upgrade: NodeState['upgrade']): NodeState['upgrade'] {
   const last = useRef<UpgradeRun | undefined>(undefined);
   const run = upgrade?.run;
   if (run?.state === 'running' && run.step !== undefined) last.current = run;
   const { step, percent, started_at } = last.current ?? {};
-  const isForgotten = step !== undefined && run?.step === undefined && run?.started_at === started_at;
-  if (run === undefined || run.state === 'idle' || !isForgotten) return upgrade;
-  return { ...upgrade, run: { ...run, step, ...(percent !== undefined && { percent }) } };
+  const isSameRun = run?.started_at === started_at;
+  if (step === undefined || run === undefined || run.state === 'idle') return upgrade;
+  if (run.step !== undefined || !isSameRun) return upgrade;
+  const lastStep = percent === undefined ? { step } : { step, percent };
+  return { ...upgrade, run: { ...run, ...lastStep } };
 }

@@ -1,5 +1,4 @@
-// Draws the section of the node's upgrade: the installed and the available version, the progress of a run,
-// and the result of the last one.
+// Draws the section of the node's upgrade: the versions, the progress of a run, and the result of the last run.
 
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';
@@ -18,7 +17,7 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
   const isRunning = run.state === 'running';
   return (
     <div class="card">
-      <p class="strong wrap">{headlineOf(upgrade)}</p>
+      <p class="strong wrap">{headline(upgrade)}</p>
       {current === '' ? null : (
         <p class="quiet wrap">{translate('installed', { version: isolated(current) })}</p>
       )}
@@ -27,7 +26,7 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
       <UnitLog
         read={() => node.upgradeLog()}
         state={run.finished_at}
-        hasFailed
+        showsFailure
         title={translate('upgrade')}
         isOffered={run.state === 'failed' && can_upgrade === true}
       />
@@ -41,7 +40,7 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
   );
 }
 
-function headlineOf(upgrade: NonNullable<NodeState['upgrade']>): string {
+function headline(upgrade: NonNullable<NodeState['upgrade']>): string {
   const { current = '', latest = '', upgrade_available, run } = upgrade;
   if (run?.state === 'running') return translate('upgrading');
   if (upgrade_available) return translate('available', { version: isolated(latest) });
@@ -51,13 +50,13 @@ function headlineOf(upgrade: NonNullable<NodeState['upgrade']>): string {
 function UpgradeButton({ latest }: { readonly latest: string }) {
   const node = useNode();
   const version = { version: isolated(latest) };
-  const isKnown = latest !== '';
-  const text = isKnown ? translate('upgradeNow', version) : translate('upgradeAny');
+  const isVersionKnown = latest !== '';
+  const text = isVersionKnown ? translate('upgradeNow', version) : translate('upgradeAny');
   return (
     <QuestionButton
       class="main"
       text={text}
-      question={isKnown ? translate('upgradeAsk', version) : translate('upgradeAnyAsk')}
+      question={isVersionKnown ? translate('upgradeAsk', version) : translate('upgradeAnyAsk')}
       explanation={translate('upgradeEffect')}
       confirm={text}
       failureTitle={translate('couldNotUpgrade')}
@@ -99,12 +98,12 @@ function LastCheck({ check, checkedAt }: LastCheckProps) {
 }
 
 function Progress({ percent, step }: UpgradeRun) {
-  // A progress bar without a value shows that something is under way.
-  const value = percent === undefined ? {} : { value: percent };
+  // A progress bar without a value shows only that something is under way.
+  const valueProperty = percent === undefined ? {} : { value: percent };
   return (
     <div class="under-way" role="status">
       <div class="row">
-        <progress class="grow" max={100} aria-label={translate('upgrading')} {...value} />
+        <progress class="grow" max={100} aria-label={translate('upgrading')} {...valueProperty} />
         {percent === undefined ? null : <span class="slider-text">{formatPercent(percent / 100)}</span>}
       </div>
       {step === undefined ? null : (

@@ -1,4 +1,4 @@
-// Draws the button that makes an output or an input the default. The button of the default is pressed.
+// Draws the button that makes an output or an input the default.
 
 import { useControl } from './controls.js';
 import { Icon } from './icons.js';
@@ -8,14 +8,14 @@ import { IfMayChange } from './may-change.js';
 interface UseProps {
   /** The name of the output or input. */
   readonly name: string;
-  readonly isUsed: boolean;
+  readonly isDefault: boolean;
   readonly send: () => Promise<unknown>;
 }
 
-export function UseButton({ name, isUsed, send }: UseProps) {
+export function UseButton({ name, isDefault, send }: UseProps) {
   const label = translate('useOf', { name });
-  const { displayed, set } = useControl(isUsed, send, () => translate('didNotWork', { what: label }));
-  // One button for both states, so that it keeps the focus.
+  const { displayed, set } = useControl(isDefault, send, () => translate('didNotWork', { what: label }));
+  // Both states have the same button, so that it keeps the focus.
   return (
     <IfMayChange instead={displayed ? <Icon name="tick" /> : null}>
       <button

@@ -1,11 +1,11 @@
-// Colours the page after the cover of the large player, and keeps that cover for later.
+// Gives the page the colours of the large player's cover, and keeps the cover for later.
 
 import { useEffect, useState } from 'preact/hooks';
 import { LatePart, usePart } from './late.js';
 
 const PICTURES = new LatePart(() => import('./pictures.js'));
 
-/** The returned function takes each cover once it has loaded, and undefined for a track without a cover. */
+/** The returned function takes each loaded cover, and undefined for a track without a cover. */
 export function useTint(): (picture: HTMLImageElement | undefined) => void {
   const [picture, setPicture] = useState<HTMLImageElement>();
   usePart(PICTURES, picture !== undefined);

@@ -1,5 +1,4 @@
-// The page for a wall or a television: what plays, as large as it can be, and a clock. It is dim while nobody
-// uses it.
+// Draws the page for a wall or a television: what plays, as large as possible, and a clock.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
@@ -12,10 +11,10 @@ import { Receivers } from './receivers.js';
 import { artistAndAlbum, Cover, NoCover, PositionBar, TransportButtons, titleOf } from './transport.js';
 import { useTint } from './use-tint.js';
 
-/** The wall is dimmed after this time without input. */
+/** The page is dimmed after this time without input. */
 const DIM_AFTER_MS = 15_000;
 const DIM_CHECK_MS = 250;
-/** Everything moves by some pixels each time that this time has passed, so that nothing burns in. */
+/** Everything moves by some pixels after each such time, so that nothing burns in. */
 const SHIFT_MS = 60_000;
 const SHIFTS_PX = [0, 6, 12, 6, 0, -6, -12, -6] as const;
 const CLOCK_MS = 1000;
@@ -32,7 +31,7 @@ export function Wall({ state, player, output, name }: WallProps) {
   const isDimmed = useIsDimmed();
   const setPicture = useTint();
   const artist = player === undefined ? '' : artistAndAlbum(player);
-  const next = player === undefined ? undefined : nextOf(player, state.tracklists);
+  const next = player === undefined ? undefined : nextTitle(player, state.tracklists);
   const isSilent = player === undefined || !isPlaying(player);
   return (
     <div class={`wall ${isDimmed ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
@@ -81,10 +80,7 @@ function useIsDimmed(): boolean {
   return isDimmed;
 }
 
-/**
- * Returns the present shift of everything. The vertical shift is two steps ahead of the horizontal one, so
- * that the picture moves in a circle.
- */
+/** The vertical shift is two steps ahead of the horizontal one, so that the picture moves in a circle. */
 function useShift(): { readonly '--shift': string } {
   useTicks(SHIFT_MS);
   const count = Math.floor(Date.now() / SHIFT_MS);
@@ -98,8 +94,8 @@ function Clock() {
   return <time>{formatClock(new Date())}</time>;
 }
 
-/** The title of the track after the current one; undefined if the player has no list, or no further track. */
-function nextOf({ bus_name, metadata }: PlayerRecord, lists: NodeState['tracklists']): string | undefined {
+/** The title of the track after the current one; undefined without a list, or at its end. */
+function nextTitle({ bus_name, metadata }: PlayerRecord, lists: NodeState['tracklists']): string | undefined {
   const tracks = lists.get(bus_name)?.tracks ?? [];
   const current = tracks.findIndex(({ track_id }) => track_id === metadata?.['mpris:trackid']);
   return current < 0 ? undefined : tracks[current + 1]?.metadata['xesam:title'];

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ENGLISH } from '../../src/page/texts/english.js';
-import { type Choice, chooseLanguage, fillIn, LOADERS } from '../../src/page/texts.js';
+import { chooseLanguage, fillIn, type LanguageChoice, LOADERS } from '../../src/page/texts.js';
 import { viewOf } from '../../src/page/view.js';
 
 const ROWS: readonly (readonly [query: string, isWall: boolean, only: readonly string[] | undefined])[] = [
@@ -22,7 +22,7 @@ for (const [query, isWall, only] of ROWS) {
   });
 }
 
-const LANGUAGES: readonly (readonly [preferred: readonly string[], choice: Choice])[] = [
+const LANGUAGES: readonly (readonly [preferred: readonly string[], choice: LanguageChoice])[] = [
   [['de-AT', 'en'], { language: 'de', formatTag: 'de-AT' }],
   [['sv', 'PT-br'], { language: 'pt', formatTag: 'PT-br' }],
   [['en-GB', 'de'], { language: 'en', formatTag: 'en-GB' }],
