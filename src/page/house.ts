@@ -56,7 +56,7 @@ export class House {
     for (const [name, connection] of this.#connections) {
       if (nodes.has(name)) continue;
       const areTooMany = this.#connections.size > ROOMS_MAX;
-      const isRenamed = connection.urls.some((url) => urls.includes(url));
+      const isRenamed = connection.possibleUrls.some((url) => urls.includes(url));
       const wasNeverLive = !connection.hasState;
       if (areTooMany || isRenamed || wasNeverLive) this.#drop(name);
     }

@@ -93,7 +93,7 @@ export class RoomConnection {
     return this.#live.state.backends.size > 0;
   }
 
-  get urls(): readonly string[] {
+  get possibleUrls(): readonly string[] {
     return this.#urls;
   }
 
