@@ -4,15 +4,15 @@ import type { NodeState } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
 
 /**
- * `watched`: somebody uses the page. `resting`: the page is hidden, or had no input for a while. It sends no
- * requests then. `lost`: the connection is lost.
+ * `watched`: somebody uses the page. `resting`: the page is hidden, or had no input for a while, and sends no
+ * requests. `lost`: the connection is lost.
  */
-export type Attention = 'watched' | 'resting' | 'lost';
+export type Situation = 'watched' | 'resting' | 'lost';
 
 export interface LivenessOptions {
   /** One request; rejects, or does not settle, if there is no answer. */
   readonly request: (signal: AbortSignal) => Promise<unknown>;
-  readonly attention: () => Attention;
+  readonly situation: () => Situation;
   /** Called when the node stops answering, and when it answers again. */
   readonly onChange: (isAnswering: boolean) => void;
   /** Called when the node answers again while the connection is lost. */
@@ -116,14 +116,14 @@ export class Liveness {
   }
 
   #tick(now: number): void {
-    const attention = this.#options.attention();
-    if (attention === 'watched') {
+    const situation = this.#options.situation();
+    if (situation === 'watched') {
       this.#checkSilence(now);
       return;
     }
     this.#aliveAt = now;
     this.#unansweredSince = undefined;
-    if (attention === 'lost') void this.#checkReturn(now);
+    if (situation === 'lost') void this.#checkReturn(now);
   }
 
   #checkSilence(now: number): void {
@@ -149,7 +149,7 @@ export class Liveness {
     this.#isReturnRequested = true;
     const isAnswered = await this.#request(now, RETURN_MS + 2 * this.#latency.estimateMs);
     this.#isReturnRequested = false;
-    if (isAnswered && !this.#hasReturned && this.#options.attention() === 'lost') this.#options.onReturn();
+    if (isAnswered && !this.#hasReturned && this.#options.situation() === 'lost') this.#options.onReturn();
     this.#hasReturned = isAnswered;
   }
 
@@ -189,7 +189,7 @@ const REASON_MS: Readonly<Record<AbsenceReason, number>> = {
 };
 
 /**
- * Why the node is away; undefined if nothing explains it, or not for so long. `lostSince` and `now` are
+ * Why the node is away; undefined if no reason explains an absence of this length. `lostSince` and `now` are
  * milliseconds since the epoch.
  */
 export function absenceReason(

@@ -4,15 +4,15 @@ import type { OutputRecord } from '../client/client.js';
 import type { IconName } from './icons.js';
 
 interface IconRow {
-  readonly pattern: RegExp;
+  readonly wordPattern: RegExp;
   readonly icon: IconName;
 }
 
 /** The first row that matches decides. Headphones with Bluetooth thus have the icon of headphones. */
 const ICONS: readonly IconRow[] = [
-  { pattern: /head(?:phone|set)/i, icon: 'headphones' },
-  { pattern: /hdmi|displayport|\btv\b/i, icon: 'screen' },
-  { pattern: /bluez|bluetooth/i, icon: 'bluetooth' },
+  { wordPattern: /head(?:phone|set)/i, icon: 'headphones' },
+  { wordPattern: /hdmi|displayport|\btv\b/i, icon: 'screen' },
+  { wordPattern: /bluez|bluetooth/i, icon: 'bluetooth' },
 ];
 
 export function outputIcon(output: OutputRecord): IconName {
@@ -21,5 +21,5 @@ export function outputIcon(output: OutputRecord): IconName {
   const activePort = ports?.find((candidate) => candidate.name === active_port);
   const device = [props['device.form_factor'], props['device.bus'], name, description];
   const words = [active_port, activePort?.description, ...device].join(' ');
-  return ICONS.find(({ pattern }) => pattern.test(words))?.icon ?? 'speaker';
+  return ICONS.find(({ wordPattern }) => wordPattern.test(words))?.icon ?? 'speaker';
 }

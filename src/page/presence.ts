@@ -6,7 +6,7 @@ import { type AnnouncedAbsence, IN_USE_MS, InputWatch, Liveness } from './livene
 import type { PageLive } from './node.js';
 import { SharedLive } from './shared-live.js';
 
-/** A reason that the node announces stays its reason if the node says `bye` within this time. */
+/** If the node says `bye` within this time after an announced reason, the reason stays. */
 const BYE_AFTER_REASON_MS = 5 * 60_000;
 /** Enough for several round trips of a second. */
 const DOCUMENT_TIMEOUT_MS = 15_000;
@@ -36,10 +36,10 @@ export class Presence {
       // A hidden page must not cost the node anything.
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
-        // A stream may be opened again on a live connection. The node was not away then.
+        // A stream may also be opened again while the node is there. The status then stays `live`.
         const isNewlyLive = status === 'live' && this.#connectionStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
-        // A page that was `connecting` until now is new itself.
+        // After `connecting` this page is new itself.
         if (isNewlyLive && this.#connectionStatus === 'lost') void this.loadNewerPage();
         this.#connectionStatus = status;
         if (changed.some((slice) => !LEVEL_SLICES.includes(slice))) draw();
@@ -52,7 +52,7 @@ export class Presence {
     const liveness = new Liveness({
       request: (signal) =>
         fetch(`${node.transport.base}/server`, { method: 'HEAD', cache: 'no-store', signal }),
-      attention: () => {
+      situation: () => {
         const { status } = this.live.state.connection;
         if (document.hidden || status === 'connecting') return 'resting';
         if (status !== 'live') return 'lost';

@@ -24,9 +24,7 @@ interface SliderProps {
   readonly class?: string;
   readonly disabled?: boolean;
   readonly isDim?: boolean;
-  /**
-   * True if the value changes all the time. A screen reader must announce such a value only on request.
-   */
+  /** True if the value changes all the time. A screen reader must announce such a value only on request. */
   readonly movesByItself?: boolean;
   /** The change of the value per arrow key and per notch of the wheel; one step by default. */
   readonly keyStep?: () => number;

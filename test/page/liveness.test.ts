@@ -6,11 +6,11 @@ import { afterEach, beforeEach, mock, test } from 'node:test';
 import {
   type AbsenceReason,
   type AnnouncedAbsence,
-  type Attention,
   absenceReason,
   IN_USE_MS,
   InputWatch,
   Liveness,
+  type Situation,
 } from '../../src/page/liveness.js';
 
 beforeEach(() => {
@@ -36,14 +36,14 @@ function onItsWay(ms: number, signal: AbortSignal): Promise<void> {
  */
 function livenessOf(wayMs = 0) {
   const counts = { requests: 0, reported: [] as boolean[], returned: 0 };
-  const state = { answers: true, attention: 'watched' as Attention, wayMs, ...counts };
+  const state = { answers: true, situation: 'watched' as Situation, wayMs, ...counts };
   const liveness = new Liveness({
     request: (signal) => {
       state.requests += 1;
       if (!state.answers) return Promise.reject(new Error('no answer'));
       return state.wayMs === 0 ? Promise.resolve() : onItsWay(state.wayMs, signal);
     },
-    attention: () => state.attention,
+    situation: () => state.situation,
     onChange: (isAnswering) => state.reported.push(isAnswering),
     onReturn: () => {
       state.returned += 1;
@@ -70,7 +70,7 @@ test('the page sends two or three requests a second while it waits for answers',
 test('the page sends no request while events arrive, nor while it rests', async () => {
   const { state, liveness, after } = livenessOf();
   await after(5000, () => liveness.noteAlive());
-  state.attention = 'resting';
+  state.situation = 'resting';
   await after(5000);
   assert.equal(state.requests, 0);
 });
@@ -116,7 +116,7 @@ test('a way that becomes long is a loss until the page knows it, and none afterw
 test('a lost node is found again on a way of two seconds', async () => {
   const { state, after } = livenessOf(2000);
   await after(10_000);
-  state.attention = 'lost';
+  state.situation = 'lost';
   await after(10_000);
   assert.equal(state.returned, 1);
 });
@@ -131,7 +131,7 @@ test('a page that was suspended itself sends a request first', async () => {
 
 test('the page sends a lost node one request a second, and reports its first answer once', async () => {
   const { state, after } = livenessOf();
-  state.attention = 'lost';
+  state.situation = 'lost';
   state.answers = false;
   await after(10_000);
   assert.ok(state.requests >= 8 && state.requests <= 11, `${state.requests}`);
