@@ -17,8 +17,8 @@ export type ControlInput<T> =
   | { readonly kind: 'grab' | 'release' | 'accepted' | 'refused' | 'settled' };
 
 /**
- * An accepted value stays displayed for this time, because its event may come after the response. If the event
- * does not come, somebody else has set another value.
+ * An accepted value stays displayed for this time, because its event may come after the response. If the
+ * event does not come, somebody else has set another value.
  */
 export const SETTLE_MS = 800;
 

@@ -14,7 +14,7 @@ import type { TextKey } from './texts/english.js';
 
 const ROOMS = new LatePart(async () => (await import('./rooms.js')).RoomMenu);
 
-/** While the node is away, the header is drawn this often, because a reason explains an absence only for a time. */
+/** While the node is away, the header is drawn this often. A reason explains an absence only for a time. */
 const REDRAW_MS = 1000;
 /** A node that is still connected after this time has not ended, although it announced its end. */
 const LEAVING_MS = 10_000;

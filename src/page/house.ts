@@ -1,5 +1,5 @@
-// Decides which rooms the house has: this node and the other nodes that it knows. Keeps one connection to each
-// of them.
+// Decides which rooms the house has: this node and the other nodes that it knows. Keeps one connection to
+// each of them.
 
 import type { NodeRecord, NodeState } from '../client/client.js';
 import type { PageLive } from './node.js';
@@ -41,8 +41,8 @@ export class House {
 
   /**
    * Connects to the nodes that are new in the list. A node that has left the list stays as a room that is
-   * away, if it was ever connected. If another node has its address now, it is the same node under a new name,
-   * and the old room is dropped.
+   * away, if it was ever connected. If another node has its address now, it is the same node under a new
+   * name, and the old room is dropped.
    */
   update(nodes: NodeState['nodes']): void {
     const present = [...nodes.values()].filter(isControllable);

@@ -28,7 +28,7 @@ class Words {
     return this.#texts[key] ?? ENGLISH[key] ?? key;
   }
 
-  // The format is made when it is first needed, because a browser needs 20 ms for it, and a slow phone 100 ms.
+  // The format is made late, because a browser needs 20 ms for it, and a slow phone 100 ms.
   get time(): Intl.DateTimeFormat {
     this.#time ??= new Intl.DateTimeFormat(formatTag, { dateStyle: 'medium', timeStyle: 'short' });
     return this.#time;
@@ -63,8 +63,8 @@ export function formatClock(time: Date): string {
 }
 
 /**
- * 0.426 makes `43%`. The form comes from a text of the page, because the browser's own formats are slow at the
- * first drawing.
+ * 0.426 makes `43%`. The form comes from a text of the page, because the browser's own formats are slow at
+ * the first drawing.
  */
 export function formatPercent(part: number): string {
   return translate('percent', { value: Math.round(part * 100) });

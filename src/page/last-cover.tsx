@@ -28,8 +28,8 @@ export function keepCover(picture: HTMLImageElement): void {
 }
 
 /**
- * Draws the last cover, or an icon if there is none. The page's policy lets an `<img>` load pictures only from
- * nodes, so the cover is drawn on a canvas.
+ * Draws the last cover, or an icon if there is none. The page's policy lets an `<img>` load pictures only
+ * from nodes, so the cover is drawn on a canvas.
  */
 export function LastCover() {
   const canvas = useRef<HTMLCanvasElement>(null);

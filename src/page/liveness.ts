@@ -65,7 +65,7 @@ export class InputWatch {
  */
 class Latency {
   estimateMs = FIRST_LATENCY_MS;
-  /** The estimate for deadlines. Each late answer doubles it, because the next answer may take even longer. */
+  /** The estimate for deadlines. Each late answer doubles it, because the next answer may be even later. */
   cautiousMs = FIRST_LATENCY_MS;
   #isKnown = false;
 

@@ -1,5 +1,5 @@
-// Draws the lines that have to be typed on a computer to play on this node from there. Draws nothing while the
-// sound server is closed to the network.
+// Draws the lines that have to be typed on a computer to play on this node from there. Draws nothing while
+// the sound server is closed to the network.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NetworkRecord, NodeState } from '../client/client.js';

@@ -24,7 +24,7 @@ export function useLive(): PageLive {
   return live;
 }
 
-/** The functions of the node that the surrounding part of the page shows. The page of a house shows several. */
+/** The functions of the node of this part of the page. The page of the house shows several nodes. */
 export function useNode(): Tonearm {
   return useLive().node;
 }

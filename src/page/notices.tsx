@@ -1,5 +1,4 @@
-// Decides how the page reports a failure, and for how long: as a notice with a title in the page's language,
-// and with the problem's own text behind "Details".
+// Decides how the page reports a failure, and for how long the notice stays.
 
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -10,7 +9,7 @@ import type { TextKey } from './texts/english.js';
 
 /** The newest notices are kept. More of them would cover the page. */
 const NOTICES_MAX = 3;
-/** A notice is displayed for this time. It stays longer while the pointer or the focus is on it, or it is open. */
+/** A notice is displayed for this time; longer while it has the pointer or the focus, or is open. */
 const DISPLAY_MS = 10_000;
 
 const REASON_TEXTS: ReadonlyMap<string, TextKey> = new Map([
@@ -46,8 +45,8 @@ function reasonFor({ code, problem }: ProblemError): string | undefined {
 }
 
 /**
- * Shows a notice with this `title` if `work` fails, and removes such a notice if `work` succeeds. Resolves with
- * true if `work` succeeds. Never rejects. The title says what failed, as "MPD could not start".
+ * Shows a notice with this `title` if `work` fails, and removes such a notice if `work` succeeds. Resolves
+ * with true if `work` succeeds. Never rejects. The title says what failed, as "MPD could not start".
  */
 type Report = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
@@ -58,7 +57,7 @@ interface FailureNotice {
   readonly title: string;
   readonly reason: string;
   readonly detail: string;
-  /** True if the notice must be at the top of the screen, because the focused control is in the lower half. */
+  /** True if the notice must be at the top, because the focused control is in the lower half. */
   readonly isAtTop: boolean;
 }
 
@@ -77,9 +76,9 @@ export function useNotices() {
   const [notices, setNotices] = useState<readonly FailureNotice[]>([]);
   const dismiss = useCallback((title: string) => {
     // If no notice has this title, the list stays the same object, which causes no drawing.
-    setNotices((notices) => {
-      const isDisplayed = notices.some((notice) => notice.title === title);
-      return isDisplayed ? without(notices, title) : notices;
+    setNotices((current) => {
+      const isDisplayed = current.some((notice) => notice.title === title);
+      return isDisplayed ? without(current, title) : current;
     });
   }, []);
   const report = useCallback<Report>(async (title, work) => {
@@ -88,7 +87,7 @@ export function useNotices() {
     } catch (error) {
       const notice = noticeOf(title, error);
       // A failure that is repeated has only one notice, because a slider may be refused ten times in a row.
-      setNotices((notices) => [...without(notices, title), notice].slice(-NOTICES_MAX));
+      setNotices((current) => [...without(current, title), notice].slice(-NOTICES_MAX));
       return false;
     }
     dismiss(title);

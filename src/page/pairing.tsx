@@ -29,7 +29,7 @@ export function Pairing({ adapter }: PairingProps) {
 function Countdown({ adapter }: PairingProps) {
   const node = useNode();
   const seconds = useSecondsUntil(adapter.pairing_until ?? '');
-  // A page that was opened later does not know when the pairing began. So the ring is full at its first drawing.
+  // The ring is full at its first drawing, because a page that was opened later does not know the beginning.
   const [totalSeconds] = useState(seconds);
   return (
     <div class="pairing">

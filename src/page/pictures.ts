@@ -1,4 +1,4 @@
-// What the page does with covers besides showing them, in one file that is loaded late.
+// Uses covers for more than showing them. The file is loaded late.
 
 export { colourPage } from './colour-page.js';
 export { keepCover, LastCover } from './last-cover.js';

@@ -27,8 +27,8 @@ export function loudest(rooms: readonly RoomVolume[]): number {
 }
 
 /**
- * Returns the proportions with which the loudest room has `volume`. If somebody else has set a room meanwhile,
- * its volume is its new base. If all rooms are silent, all get the same volume.
+ * Returns the proportions with which the loudest room has `volume`. If somebody else has set a room
+ * meanwhile, its volume is its new base. If all rooms are silent, all get the same volume.
  */
 export function proportionsAt(
   rooms: readonly RoomVolume[],

@@ -1,4 +1,4 @@
-// Draws in which apps a person can choose this node to play on. The units that run, and Bluetooth, decide this.
+// Draws in which apps a person can choose this node. The units that run, and Bluetooth, decide this.
 
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';

@@ -1,5 +1,5 @@
-// Keeps the live connection to another node of the house, at its first address that answers. Decides why there
-// is none.
+// Keeps the live connection to another node of the house, at its first address that answers. Decides why
+// there is no connection.
 
 import type { EventName, NodeRecord, NodeState } from '../client/client.js';
 import { tonearm } from '../client/client.js';
@@ -8,7 +8,7 @@ import type { PageLive } from './node.js';
 import { SharedLive } from './shared-live.js';
 
 /** The events that change what a room shows. */
-const TYPES: readonly EventName[] = [
+const EVENT_TYPES: readonly EventName[] = [
   'audio.output.updated',
   'audio.output.removed',
   'audio.updated',
@@ -112,8 +112,8 @@ export class RoomConnection {
   }
 
   /**
-   * True if this page's policy blocks all URLs of the node, or the new URL of a node that has moved. The policy
-   * allows the node's name below `.local`, but not every device finds such names.
+   * True if this page's policy blocks all URLs of the node, or the new URL of a node that has moved. The
+   * policy allows the node's name below `.local`, but not every device finds such names.
    */
   get #isBlocked(): boolean {
     const isBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');
@@ -146,7 +146,7 @@ export class RoomConnection {
   #connect(): SharedLive {
     const url = this.#url;
     return new SharedLive(tonearm(url), `${this.#channel} ${url}`, {
-      types: TYPES,
+      types: EVENT_TYPES,
       levels: false,
       onChange: (state) => {
         // A connection to an older address may end late.

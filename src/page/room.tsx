@@ -1,4 +1,4 @@
-// Draws one room of the house, with a link to its own page. A room that cannot be controlled shows the reason.
+// Draws one room of the house, with a link to its page. Shows the reason if it cannot be controlled.
 
 import type { NodeState, PlayerRecord } from '../client/client.js';
 import { translate } from './language.js';

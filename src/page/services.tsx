@@ -1,4 +1,4 @@
-// Draws the units of both scopes, one row each. The user's units can be started, stopped, restarted and
+// Draws the units of the user and of the system. The user's units can be started, stopped, restarted and
 // enabled. The system's units are only shown.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -26,12 +26,12 @@ export function Services({ units }: Pick<NodeState, 'units'>) {
   );
 }
 
-/** The units that can be controlled are first. */
+/** Orders the units that can be controlled before the others. */
 function compareControllable(a: ServiceRecord, b: ServiceRecord): number {
   return Number(isControllable(b)) - Number(isControllable(a));
 }
 
-/** The node sends the units in another order on each connection. */
+/** Orders units by title, because the node sends them in another order on each connection. */
 function compareTitles(a: ServiceRecord, b: ServiceRecord): number {
   const first = unitTitle(a).toLowerCase();
   const second = unitTitle(b).toLowerCase();

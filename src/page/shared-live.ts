@@ -43,8 +43,8 @@ export class SharedLive implements PageLive {
   /** This tab's own connection, while the tab is the holder. */
   #ownConnection: Live | undefined;
   /**
-   * The state that this tab had when it became the holder. It stays on the page until the tab's own connection
-   * has received the whole state.
+   * The state that this tab had when it became the holder. It stays on the page until the tab's own
+   * connection has received the whole state.
    */
   #inheritedState: NodeState | undefined;
   /** True once another tab was noticed. Nothing is sent before that. */

@@ -1,4 +1,4 @@
-// Draws a sheet: a dialog in front of the page, at the foot of a phone's screen. It is open while it is drawn.
+// Draws a sheet: a dialog in front of the page. A sheet is open while it is drawn.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';

@@ -21,7 +21,7 @@ interface PointerOptions {
   readonly onEnd: (position: number) => void;
 }
 
-/** As in page.css. */
+/** The width of the thumb in page.css. */
 const THUMB_WIDTH_REM = 1.375;
 /** An unsteady finger moves less than this. */
 const SIDEWAYS_PX = 8;
@@ -32,8 +32,8 @@ const LINE_PX = 16;
 
 /**
  * Follows the pointers on `field`, a native slider. Nothing is set until the finger has moved sideways, or
- * was lifted where it came down. The returned function is true while a pointer is down. The caller must ignore
- * the values that the browser sets meanwhile.
+ * was lifted where it came down. The returned function is true while a pointer is down. The caller must
+ * ignore the values that the browser sets meanwhile.
  */
 export function usePointer(
   field: RefObject<HTMLInputElement | null>,
@@ -86,7 +86,7 @@ function followGesture(
   const { thumbAt: startPosition } = latest.current;
   const isMouse = down.pointerType === 'mouse';
   let isDrag = false;
-  /** A mouse and a tap move the thumb to the pointer. A finger that drags moves the thumb along with itself. */
+  /** A mouse and a tap move the thumb to the pointer. A finger that drags moves the thumb along. */
   const positionAt = (x: number): number => {
     const underPointer = (x - left - thumbPx / 2) / lengthPx;
     const movedAlong = startPosition + (x - down.clientX) / lengthPx;

@@ -188,8 +188,8 @@ function stepAfterKey(before: number | undefined, after: number, stepsPerKey: nu
 }
 
 /**
- * The step that screen readers announce. While the slider moves by itself, this stays the step that the slider
- * had when it got the focus.
+ * The step that screen readers announce. While the slider moves by itself, this stays the step that the
+ * slider had when it got the focus.
  */
 function useAnnouncedStep(
   input: { readonly current: Element | null },
@@ -202,7 +202,7 @@ function useAnnouncedStep(
   return announcedStep.current;
 }
 
-/** Returns the steps that a tap sets one after another: several if it raises the value by more than `riseMax`. */
+/** Returns the steps of a tap, one after another. There are several if it rises by more than `riseMax`. */
 function stepsOfTap(from: number, to: number, riseMax: number): readonly number[] {
   const count = Math.max(1, Math.ceil((to - from) / riseMax));
   const rises = Array.from({ length: count - 1 }, (_, index) => Math.floor(from + (index + 1) * riseMax));

@@ -1,4 +1,4 @@
-// Draws the streams, each as a row. Its output is chosen in a menu or by dragging.
+// Draws the streams, each as a row. A stream's output is chosen in a menu or by dragging.
 
 import type { JSX } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -24,7 +24,7 @@ const REDRAWN_AT_ONCE = 4;
 const FIRST_ROWS = 8;
 
 interface StreamsProps extends StreamsState, Pick<NodeState, 'clients' | 'players'> {
-  /** The state is true if the rows behind the button are drawn. */
+  /** A state and its setter. The state is true if the rows behind the button are drawn. */
   readonly streamsFolding: readonly [isUnfolded: boolean, setUnfolded: (isUnfolded: boolean) => void];
 }
 
@@ -92,13 +92,12 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
 }
 
 /**
- * Returns the streams to draw now. If many have changed, each frame draws only some of the changes, because a
- * long task would be noticed.
+ * Returns the streams to draw now. Each frame draws only some changes, because a long task would be noticed.
  */
 function usePacedStreams(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   const queue = useContext(PageDrawQueue);
   const redraw = useRedraw();
-  /** The drawn records by id. A record that is drawn anew goes to the end, so the longest waiting one is first. */
+  /** The drawn records by id. A record that is drawn anew goes to the end, behind those that wait longer. */
   const { current: displayed } = useRef(new Map<number, ClientRecord>());
   const latest = new Map(streams.map((stream) => [stream.id, stream]));
   let changedCount = 0;

@@ -1,7 +1,7 @@
-// Decides which of this page's tabs and frames in a browser holds the event stream. Uses nothing that browsers
-// offer only to pages with https.
+// Decides which of this page's tabs and frames in a browser holds the event stream. Uses nothing that
+// browsers offer only to pages with https.
 
-/** What decides the rank of a tab. */
+/** A tab, with what decides its rank. */
 interface Tab {
   readonly isHidden: boolean;
   /** Milliseconds since the epoch. Their random fraction makes them also the identity of the tab. */
@@ -90,7 +90,9 @@ export class Tabs<U> {
     this.#channel = undefined;
   }
 
-  /** Call this when the tab became visible or hidden. The claim of a hidden holder lets a visible tab object. */
+  /**
+   * Call this when the tab became visible or hidden. The claim of a hidden holder lets a visible tab object.
+   */
   noteVisibility(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
   }

@@ -5,8 +5,8 @@ import type { Texts } from './texts/english.js';
 type Loader = () => Promise<{ readonly default: Texts }>;
 
 /**
- * The languages besides English, by the first part of a language tag. A browser loads the file of its language.
- * English is part of the page.
+ * The languages besides English, by the first part of a language tag. A browser loads the file of its
+ * language. English is part of the page.
  */
 export const LOADERS = {
   de: () => import('./texts/german.js'),

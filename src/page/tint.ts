@@ -45,7 +45,8 @@ export function tintIn(pixels: ArrayLike<number>): Tint | undefined {
   for (let first = 0; first + 3 < pixels.length; first += PIXEL_BYTES) {
     const channel = (index: number): number => (pixels[first + index] ?? 0) / 255;
     const { hue, saturation, chroma } = hslOf([channel(0), channel(1), channel(2)]);
-    const sum = sums[Math.floor(hue / (360 / HUE_RANGES)) % HUE_RANGES];
+    const range = Math.floor(hue / (360 / HUE_RANGES)) % HUE_RANGES;
+    const sum = sums[range];
     if (sum === undefined) continue;
     sum.chroma += chroma;
     sum.saturation += saturation * chroma;
@@ -82,11 +83,11 @@ function hueSixths([red, green, blue]: Colour, max: number, chroma: number): num
  */
 function colourOf({ hue, saturation }: Tint, lightness: number): Colour {
   const amplitude = saturation * Math.min(lightness, 1 - lightness);
-  const part = (shift: number): number => {
+  const channel = (shift: number): number => {
     const k = (shift + hue / 30) % 12;
     return lightness - amplitude * Math.max(-1, Math.min(k - 3, 9 - k, 1));
   };
-  return [part(0), part(8), part(4)];
+  return [channel(0), channel(8), channel(4)];
 }
 
 /** WCAG's relative luminance, 0..1. */
@@ -94,8 +95,8 @@ function luminanceOf([red, green, blue]: Colour): number {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }
 
-function linear(part: number): number {
-  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+function linear(channel: number): number {
+  return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
 }
 
 /** WCAG's contrast ratio, 1..21. */
@@ -104,11 +105,12 @@ export function contrastOf(one: Colour, other: Colour): number {
   return (Math.max(...luminances) + 0.05) / (Math.min(...luminances) + 0.05);
 }
 
-const grey = (part: number): Colour => [part / 255, part / 255, part / 255];
+/** `level` is 0..255. */
+const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
- * Where the search for the two colours begins, and the greys with which each must have enough contrast. A grey
- * stands for the colours of page.css beside or on it, and has a little less contrast than they have.
+ * Where the search for the two colours begins, and the greys with which they must have enough contrast. The
+ * greys stand for colours of page.css, and have a little less contrast than these.
  */
 interface Scheme {
   readonly ground: {
@@ -157,5 +159,5 @@ export function paletteOf(tint: Tint, schemeName: 'light' | 'dark'): Palette {
 }
 
 export function cssOf(colour: Colour): string {
-  return `rgb(${colour.map((part) => Math.round(part * 255)).join(' ')})`;
+  return `rgb(${colour.map((channel) => Math.round(channel * 255)).join(' ')})`;
 }

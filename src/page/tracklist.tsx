@@ -104,7 +104,10 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
   );
 });
 
-/** A removal can be undone for this time. It is sent only afterwards, because no player can bring a track back. */
+/**
+ * A removal can be undone for this time. It is sent only afterwards, because no player can bring a track
+ * back.
+ */
 const UNDO_MS = 5000;
 
 /**

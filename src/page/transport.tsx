@@ -60,7 +60,7 @@ export function LoopButton({ player, label }: TransportProps) {
   );
 }
 
-/** Play or pause in one button, which keeps its place and the focus. */
+/** One button plays and pauses, so that it keeps its place and the focus. */
 export function PlayButton({ player, label }: TransportProps) {
   const node = useNode();
   const { bus_name } = player;
@@ -128,7 +128,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const position = positionOf(player, live.nodeTime());
   const length = lengthOf(player);
   const id = metadata?.['mpris:trackid'] ?? '';
-  const track = TRACK_ID_PATTERN.test(id) ? { track_id: id } : {};
+  const trackId = TRACK_ID_PATTERN.test(id) ? { track_id: id } : {};
   const control = controlsOf(player).position;
   if (position === undefined) return null;
   if (control === 'absent') return <p class="quiet">{clockText(position)}</p>;
@@ -144,7 +144,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
       text={(us) => translate('positionText', { position: clockText(us), length: clockText(length) })}
       ends={(us) => [clockText(us), `-${clockText(length - us)}`]}
       disabled={control === 'disabled'}
-      send={(us) => node.setPosition(bus_name, { position: Math.min(us, length), ...track })}
+      send={(us) => node.setPosition(bus_name, { position: Math.min(us, length), ...trackId })}
     />
   );
 }
@@ -185,12 +185,12 @@ export function Cover({ player, onPicture }: CoverProps) {
   useLater(brokenUrl === '' ? undefined : COVER_RELOAD_MS, () => setBrokenUrl(''), [brokenUrl]);
   /** The node serves covers of these schemes. */
   const hasCover = /^(?:file|data|https?):/i.test(artUrl) && brokenUrl !== artUrl;
-  const last = useRef({ address: '', player: '' });
+  const lastCover = useRef({ address: '', player: '' });
   const { bus_name } = player;
   if (hasCover)
-    last.current = { address: `${node.coverUrl(bus_name)}?of=${hashOf(artUrl)}`, player: bus_name };
-  const isLastCover = !hasTrack(player) && last.current.player === bus_name;
-  const address = hasCover || isLastCover ? last.current.address : '';
+    lastCover.current = { address: `${node.coverUrl(bus_name)}?of=${hashOf(artUrl)}`, player: bus_name };
+  const isLastCover = !hasTrack(player) && lastCover.current.player === bus_name;
+  const address = hasCover || isLastCover ? lastCover.current.address : '';
   useEffect(() => {
     if (address === '') onPicture?.(undefined);
   }, [address, onPicture]);
@@ -215,7 +215,7 @@ export function NoCover({ isLarge }: { readonly isLarge: boolean }) {
   return isLarge ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }
 
-/** Makes the address of each cover another one, so that the browser loads each picture exactly once. */
+/** Makes the addresses of two covers different, so that the browser loads each picture exactly once. */
 function hashOf(text: string): number {
   let hash = 7;
   for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007;

@@ -1,4 +1,4 @@
-// Draws the newest lines of a log, which are read only while it is open. Can also show when and how a unit failed.
+// Draws the newest lines of a log, which are read only while it is open. Can also show how a unit has failed.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { LogEntryRecord } from '../client/client.js';
@@ -17,24 +17,24 @@ interface UnitLogProps {
 
 interface LogContent {
   readonly logEntries: readonly LogEntryRecord[];
-  /** Why there are no entries. It is empty if there are entries, and before the log is read. */
-  readonly absence: string;
+  /** Why there are no entries. This is empty if there are entries, and before the log is read. */
+  readonly emptyReason: string;
 }
 
-const NO_CONTENT: LogContent = { logEntries: [], absence: '' };
+const NO_CONTENT: LogContent = { logEntries: [], emptyReason: '' };
 
 export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLogProps) {
   const [isOpen, setOpen] = useState(false);
-  const [{ logEntries, absence }, setContent] = useState<LogContent>(NO_CONTENT);
+  const [{ logEntries, emptyReason }, setContent] = useState<LogContent>(NO_CONTENT);
   useEffect(() => {
     if (!isOpen) return undefined;
     let isCurrent = true;
     read()
       .then(
-        (entries) => ({ logEntries: entries, absence: entries.length === 0 ? translate('noLog') : '' }),
+        (entries) => ({ logEntries: entries, emptyReason: entries.length === 0 ? translate('noLog') : '' }),
         ({ message: reason }: Error) => {
           const what = translate('couldNotRead');
-          return { logEntries: [], absence: translate('because', { what, reason }) };
+          return { logEntries: [], emptyReason: translate('because', { what, reason }) };
         },
       )
       .then((content) => {
@@ -43,7 +43,7 @@ export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLog
     return () => {
       isCurrent = false;
     };
-    // `read` is missing in this list, because each drawing passes another function.
+    // The list does not have `read`, because each drawing passes another function.
   }, [state, isOpen]);
   if (!isOffered && !isOpen) return null;
   const lines = logEntries.map(({ time, message }) => {
@@ -58,7 +58,7 @@ export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLog
       </summary>
       <div role="status">
         {failure === undefined ? null : <p class="bad-text">{translate('failedSince', failure)}</p>}
-        {absence === '' ? null : <p class="quiet wrap">{absence}</p>}
+        {emptyReason === '' ? null : <p class="quiet wrap">{emptyReason}</p>}
       </div>
       {logEntries.length === 0 ? null : <pre class="log">{lines.join('\n')}</pre>}
     </details>

@@ -1,5 +1,5 @@
-// Decides the labels of rooms, and on which node the controls of a room act, for the page of the house and the
-// menu of rooms.
+// Decides the labels of rooms, and on which node the controls of a room act, for the page of the house and
+// the menu of rooms.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
