@@ -57,7 +57,7 @@ export class Pairing {
   }
 
   /**
-   * Resolves when BlueZ knows the agent, or has refused it. Each call of this must be followed by one of
+   * Resolves when BlueZ knows the agent, or has refused it. Each call must be followed by a call of
    * `releaseAgent`, also after a failure.
    */
   holdAgent(): Promise<BusResult<undefined>> {
@@ -91,8 +91,7 @@ export class Pairing {
    * adapter was switched off or lost meanwhile.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
-    // The timeouts are set first, so that BlueZ ends both states by itself even if this process dies
-    // meanwhile.
+    // The timeouts come first: BlueZ then ends both states by itself, even if this process dies meanwhile.
     const properties = [
       ['DiscoverableTimeout', seconds],
       ['PairableTimeout', seconds],
@@ -176,10 +175,10 @@ export class Pairing {
     const areServicesKnown = isInput || UUIDs.some(isSoundService);
     if (!hasPaired || !areServicesKnown) return undefined;
     this.#admitted.delete(path);
-    return this.#finishAdmission(path, !isInput);
+    return this.#trustIf(path, !isInput);
   }
 
-  async #finishAdmission(path: string, isForSound: boolean): Promise<void> {
+  async #trustIf(path: string, isForSound: boolean): Promise<void> {
     const { bluez, publish } = this.#parts;
     // BlueZ asks no agent about the services of a trusted device, so the device may come back by itself.
     const trusted = [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }] as const;

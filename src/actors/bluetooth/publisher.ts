@@ -147,8 +147,8 @@ export class BluetoothPublisher {
   }
 
   /**
-   * Publishes one device at a time. New devices come first, because the others may have changed only in the
-   * strength of their signal.
+   * Publishes one device, and the next one after a pause. New devices come first, because the others may have
+   * changed only in the strength of their signal.
    */
   #publishDiscovered(): void {
     const [address] = this.#newlyFound.size > 0 ? this.#newlyFound : this.#foundAgain;

@@ -79,14 +79,12 @@ export class ReconnectPolicy {
     if (wasConnected && !isConnected) this.#lost(path);
   }
 
-  /** To be called with BlueZ's reason for a disconnection. It comes before or after the device's change. */
+  /** To be called with BlueZ's reason for a disconnection, before or after the device's change. */
   disconnected(path: string, reason: string): void {
     if (INTENDED.includes(reason)) this.leaveDisconnected(path);
   }
 
-  /**
-   * To be called when somebody has disconnected the device, so that it stays so until somebody connects it.
-   */
+  /** To be called when somebody has disconnected the device, which is then not connected again. */
   leaveDisconnected(path: string): void {
     this.#attempts.set(path, { ...this.#attemptsOf(path), dueAt: undefined, isLeftDisconnected: true });
   }

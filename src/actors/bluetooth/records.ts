@@ -94,8 +94,8 @@ const ANY_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
 
 /** The address of the output's Bluetooth device; undefined if it has none. */
 function addressOf({ name, props }: Pick<OutputRecord, 'name'> & Partial<OutputRecord>): string | undefined {
-  const values = ADDRESS_PROPERTIES.map((key) => props?.[key]);
-  const addressInProperties = values.find((value) => value !== undefined && ADDRESS.test(value));
+  const candidates = ADDRESS_PROPERTIES.map((key) => props?.[key]);
+  const addressInProperties = candidates.find((value) => value !== undefined && ADDRESS.test(value));
   const [, addressInName] = BLUEZ_OUTPUT_NAME.exec(name) ?? [];
   return (addressInProperties ?? addressInName)?.replaceAll('_', ':').toUpperCase();
 }

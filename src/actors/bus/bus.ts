@@ -43,7 +43,7 @@ const STEADY_MS = 10_000;
 export interface BusOwner {
   /**
    * There is a new connection, on which nothing is watched yet. The owner watches, subscribes and reads
-   * everything, and resolves when it has done so: then the bus counts as up.
+   * everything, and resolves when it has done so. The bus then counts as up.
    */
   up(): Promise<void>;
   /**
@@ -54,8 +54,8 @@ export interface BusOwner {
   /** A signal from the owner of a watched name. May come before `up` resolves. */
   signal(signal: Signal): void;
   /**
-   * A call to us from the owner of a watched name. The caller gets no answer if this returns undefined or
-   * does not exist.
+   * A call to us from the owner of a watched name. Without this function, or if it returns undefined, the
+   * caller gets no answer.
    */
   called?(call: Signal): CallVerdict | undefined;
   /** A watched name has a new owner, or none. Subscriptions with the old owner are gone. */
@@ -98,16 +98,16 @@ export class Bus<E extends Effect> {
 
   constructor(effect: E, options: BusOptions, owner: BusOwner) {
     this.#effect = effect;
-    const pathsOf = USER_BUS_EFFECTS.includes(effect) ? userBusPaths : systemBusPaths;
-    this.#paths = options.paths ?? (() => pathsOf(process.env, process.getuid?.() ?? 0));
+    const busPaths = USER_BUS_EFFECTS.includes(effect) ? userBusPaths : systemBusPaths;
+    this.#paths = options.paths ?? (() => busPaths(process.env, process.getuid?.() ?? 0));
     this.#options = options;
     this.#owner = owner;
     this.#scheduleAttempt();
   }
 
   /**
-   * Calls a method of the tables. Settles within the deadline (8 s by default), and never rejects. A call is
-   * never repeated.
+   * Calls a method that protocol/dbus describes. Settles within the deadline (8 s by default), and never
+   * rejects. A call is never repeated.
    */
   async call<Args extends readonly unknown[], Result>(
     method: Method<Args, Result, E | 'none'>,
@@ -115,7 +115,7 @@ export class Bus<E extends Effect> {
     options: CallOptions = {},
   ): Promise<BusResult<Result>> {
     const { effect, member } = method;
-    // The compiler refuses a call with another effect. This is for a call that has evaded the compiler.
+    // The compiler refuses a call with another effect, unless the types were evaded.
     if (effect !== 'none' && effect !== this.#effect) return localError(`${member} is not for this bus`);
     const path = method.path ?? options.path;
     if (path === undefined) return localError(`${member} needs a path`);
@@ -139,7 +139,9 @@ export class Bus<E extends Effect> {
     return { ok: true, value: result as Result };
   }
 
-  /** Subscribes to signals on this connection. On the next one, the owner's `up` must do so again. */
+  /**
+   * Subscribes to signals on this connection. On the next connection the owner's `up` must subscribe again.
+   */
   watch(match: Match): Promise<BusResult<undefined>> {
     return this.#watches.watch(match);
   }

@@ -72,7 +72,7 @@ function privateParts(bus: MessageBus): PrivateParts {
   const stream = fields._connection?.stream;
   const replies = fields._methodReturnHandlers;
   if (stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function') return { stream, replies };
-  // Nobody will use this bus, but without a listener an error of it would end the thread.
+  // Nobody will use this bus, but without a listener its errors would end the thread.
   bus.on('error', () => undefined);
   throw new Error('this version of dbus-next is not the one that tonearm was made for');
 }
@@ -186,7 +186,7 @@ export class BusConnection {
   }
 
   /**
-   * Ends the connection if the bus has not greeted us yet. A later error needs nothing: the end of the stream
+   * Ends the connection if the bus has not greeted us yet. A later error is ignored: the end of the stream
    * has an event of its own, and a call whose reply dbus-next has refused has a deadline.
    */
   #onError(reason: string): void {

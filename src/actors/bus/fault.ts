@@ -63,8 +63,8 @@ export function busErrorText(error: BusError): string {
 export function faultOf(error: BusError, problem: string, overrides: FaultOverrides = {}) {
   // An error without a text has its name as the reason already.
   const hasText = error.kind === 'dbus' && shortLine(error.text) !== '';
-  const name = hasText ? ` (${shortLine(error.name)})` : '';
-  return failure(faultCodeOf(error, overrides), `${problem}: ${busErrorText(error)}${name}`);
+  const nameSuffix = hasText ? ` (${shortLine(error.name)})` : '';
+  return failure(faultCodeOf(error, overrides), `${problem}: ${busErrorText(error)}${nameSuffix}`);
 }
 
 function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {

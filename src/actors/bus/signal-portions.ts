@@ -14,17 +14,17 @@ const WAITING_MAX_BYTES = 1 << 20;
 
 export class SignalPortions<Signal> {
   readonly #passOn: (signal: Signal) => void;
-  readonly #onRoom: () => void;
+  readonly #onNotFull: () => void;
   readonly #waitingSignals: { readonly signal: Signal; readonly bytes: number }[] = [];
   #waitingBytes = 0;
   /** How many more signals may be passed on before the timer `#nextTurn` sets this back. */
   #leftInTurn = PORTION_SIGNALS;
   #nextTurn: NodeJS.Immediate | undefined;
 
-  /** `onRoom` is called when `isFull` has become false, so that the owner can read from the bus again. */
-  constructor(passOn: (signal: Signal) => void, onRoom: () => void) {
+  /** `onNotFull` is called when `isFull` has become false, so that the owner can read from the bus again. */
+  constructor(passOn: (signal: Signal) => void, onNotFull: () => void) {
     this.#passOn = passOn;
-    this.#onRoom = onRoom;
+    this.#onNotFull = onNotFull;
   }
 
   get isFull(): boolean {
@@ -52,6 +52,6 @@ export class SignalPortions<Signal> {
       this.#waitingBytes -= bytes;
       this.#passOn(signal);
     }
-    if (wasFull && !this.isFull) this.#onRoom();
+    if (wasFull && !this.isFull) this.#onNotFull();
   }
 }

@@ -43,9 +43,9 @@ export interface Machine {
   readonly clock: Clock;
 }
 
-type Step = BusResult<undefined>;
+type StepResult = BusResult<undefined>;
 
-const DONE: Step = success(undefined);
+const DONE: StepResult = success(undefined);
 
 /** Our entry group in Avahi: what Avahi announces for us. */
 interface Group {
@@ -81,7 +81,7 @@ export class Announcer {
     this.#isRoundRequested = false;
     const round = await this.#round();
     if (round.ok) return;
-    // The failure may come from a change during the round. Then the next round makes the group anew.
+    // A change during the round may have caused the failure, so the next round makes the group anew.
     if (this.#isRoundRequested) this.#markOutdated();
     else this.#bus.reconnect(`avahi-daemon: ${busErrorText(round.error)}`);
   });
@@ -91,12 +91,12 @@ export class Announcer {
   constructor(
     bus: Bus<'announcements'>,
     settings: DiscoverySettings,
-    node: Pick<NodeLink, 'status' | 'log'>,
+    link: Pick<NodeLink, 'status' | 'log'>,
     machine: Machine,
   ) {
     this.#bus = bus;
     this.#settings = settings;
-    this.#link = node;
+    this.#link = link;
     this.#machine = machine;
     this.#timers = new Timers(machine.clock);
     this.#name = settings.name;
@@ -164,7 +164,7 @@ export class Announcer {
   }
 
   /** Succeeds also if nothing can be announced now: a signal or a timer will request another round. */
-  async #round(): Promise<Step> {
+  async #round(): Promise<StepResult> {
     if (this.#served === undefined || this.#isAvahiRunning === undefined) return DONE;
     if (!this.#isAvahiRunning) return this.#reportWaiting('avahi-daemon is not running');
     this.#timers.set('round', ROUND_EVERY_MS, () => this.#requestRound());
@@ -192,8 +192,8 @@ export class Announcer {
   }
 
   /**
-   * Reports the names if they have changed. The announcement may be the same as before: that for all
-   * interfaces does not change when interfaces come and go.
+   * Reports the names if they have changed. An announcement for all interfaces does not change when
+   * interfaces come and go.
    */
   #setInterfaceNames(names: string): void {
     const before = this.#interfaceNames;
@@ -201,7 +201,7 @@ export class Announcer {
     if (before !== names && this.#group?.isEstablished) this.#reportAnnounced();
   }
 
-  #reportWaiting(reason: string): Step {
+  #reportWaiting(reason: string): StepResult {
     this.#link.status('connecting', reason);
     return DONE;
   }
@@ -220,7 +220,7 @@ export class Announcer {
     }
   }
 
-  async #replaceCollidedName(): Promise<Step> {
+  async #replaceCollidedName(): Promise<StepResult> {
     if (!this.#hasCollided) return DONE;
     this.#collisions += 1;
     if (this.#collisions > NAMES_MAX)
@@ -235,7 +235,7 @@ export class Announcer {
   }
 
   /** Replaces the announced service, unless it is the same. */
-  async #announce(port: number, places: readonly Place[]): Promise<Step> {
+  async #announce(port: number, places: readonly Place[]): Promise<StepResult> {
     const serviceText = JSON.stringify([this.#name, port, places]);
     if (serviceText === this.#group?.serviceText) return DONE;
     const withdrawn = await this.#withdraw();
@@ -259,7 +259,7 @@ export class Announcer {
     return committed.ok ? DONE : committed;
   }
 
-  async #withdraw(): Promise<Step> {
+  async #withdraw(): Promise<StepResult> {
     const group = this.#group;
     const path = group?.path;
     const freed = path === undefined ? DONE : await this.#bus.call(AVAHI_METHODS.free, [], { path });

@@ -39,12 +39,12 @@ export class Discovery implements BridgeActor, BusOwner {
   /** True if avahi-daemon is on the bus; undefined while there is no bus, or the bus has not answered. */
   #isAvahiRunning: boolean | undefined;
 
-  constructor(settings: DiscoverySettings, node: OwnerLink, machine: Machine) {
-    this.#link = node;
-    const log: OwnerLink['log'] = (...line) => node.log(...line);
+  constructor(settings: DiscoverySettings, link: OwnerLink, machine: Machine) {
+    this.#link = link;
+    const log: OwnerLink['log'] = (...line) => link.log(...line);
     const status: OwnerLink['status'] = (state, detail) => this.#reportStatus(state, detail);
     this.#nodes = new KnownNodes({
-      publish: node,
+      publish: link,
       isTrusting: settings.trust,
       ownName: () => this.#announcer.name,
       ownPort: () => this.#ownPort,
@@ -140,7 +140,7 @@ export class Discovery implements BridgeActor, BusOwner {
 }
 
 export default bridgeThread<'discovery'>(
-  (settings, node) => new Discovery(settings, node, { interfaces: externalInterfaces, clock: systemClock }),
+  (settings, link) => new Discovery(settings, link, { interfaces: externalInterfaces, clock: systemClock }),
 );
 
 /**

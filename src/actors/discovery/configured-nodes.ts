@@ -66,11 +66,11 @@ export class ConfiguredNodes {
     const result = await requestNode(url, entry.lookup, this.#parts.clock);
     if (this.#isStopped) return;
     entry.node = { url, answer: result.ok ? result.value : lastAnswer, isReachable: result.ok };
-    if (result.ok !== wasReachable) this.#log(url, result);
+    if (result.ok !== wasReachable) this.#logReachability(url, result);
     this.#publish();
   }
 
-  #log({ origin: node }: URL, result: Result<NodeAnswer, string>): void {
+  #logReachability({ origin: node }: URL, result: Result<NodeAnswer, string>): void {
     if (result.ok) this.#parts.log('info', 'a node of discovery.nodes answers', { node });
     else this.#parts.log('warn', 'a node of discovery.nodes does not answer', { node, reason: result.error });
   }

@@ -21,7 +21,7 @@ const PAGE_PATH = '/ui';
 
 interface KnownNodesParts {
   readonly publish: Pick<Publisher, 'put' | 'drop'>;
-  /** True if the pages of other nodes may use this one. */
+  /** True if the pages of other nodes may use this node. */
   readonly isTrusting: boolean;
   /** This node's name on the network; undefined while it is not announced. */
   readonly ownName: () => string | undefined;

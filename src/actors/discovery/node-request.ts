@@ -55,16 +55,18 @@ async function readAnswer(
     // The addresses are read before the body, because a socket that has ended no longer has them.
     const { localAddress, remoteAddress = '' } = response.socket;
     if (response.statusCode !== 200) return failed(`GET /server was answered with ${response.statusCode}`);
-    const server = jsonObject((await bodyWithin(response, ANSWER_MAX_BYTES)).toString());
+    const body = await bodyWithin(response, ANSWER_MAX_BYTES);
+    const server = jsonObject(body.toString());
     const software = server?.['api_sw'];
     if (typeof software !== 'string') return failed('GET /server was not answered as a node does it');
     const version = server?.['api_version'];
+    const hasVersion = typeof version === 'string' && version !== '';
     return success({
       // odio-api, the other software for nodes, has the same route and another name.
       api: software === 'tonearm' ? software : 'odio-api',
-      ...(typeof version === 'string' && version !== '' && { version: capped(version, VERSION_MAX_UNITS) }),
+      ...(hasVersion && { version: capped(version, VERSION_MAX_UNITS) }),
       address: remoteAddress,
-      // A connection to an address of this machine comes from this same address.
+      // A connection to an own address also comes from this address.
       isOwnAddress: localAddress === remoteAddress,
     });
   } finally {

@@ -18,7 +18,7 @@ export type Interfaces = readonly Interface[];
 /** Where Avahi announces: on one interface or on all, by one protocol or both. */
 export type Place = readonly [index: number, protocol: (typeof PROTOCOLS)[keyof typeof PROTOCOLS]];
 
-/** The wildcard addresses. The one of IPv6 accepts IPv4, too (gateway/bind.ts). */
+/** The wildcard addresses. A node at the IPv6 wildcard accepts IPv4, too (gateway/bind.ts). */
 const WILDCARDS: ReadonlyMap<string, Place> = new Map([
   ['::', [EVERY_INTERFACE, PROTOCOLS.both]],
   ['0.0.0.0', [EVERY_INTERFACE, PROTOCOLS.IPv4]],
@@ -40,7 +40,7 @@ export function placesOf(listening: readonly string[], interfaces: Interfaces): 
   return wildcard === undefined ? singles : [wildcard, ...singles];
 }
 
-/** The names, for people, of the interfaces on which a node that listens at these addresses is announced. */
+/** For people: the names of the interfaces on which the node is announced. */
 export function announcedInterfaceNames(
   listening: readonly string[],
   interfaces: Interfaces,

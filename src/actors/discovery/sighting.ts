@@ -15,8 +15,8 @@ const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
 /**
- * The networks whose addresses are of no use to others. Such an address means another machine for each
- * reader, or no browser can use it, as a link-local address of IPv6, which needs a scope.
+ * The networks whose addresses are of no use to others. Some lead each reader to another machine. Others need
+ * more than a browser can give: a link-local address of IPv6, for instance, needs a scope.
  */
 export const USELESS_NETWORKS = [
   '0.0.0.0/8',

@@ -127,10 +127,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     return success({ text: JSON.stringify(record) });
   }
 
-  /**
-   * Nothing may be awaited after logind has accepted, so that the event and the answer are sent in the same
-   * batch.
-   */
+  /** Nothing is awaited after logind has accepted, so that event and answer are sent in one batch. */
   async #act(action: PowerAction): Promise<Answer> {
     const row = ACTIONS[action];
     const [permission, inhibitors] = await Promise.all([

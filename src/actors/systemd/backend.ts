@@ -29,8 +29,8 @@ export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readon
 type UnitTarget = Result<WatchedUnit, Fault>;
 
 /**
- * The unit of a command, or why the command is refused. A client gets the same answer for a unit that is not
- * watched as for one that does not exist. Units of the system are read-only.
+ * The unit of a command, or why the command is refused. Every unit that is not watched has the same answer,
+ * whether it exists or not. Units of the system are read-only.
  */
 export function commandTarget(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
   const { scope, unit: name } = command;
@@ -55,8 +55,9 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   /** The names of units that clients must not see. */
   readonly #internal: readonly string[];
   readonly #services: ServicePublisher;
-  /** Both are undefined if their scope has no units, and so needs no bus. */
+  /** Undefined if no units of the user are watched: no bus is needed then. */
   readonly #user: UnitFollower<Bus<'units'>> | undefined;
+  /** Undefined if no units of the system are watched. */
   readonly #system: UnitFollower<Bus<'none'>> | undefined;
   readonly #clock: Clock;
   readonly #logs: UnitLogs;
@@ -87,7 +88,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     }
     // A log is read even if its unit no longer exists, because the log may still be there.
     if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
-    // The other commands reach this only for a unit of the user, so there is a follower for it.
+    // All other commands are for units of the user, which have a follower. This is for the compiler.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
     // The change must be published before the answer. Without these calls it could come later, because
@@ -124,7 +125,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
       const watched = this.#watched.find((candidate) => candidate.scope === scope && candidate.name === name);
       if (watched === undefined) continue;
       const isPublished = isKnown && !this.#isHidden(unit);
-      this.#services.changed(watched, isPublished ? serviceRecord(watched, facts, file.state) : undefined);
+      const record = isPublished ? serviceRecord(watched, facts, file.state) : undefined;
+      this.#services.changed(watched, record);
       this.#services.noteFileProblem(watched, file.problem);
     }
   }

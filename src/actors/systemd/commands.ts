@@ -61,8 +61,8 @@ export async function commandUnit(
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   const refusal = (error: BusError): Answer => faultOf(error, `The ${noun} of ${name} failed`);
-  // The name may be an alias, whose link is removed here although the unit still runs. The unit must be read
-  // before that. An earlier reading is not enough, because the alias may be newer.
+  // If the name is an alias, disabling removes its link, although the unit may still run. Therefore the unit
+  // is read before. An earlier reading is not enough, because the alias may be newer.
   if (linkChange === 'disable') {
     const read = await follower.refresh([name]);
     if (!read.ok) return refusal(read.error);
@@ -75,7 +75,8 @@ export async function commandUnit(
     if (!changed.ok) return refusal(changed.error);
   }
   const hasLostAlias = linkChange === 'disable' && before?.id !== factsNow()?.id;
-  const target = (hasLostAlias ? before?.id : undefined) ?? name;
+  const formerId = hasLostAlias ? before?.id : undefined;
+  const target = formerId ?? name;
   const call = await bus.call(SYSTEMD_METHODS[job], [target, 'replace'], { deadlineMs: leftMs() });
   if (!call.ok) {
     const isDone = isGoneAlready(plan, before, call.error);
@@ -90,15 +91,15 @@ export async function commandUnit(
   const unit = table.unit(name);
   const hasBegun =
     unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
-  if (goal === 'started' && hasBegun)
-    await follower.waitUntil(name, (now) => !isRunningService(now), Math.min(START_GRACE_MS, leftMs()));
+  if (goal === 'started' && hasBegun) {
+    const graceMs = Math.min(START_GRACE_MS, leftMs());
+    await follower.waitUntil(name, (now) => !isRunningService(now), graceMs);
+  }
   const facts = factsNow();
   return facts === undefined ? DONE : answerAfterJob(goal, end.result, facts);
 }
 
-/**
- * Like systemctl, changes the links, and then has the manager reload, so that the manager knows the links.
- */
+/** Changes the links and then has the manager reload, as systemctl does. */
 async function changeLinks(
   bus: Bus<'units'>,
   change: 'enable' | 'disable',
@@ -118,8 +119,8 @@ function isRunningService({ name, facts }: FollowedUnit): boolean {
 }
 
 /**
- * True if there is nothing to stop: the unit was at rest, and since its link was removed systemd no longer
- * knows it. systemd still knows a unit that runs.
+ * True if there is nothing to stop. A unit at rest is unknown to systemd after its link was removed. A unit
+ * that runs stays known.
  */
 function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
   if (linkChange !== 'disable' || before === undefined || !isAtRest(before)) return false;

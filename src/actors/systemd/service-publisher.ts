@@ -8,7 +8,9 @@ import type { Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 import { isAtRest, type UnitFacts } from '../units/facts.js';
 
-/** Changes of a unit within this time become one event: 200 changes in 100 ms cost two or three events. */
+/**
+ * Changes of a unit within this time become one event. For 200 changes in 100 ms, two or three events come.
+ */
 const GATHER_MS = 50;
 /** In UTF-16 units. systemd accepts a description of 1 MiB. */
 const DESCRIPTION_MAX_UNITS = 1024;
@@ -81,7 +83,7 @@ export class ServicePublisher {
   }
 
   /**
-   * Why the scope's manager is away; '' before the first attempt to reach it, undefined while it is there.
+   * Why the scope's manager is away; '' before the first attempt to reach it, undefined while it is reached.
    */
   absenceOf(scope: UnitScope): string | undefined {
     return this.#absences.get(scope);

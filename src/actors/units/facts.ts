@@ -12,11 +12,14 @@ export interface RunFacts {
   readonly job: string;
   /** The service's `Result`; 'success' also for a unit that has not run or is no service. */
   readonly result: string;
-  /** False only if a condition was checked and not met. systemd reports false also for an unloaded unit. */
+  /**
+   * False only if a condition was checked and not met. systemd's own value is false for an unloaded unit,
+   * too.
+   */
   readonly isConditionMet: boolean;
   /**
-   * True if the unit had failed and was reset (`reset-failed`): then `result` no longer says how its run
-   * ended. Known only while the unit stays loaded.
+   * True if the unit had failed and was reset (`reset-failed`), so that `result` is no longer that of its
+   * run. Known only while the unit stays loaded.
    */
   readonly wasReset: boolean;
   /** How often systemd has restarted the service by itself since the last start by anybody else. */
@@ -36,7 +39,7 @@ export const NOTHING_RAN: RunFacts = {
   restarts: 0,
 };
 
-/** The facts of the run come by signals and readings. The facts that are added here come by readings only. */
+/** The facts of the run, and facts that come only by readings, not by signals. */
 export interface UnitFacts extends RunFacts {
   /** The primary name. systemd uses this name even if the unit is followed by an alias. */
   readonly id: string;
@@ -49,7 +52,7 @@ export function unknownUnit(name: string): UnitFacts {
   return { ...NOTHING_RAN, id: name, names: [name], description: '', loadState: '' };
 }
 
-/** The facts after properties of the interface Unit, Service, or both. Facts that the record lacks stay. */
+/** `record` has properties of the interface Unit, Service, or both. Facts that it lacks stay as they are. */
 export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFacts {
   const unit = readProperties(UNIT_PROPERTIES, record);
   const service = readProperties(SERVICE_PROPERTIES, record);
@@ -89,7 +92,7 @@ function jobPath([number, path]: readonly [number: number, path: string]): strin
 
 const AT_REST: readonly string[] = ['inactive', 'failed', 'maintenance'];
 
-/** True if the unit neither runs nor is about to. */
+/** True if the unit does not run, and is not about to run. */
 export function isAtRest({ activeState }: Pick<RunFacts, 'activeState'>): boolean {
   return AT_REST.includes(activeState);
 }
@@ -100,9 +103,7 @@ export interface FileReading {
   readonly state: string | undefined;
   /** Why the state is unknown, for a reason that concerns this unit only. */
   readonly problem?: string;
-  /**
-   * Increases with each request, because the reply to an earlier request may come after that to a later one.
-   */
+  /** Increases with each request, because replies may come in another order than their requests. */
   readonly requestNumber: number;
 }
 
@@ -119,7 +120,7 @@ export interface FollowedUnit {
 interface UnitEntry {
   unit: FollowedUnit;
   path: string;
-  /** Counts signals about the run. A reading that began before the last signal may be older than it. */
+  /** Counts signals about the run, so that a reading can find out whether a signal has overtaken it. */
   signalCount: number;
   /**
    * True if systemd has loaded the unit, at rest, although it reports a missing file, for instance after a

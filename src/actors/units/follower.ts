@@ -26,7 +26,7 @@ export interface FollowerOwner {
   /** All units have been read, and from now on their signals come. */
   up(): void;
   down(reason: string): void;
-  /** These units may have changed. Only for the interest `verdicts` is it also called during a reload. */
+  /** These units may have changed. During a reload this is called only for the interest `verdicts`. */
   changed(units: readonly FollowedUnit[]): void;
   /** Any job of the manager has ended. `job` is its path, `id` the unit's primary name. */
   jobEnded?(job: string, id: string, result: string): void;
@@ -44,9 +44,12 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
    * True from the signal of a reload's beginning to the signal of its end. Removals meanwhile are not real.
    */
   #isReloading = false;
-  /** True from the beginning of a reload until everything is read again, because units seem to disappear. */
+  /**
+   * True from the beginning of a reload until everything is read again. Units seem to disappear meanwhile, so
+   * the owner gets no changes.
+   */
   #isMuted = false;
-  /** Counts the calls of `#begin` and `down`, so that results from before the latest are ignored. */
+  /** Counts the calls of `#begin` and `down`, so that results from before the last call are ignored. */
   #epoch = 0;
   /** The attempts to subscribe and read that have failed in succession. */
   #failures = 0;
@@ -143,8 +146,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     // facts are complete only after both.
     if (iface !== UNIT_INTERFACE) return;
     this.#reportUnits(units);
-    // A unit that did not exist before is read again when it is at work. It is loaded then, so the reading
-    // causes no signals.
+    // A unit that did not exist before is read again when it is at work. A reading of a loaded unit causes no
+    // signals.
     for (const { name, facts } of units)
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
   }
@@ -167,7 +170,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#isMuted = this.#timers.has('reload');
   }
 
-  /** To be called when the manager has gone, because no other manager signals the end of its reload. */
+  /** To be called when the manager has gone or was replaced, and cannot signal the end of its reload. */
   #forgetReload(): void {
     this.#timers.cancel('reload');
     this.#isReloading = false;

@@ -166,7 +166,7 @@ function groupReader(allNames: readonly string[], read: ReadUnit): ReadUnits {
   };
 }
 
-/** True if the manager answered with an error about one unit only: then the others are still read. */
+/** True if the error is about one unit only, so that the other units are still read. */
 function isAboutOneUnit(error: BusError): boolean {
   if (error.kind !== 'dbus' || isAbsence(error)) return false;
   return error.name.startsWith('org.freedesktop.systemd1.') || ONE_UNIT_ERRORS.includes(error.name);

@@ -18,16 +18,16 @@ export interface AwaitedJob {
   readonly unit: string;
 }
 
-/** The number of waits has a bound, because the supervisor bounds the running commands. */
 export class Waits {
   readonly #clock: Clock;
-  /** Each function belongs to one wait, and ends it if its value is there. */
+  /** One function for each wait, which ends the wait if its value is there. */
   readonly #checks = new Set<() => void>();
   /**
    * The ends of recent jobs, by path. A job may end before the reply that names the job, and so before the
    * wait begins (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
    */
   readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
+  /** Bounded, because the supervisor bounds the commands that run at a time. */
   readonly #awaited = new Set<AwaitedJob>();
   #managerLosses = 0;
 

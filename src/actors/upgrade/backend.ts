@@ -129,7 +129,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     if (!started.ok) return started;
     const invocationBefore = factsBefore.invocation;
     this.#keeper.applyInput({ ...started.value, kind: 'accepted', countBefore, invocationBefore });
-    await this.#store.settled();
+    await this.#store.whenWritten();
     return DONE;
   }
 }

@@ -24,7 +24,7 @@ const PAUSE_MS = 1_000;
 const SETTLE_MS = 40;
 /** If a process listens, the kernel accepts a connection at once. */
 const PROBE_DEADLINE_MS = 2_000;
-/** A directory of this name is ours. Any other may be shared, so its mode is not changed. */
+/** A directory of this name is ours. Any other directory may be shared, and keeps its mode. */
 const OWN_DIRECTORY = 'tonearm';
 
 const PATH_IN_USE = 'another process listens there';
@@ -51,7 +51,6 @@ export class ProgressSocket {
   #server: Server | undefined;
   /** Resolves when the first attempt to listen has succeeded or failed. */
   readonly attempted: Promise<void>;
-  /** Resolves after the last attempt to listen. */
   #lastAttempt: Promise<void>;
   #isStopped = false;
 
@@ -170,7 +169,7 @@ async function isListening(path: string, clock: Clock): Promise<boolean> {
     // user's.
     socket.once('error', (error) => resolve(!['ECONNREFUSED', 'ENOENT'].includes(codeOf(error))));
   });
-  const isAnswered = await within(clock, PROBE_DEADLINE_MS, answer);
+  const isOccupied = await within(clock, PROBE_DEADLINE_MS, answer);
   socket.destroy();
-  return isAnswered ?? true;
+  return isOccupied ?? true;
 }

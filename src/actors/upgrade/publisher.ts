@@ -109,8 +109,8 @@ export class UpgradePublisher {
   }
 
   /**
-   * Publishes all records that have changed. If only percent and step have changed, the record waits for the
-   * end of the pause after the last one.
+   * Publishes all records that have changed. If only percent and step have changed, the record waits until
+   * PROGRESS_PAUSE_MS have passed since the last record.
    */
   #publishChanges(): void {
     if (!this.#isUp) return;
@@ -171,7 +171,7 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   // An unloaded unit has lost its invocation id.
   const invocation = facts.invocation || (before?.invocation ?? '');
   if (isAtWork(facts)) return { state: 'running', invocation };
-  // Another invocation means that a whole check has run since the last facts.
+  // If the invocation is another one, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
   const finishedMs = hasEnded ? nowMs : before?.finishedMs;
   const hasFailed = activeState === 'failed' || (result !== 'success' && !wasReset);

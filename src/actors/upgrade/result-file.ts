@@ -51,8 +51,8 @@ export class ResultFile {
     const file = await reading;
     this.#deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
     if (this.#watch !== undefined || this.#isStopped) return;
-    // To set the watch blocks this thread, so it is set only when the disk has answered. The file may have
-    // changed in between, so it is read again.
+    // The watch is set only when the disk has answered, because setting it blocks this thread. The file may
+    // have changed in between, so it is read again.
     this.#watch = new PathWatch(this.#path, () => void this.read(), SETTLE_MS);
     await this.#readFile();
   }

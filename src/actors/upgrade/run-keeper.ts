@@ -9,8 +9,8 @@ import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, typ
 import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
- * The last line of a systemd run may come by a connection that begins just after the end of the run. A line
- * within this time after the end begins no run.
+ * A line begins no run for this time after the end of a systemd run. The last line of that run may come by a
+ * connection that begins just after the end.
  */
 const LEFTOVER_GRACE_MS = 1_000;
 /** The pause after a failed reading of the unit, while the run is doubtful (run.ts, `isDoubtful`). */
@@ -38,7 +38,7 @@ export class RunKeeper {
   #connections = 0;
   #isStopped = false;
 
-  /** `circumstances` are the present ones. Their manager is unknown until the first `applyReading`. */
+  /** `circumstances` are the present ones. The manager in them is unknown until the first `applyReading`. */
   constructor(circumstances: Circumstances, owner: RunKeeperOwner, clock: Clock) {
     this.#owner = owner;
     this.#clock = clock;

@@ -64,7 +64,7 @@ export class RunStore {
     return saved;
   }
 
-  /** Begins to write the run. If a newer one follows soon, the older one may never be written. */
+  /** Begins to write the run. If a newer run follows soon, this run may never be written. */
   save(saved: SavedRun): void {
     this.#newestText = savedText(saved);
     this.#beginWrite();
@@ -73,13 +73,13 @@ export class RunStore {
   /**
    * Resolves when the newest run is on the disk or could not be written, and after a second at the latest.
    */
-  async settled(): Promise<void> {
+  async whenWritten(): Promise<void> {
     if (this.#writing !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#writing);
   }
 
-  /** Like `settled`; afterwards no failed write is tried again. */
+  /** Resolves like `whenWritten`. After that no failed write is tried again. */
   async stop(): Promise<void> {
-    await this.settled();
+    await this.whenWritten();
     this.#timers.cancelAll();
   }
 

@@ -50,8 +50,9 @@ export type RunInput =
   /** systemd accepted our StartUnit. */
   | {
       readonly kind: 'accepted';
-      /** The run's count and the unit's invocation before the call. */
+      /** The run's `count` before the call. */
       readonly countBefore: number;
+      /** The unit's last invocation before the call. */
       readonly invocationBefore: string;
       /** The path of the start job. */
       readonly job: string;
@@ -64,7 +65,7 @@ export type RunInput =
   | {
       readonly kind: 'read';
       readonly facts: RunFacts;
-      /** True if the run began under this same manager. No run outlives its manager. */
+      /** True if the run began under the present manager. No run outlives its manager. */
       readonly isSameManager: boolean;
       /** True if somebody stopped the run, according to systemd's journal. */
       readonly wasStopped?: boolean;
@@ -81,7 +82,7 @@ export function initialRun(record: RunRecord = { state: 'idle' }): Run {
   return { ...record, count: 0, job: '', isDoubtful: false, facts: NOTHING_RAN };
 }
 
-/** True if this line begins a run of the socket, provided that the unit is not at work. */
+/** True if this line begins a run of the socket when the unit is not at work. */
 export function beginsSocketRun(run: Run, content: ProgressEvent, isLeftover: boolean): boolean {
   return run.state !== 'running' && !isLeftover && content.event !== 'end';
 }
@@ -146,7 +147,7 @@ function afterAcceptance(run: Run, input: RunInput & { readonly kind: 'accepted'
 /** The run with new facts of the unit. A run may begin, or take over another invocation. */
 function afterSignal(run: Run, facts: RunFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
-  if (isRunning(run, 'systemd')) return whileRunning(next, nowMs);
+  if (isRunning(run, 'systemd')) return continuedRun(next, nowMs);
   // No run begins if the unit only stops or reloads, or if the run of its invocation is over.
   const { activeState, invocation } = facts;
   const isUnderWay = activeState === 'activating' || (activeState === 'active' && !isExited(facts));
@@ -166,7 +167,7 @@ function beginningOf({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'j
 }
 
 /** A running systemd run after new facts, which may be of its own, an earlier, or a later invocation. */
-function whileRunning(run: Run, nowMs: number): Run {
+function continuedRun(run: Run, nowMs: number): Run {
   const { facts, invocation } = run;
   const withJob = { ...run, job: facts.job };
   if (facts.invocation === '' || facts.invocation === invocation) return withJob;
@@ -189,8 +190,8 @@ function withInvocation(run: Run): Run {
 }
 
 /**
- * Ends a systemd run if its unit is at rest and has no job. A failure is only doubtful at first, because a
- * unit that systemd is about to restart is `failed` for a moment (systemd 252).
+ * Ends a systemd run if its unit is at rest and has no job. A failure is doubtful at first: a unit that
+ * systemd is about to restart is `failed` for a moment (systemd 252).
  */
 function withVerdict(run: Run, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
@@ -224,12 +225,12 @@ function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, now
   if (!isRunning(run, 'systemd')) return afterSignal(run, facts, nowMs);
   const withFacts: Run = { ...run, facts, job: facts.job, isDoubtful: false };
   const mayTakeInvocation = isSameManager && (run.invocation === undefined || facts.restarts > 0);
-  const next = mayTakeInvocation ? whileRunning(withFacts, nowMs) : withFacts;
+  const next = mayTakeInvocation ? continuedRun(withFacts, nowMs) : withFacts;
   const mayBeItsInvocation = next.invocation === undefined || next.invocation === facts.invocation;
-  // The same run goes on, with its old start time. Any other work of the unit is a new run.
-  if (isAtWork(facts)) return isSameManager && mayBeItsInvocation ? next : begunByUnit(next, nowMs);
+  const isSameRun = isSameManager && mayBeItsInvocation;
+  if (isAtWork(facts)) return isSameRun ? next : begunByUnit(next, nowMs);
   if (facts.job !== '' && isSameManager) return next;
-  // Without a known success the run has failed, also if systemd has unloaded the unit.
+  // A run without a known success has failed, also if systemd has unloaded the unit.
   const isSuccess = isSameManager && !wasStopped && hasSucceeded(next);
   return finishedRun(next, isSuccess, nowMs);
 }

@@ -61,8 +61,8 @@ export class UpgradeUnits implements FollowerOwner {
   /** Counts the calls of `up` and `down`, so that results from before the latest one are ignored. */
   #epoch = 0;
   /**
-   * The last known invocation of the upgrade unit; '' for none. The facts have no invocation any more if
-   * systemd has unloaded a quick unit before it answers the start.
+   * The last known invocation of the upgrade unit; '' for none. It stays when systemd unloads the unit, even
+   * if a quick unit is unloaded before systemd answers the start.
    */
   #lastInvocation = '';
 
@@ -186,7 +186,7 @@ export class UpgradeUnits implements FollowerOwner {
     const { checkUnit, upgradeUnit: unit } = this.#parts.settings;
     const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
     if (check !== undefined) this.#parts.publisher.setCheck(check.facts);
-    // Each start of systemd has another time. A reload or a re-execution does not change it.
+    // Each start of systemd has another time. A reload or a re-execution of systemd does not change the time.
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
     this.#noteInvocation(this.#facts);

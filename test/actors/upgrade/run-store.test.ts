@@ -42,7 +42,7 @@ test('a run is saved whole, for the owner only, and read back', async (t) => {
   for (let n = 0; n < 50; n++)
     made.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: n * 1000 } });
   made.save(SAVED);
-  await made.settled();
+  await made.whenWritten();
   assert.deepEqual(known(await made.recall()), SAVED);
   assert.deepEqual(readdirSync(join(path, '..')), ['run.json']);
   assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -72,7 +72,7 @@ test('a run is saved whatever stands at the path of the temporary file', async (
   for (const put of [fifo, link, () => writeFileSync(fresh, 'half of a te')]) {
     put();
     made.save(SAVED);
-    await made.settled();
+    await made.whenWritten();
     assert.deepEqual(known(await made.recall()), SAVED);
     assert.deepEqual(readdirSync(join(path, '..')), ['run.json']);
   }
@@ -88,11 +88,11 @@ test('a disk that hangs is waited for a bounded time', async (t) => {
   assert.equal(await recalling, undefined);
   assert.deepEqual(problems.splice(0), ['it is ignored: it cannot be read within 4 s']);
   made.save(SAVED);
-  const late = made.settled();
+  const late = made.whenWritten();
   clock.advance(1_000);
   await late;
   assert.equal(existsSync(path), false);
-  await made.settled();
+  await made.whenWritten();
   assert.deepEqual(problems, [undefined]);
   assert.deepEqual(known(await made.recall()), SAVED);
   assert.equal(clock.timers, 0);
@@ -103,17 +103,17 @@ test('a place that cannot be written is reported and tried again, and the newest
   const inTheWay = join(directory, 'deep');
   writeFileSync(inTheWay, '');
   made.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: 1_000 } });
-  await made.settled();
+  await made.whenWritten();
   made.save(SAVED);
-  await made.settled();
+  await made.whenWritten();
   clock.advance(10_000);
-  await made.settled();
+  await made.whenWritten();
   assert.equal(existsSync(path), false);
   assert.equal(problems.length, 3);
   for (const problem of problems) assert.match(problem ?? '', /cannot be written/);
   rmSync(inTheWay);
   clock.advance(10_000);
-  await made.settled();
+  await made.whenWritten();
   assert.equal(problems.at(-1), undefined);
   assert.deepEqual(known(await made.recall()), SAVED);
   assert.equal(clock.timers, 0);
