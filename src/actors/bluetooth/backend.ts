@@ -242,7 +242,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#publisher.publishNow();
     this.#publishUp(detail);
     this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
-    void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#hasBeenUp);
+    const mustPowerOn = this.#settings.powerOnStart && !this.#hasBeenUp;
+    void this.#commands.begin(adapter, mustPowerOn);
     this.#hasBeenUp = true;
     this.#automatic.adapterChanged(undefined, adapter);
   }
@@ -259,7 +260,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   #noAdapterReason(): string {
     const { adapter } = this.#settings;
-    return `BlueZ has no adapter${adapter === undefined ? '' : ` ${adapter}`}`;
+    return adapter === undefined ? 'BlueZ has no adapter' : `BlueZ has no adapter ${adapter}`;
   }
 
   #bluezLost(reason: string): void {

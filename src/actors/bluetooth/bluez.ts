@@ -40,8 +40,8 @@ export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * Advice for errors whose text does not say what to do. Older versions of BlueZ send the text of errno, which
- * is the second alternative of a pattern.
+ * Advice for errors whose text does not say what to do. The second alternative of a pattern is the text of
+ * errno, which older versions of BlueZ send.
  */
 const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
   [

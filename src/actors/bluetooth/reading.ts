@@ -10,7 +10,7 @@ import { BluezObjects } from './objects.js';
 
 /**
  * How many signals may be queued during a reading. If BlueZ sends more, the connection to the bus is given
- * up, and everything is read on a new one.
+ * up, and everything is read on a new connection.
  */
 const QUEUED_MAX_SIGNALS = 2_048;
 
@@ -59,20 +59,20 @@ export class BluezReading {
     const epoch = this.#epoch;
     const queued: Signal[] = [];
     this.#queued = queued;
-    const read = await bluez(BLUEZ_METHODS.getManagedObjects, []);
+    const reply = await bluez(BLUEZ_METHODS.getManagedObjects, []);
     if (epoch !== this.#epoch) return;
     this.#queued = undefined;
-    if (read.ok) {
+    if (reply.ok) {
       this.#failures = 0;
-      const objects = new BluezObjects(read.value);
+      const objects = new BluezObjects(reply.value);
       for (const signal of queued) objects.apply(signal);
       onRead(objects);
       return;
     }
-    onFailure(`BlueZ does not answer: ${busErrorText(read.error)}`);
+    onFailure(`BlueZ does not answer: ${busErrorText(reply.error)}`);
     // The next reading begins when the bus announces that BlueZ has started, or when `Bus` has a new
     // connection.
-    if (isAbsence(read.error) || read.error.kind === 'closed') return;
+    if (isAbsence(reply.error) || reply.error.kind === 'closed') return;
     this.#failures += 1;
     this.#timers.set('read', backoffMs(this.#failures, clock.random()), () => void this.begin());
   }

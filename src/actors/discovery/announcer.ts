@@ -182,8 +182,8 @@ export class Announcer {
     const state = await this.#bus.call(AVAHI_METHODS.getState, []);
     if (!state.ok) return state;
     if (state.value !== SERVER_RUNNING) return this.#reportWaiting('avahi-daemon has no host name yet');
-    const named = await this.#replaceCollidedName();
-    if (!named.ok) return named;
+    const replaced = await this.#replaceCollidedName();
+    if (!replaced.ok) return replaced;
     const announced = await this.#announce(port, places);
     if (announced.ok || !isCollision(announced.error)) return announced;
     // Another service of this same avahi-daemon has the name.
@@ -226,10 +226,11 @@ export class Announcer {
     if (this.#collisions > NAMES_MAX)
       return failed({ kind: 'local', detail: `the first ${NAMES_MAX} names are all in use on the network` });
     const name = this.#name;
-    const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [name]);
-    if (!next.ok) return next;
-    this.#link.log('warn', 'another service on the network has this name', { name, next: next.value });
-    this.#name = next.value;
+    const alternative = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [name]);
+    if (!alternative.ok) return alternative;
+    const next = alternative.value;
+    this.#link.log('warn', 'another service on the network has this name', { name, next });
+    this.#name = next;
     this.#hasCollided = false;
     return DONE;
   }

@@ -118,9 +118,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
 
   /** A disabled action is not available, whatever logind would answer. */
   async #status(): Promise<Answer> {
-    const availability = async (action: PowerAction) =>
+    const askLogind = async (action: PowerAction) =>
       this.#settings.capabilities[action] ? this.#logind.call(ACTIONS[action].question, []) : DISABLED;
-    const [reboot, powerOff] = await Promise.all([availability('reboot'), availability('poweroff')]);
+    const [reboot, powerOff] = await Promise.all([askLogind('reboot'), askLogind('poweroff')]);
     if (!reboot.ok) return questionFault(reboot.error);
     if (!powerOff.ok) return questionFault(powerOff.error);
     const record = { reboot: reboot.value === 'yes', power_off: powerOff.value === 'yes' };
@@ -130,17 +130,17 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /** Nothing is awaited after logind has accepted, so that event and answer are sent in one batch. */
   async #act(action: PowerAction): Promise<Answer> {
     const row = ACTIONS[action];
-    const [permission, inhibitors] = await Promise.all([
+    const [availability, inhibitors] = await Promise.all([
       this.#logind.call(row.question, []),
       this.#logind.call(LOGIND_METHODS.listInhibitors, []),
     ]);
-    if (!permission.ok) return questionFault(permission.error);
+    if (!availability.ok) return questionFault(availability.error);
     if (!inhibitors.ok) return questionFault(inhibitors.error);
     // Locks are checked first, because logind answers `challenge` instead of `yes` while another user has a
     // lock.
     const locks = blockingLocks(inhibitors.value);
     if (locks.length > 0) return inhibitedFault(row, locks);
-    if (permission.value !== 'yes') return notGrantedFault(row, permission.value);
+    if (availability.value !== 'yes') return notGrantedFault(row, availability.value);
     this.#startedTarget = undefined;
     const ordered = await this.#logind.call(row.order, [false]);
     if (!ordered.ok && !this.#isAccepted(action, ordered.error))

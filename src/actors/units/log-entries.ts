@@ -22,13 +22,14 @@ const CONTROLS = /[^\P{Cc}\n\t]/gu;
  */
 export function logText(newestFirst: string): string {
   const entries: string[] = [];
-  let bytes = 1;
+  let answerBytes = '['.length;
   for (const line of newestFirst.split('\n', LOG_LINES.maximum)) {
     const entry = entryOf(line);
     if (entry === undefined) continue;
     const text = JSON.stringify(entry);
-    bytes += Buffer.byteLength(text) + 1;
-    if (bytes > ANSWER_MAX_BYTES) break;
+    // A comma or the closing bracket follows each entry.
+    answerBytes += Buffer.byteLength(text) + 1;
+    if (answerBytes > ANSWER_MAX_BYTES) break;
     entries.push(text);
   }
   return `[${entries.reverse().join()}]`;

@@ -52,8 +52,13 @@ export class UnitLogs {
    * also if the journal cannot be read, or has nothing about the run.
    */
   async wasStopped(invocation: string): Promise<boolean> {
-    const jobs = [`USER_INVOCATION_ID=${invocation}`, 'JOB_RESULT=done', 'JOB_TYPE=start', 'JOB_TYPE=stop'];
-    const end = await this.#run(['--output=json', '--output-fields=JOB_TYPE', '--no-pager', ...jobs]);
+    const matches = [
+      `USER_INVOCATION_ID=${invocation}`,
+      'JOB_RESULT=done',
+      'JOB_TYPE=start',
+      'JOB_TYPE=stop',
+    ];
+    const end = await this.#run(['--output=json', '--output-fields=JOB_TYPE', '--no-pager', ...matches]);
     if (!end.ok) return false;
     const { stdout } = end.value;
     return /"JOB_TYPE" *: *"stop"/.test(stdout) && !/"JOB_TYPE" *: *"start"/.test(stdout);

@@ -39,7 +39,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 
   constructor(settings: UpgradeSettings, publish: Publisher, context: UpgradeContext) {
     const { clock } = context;
-    const { progressSocket, stateFile, checkUnit, upgradeUnit } = settings;
+    const { progressSocket, stateFile, resultFile, checkUnit, upgradeUnit } = settings;
     this.#clock = clock;
     this.#logs = new UnitLogs(clock);
     const publisher = new UpgradePublisher(settings, publish, clock);
@@ -54,9 +54,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#keeper = new RunKeeper(circumstances, runOwner, clock);
     /** Resolves when the keeper has the run of the state file. */
     const recalled = this.#store.recall().then((saved) => this.#keeper.recall(saved));
-    const file = settings.resultFile;
     const onResult = (result: ResultReading): void => publisher.setResult(result);
-    this.#resultFile = file === undefined ? undefined : new ResultFile(file, onResult, clock);
+    this.#resultFile = resultFile === undefined ? undefined : new ResultFile(resultFile, onResult, clock);
     this.#socket = this.#openSocket(progressSocket, recalled);
     const resultRead = this.#resultFile?.read() ?? recalled;
     /** Resolves when all files and the socket were tried once. From then on the records are complete. */
@@ -114,8 +113,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     // If several starts come at the same time, only the first one starts the unit. Nothing may be awaited
     // before this check.
     if (this.#starting !== undefined) {
-      const first = await this.#starting;
-      return first.ok ? IN_PROGRESS : first;
+      const firstAnswer = await this.#starting;
+      return firstAnswer.ok ? IN_PROGRESS : firstAnswer;
     }
     this.#starting = this.#startUnit(units).finally(() => {
       this.#starting = undefined;
