@@ -150,12 +150,12 @@ export class AdapterCommands {
     void ended?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
-  /** `isNew` is false for a device that was paired when it appeared: it may have paired years ago. */
-  #onPaired(adapter: Adapter, device: Device, isNew: boolean): void {
+  /** `hasJustPaired` is false if the device was paired when it appeared, because that may be years ago. */
+  #onPaired(adapter: Adapter, device: Device, hasJustPaired: boolean): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
     if (!this.#pairing.mayPair(path) && !this.#connecting.isRequestedFor(path)) {
-      if (isNew) void this.#pairing.refuse(adapter, device, this.#connecting.isAnyRequested);
+      if (hasJustPaired) void this.#pairing.refuse(adapter, device, this.#connecting.isAnyRequested);
       return;
     }
     this.#pairing.admit(path, { hasPaired: true });

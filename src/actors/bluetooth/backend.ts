@@ -1,6 +1,5 @@
-// The Bluetooth backend: publishes the adapter in use with its devices, and gives commands and BlueZ's
-// signals to the parts that handle them. The state of adapter and devices stays in BlueZ. This thread
-// remembers only what is under way: pairing mode, scans and connections.
+// The Bluetooth backend: publishes the adapter in use with its devices, and passes commands and signals on.
+// BlueZ keeps the state. This thread remembers only pairing mode, scans and connections that are under way.
 
 import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
@@ -164,10 +163,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     return adapter === undefined ? [] : this.#objects.devicesOf(adapter.path);
   }
 
-  /**
-   * Takes over the objects that were read. If no adapter is among them, the backend is unavailable for this
-   * reason.
-   */
+  /** Takes over the objects that were read. Without an adapter among them the backend is unavailable. */
   #replaceObjects(objects: BluezObjects): void {
     const before = this.#objects;
     this.#objects = objects;

@@ -197,8 +197,8 @@ export class Pairing {
     { path, Trusted, wasFoundByScan }: Device,
     isConnecting: boolean,
   ): Promise<void> {
-    const isFoundByOthers = wasFoundByScan && !isConnecting;
-    const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isFoundByOthers;
+    const hasOtherAgentPaired = wasFoundByScan && !isConnecting;
+    const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || hasOtherAgentPaired;
     if (hasOtherProgramPaired) return;
     const { bluez, publish } = this.#parts;
     const { ok: isForgotten } = await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter.path });

@@ -77,8 +77,8 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
 }
 
 /**
- * The properties of an output that contain the address of its Bluetooth device: PipeWire's, then
- * PulseAudio's. PulseAudio's contains another text if the output has no Bluetooth device.
+ * The properties of an output that contain the address of its Bluetooth device. The first is PipeWire's. The
+ * second is PulseAudio's, which has another text if the output has no Bluetooth device.
  */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
 const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;

@@ -237,12 +237,18 @@ export class Bus<E extends Effect> {
   }
 
   #onSignal(signal: Signal): void {
-    if (signal.sender === BUS_NAME) {
-      // The bus sends each connection its own names, unasked.
-      if (signal.member === 'NameAcquired' || signal.member === 'NameLost') return;
-      const [name = '', , owner = ''] = signalValues(NAME_OWNER_CHANGED, signal) ?? [];
-      if (this.#watches.setOwner(name, owner)) this.#owner.ownerChanged?.(name, owner !== '');
-    } else if (!this.#watches.isWatchedOwner(signal.sender)) return;
+    const isFromBus = signal.sender === BUS_NAME;
+    if (!isFromBus && !this.#watches.isWatchedOwner(signal.sender)) return;
+    // The bus sends each connection its own names, unasked.
+    const isAboutOwnName = signal.member === 'NameAcquired' || signal.member === 'NameLost';
+    if (isFromBus && isAboutOwnName) return;
+    if (isFromBus) this.#updateOwner(signal);
     this.#owner.signal(signal);
+  }
+
+  #updateOwner(signal: Signal): void {
+    const [name = '', , owner = ''] = signalValues(NAME_OWNER_CHANGED, signal) ?? [];
+    const isWatched = this.#watches.setOwner(name, owner);
+    if (isWatched) this.#owner.ownerChanged?.(name, owner !== '');
   }
 }

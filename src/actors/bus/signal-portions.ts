@@ -17,7 +17,7 @@ export class SignalPortions<Signal> {
   readonly #onNotFull: () => void;
   readonly #waitingSignals: { readonly signal: Signal; readonly bytes: number }[] = [];
   #waitingBytes = 0;
-  /** How many more signals may be passed on before the timer `#nextTurn` sets this back. */
+  /** How many more signals may be passed on in this turn. `#nextTurn` sets this back. */
   #leftInTurn = PORTION_SIGNALS;
   #nextTurn: NodeJS.Immediate | undefined;
 

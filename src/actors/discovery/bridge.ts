@@ -78,7 +78,7 @@ export class Discovery implements BridgeActor, BusOwner {
   }
 
   async up(): Promise<void> {
-    // `down` was not called if the last two connections were lost for one reason, before they were up.
+    // `down` may not have been called for the last connection (bus.ts, `BusOwner`).
     this.#beginAnew(undefined);
     const watched = WATCHED_INTERFACES.map((iface) =>
       this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
@@ -172,8 +172,8 @@ const POINT_TO_POINT = 0x10;
 const MULTICAST = 0x1000;
 
 /**
- * False for an interface without multicast, such as WireGuard's, and for one with a single peer, such as
- * OpenVPN's, which Avahi leaves out unless it is configured otherwise.
+ * False for an interface without multicast, such as WireGuard's. False also for an interface with a single
+ * peer, such as OpenVPN's, because Avahi leaves it out by default.
  */
 function canAnnounceOn(name: string): boolean {
   const flags = readNumber(name, 'flags') ?? 0;

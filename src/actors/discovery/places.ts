@@ -10,8 +10,7 @@ export interface Interface {
 }
 
 /**
- * All interfaces that are up, have an address and can multicast, without loopback: Avahi announces on no
- * others.
+ * The interfaces on which Avahi announces: all that are up, have an address and multicast, without loopback.
  */
 export type Interfaces = readonly Interface[];
 
@@ -28,8 +27,8 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
  * The places at which to announce a node that listens at these addresses. Empty if all addresses are loopback
  * addresses, or if no interface has them any more.
  *
- * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. If
- * the places were apart, avahi-daemon 0.8 would send only one goodbye for all (is_duplicate_entry in
+ * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. With
+ * more places, avahi-daemon 0.8 would still send only one goodbye for a record (is_duplicate_entry in
  * avahi-core/announce.c). At the other places the record would stay until its time to live ends.
  */
 export function placesOf(listening: readonly string[], interfaces: Interfaces): readonly Place[] {

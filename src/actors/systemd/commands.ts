@@ -16,11 +16,10 @@ import type { UnitFollower } from '../units/follower.js';
  */
 const COMMAND_MAX_MS = 9_000;
 /**
- * How long a service is watched after its start job, which ends before the program of a simple service is
- * executed. No signal reports that the program was executed. Signals after the job's end report only that the
- * program is missing, or has ended early. Measured: these signals come less than 1 ms
- * after the job's end on an idle machine; on two cores with 16 busy processes after 5 ms in the median,
- * below 37 ms for 99 of 100, and above 100 ms once in 960 starts.
+ * How long a service is watched after its start job. The job of a simple service ends before its program is
+ * executed. Only signals after the job's end report that the program is missing, or has ended early.
+ * Measured on an idle machine: these signals come less than 1 ms after the job's end. Measured on two cores
+ * with 16 busy processes: 5 ms in the median, below 37 ms for 99 of 100, above 100 ms once in 960 starts.
  */
 const START_GRACE_MS = 100;
 
@@ -75,6 +74,7 @@ export async function commandUnit(
     if (!changed.ok) return refusal(changed.error);
   }
   const hasLostAlias = linkChange === 'disable' && before?.id !== factsNow()?.id;
+  // A lost alias does not name the unit any more, so the job gets the unit's primary name.
   const formerId = hasLostAlias ? before?.id : undefined;
   const target = formerId ?? name;
   const call = await bus.call(SYSTEMD_METHODS[job], [target, 'replace'], { deadlineMs: leftMs() });

@@ -64,7 +64,10 @@ export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFact
   const wasChecked = checkedUs !== undefined && checkedUs > 0;
   const hasStarted = startedUs !== undefined && startedUs > 0;
   const activeState = unit.ActiveState ?? facts.activeState;
-  const isInactive = activeState === 'inactive';
+  const isMetNow = ConditionResult === true || !wasChecked;
+  // A reset, from `failed` to `inactive`, changes the time of the state, but not the time at which the run
+  // ended (systemd 252).
+  const isResetNow = activeState === 'inactive' && changedUs !== inactiveSinceUs;
   return {
     ...facts,
     activeState,
@@ -72,10 +75,8 @@ export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFact
     invocation: InvocationID === undefined ? facts.invocation : Buffer.from(InvocationID).toString('hex'),
     job: Job === undefined ? facts.job : jobPath(Job),
     result: service.Result ?? facts.result,
-    isConditionMet: ConditionResult === undefined ? facts.isConditionMet : ConditionResult || !wasChecked,
-    // A reset, from `failed` to `inactive`, changes the time of the state, but not the time at which the run
-    // ended (systemd 252).
-    wasReset: changedUs === undefined ? facts.wasReset : isInactive && changedUs !== inactiveSinceUs,
+    isConditionMet: ConditionResult === undefined ? facts.isConditionMet : isMetNow,
+    wasReset: changedUs === undefined ? facts.wasReset : isResetNow,
     restarts: service.NRestarts ?? facts.restarts,
     ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
     id: unit.Id ?? facts.id,

@@ -61,7 +61,9 @@ export class UnitLogs {
     const end = await this.#run(['--output=json', '--output-fields=JOB_TYPE', '--no-pager', ...matches]);
     if (!end.ok) return false;
     const { stdout } = end.value;
-    return /"JOB_TYPE" *: *"stop"/.test(stdout) && !/"JOB_TYPE" *: *"start"/.test(stdout);
+    const hasStopJob = /"JOB_TYPE" *: *"stop"/.test(stdout);
+    const hasStartJob = /"JOB_TYPE" *: *"start"/.test(stdout);
+    return hasStopJob && !hasStartJob;
   }
 
   /** Fails if too many readings are under way, or if the program has not ended in time and was killed. */

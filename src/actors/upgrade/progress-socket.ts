@@ -148,11 +148,12 @@ async function listenIfFree(server: Server, path: string, clock: Clock): Promise
   if (isOurs && (mode & 0o077) !== 0) chmodSync(directory, 0o700);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSocket() === false) return failed('there is a file that is not a socket');
-  const identity = fileIdentity(path);
-  if (identity !== undefined && (await isListening(path, clock))) return failed(PATH_IN_USE);
+  const identityBefore = fileIdentity(path);
+  const isInUse = identityBefore !== undefined && (await isListening(path, clock));
+  if (isInUse) return failed(PATH_IN_USE);
   // Meanwhile another daemon may have put its own socket there. From here on nothing may be awaited until our
   // socket is at its path.
-  if (fileIdentity(path) !== identity) return failed(PATH_IN_USE);
+  if (fileIdentity(path) !== identityBefore) return failed(PATH_IN_USE);
   rmSync(path, { force: true });
   server.listen(path);
   await once(server, 'listening');
@@ -160,14 +161,21 @@ async function listenIfFree(server: Server, path: string, clock: Clock): Promise
   return success(undefined);
 }
 
+/**
+ * The errors which prove that nobody listens. After any other error the backlog may be full, or the socket
+ * may be another user's.
+ */
+const NOBODY_LISTENS: readonly string[] = ['ECONNREFUSED', 'ENOENT'];
+
 /** True if a process listens at the path, or if that cannot be known. */
 async function isListening(path: string, clock: Clock): Promise<boolean> {
   const socket = connect(path);
   const answer = new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true));
-    // Any other error does not prove that nobody listens: the backlog may be full, or the socket another
-    // user's.
-    socket.once('error', (error) => resolve(!['ECONNREFUSED', 'ENOENT'].includes(codeOf(error))));
+    socket.once('error', (error) => {
+      const isNobodyThere = NOBODY_LISTENS.includes(codeOf(error));
+      resolve(!isNobodyThere);
+    });
   });
   const isOccupied = await within(clock, PROBE_DEADLINE_MS, answer);
   socket.destroy();

@@ -112,20 +112,20 @@ const ORIGINS = ['systemd', 'socket'] as const;
 export function parseSaved(text: string): SavedRun | undefined {
   // A text that was cut off or overwritten is no JSON, and has no fields.
   const fields = jsonObject(text) ?? {};
-  const textOf = (name: string): string | undefined => {
+  const textField = (name: string): string | undefined => {
     const value = fields[name];
     return typeof value === 'string' ? value : undefined;
   };
-  const timeOf = (name: string): number | undefined => {
-    const ms = Date.parse(textOf(name) ?? '');
+  const timeField = (name: string): number | undefined => {
+    const ms = Date.parse(textField(name) ?? '');
     return Number.isNaN(ms) ? undefined : ms;
   };
   const state = STATES.find((name) => name === fields['state']);
   const origin = ORIGINS.find((name) => name === fields['origin']);
-  const startedMs = timeOf('started_at');
-  const boot = textOf('boot');
-  const manager = textOf('manager');
-  const unit = textOf('unit');
+  const startedMs = timeField('started_at');
+  const boot = textField('boot');
+  const manager = textField('manager');
+  const unit = textField('unit');
   const lacksCircumstances = boot === undefined || manager === undefined || unit === undefined;
   if (state === undefined || lacksCircumstances) return undefined;
   const lacksBeginning = origin === undefined || startedMs === undefined;
@@ -134,10 +134,10 @@ export function parseSaved(text: string): SavedRun | undefined {
     state,
     origin,
     startedMs,
-    finishedMs: timeOf('finished_at'),
-    invocation: textOf('invocation'),
-    invocationBefore: textOf('before'),
-    startJob: textOf('job'),
+    finishedMs: timeField('finished_at'),
+    invocation: textField('invocation'),
+    invocationBefore: textField('before'),
+    startJob: textField('job'),
   };
   return { record, circumstances: { boot, manager, unit } };
 }
