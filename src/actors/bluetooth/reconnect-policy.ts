@@ -16,7 +16,7 @@ const NO_LOUDSPEAKERS: readonly string[] = ['phone', 'computer'];
 /** `true` means all known loudspeakers and headphones; a list means the devices with these addresses. */
 export type ReconnectWish = boolean | readonly string[];
 
-/** Times are monotonic, in ms. */
+/** The attempts to bring one device back. Times are monotonic, in ms. */
 interface Attempts {
   /** The number of pauses since the last steady connection, or since `begin`. */
   pauses: number;

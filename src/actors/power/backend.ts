@@ -20,6 +20,9 @@ import { clipped } from '../text.js';
  */
 const CALL_DEADLINE_MS = 4_500;
 
+/** An argument of logind's calls: polkit must not ask a user for a password. */
+const IS_INTERACTIVE = false;
+
 /** Stands for logind's answer about an action that the configuration disables. */
 const DISABLED = { ok: true, value: 'no' } as const;
 
@@ -142,7 +145,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     if (locks.length > 0) return inhibitedFault(row, locks);
     if (availability.value !== 'yes') return notGrantedFault(row, availability.value);
     this.#startedTarget = undefined;
-    const ordered = await this.#logind.call(row.order, [false]);
+    const ordered = await this.#logind.call(row.order, [IS_INTERACTIVE]);
     if (!ordered.ok && !this.#isAccepted(action, ordered.error))
       return faultOf(ordered.error, `The ${row.noun} was not accepted by logind`, { byName: ORDER_FAULTS });
     this.#publish.put('power.action', '', JSON.stringify({ action }));

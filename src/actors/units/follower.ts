@@ -214,8 +214,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   async #readAll(): Promise<BusResult<undefined>> {
     const read = await this.#reader.readUnits(this.table.names);
     if (!read.ok) return read;
-    // Signals have a unit's primary name. If the unit is followed by an alias, its primary name was unknown
-    // when signals were subscribed to.
+    // Signals have a unit's primary name, which was unknown when an alias was subscribed to. So the primary
+    // names are watched now, and these units are read again.
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
     if (aliases.length === 0) return read;
     const ids = aliases.map(({ facts }) => facts.id);
