@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { usualPlaces } from '../../src/actors/audio/server-address.js';
+import { usualSockets } from '../../src/actors/audio/server-address.js';
 import { userBusPaths } from '../../src/actors/bus/address.js';
 import { parseProgress } from '../../src/cli/progress.js';
 import { runtimeDirectory } from '../../src/host/user-directories.js';
@@ -27,7 +27,7 @@ for (const [value, expected] of ROWS) {
 
 describe('a relative XDG_RUNTIME_DIR is ignored', () => {
   const env = { XDG_RUNTIME_DIR: 'relative' };
-  const found = usualPlaces({ env, uid: UID, home: '/h', machineId: undefined }, undefined);
+  const found = usualSockets({ env, uid: UID, home: '/h', machineId: undefined }, undefined);
   const bus = userBusPaths(env, UID);
   const progress = parseProgress(['end', '--success'], { env, uid: UID });
   const rows: readonly (readonly [who: string, path: unknown, expected: string])[] = [

@@ -19,7 +19,7 @@ import { SoundPublisher } from './publisher.js';
 import { Reconciliation } from './reconciliation.js';
 import { BURST_MAX_RECORDS, KINDS } from './refetch.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
-import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
+import { type AwaitedSocket, cookiePaths, readCookie, waitForSocket } from './server-files.js';
 import { SoundState } from './state.js';
 import { TIMING, type Timing } from './timing.js';
 import { Upkeep } from './upkeep.js';
@@ -132,7 +132,7 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   watchLevels(isWatched: boolean): void {
     this.#areLevelsWatched = isWatched;
-    this.#live?.connection.meters.watch(isWatched);
+    this.#live?.connection.meters.setWatched(isWatched);
   }
 
   /**
@@ -145,7 +145,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     while (!signal.aborted) {
       const [cookie, server] = await Promise.all([readCookie(this.#cookiePaths), findServer(this.#context)]);
       const paths = server.ok ? server.value.paths : [];
-      const sockets = paths.map((path) => ({ path, before: fileIdentity(path) }));
+      const sockets = paths.map((path) => ({ path, identityBefore: fileIdentity(path) }));
       const end: ConnectionEnd = server.ok
         ? await this.#connectToFirst(sockets, cookie, server.value.addressProblem)
         : { reason: server.error };
@@ -155,7 +155,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       if (isUnpublished) this.#node.status('connecting', end.reason);
       this.#endReason = end.reason;
       attempt = nextAttempt(attempt, end.upMs, this.#timing.stableMs);
-      const hasAppeared = await socketOrDelay(sockets, backoffMs(attempt, this.#clock.random()), signal);
+      const hasAppeared = await waitForSocket(sockets, backoffMs(attempt, this.#clock.random()), signal);
       if (hasAppeared) attempt = 0;
     }
   }
@@ -169,7 +169,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     cookie: Uint8Array | undefined,
     addressProblem: string | undefined,
   ): Promise<ConnectionEnd> {
-    const existing = sockets.filter(({ before }) => before !== undefined);
+    const existing = sockets.filter(({ identityBefore }) => identityBefore !== undefined);
     // If no socket exists, the failure to connect to the first path is the reason.
     const toTry = existing.length > 0 ? existing : sockets.slice(0, 1);
     let firstEnd: ConnectionEnd | undefined;
@@ -196,8 +196,8 @@ export class AudioBackend implements Actor<AudioCommand> {
     return new Promise((resolve) => {
       // The attempt ends if the server hangs in the handshake while a new server replaces its socket.
       const handshake = new AbortController();
-      const socket = { path, before: fileIdentity(path) };
-      void socketOrDelay([socket], FOR_EVER_MS, handshake.signal).then((isReplaced) => {
+      const socket = { path, identityBefore: fileIdentity(path) };
+      void waitForSocket([socket], FOR_EVER_MS, handshake.signal).then((isReplaced) => {
         const detail = 'another socket has taken its place';
         if (isReplaced) connection.close({ kind: 'transport-failed', detail });
       });
@@ -248,7 +248,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#reconciliation.begin(connection);
     this.#live = live;
     this.#node.status('up');
-    if (this.#areLevelsWatched) connection.meters.watch(true);
+    if (this.#areLevelsWatched) connection.meters.setWatched(true);
     this.#node.log('info', 'connected to the sound server', { path, kind: this.#state.kind });
   }
 

@@ -10,16 +10,16 @@ import type { KnownRecord } from './known-records.js';
 import { hasVolume, howPlayed, passthroughOn } from './passthrough.js';
 import type { ReadRequest } from './refetch.js';
 import {
-  channelsAt,
-  faultOf,
-  faultPlan,
+  channelVolumes,
   NOTHING,
   notFound,
   type Refusal,
+  refuse,
+  refuseBecauseOf,
   type SettingPlan,
   type SoundCommand,
   setPlan,
-  volumeAfter,
+  volumeAfterStep,
 } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
@@ -64,7 +64,7 @@ function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | 
     }
     case 'server': {
       const record = state.defaultSink();
-      if (record === undefined) return faultPlan('no-such-output', 'There is no default output');
+      if (record === undefined) return refuse('no-such-output', 'There is no default output');
       return { kind: 'sink', record };
     }
   }
@@ -89,20 +89,20 @@ function volumeRefusal(state: SoundState, { kind, record }: CommandTarget): Refu
     const stream = passthroughOn(state.sinkInputs, record.info.index);
     if (stream === undefined) return undefined;
     const detail = `The output has no volume while ${JSON.stringify(stream.name)} is played ${howPlayed(stream.info)}`;
-    return faultOf({ of: 'sink-input', index: stream.info.index }, 'no-volume', detail);
+    return refuseBecauseOf({ kind: 'sink-input', index: stream.info.index }, 'no-volume', detail);
   }
   const { info } = record;
   if (hasVolume(info) && info.volumeWritable) return undefined;
   const why = hasVolume(info) ? 'it follows its output' : `it is played ${howPlayed(info)}`;
-  const streamToReadAgain: ReadRequest = { of: 'sink-input', index: info.index };
-  return faultOf(streamToReadAgain, 'no-volume', `The stream has no volume of its own: ${why}`);
+  const streamToReadAgain: ReadRequest = { kind: 'sink-input', index: info.index };
+  return refuseBecauseOf(streamToReadAgain, 'no-volume', `The stream has no volume of its own: ${why}`);
 }
 
 /** `desired`: 1 = 100 %; undefined if the volume is to stay as it is. */
 function planVolume({ kind, record }: CommandTarget, desired: number | undefined): SettingPlan {
   if (desired === undefined) return NOTHING;
   const { info, balance } = record;
-  const args = { index: info.index, volume: channelsAt(desired, info.volume, balance) };
+  const args = { index: info.index, volume: channelVolumes(desired, info.volume, balance) };
   return setPlan({ command: REQUESTS[kind].volume, args }, kind, info.index);
 }
 
@@ -117,11 +117,11 @@ function planVolumeOrStep(
   const isSink = target.kind === 'sink';
   const limit = volumeLimit(state, target);
   if (command.do === 'delta') {
-    const start = isSink ? state.stepStart(target.record.info) : target.record.info.volume;
-    return planVolume(target, volumeAfter(command.delta, start, limit));
+    const start = isSink ? state.stepStartVolumes(target.record.info) : target.record.info.volume;
+    return planVolume(target, volumeAfterStep(command.delta, start, limit));
   }
   if (isSink && limit !== undefined && command.volume > limit)
-    return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
+    return refuse('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
   const highest = Math.min(limit ?? 1, 1);
   return planVolume(target, Math.min(highest, Math.max(0, command.volume)));
 }
@@ -147,7 +147,7 @@ function planBalance(state: SoundState, device: Device, desired: number): Settin
   const { index, volume, channelMap } = record.info;
   const balance = partsOf(desired, channelMap);
   if (balance === undefined)
-    return faultPlan('not-stereo', `The ${NOUNS[kind]} needs exactly two channels, left and right`);
+    return refuse('not-stereo', `The ${NOUNS[kind]} needs exactly two channels, left and right`);
   const refusal = volumeRefusal(state, device);
   if (refusal !== undefined) return refusal;
   const limit = volumeLimit(state, device) ?? Number.POSITIVE_INFINITY;
@@ -161,13 +161,14 @@ function planProfile(state: SoundState, ref: string, desired: string): SettingPl
   const card = state.cards.find(ref);
   if (card === undefined) return notFound('card', ref);
   const { index, profiles } = card;
-  const cardToReadAgain: ReadRequest = { of: 'card', index };
+  const cardToReadAgain: ReadRequest = { kind: 'card', index };
   const profile = profiles.find(({ name }) => name === desired);
   const quoted = JSON.stringify(desired);
   if (profile === undefined)
-    return faultOf(cardToReadAgain, 'no-such-profile', `The card has no profile ${quoted}`);
+    return refuseBecauseOf(cardToReadAgain, 'no-such-profile', `The card has no profile ${quoted}`);
   const unpluggedDetail = `Profile ${quoted} cannot be used now: nothing is plugged in for it`;
-  if (profile.available === 0) return faultOf(cardToReadAgain, 'profile-unavailable', unpluggedDetail);
+  if (profile.available === 0)
+    return refuseBecauseOf(cardToReadAgain, 'profile-unavailable', unpluggedDetail);
   return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: desired } }, 'card', index);
 }
 
@@ -182,7 +183,7 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   const wouldExceedLimit = isLimited && playsElsewhere && !hasVolume(client.info);
   if (wouldExceedLimit) {
     const detail = `The stream is played ${howPlayed(client.info)}, which sets the output to 100 %, above its volume_limit`;
-    return faultOf({ of: 'sink-input', index }, 'no-volume', detail);
+    return refuseBecauseOf({ kind: 'sink-input', index }, 'no-volume', detail);
   }
   return setPlan({ command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } }, 'sink-input', index);
 }
@@ -224,12 +225,12 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
 export function deviceChangedBy(
   state: SoundState,
   command: SoundCommand,
-): { readonly of: Device['kind']; readonly index: number } | undefined {
+): { readonly kind: Device['kind']; readonly index: number } | undefined {
   if (command.do === 'move' || command.do === 'profile') return undefined;
   if (command.do === 'port' || command.do === 'default') return undefined;
   const target = 'target' in command ? resolveTarget(state, command.target) : findDevice(state, command);
   if (target.kind === 'fault' || target.kind === 'sink-input') return undefined;
-  return { of: target.kind, index: target.record.info.index };
+  return { kind: target.kind, index: target.record.info.index };
 }
 
 /** Returns the command with a fixed sink, so that it does not follow a change of the default output. */

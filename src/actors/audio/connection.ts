@@ -172,13 +172,13 @@ export class SoundConnection implements CommandConnection {
     const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readAgain);
     this.#profileSwitch = profileSwitch;
     this.#reading.isSwitching = true;
-    this.#reading.release({ of: 'card' });
+    this.#reading.release({ kind: 'card' });
     this.#reading.readAllTogether();
     return profileSwitch.ended;
   }
 
-  wakeIfAsleep(of: 'sink' | 'source', index: number): boolean {
-    return !this.#hasEnded && this.#waker.wakeIfAsleep(of, index);
+  wakeIfAsleep(kind: 'sink' | 'source', index: number): boolean {
+    return !this.#hasEnded && this.#waker.wakeIfAsleep(kind, index);
   }
 
   closeAfterFailure(command: RequestName, error: RequestError): void {
@@ -191,8 +191,8 @@ export class SoundConnection implements CommandConnection {
   }
 
   readonly #publishChanges = (isConsistent: boolean): void => {
-    if (this.#waker.waking.size > 0) this.#waker.onRead();
-    if (!isConsistent || this.#profileSwitch?.isStillGoing() === true) return;
+    if (this.#waker.devicesBeingWoken.size > 0) this.#waker.onRead();
+    if (!isConsistent || this.#profileSwitch?.endIfComplete() === false) return;
     this.#profileSwitch = undefined;
     this.#reading.isSwitching = false;
     const changed = this.#context.publisher.update(this.state);

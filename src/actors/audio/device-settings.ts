@@ -3,7 +3,7 @@
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { KnownRecord } from './known-records.js';
 import type { ReadRequest } from './refetch.js';
-import { faultOf, type SettingPlan, setPlan } from './setting-plan.js';
+import { refuseBecauseOf, type SettingPlan, setPlan } from './setting-plan.js';
 import type { KnownSource } from './sources.js';
 import type { SoundState } from './state.js';
 
@@ -23,11 +23,15 @@ const REQUESTS = {
 export function planPort({ kind, record }: Device, port: string): SettingPlan {
   const { index, ports } = record.info;
   const noun = NOUNS[kind];
-  const deviceToReadAgain: ReadRequest = { of: kind, index };
+  const deviceToReadAgain: ReadRequest = { kind, index };
   if (ports.length === 0)
-    return faultOf(deviceToReadAgain, 'no-ports', `The ${noun} has no ports to switch between`);
+    return refuseBecauseOf(deviceToReadAgain, 'no-ports', `The ${noun} has no ports to switch between`);
   if (!ports.some(({ name }) => name === port))
-    return faultOf(deviceToReadAgain, 'no-such-port', `The ${noun} has no port ${JSON.stringify(port)}`);
+    return refuseBecauseOf(
+      deviceToReadAgain,
+      'no-such-port',
+      `The ${noun} has no port ${JSON.stringify(port)}`,
+    );
   return setPlan({ command: REQUESTS[kind].port, args: { index, port } }, kind, index);
 }
 
@@ -39,5 +43,5 @@ export function planDefault({ sinks, sources }: SoundState, { kind, record }: De
   if (other === undefined) return setPlan({ command: REQUESTS[kind].default, args: { name } }, 'server');
   const subject = kind === 'sink' ? 'Output' : 'Input';
   const detail = `${subject} ${other.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
-  return faultOf({ of: kind, index: other.info.index }, 'same-name', detail);
+  return refuseBecauseOf({ kind, index: other.info.index }, 'same-name', detail);
 }

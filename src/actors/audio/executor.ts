@@ -103,9 +103,9 @@ export class Executor {
   #deferIfWaking({ command, latestMs, settle }: QueuedCommand, position: number): boolean {
     if (!this.#isInTime(latestMs)) return false;
     const device = deviceChangedBy(this.#connection.state, command);
-    if (device === undefined || !this.#connection.wakeIfAsleep(device.of, device.index)) return false;
+    if (device === undefined || !this.#connection.wakeIfAsleep(device.kind, device.index)) return false;
     // A later command may overtake this one and change the default output, but this one must keep its sink.
-    if (device.of === 'sink')
+    if (device.kind === 'sink')
       this.#queue[position] = { command: withFixedSink(command, device.index), latestMs, settle };
     return true;
   }
@@ -137,19 +137,19 @@ export class Executor {
     if (movesStreams) return this.#moveStreams(command.output, latestMs);
     if (setting.command === 'SET_DEFAULT_SOURCE') return this.#awaitDefaultInput(setting.args.name, latestMs);
     if (setting.command === 'SET_SINK_VOLUME')
-      state.putRequested(setting.args.index, loudestOf(setting.args.volume));
+      state.putRequestedVolume(setting.args.index, loudestOf(setting.args.volume));
     return DONE;
   }
 
   /** Moves the streams to the new default output. A stream that the server does not move is no failure. */
   async #moveStreams(output: string, latestMs: number): Promise<Answer> {
     const { state } = this.#connection;
-    const streams: ReadRequest = { of: 'sink-input' };
+    const streams: ReadRequest = { kind: 'sink-input' };
     // The server has moved some streams by itself, so the state is out of date.
     await this.#readAgain(streams, latestMs);
     for (const setting of streamMoves(state, output)) {
       if (!this.#isInTime(latestMs)) return failure('timeout', 'Moving the streams took too long');
-      const changed: ReadRequest = { of: 'sink-input', index: setting.args.index };
+      const changed: ReadRequest = { kind: 'sink-input', index: setting.args.index };
       const result = await this.#connection.send(setting, changed, latestMs - this.#clock.monotonic());
       if (!result.ok && result.error.kind !== 'server')
         return this.#answerForError(setting.command, result.error);
@@ -169,7 +169,7 @@ export class Executor {
       if (readings === DEFAULT_INPUT_TRIES)
         return failure('refused', 'The sound server accepted the command, but keeps another default input');
       await new Promise<void>((resolve) => this.#clock.after(DEFAULT_INPUT_PAUSE_MS, resolve));
-      await this.#readAgain({ of: 'server' }, latestMs);
+      await this.#readAgain({ kind: 'server' }, latestMs);
       readings += 1;
     }
     return DONE;

@@ -5,7 +5,7 @@ import type { InputRecord } from '../../protocol/actor/schemas.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { stateName } from './device-states.js';
 import type { KnownSource } from './sources.js';
-import { type Encodable, optional, type PropertyCache, portsOf } from './view.js';
+import { type Encodable, nonEmpty, type PropertyCache, portsOf } from './view.js';
 
 /** The parts of an input's record that do not come from its source. */
 export interface InputSurroundings {
@@ -28,11 +28,11 @@ export function inputRecord(
     volume: levelOf(info.volume),
     state: stateName(info.state) ?? 'unknown',
     default: isDefault,
-    driver: optional(info.driver),
-    active_port: optional(info.activePort),
+    driver: nonEmpty(info.driver),
+    active_port: nonEmpty(info.activePort),
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
-    card: optional(card),
-    props: propertyCache.of(info.props).props,
+    card: nonEmpty(card),
+    props: propertyCache.partsOf(info.props).props,
     // Silent channels show no balance, so the remembered one is published.
     balance: balanceOf(balance ?? info.volume, info.channelMap),
     listen: listen.length > 0 ? [...listen] : undefined,

@@ -3,7 +3,7 @@
 
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { loudestOf, RAW_NORM } from '../../protocol/pulse/volume.js';
-import { hasFlatVolume, mastersFrom, type SoundRecords } from './masters.js';
+import { chainFrom, hasFlatVolume, type SoundRecords } from './masters.js';
 import { type OutputWishes, wishFor } from './wishes.js';
 
 /**
@@ -30,7 +30,7 @@ export class VolumeLimits {
    */
   ofSink(sink: SinkInfo): number | undefined {
     if (!this.areConfigured) return undefined;
-    const limits = mastersFrom(this.#records, sink)
+    const limits = chainFrom(this.#records, sink)
       .map(({ name }) => wishFor(this.#wishes, name).volumeLimit)
       .filter((limit) => limit !== undefined);
     return limits.length > 0 ? Math.min(...limits) : undefined;

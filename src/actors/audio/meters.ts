@@ -1,7 +1,5 @@
-// Opens a peak meter for each output that plays and for each input that other programs capture, while
-// somebody watches levels. A meter is a stream that records the output's monitor, or the input. Other
-// devices get none, because it would wake them, or keep them awake. levels.ts decides which devices are
-// measured, and what a level contains.
+// Decides when peak meters are open, and when the level that they measure is sent. levels.ts decides which
+// devices are measured, and what a level contains.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Link } from '../dial.js';
@@ -21,28 +19,30 @@ import {
 import type { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
 
-/**
- * The most devices that are measured at a time: first outputs, then inputs, by index. Further devices have
- * no level.
- */
+/** The most devices that are measured at a time, outputs before inputs. Further devices have no level. */
 const METERS_MAX_DEVICES = 32;
 /**
- * The pause after a level has been sent, by the pace before it. While levels change (`busy`), 8 are sent in
- * a second, for which two outputs take less than 1 % of a core. Clients then get at most 10 in a second,
- * even if the network delivers delayed levels together (docs/events.md, "Levels"). The first level after a
- * rest often mixes old and new sound, so the second level comes sooner, and the third one later.
+ * The pause after a changed level has been sent, by the pace before it:
+ * - `quiet`: the first changed level often mixes old and new sound, so the second level comes soon.
+ * - `first`: the third level comes later instead.
+ * - `busy`: 8 levels are sent in a second, for which two outputs take less than 1 % of a core. Clients get at
+ *   most 10 in a second, even if the network delivers delayed levels together (docs/events.md, "Levels").
  */
-const PAUSES_MS = { rest: 50, first: 150, busy: 120 } as const;
-/** The pause if the second level equals the first one, and is therefore not sent. */
-const REST_OF_FIRST_MS = 50;
-/** Pause before a meter or the meters' connection is tried again after the server ended or refused it. */
+const PAUSES_MS = { quiet: 50, first: 150, busy: 120 } as const;
+/** The pause if the second level equals the first one, so that it is not sent. */
+const UNCHANGED_SECOND_MS = 50;
+/** The pause before a meter or a connection is tried again, after the server ended or refused it. */
 const RETRY_MS = 2_000;
 
+/**
+ * A stream that records an output's monitor, or an input. Devices without a level get no meter, because it
+ * would wake them, or keep them awake.
+ */
 interface Meter {
   readonly device: MeteredDevice;
-  /** The index of the meter's stream; absent until the stream has been created, and after a failure. */
+  /** The index of the stream; absent until the stream has been created, and after a failure. */
   stream?: number;
-  /** True if its level includes a fragment that came after the last sent level. */
+  /** True if a fragment has come since a level was last sent. */
   isUnsent: boolean;
   hasFailed: boolean;
 }
@@ -60,21 +60,15 @@ export class Meters {
   isWatched = false;
   #link: Link | undefined;
   #isReady = false;
-  /**
-   * True while a stream is being created. There is only one at a time, because PipeWire leaves some of many
-   * requests unanswered.
-   */
+  /** True while a stream is being created. Of many requests at a time, PipeWire leaves some unanswered. */
   #isCreating = false;
-  /** All levels that are known, also those of outputs that are not measured. */
+  /** Includes the zeros of outputs at which nothing plays. */
   #levels: Levels = noLevels();
-  #sent: string | undefined;
-  #sendSoon: NodeJS.Immediate | undefined;
+  #sentLevel: string | undefined;
+  #sendImmediate: NodeJS.Immediate | undefined;
   readonly #timers: Timers<'pause' | 'retry'>;
-  /**
-   * `rest` after an unchanged level, `first` after the first changed one, then `busy`, even if the second
-   * level is unchanged.
-   */
-  #pace: keyof typeof PAUSES_MS = 'rest';
+  /** After `first` comes `busy`, even if the second level is unchanged. */
+  #pace: keyof typeof PAUSES_MS = 'quiet';
 
   constructor(open: OpenLink, state: SoundState, clock: Clock, publish: (level: string) => void) {
     this.#open = open;
@@ -84,20 +78,20 @@ export class Meters {
   }
 
   /**
-   * To be called only after everything has been read. While nobody watches, there is no connection, stream
-   * or timer.
+   * To be called only after everything has been read. Without watchers there is no connection, stream or
+   * timer.
    */
-  watch(isWatched: boolean): void {
+  setWatched(isWatched: boolean): void {
     this.isWatched = isWatched;
-    this.#sent = undefined;
+    this.#sentLevel = undefined;
     if (isWatched) {
       this.update();
       return;
     }
-    clearImmediate(this.#sendSoon);
-    this.#sendSoon = undefined;
+    clearImmediate(this.#sendImmediate);
+    this.#sendImmediate = undefined;
     this.#timers.cancelAll();
-    this.#pace = 'rest';
+    this.#pace = 'quiet';
     this.#closeLink();
     this.#levels = noLevels();
   }
@@ -105,28 +99,25 @@ export class Meters {
   /** To be called when the main connection has ended. Watchers get a level without outputs. */
   stop(): void {
     if (!this.isWatched) return;
-    this.watch(false);
+    this.setWatched(false);
     this.#publish(levelText(noLevels()));
   }
 
-  /**
-   * Opens the meters that are missing, closes those of devices that no longer run, and sends the level. To be
-   * called when something has been read while somebody watches.
-   */
+  /** To be called when something has been read while somebody watches. */
   update(): void {
-    const devices = this.#meteredNow();
+    const devices = this.#devicesToMeter();
     const desired = devices.slice(0, METERS_MAX_DEVICES);
     this.#forgetLevels(devices.slice(METERS_MAX_DEVICES));
     if (desired.length === 0 && !hasAwakeInput(this.#state)) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
     else if (this.#isReady) {
       if (this.#state.sources.all.length > 0) this.#captures.begin(this.#link);
-      this.#fitMeters(this.#link, desired);
+      this.#startAndStopMeters(this.#link, desired);
     }
     this.#send();
   }
 
-  #meteredNow(): readonly MeteredDevice[] {
+  #devicesToMeter(): readonly MeteredDevice[] {
     return meteredDevices(this.#state, this.#captures.capturedSources);
   }
 
@@ -134,7 +125,7 @@ export class Meters {
    * Stops the meters that are not desired, and starts one that is missing. The reply starts the next missing
    * meter.
    */
-  #fitMeters(link: Link, desired: readonly MeteredDevice[]): void {
+  #startAndStopMeters(link: Link, desired: readonly MeteredDevice[]): void {
     for (const meter of this.#meters) {
       if (desired.some((device) => isSameDevice(device, meter.device))) continue;
       this.#meters.delete(meter);
@@ -159,7 +150,7 @@ export class Meters {
         if (this.#link !== link) return;
         this.#forgetLink();
         this.#retryLater();
-        this.#forgetLevels(this.#meteredNow());
+        this.#forgetLevels(this.#devicesToMeter());
         this.#send();
       },
     });
@@ -184,7 +175,8 @@ export class Meters {
     const meter: Meter = { device, isUnsent: false, hasFailed: false };
     this.#meters.add(meter);
     this.#isCreating = true;
-    const stream = peakStream(device.source, device.channelMap, 'Peak meter', true);
+    const letsDeviceSleep = true;
+    const stream = peakStream(device.source, device.channelMap, 'Peak meter', letsDeviceSleep);
     link.request('CREATE_RECORD_STREAM', stream, (result) => {
       if (this.#link !== link) return;
       this.#isCreating = false;
@@ -195,7 +187,7 @@ export class Meters {
         link.close({ kind: 'stopped' });
         return;
       }
-      // The meter may have become needless meanwhile.
+      // The device may have stopped meanwhile.
       if (!this.#meters.has(meter)) this.#stopMeter(link, meter);
       this.update();
     });
@@ -204,12 +196,12 @@ export class Meters {
   #stopMeter(link: Link, { stream }: Meter): void {
     if (stream === undefined) return;
     link.request('DELETE_RECORD_STREAM', { stream }, (result) => {
-      // With an error the server says that there is no such stream any more, so nothing is left to stop.
+      // An error of the server means that the stream has ended already.
       if (!result.ok && result.error.kind !== 'server') link.close({ kind: 'stopped' });
     });
   }
 
-  /** Leaves these devices out of the next level, because their level is not known any more. */
+  /** Leaves these devices out of the next level. */
   #forgetLevels(devices: readonly MeteredDevice[]): void {
     for (const { list, index } of devices) this.#levels[list].delete(index);
   }
@@ -240,42 +232,42 @@ export class Meters {
     const { list, index, channelMap } = meter.device;
     const before = this.#levels[list].get(index);
     const newest = peaksOf(fragment, channelMap.length);
-    // At rest the link is not paused, so 20 fragments of each device arrive in a second. A fragment with the
-    // same peaks as before causes no level.
-    if (this.#pace === 'rest' && before !== undefined && areSamePeaks(before, newest)) return;
-    const peaks = meter.isUnsent && before !== undefined ? louderPeaks(before, newest) : newest;
+    const isUnchanged = before !== undefined && areSamePeaks(before, newest);
+    // While it is quiet, the link is not paused, so 20 fragments of each device arrive in a second.
+    if (this.#pace === 'quiet' && isUnchanged) return;
+    const unsentPeaks = meter.isUnsent ? before : undefined;
+    const peaks = unsentPeaks === undefined ? newest : louderPeaks(unsentPeaks, newest);
     this.#levels[list].set(index, peaks);
     meter.isUnsent = true;
     this.#send();
   }
 
-  /** Sends the level when everything that has been received is read, but not before the end of a pause. */
+  /** Sends the level after all received data has been read, and not before the end of a pause. */
   #send(): void {
     if (this.#timers.has('pause')) return;
-    this.#sendSoon ??= setImmediate(() => {
-      this.#sendSoon = undefined;
+    this.#sendImmediate ??= setImmediate(() => {
+      this.#sendImmediate = undefined;
       this.#sendNow();
     });
   }
 
-  /** Sends the level if it has changed. */
   #sendNow(): void {
     for (const meter of this.#meters) meter.isUnsent = false;
     this.#levels = currentLevels(this.#state, this.#captures.capturedSources, this.#levels);
     const level = levelText(this.#levels);
     const pace = this.#pace;
-    if (level !== this.#sent) {
-      this.#sent = level;
+    if (level !== this.#sentLevel) {
+      this.#sentLevel = level;
       this.#publish(level);
-      this.#pace = pace === 'rest' ? 'first' : 'busy';
+      this.#pace = pace === 'quiet' ? 'first' : 'busy';
       this.#startPause(PAUSES_MS[pace]);
     } else if (pace === 'first') {
       this.#pace = 'busy';
-      this.#startPause(REST_OF_FIRST_MS);
-    } else this.#pace = 'rest';
+      this.#startPause(UNCHANGED_SECOND_MS);
+    } else this.#pace = 'quiet';
   }
 
-  /** During a pause nothing is read from the link, which saves three of four wake-ups. */
+  /** Nothing is read from the link during a pause. This saves three of four wake-ups. */
   #startPause(ms: number): void {
     this.#link?.pause();
     this.#timers.set('pause', ms, () => {
@@ -289,7 +281,7 @@ function noLevels(): Levels {
   return { outputs: new Map(), inputs: new Map() };
 }
 
-/** False also for the same device if it must be captured in another way now. */
+/** False for a device that must be captured in another way now. */
 function isSameDevice(one: MeteredDevice, other: MeteredDevice): boolean {
   const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
   return isSameSource && one.channelMap.length === other.channelMap.length;

@@ -1,4 +1,4 @@
-// Answers `GET /audio/network`: whether other machines can play on this node's sound server, and how. Server
+// Answers `GET /audio/network`, which says how other machines can play on this node's sound server. Server
 // and kernel are read at each request, because neither announces a change.
 
 import { networkInterfaces } from 'node:os';
@@ -15,10 +15,10 @@ import { openPorts } from './open-ports.js';
 
 type CookieSettings = Pick<AudioSettings, 'serveCookie' | 'apiPort'>;
 
-/** `path`: the Unix socket by which the connection was made. */
+/** `socketPath` is the Unix socket of the connection. */
 export async function networkAnswer(
   connection: SoundConnection,
-  path: string,
+  socketPath: string,
   settings: CookieSettings,
   deadlineMs: number,
 ): Promise<Answer> {
@@ -29,12 +29,13 @@ export async function networkAnswer(
   }
   const { kind, server } = connection.state;
   const interfaces = bestFirst(networkInterfaces());
-  const ports = openPorts(kind, modules.value, await listeningSockets(path)).map((openPort) => ({
+  const ports = openPorts(kind, modules.value, await listeningSockets(socketPath)).map((openPort) => ({
     openPort,
     addresses: reachableAt(openPort.addresses, interfaces).map(({ info }) => info.address),
   }));
-  // The record has only one port, so a port that other machines can reach is preferred.
-  const published = ports.find(({ addresses }) => addresses.length > 0) ?? ports[0];
+  // The record has only one port.
+  const reachable = ports.find(({ addresses }) => addresses.length > 0);
+  const published = reachable ?? ports[0];
   if (published === undefined) return answer({ enabled: false, addresses: [], commands: [] });
   const { openPort, addresses } = published;
   const [address] = addresses;

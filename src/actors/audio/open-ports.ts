@@ -1,6 +1,6 @@
 // Decides by which TCP ports other machines can play on the sound server, and whether each demands a cookie.
-// Pure. How the two servers understand the arguments of their modules stands in
-// docs/development/what-we-learnt.md, "PulseAudio and PipeWire".
+// Pure. The two servers understand the arguments of their modules as docs/development/what-we-learnt.md,
+// "PulseAudio and PipeWire", says.
 
 import { EVERY_ADDRESS } from '../../host/own-addresses.js';
 import type { NetworkRecord, SoundServerKind } from '../../protocol/actor/schemas.js';
@@ -18,13 +18,13 @@ export interface OpenPort {
   readonly allowed?: string[];
 }
 
-const NATIVE = { name: 'module-native-protocol-tcp', port: 4713 };
-/** PipeWire's process may listen for this module, too, but nobody can play by the module's protocol. */
-const SIMPLE = { name: 'module-simple-protocol-tcp', port: 4711 };
+const NATIVE_MODULE = { name: 'module-native-protocol-tcp', defaultPort: 4713 };
+/** PipeWire may listen for this module, too, but nobody can play by the module's protocol. */
+const SIMPLE_MODULE = { name: 'module-simple-protocol-tcp', defaultPort: 4711 };
 
 type Arguments = Readonly<Record<string, string>>;
 
-/** `sockets`: those of the server's process; undefined if the process cannot be read. */
+/** `sockets` are those of the server's process; undefined if the process cannot be read. */
 export function openPorts(
   kind: SoundServerKind,
   modules: readonly LoadedModule[],
@@ -37,14 +37,14 @@ export function openPorts(
     .filter(({ addresses }) => addresses.length > 0);
 }
 
-/** Without `sockets`, the addresses are those of the module's arguments. */
+/** Without `sockets`, the addresses come from the arguments of the modules. */
 function portsOfModules(
   kind: SoundServerKind,
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[] | undefined,
 ): readonly OpenPort[] {
-  return argumentsOf(NATIVE.name, modules).flatMap((args) => {
-    const port = portOf(args, NATIVE);
+  return argumentsOf(NATIVE_MODULE.name, modules).flatMap((args) => {
+    const port = portOf(args, NATIVE_MODULE);
     const cookieRule = cookieRuleOf(kind, args);
     if (cookieRule === undefined) return [];
     const addresses = sockets === undefined ? [args['listen'] ?? EVERY_ADDRESS] : addressesAt(sockets, port);
@@ -57,10 +57,10 @@ function portsOfSockets(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[],
 ): readonly OpenPort[] {
-  const others = argumentsOf(SIMPLE.name, modules).map((args) => portOf(args, SIMPLE));
+  const simplePorts = argumentsOf(SIMPLE_MODULE.name, modules).map((args) => portOf(args, SIMPLE_MODULE));
   const ports = new Set(sockets.map(({ port }) => port));
   return [...ports]
-    .filter((port) => !others.includes(port))
+    .filter((port) => !simplePorts.includes(port))
     .map((port) => ({ port, addresses: addressesAt(sockets, port), cookie: 'unused' }));
 }
 
@@ -83,19 +83,19 @@ function isTrue(text = ''): boolean {
   return /^(?:1|y|yes|t|true|on)$/i.test(text);
 }
 
-function portOf(args: Arguments, { port }: { readonly port: number }): number {
-  return Number(args['port'] ?? port);
+function portOf(args: Arguments, { defaultPort }: { readonly defaultPort: number }): number {
+  return Number(args['port'] ?? defaultPort);
 }
 
 function argumentsOf(name: string, modules: readonly LoadedModule[]): readonly Arguments[] {
   return modules.filter((module) => module.name === name).map((module) => moduleArguments(module.argument));
 }
 
-/** `a=b c='d e'`, as PulseAudio reads the arguments of a module. */
-const ARGUMENT = /([\w.-]+)=(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S*))/gs;
+/** Finds each argument in a text such as `a=b c='d e'`, as PulseAudio does. */
+const MODULE_ARGUMENT = /([\w.-]+)=(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S*))/gs;
 
 function moduleArguments(argument = ''): Arguments {
-  const entries = [...argument.matchAll(ARGUMENT)].map(
+  const entries = [...argument.matchAll(MODULE_ARGUMENT)].map(
     ([, key = '', singleQuoted, doubleQuoted, plain = '']): [string, string] => {
       const value = singleQuoted ?? doubleQuoted ?? plain;
       return [key, value.replace(/\\(.)/gs, '$1')];

@@ -1,5 +1,5 @@
-// Keeps the labels of the outputs: the names for people in their records (docs/http-api.md, "Output"). If
-// several outputs have the same label, the name of the output stands behind it in each record. Pure.
+// Decides which label each output has for people (docs/http-api.md, "Output"). If outputs would have the same
+// label, the name of each stands behind it. Pure.
 
 interface LabelledOutput {
   readonly name: string;
@@ -8,30 +8,29 @@ interface LabelledOutput {
 
 export class OutputLabels {
   readonly #byId = new Map<number, LabelledOutput>();
-  /** How many outputs have each label. A label that no output has any more is deleted. */
+  /** The number of outputs with each label; never 0. */
   readonly #counts = new Map<string, number>();
 
   /**
-   * Remembers the label of an output; undefined means that the output is gone. True if something has changed:
-   * then the labels of other outputs may have changed, too.
+   * `output` is undefined for an output that is gone. Returns true if this call has changed anything, so that
+   * other outputs may have another unique label, too.
    */
   set(id: number, output: LabelledOutput | undefined): boolean {
     const before = this.#byId.get(id);
     if (before?.label === output?.label && before?.name === output?.name) return false;
-    if (before !== undefined) this.#count(before.label, -1);
-    if (output !== undefined) this.#count(output.label, 1);
+    if (before !== undefined) this.#addToCount(before.label, -1);
+    if (output !== undefined) this.#addToCount(output.label, 1);
     if (output === undefined) this.#byId.delete(id);
     else this.#byId.set(id, output);
     return true;
   }
 
-  /**
-   * The label, with the output's name behind it if another output has the same label. Empty for an unknown
-   * output.
-   */
-  of(id: number): string {
-    const { label = '', name } = this.#byId.get(id) ?? {};
-    return (this.#counts.get(label) ?? 0) > 1 ? `${label} (${name})` : label;
+  /** Empty for an unknown output. */
+  uniqueLabel(id: number): string {
+    const output = this.#byId.get(id);
+    if (output === undefined) return '';
+    const isShared = this.#countOf(output.label) > 1;
+    return isShared ? `${output.label} (${output.name})` : output.label;
   }
 
   clear(): void {
@@ -39,8 +38,12 @@ export class OutputLabels {
     this.#counts.clear();
   }
 
-  #count(label: string, by: number): void {
-    const count = (this.#counts.get(label) ?? 0) + by;
+  #countOf(label: string): number {
+    return this.#counts.get(label) ?? 0;
+  }
+
+  #addToCount(label: string, difference: number): void {
+    const count = this.#countOf(label) + difference;
     if (count > 0) this.#counts.set(label, count);
     else this.#counts.delete(label);
   }

@@ -1,24 +1,20 @@
-// Recognizes passthrough: a stream that is played as it is, such as AC-3 for an amplifier, so that neither
-// the stream nor its output has a volume. PulseAudio accepts a volume for such an output and ignores it, but
-// a mute works (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). Pure.
+// Recognizes passthrough streams, which are played unchanged, such as AC-3 for an amplifier. Neither such a
+// stream nor its output has a volume. Pure.
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 
-/**
- * PA_ENCODING_PCM. The only lower number is "any", which a server reports when it does not know the
- * encoding.
- */
+/** PA_ENCODING_PCM. Only "any" is lower; a server reports it for an unknown encoding. */
 const PCM = 1;
 
-/** By `encoding` in libpulse's format.h. */
+/** The names by `encoding`, from libpulse's format.h. */
 const ENCODINGS = ['any', 'PCM', 'AC-3', 'E-AC-3', 'MPEG', 'DTS', 'AAC', 'TrueHD', 'DTS-HD'];
 
-/** False for passthrough. Then the volume in the record means nothing. */
+/** False for a passthrough stream. The volume in its record means nothing. */
 export function hasVolume({ hasVolume: isReadable, volume, format }: SinkInputInfo): boolean {
   return isReadable && volume.length > 0 && format.encoding <= PCM;
 }
 
-/** How a stream without a volume is played, as a part of the sentence that refuses a command. */
+/** Returns a part of the sentence that refuses a volume for the stream. */
 export function howPlayed({ format: { encoding } }: SinkInputInfo): string {
   return encoding > PCM
     ? `as ${ENCODINGS[encoding] ?? 'it is encoded'} (passthrough)`
@@ -26,7 +22,8 @@ export function howPlayed({ format: { encoding } }: SinkInputInfo): string {
 }
 
 /**
- * Finds the passthrough stream on a sink: while it is played, the sink has no volume. `sink` is an index.
+ * Finds the passthrough stream on the sink with this index. PulseAudio accepts a volume for such a sink and
+ * ignores it, but a mute works (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 export function passthroughOn<S extends { readonly info: SinkInputInfo }>(
   sinkInputs: ReadonlyMap<number, S>,

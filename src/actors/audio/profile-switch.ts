@@ -1,5 +1,5 @@
-// Decides when a card has switched its profile: PulseAudio has made the new outputs before it replies, and
-// PipeWire makes them later, one after the other. It reads nothing itself.
+// Decides when a card's switch to another profile is complete. PulseAudio makes the new outputs before it
+// replies, PipeWire makes them afterwards, one by one.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundState } from './state.js';
@@ -7,19 +7,16 @@ import type { SoundState } from './state.js';
 export interface DesiredProfile {
   readonly card: number;
   readonly profile: string;
-  /** The streams that had a sink before, by index: these must have one again. */
+  /** The indices of the streams that had a sink before the switch. They must have a sink after it. */
   readonly streams: ReadonlySet<number>;
-  /** The end of the command's time, on the monotonic clock. */
+  /** The moment on the monotonic clock, in ms, at which the command's time ends. */
   readonly latest: number;
 }
 
-/**
- * Everything is read again after each such pause, because PipeWire before 1.5.82 may not announce a card's
- * new profile.
- */
+/** The pause between two readings. PipeWire before 1.5.82 may not announce a card's new profile. */
 const READ_AGAIN_MS = 100;
 
-/** To be called before the profile is set. `latest`: when the command must end, by the monotonic clock. */
+/** To be called before the profile is set. */
 export function desiredProfile(
   state: SoundState,
   card: number,
@@ -35,23 +32,21 @@ function streamsWithSink({ sinkInputs, sinks }: SoundState): ReadonlySet<number>
 }
 
 /**
- * True if the card has the profile and all outputs of it, and there is a default output, and every stream
- * that had an output has one again. Also true if the card is gone. Default and streams do not count if there
- * is no output at all.
+ * True also if the card is gone. A default output and sinks of streams are only expected if there is a sink.
  */
-function isReached(state: SoundState, { card, profile, streams }: DesiredProfile): boolean {
-  const info = state.cards.get(card);
-  if (info === undefined) return true;
-  const sinkCount = info.profiles.find(({ name }) => name === profile)?.sinks;
-  const sinksOfCard = [...state.sinks.values()].filter((sink) => sink.info.card === card);
-  if (info.activeProfile !== profile || sinksOfCard.length !== sinkCount) return false;
+function isComplete(state: SoundState, { card, profile, streams }: DesiredProfile): boolean {
+  const cardInfo = state.cards.get(card);
+  if (cardInfo === undefined) return true;
+  const expectedSinkCount = cardInfo.profiles.find(({ name }) => name === profile)?.sinks;
+  const sinksOfCard = [...state.sinks.values()].filter(({ info }) => info.card === card);
+  if (cardInfo.activeProfile !== profile || sinksOfCard.length !== expectedSinkCount) return false;
   if (state.sinks.size === 0) return true;
   const streamsNow = streamsWithSink(state);
-  const streamsToMove = [...state.sinkInputs.keys()].filter((index) => streams.has(index));
-  return state.defaultSink() !== undefined && streamsToMove.every((index) => streamsNow.has(index));
+  const remainingStreams = [...streams].filter((index) => state.sinkInputs.has(index));
+  return state.defaultSink() !== undefined && remainingStreams.every((index) => streamsNow.has(index));
 }
 
-/** One switch, from the server's reply until it is complete, or until `limitMs` have passed. */
+/** One switch, from the server's reply until the switch is complete or `limitMs` have passed. */
 export class ProfileSwitch {
   /** Resolves when the switch is complete, has taken too long, or the connection has ended. */
   readonly ended: Promise<void>;
@@ -79,7 +74,7 @@ export class ProfileSwitch {
     });
     const waitMs = Math.max(0, Math.min(limitMs, desired.latest - clock.monotonic()));
     this.#timers.set('deadline', waitMs, () => this.end());
-    this.#readLater();
+    this.#readAgainLater();
   }
 
   end(): void {
@@ -88,15 +83,15 @@ export class ProfileSwitch {
     this.#resolveEnded();
   }
 
-  /** To be called when something has been read. Ends a switch that is complete. */
-  isStillGoing(): boolean {
-    if (!this.#hasEnded && isReached(this.#state, this.#desired)) this.end();
-    return !this.#hasEnded;
+  /** To be called when something has been read. Returns true if the switch has ended. */
+  endIfComplete(): boolean {
+    if (!this.#hasEnded && isComplete(this.#state, this.#desired)) this.end();
+    return this.#hasEnded;
   }
 
-  #readLater(): void {
+  #readAgainLater(): void {
     this.#timers.set('reading', READ_AGAIN_MS, () => {
-      this.#readLater();
+      this.#readAgainLater();
       this.#readAgain();
     });
   }

@@ -1,9 +1,9 @@
-// Publishes the records that differ from what was published before, each as one JSON text. It must not talk
-// to the server, and does not decide what a record contains (view.ts and input-record.ts do).
+// Publishes each record whose JSON text has changed. It must not talk to the server. view.ts and
+// input-record.ts decide what a record contains.
 
 import type { PortRecord, ProfileRecord } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
-import type { ServerInfo } from '../../protocol/pulse/records.js';
+import type { ServerInfo, SinkInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import { firstWithin } from '../text.js';
 import type { ChangedRecords } from './changed-records.js';
@@ -27,13 +27,10 @@ import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
  * characters, which take six units each.
  */
 const JSON_MAX_UNITS = 16 * 1024;
-/**
- * The ports of a shortened record have at most this much JSON, and so have its profiles. With the rest of
- * the record, they fit into a line of the event stream.
- */
+/** The longest JSON of a list in a shortened record, which then fits into a line of the event stream. */
 const LIST_MAX_BYTES = 64 * 1024;
 
-/** The fields that can make a record long; and the name of the active port or profile, which must stay. */
+/** The fields that can make a record long, and those that name what must stay in their lists. */
 interface LongRecord {
   readonly props?: object | undefined;
   readonly ports?: readonly PortRecord[] | undefined;
@@ -44,12 +41,10 @@ interface LongRecord {
 
 type RecordReceiver = Pick<Publisher, 'put' | 'drop' | 'log'>;
 
-/** The collections of records that come and go. */
 type ListedCollection = 'audio.clients' | 'audio.outputs' | 'audio.inputs' | 'audio.cards';
 
-/** A record's name and text, as they were published. */
 interface PublishedRecord {
-  /** Its id as text. */
+  /** The record's id as text. */
   readonly key: string;
   readonly name: string;
   readonly json: string;
@@ -68,11 +63,8 @@ export class SoundPublisher {
   #publishedServer: string | undefined;
   readonly #propertyCache = new PropertyCache();
   readonly #labels = new OutputLabels();
-  /**
-   * Kinds that have reached their bound, which is logged only once. Outputs and streams leave the set when
-   * at most half of the bound is left, and inputs when none is left out any more.
-   */
-  readonly #loggedFull = new Set<'outputs' | 'inputs' | 'streams'>();
+  /** The kinds of which the log says that some are left out. Each is logged again only after it had room. */
+  readonly #kindsLoggedAsFull = new Set<'outputs' | 'inputs' | 'streams'>();
 
   constructor(publish: RecordReceiver, wishes: OutputWishes = NO_WISHES) {
     this.#publish = publish;
@@ -88,14 +80,16 @@ export class SoundPublisher {
   }
 
   /**
-   * Publishes the changes, and returns them. Removals go first, because another record may have the name of a
-   * removed one (docs/http-api.md, "Names of clients"). Undefined until the server's info has been read.
+   * Publishes the changes, and returns them; undefined until the server's info has been read. Removals are
+   * published first, because a new record may have the name of a removed one (docs/http-api.md, "Names of
+   * clients").
    */
   update(state: SoundState): Readonly<ChangedRecords> | undefined {
     const { server } = state;
     if (server === undefined) return undefined;
     const changed = state.takeChanged();
-    for (const id of changed.sinkInputs) this.#dropUnlessNamed('audio.clients', id, state.client(id)?.name);
+    for (const id of changed.sinkInputs)
+      this.#dropIfGoneOrRenamed('audio.clients', id, state.client(id)?.name);
     if (changed.hasServerChanged || changed.cards.length > 0)
       this.#updateServerCardsAndOutputs(state, server, changed);
     if (changed.mayInputsHaveChanged) this.#updateInputs(state, server);
@@ -107,22 +101,19 @@ export class SoundPublisher {
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
       this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#propertyCache));
     }
-    this.#logFull('streams', state.sinkInputs.size);
+    this.#logIfFull('streams', state.sinkInputs.size);
     return changed;
   }
 
-  /**
-   * Updates server, cards and outputs together, because they change seldom, and a change of one changes the
-   * records of the others.
-   */
+  /** These change seldom, and a change of one changes the records of the others. */
   #updateServerCardsAndOutputs(
     state: SoundState,
     server: ServerInfo,
     changed: Readonly<ChangedRecords>,
   ): void {
     for (const id of changed.sinks)
-      this.#dropUnlessNamed('audio.outputs', id, state.sinks.get(id)?.info.name);
-    for (const id of changed.cards) this.#dropUnlessNamed('audio.cards', id, state.cards.nameOf(id));
+      this.#dropIfGoneOrRenamed('audio.outputs', id, state.sinks.get(id)?.info.name);
+    for (const id of changed.cards) this.#dropIfGoneOrRenamed('audio.cards', id, state.cards.nameOf(id));
     const defaultSink = state.defaultSink();
     if (changed.hasServerChanged)
       this.#putServer(JSON.stringify(state.kind), JSON.stringify(audioServerRecord(server, defaultSink)));
@@ -137,7 +128,7 @@ export class SoundPublisher {
       if (sink === undefined) continue;
       const { name, card } = sink.info;
       const surroundings = {
-        label: this.#labels.of(id),
+        label: this.#labels.uniqueLabel(id),
         isDefault: id === defaultSink?.info.index,
         card: state.cards.nameOf(card),
         wish: wishFor(this.#wishes, name),
@@ -145,14 +136,14 @@ export class SoundPublisher {
       };
       this.#put('audio.outputs', id, name, outputRecord(sink, surroundings, this.#propertyCache));
     }
-    this.#logFull('outputs', state.sinks.size);
+    this.#logIfFull('outputs', state.sinks.size);
   }
 
-  /** Encodes all inputs, because they are few and change seldom, and publishes those that differ. */
+  /** Compares all inputs, because they are few and change seldom. */
   #updateInputs(state: SoundState, { defaultSource }: ServerInfo): void {
     const { sources } = state;
     for (const id of [...this.#publishedRecords['audio.inputs'].keys()])
-      this.#dropUnlessNamed('audio.inputs', id, sources.byId(id)?.info.name);
+      this.#dropIfGoneOrRenamed('audio.inputs', id, sources.get(id)?.info.name);
     for (const source of sources.all) {
       const { index, name, card } = source.info;
       const surroundings = {
@@ -162,35 +153,36 @@ export class SoundPublisher {
       };
       this.#put('audio.inputs', index, name, inputRecord(source, surroundings, this.#propertyCache));
     }
-    this.#logLeftOut(sources.leftOutCount);
+    this.#logIfLeftOut(sources.leftOutCount);
   }
 
-  #logLeftOut(leftOutCount: number): void {
-    if (leftOutCount === 0) this.#loggedFull.delete('inputs');
-    if (leftOutCount === 0 || this.#loggedFull.has('inputs')) return;
-    this.#loggedFull.add('inputs');
+  #logIfLeftOut(leftOutCount: number): void {
+    if (leftOutCount === 0) this.#kindsLoggedAsFull.delete('inputs');
+    if (leftOutCount === 0 || this.#kindsLoggedAsFull.has('inputs')) return;
+    this.#kindsLoggedAsFull.add('inputs');
     this.#publish.log('warn', 'too many inputs: some are left out', { most: SOURCES_MAX_RECORDS });
   }
 
   /**
-   * Returns the outputs whose records may differ. If a label came, went or changed, these are all outputs,
-   * because outputs that share a label show their names behind it.
+   * Returns the outputs whose records may differ: all of them after another label, which others may share.
    */
   #outputsToCompare({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
-    const relabelled = changed.filter((id) => {
-      const info = sinks.get(id)?.info;
-      if (info === undefined) return this.#labels.set(id, undefined);
-      const label = outputLabel(info, wishFor(this.#wishes, info.name));
-      return this.#labels.set(id, { name: info.name, label });
-    });
-    return relabelled.length > 0 ? new Set([...changed, ...sinks.keys()]) : changed;
+    let hasLabelChanged = false;
+    for (const id of changed) if (this.#updateLabel(id, sinks.get(id)?.info)) hasLabelChanged = true;
+    return hasLabelChanged ? new Set([...changed, ...sinks.keys()]) : changed;
   }
 
-  #logFull(what: 'outputs' | 'streams', count: number): void {
-    if (count <= RECORDS_MAX / 2) this.#loggedFull.delete(what);
-    if (count < RECORDS_MAX || this.#loggedFull.has(what)) return;
-    this.#loggedFull.add(what);
-    this.#publish.log('warn', `too many ${what}: some are left out`, { most: RECORDS_MAX });
+  #updateLabel(id: number, info: SinkInfo | undefined): boolean {
+    if (info === undefined) return this.#labels.set(id, undefined);
+    const label = outputLabel(info, wishFor(this.#wishes, info.name));
+    return this.#labels.set(id, { name: info.name, label });
+  }
+
+  #logIfFull(kind: 'outputs' | 'streams', count: number): void {
+    if (count <= RECORDS_MAX / 2) this.#kindsLoggedAsFull.delete(kind);
+    if (count < RECORDS_MAX || this.#kindsLoggedAsFull.has(kind)) return;
+    this.#kindsLoggedAsFull.add(kind);
+    this.#publish.log('warn', `too many ${kind}: some are left out`, { most: RECORDS_MAX });
   }
 
   #putServer(kind: string, server: string): void {
@@ -202,8 +194,8 @@ export class SoundPublisher {
 
   #put(collection: ListedCollection, id: number, name: string, record: LongRecord): void {
     const published = this.#publishedRecords[collection];
-    const whole = JSON.stringify(record);
-    const json = whole.length > JSON_MAX_UNITS ? JSON.stringify(shortened(record)) : whole;
+    const fullJson = JSON.stringify(record);
+    const json = fullJson.length > JSON_MAX_UNITS ? JSON.stringify(shortened(record)) : fullJson;
     const before = published.get(id);
     if (before?.json === json) return;
     const key = before?.key ?? String(id);
@@ -211,8 +203,8 @@ export class SoundPublisher {
     this.#publish.put(collection, key, json);
   }
 
-  /** Drops a record that is gone (`name` is undefined), or that has another name now. */
-  #dropUnlessNamed(collection: ListedCollection, id: number, name: string | undefined): void {
+  /** `name` is the record's present name; undefined if the record is gone. */
+  #dropIfGoneOrRenamed(collection: ListedCollection, id: number, name: string | undefined): void {
     const published = this.#publishedRecords[collection];
     const before = published.get(id);
     if (before === undefined || before.name === name) return;
@@ -221,24 +213,25 @@ export class SoundPublisher {
   }
 }
 
-/** The names of the outputs at which an input is heard, sorted, each once. */
+/** The names of the outputs at which the input is heard, sorted, each once. */
 function listenOutputsOf({ sinkInputs, sinks }: SoundState, input: string): readonly string[] {
-  const names = [...sinkInputs.values()]
-    .filter(({ info }) => listenInputOf(info) === input)
-    .flatMap(({ info }) => sinks.get(info.sink ?? -1)?.info.name ?? []);
-  return [...new Set(names)].sort();
+  const names = new Set<string>();
+  for (const { info } of sinkInputs.values()) {
+    if (listenInputOf(info) !== input || info.sink === undefined) continue;
+    const output = sinks.get(info.sink);
+    if (output !== undefined) names.add(output.info.name);
+  }
+  return [...names].sort();
 }
 
-/**
- * Returns the record without its properties, and with only the first of its ports or profiles and the active
- * one.
- */
-function shortened({ props, ports, profiles, ...rest }: LongRecord): LongRecord {
-  const { active_port: port, active_profile: profile } = rest;
+/** Removes the properties, and most ports and profiles: the first ones stay, and the active one. */
+function shortened({ props, ports, profiles, ...others }: LongRecord): LongRecord {
+  const isActivePort = ({ name }: PortRecord): boolean => name === others.active_port;
+  const isActiveProfile = ({ name }: ProfileRecord): boolean => name === others.active_profile;
   return {
-    ...rest,
-    ...(props !== undefined && { props: {} }),
-    ...(ports && { ports: firstWithin(ports, LIST_MAX_BYTES, ({ name }) => name === port) }),
-    ...(profiles && { profiles: firstWithin(profiles, LIST_MAX_BYTES, ({ name }) => name === profile) }),
+    ...others,
+    props: props && {},
+    ports: ports && firstWithin(ports, LIST_MAX_BYTES, isActivePort),
+    profiles: profiles && firstWithin(profiles, LIST_MAX_BYTES, isActiveProfile),
   };
 }

@@ -1,9 +1,7 @@
-// Decides what to read after the server's events, and which waiting commands a read settles. Its tables have
-// the requests for one record and for the list of each kind, and where their replies go in the state. Pure:
-// reading.ts sends the requests. Events other than removals only cause reads, because PipeWire drops and
-// merges events.
+// Decides what to read after the server's events, and which waiting commands a read settles. Pure: reading.ts
+// sends the requests.
 
-import type { Reply, RequestName } from '../../protocol/pulse/commands.js';
+import type { Reply } from '../../protocol/pulse/commands.js';
 import type { RecordKind, SoundState } from './state.js';
 
 /**
@@ -23,20 +21,33 @@ export type ReadKind = RecordKind | 'server';
 
 /** One read request; without an index it reads the whole list. */
 export interface ReadRequest {
-  readonly of: ReadKind;
+  readonly kind: ReadKind;
   readonly index?: number;
 }
 
-/**
- * A read request, and the method that stores its reply. For a list that method also gets the indices that
- * were removed while the list was read.
- */
-export interface ReadSpec<C extends RequestName, Removed extends readonly ReadonlySet<number>[] = []> {
-  readonly command: C;
-  put(state: SoundState, value: Reply<C>, ...removed: Removed): void;
+export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'source', 'sink-input'];
+
+interface RecordRequests {
+  readonly sink: 'GET_SINK_INFO';
+  readonly 'sink-input': 'GET_SINK_INPUT_INFO';
+  readonly card: 'GET_CARD_INFO';
+  readonly source: 'GET_SOURCE_INFO';
 }
 
-export interface ListRequests {
+/** How one record is read: the request, and the method that stores its reply. */
+export interface RecordRead<K extends RecordKind> {
+  readonly command: RecordRequests[K];
+  put(state: SoundState, record: Reply<RecordRequests[K]>): void;
+}
+
+export const RECORD_READS: { readonly [K in RecordKind]: RecordRead<K> } = {
+  sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
+  'sink-input': { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putSinkInput(info) },
+  card: { command: 'GET_CARD_INFO', put: (state, info) => state.cards.put(info) },
+  source: { command: 'GET_SOURCE_INFO', put: ({ sources }, info) => sources.put(info) },
+};
+
+interface ListRequests {
   readonly server: 'GET_SERVER_INFO';
   readonly sink: 'GET_SINK_INFO_LIST';
   readonly 'sink-input': 'GET_SINK_INPUT_INFO_LIST';
@@ -44,16 +55,13 @@ export interface ListRequests {
   readonly source: 'GET_SOURCE_INFO_LIST';
 }
 
-export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'source', 'sink-input'];
-
-export interface RecordRequests {
-  readonly sink: 'GET_SINK_INFO';
-  readonly 'sink-input': 'GET_SINK_INPUT_INFO';
-  readonly card: 'GET_CARD_INFO';
-  readonly source: 'GET_SOURCE_INFO';
+/** How a whole list is read. `removed` has the indices that were removed while the list was read. */
+export interface ListRead<K extends ReadKind> {
+  readonly command: ListRequests[K];
+  put(state: SoundState, list: Reply<ListRequests[K]>, removed: ReadonlySet<number>): void;
 }
 
-export const LIST_READS: { readonly [K in ReadKind]: ReadSpec<ListRequests[K], [ReadonlySet<number>]> } = {
+export const LIST_READS: { readonly [K in ReadKind]: ListRead<K> } = {
   server: { command: 'GET_SERVER_INFO', put: (state, info) => state.putServer(info) },
   sink: { command: 'GET_SINK_INFO_LIST', put: (state, list, removed) => state.replaceSinks(list, removed) },
   'sink-input': {
@@ -67,116 +75,111 @@ export const LIST_READS: { readonly [K in ReadKind]: ReadSpec<ListRequests[K], [
   },
 };
 
-export const RECORD_READS: { readonly [K in RecordKind]: ReadSpec<RecordRequests[K]> } = {
-  sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
-  'sink-input': { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putSinkInput(info) },
-  card: { command: 'GET_CARD_INFO', put: (state, info) => state.cards.put(info) },
-  source: { command: 'GET_SOURCE_INFO', put: ({ sources }, info) => sources.put(info) },
-};
-
 const NO_READS: readonly ReadRequest[] = [];
 
 /**
- * The reads of one kind. A list and single records are never read at the same time, because PipeWire may
- * reply to them out of order, and an older reply about one record would then undo a newer list. An event
- * about a record that is being read needs no further read, because both servers send events and replies
- * about one record in order, so that the reply is newer than the event.
+ * The reads of one kind. Except for removals, an event only causes a read, because PipeWire drops and merges
+ * events.
+ *
+ * A list is never read at the same time as single records. PipeWire may reply to them out of order, and an
+ * older record would replace one of a newer list.
+ *
+ * A record that is being read is not read again after an event. Both servers send the events and replies
+ * about one record in order, so the reply is newer than the event.
  */
 export class Refetch {
-  readonly #of: ReadKind;
-  // `#dirty` and `#underWay` together have at most BURST_MAX_RECORDS. They are arrays, because a set that
+  readonly #kind: ReadKind;
+  // Two lists of indices, which together have at most BURST_MAX_RECORDS. They are arrays, because a set that
   // mostly has one or two members allocates a new table with each addition and deletion.
-  #dirty: number[] = [];
-  readonly #underWay: number[] = [];
+  #dueRecords: number[] = [];
+  readonly #recordsUnderWay: number[] = [];
   /**
-   * The indices that were removed since the reads under way began; what a reply has about them is outdated.
+   * The indices that were removed since the reads under way began. What the replies say of them is outdated.
    */
   readonly #removed = new Set<number>();
-  #list: 'not due' | 'due' | 'under way' = 'not due';
-  /** True if the list that is being read must be read once more. */
+  #listState: 'not due' | 'due' | 'under way' = 'not due';
+  /** True if the list must be read once more after the present reply. */
   #isListStale = false;
-  /** The record that is not to be read for now. */
+  /** The record that is not to be read, because a command changes it now and reads it afterwards. */
   #onHold: number | undefined;
 
-  constructor(of: ReadKind) {
-    this.#of = of;
+  constructor(kind: ReadKind) {
+    this.#kind = kind;
   }
 
-  /**
-   * Marks the whole list for reading. To be called when everything is due, or when reads of single records
-   * are too many or not enough.
-   */
-  markAll(): void {
-    if (this.#list === 'under way') this.#isListStale = true;
-    else this.#list = 'due';
-    this.#dirty = [];
+  /** Makes the whole list due. */
+  markList(): void {
+    if (this.#listState === 'under way') this.#isListStale = true;
+    else this.#listState = 'due';
+    this.#dueRecords = [];
   }
 
-  /** To be called for an event that says that the record is new or has changed. */
+  /** To be called when an event says that the record is new or has changed. */
   onChanged(index: number): void {
-    const isBeingRead = this.#underWay.includes(index) && !this.#removed.has(index);
-    if (!isBeingRead) this.mark(index);
+    const isBeingRead = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
+    if (!isBeingRead) this.markRecord(index);
   }
 
-  /**
-   * Keeps one record from being read, because a command changes it now and reads it afterwards. Undefined
-   * ends this.
-   */
+  /** Keeps one record from being read until `release`. */
   hold(index: number | undefined): void {
     this.#onHold = index;
   }
 
-  /** Has the record read by a request that begins after this call. */
-  mark(index: number): void {
-    if (this.#list === 'due' || this.#isListStale) return;
-    if (!this.#dirty.includes(index)) this.#dirty.push(index);
-    if (this.#dirty.length + this.#underWay.length > BURST_MAX_RECORDS) this.markAll();
+  release(): void {
+    this.#onHold = undefined;
   }
 
-  /** To be called for an event that says that the record is gone. */
+  /** Makes the record due for a request that begins after this call. */
+  markRecord(index: number): void {
+    if (this.#listState === 'due' || this.#isListStale) return;
+    if (!this.#dueRecords.includes(index)) this.#dueRecords.push(index);
+    if (this.#dueRecords.length + this.#recordsUnderWay.length > BURST_MAX_RECORDS) this.markList();
+  }
+
+  /** To be called when an event says that the record is gone. */
   onRemoved(index: number): void {
-    this.#dirty = this.#dirty.filter((dirty) => dirty !== index);
-    const isBeingRead = this.#list === 'under way' || this.#underWay.includes(index);
+    this.#dueRecords = this.#dueRecords.filter((due) => due !== index);
+    const isBeingRead = this.#listState === 'under way' || this.#recordsUnderWay.includes(index);
     if (!isBeingRead) return;
     if (this.#removed.size < REMOVALS_MAX_RECORDS) this.#removed.add(index);
-    else this.markAll();
+    else this.markList();
   }
 
   /** Returns the reads to request now. Each of them must be settled, however it ends. */
   takeDue(): readonly ReadRequest[] {
-    if (this.#list === 'under way') return NO_READS;
-    if (this.#list === 'due') {
-      if (this.#underWay.length > 0) return NO_READS;
-      this.#list = 'under way';
-      return [{ of: this.#of }];
+    if (this.#listState === 'under way') return NO_READS;
+    if (this.#listState === 'due') {
+      if (this.#recordsUnderWay.length > 0) return NO_READS;
+      this.#listState = 'under way';
+      return [{ kind: this.#kind }];
     }
-    if (this.#dirty.length === 0) return NO_READS;
+    if (this.#dueRecords.length === 0) return NO_READS;
     const reads: ReadRequest[] = [];
     const later: number[] = [];
-    for (const index of this.#dirty) {
-      if (this.#underWay.includes(index) || index === this.#onHold) {
+    for (const index of this.#dueRecords) {
+      if (this.#recordsUnderWay.includes(index) || index === this.#onHold) {
         later.push(index);
         continue;
       }
-      this.#underWay.push(index);
-      reads.push({ of: this.#of, index });
+      this.#recordsUnderWay.push(index);
+      reads.push({ kind: this.#kind, index });
     }
-    this.#dirty = later;
+    this.#dueRecords = later;
     return reads;
   }
 
-  /** True if the reply is valid; false if the record was removed meanwhile. */
+  /** Returns false if the record was removed meanwhile, which makes the reply invalid. */
   settleRecord(index: number): boolean {
-    const position = this.#underWay.indexOf(index);
-    if (position >= 0) this.#underWay.splice(position, 1);
+    const position = this.#recordsUnderWay.indexOf(index);
+    if (position >= 0) this.#recordsUnderWay.splice(position, 1);
     return !this.#removed.delete(index);
   }
 
-  /** Returns the indices that were removed meanwhile: the list must not bring them back. */
+  /** Returns the indices that were removed meanwhile. The list must not bring them back. */
   settleList(): ReadonlySet<number> {
     const removed = new Set(this.#removed);
     this.#removed.clear();
-    this.#list = this.#isListStale ? 'due' : 'not due';
+    this.#listState = this.#isListStale ? 'due' : 'not due';
     this.#isListStale = false;
     return removed;
   }
@@ -194,24 +197,25 @@ export interface ReadWaiter {
 const NO_WAITERS: readonly ReadWaiter[] = [];
 
 export class ReadWaiters {
-  #all: ReadWaiter[] = [];
+  #waiters: ReadWaiter[] = [];
 
   add(read: ReadRequest): Promise<void> {
-    return new Promise((resolve) => this.#all.push({ read, resolve }));
+    return new Promise((resolve) => this.#waiters.push({ read, resolve }));
   }
 
   /** Returns the waiters that a read settles. A list settles all waiters of its kind. */
-  take({ of, index }: ReadRequest): readonly ReadWaiter[] {
-    if (this.#all.length === 0) return NO_WAITERS;
-    const settled = this.#all.filter(
-      ({ read }) => read.of === of && (index === undefined || index === read.index),
-    );
-    this.#all = this.#all.filter((waiter) => !settled.includes(waiter));
+  take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
+    if (this.#waiters.length === 0) return NO_WAITERS;
+    const settled = this.#waiters.filter(({ read }) => {
+      const isIncluded = index === undefined || index === read.index;
+      return read.kind === kind && isIncluded;
+    });
+    this.#waiters = this.#waiters.filter((waiter) => !settled.includes(waiter));
     return settled;
   }
 
   /** Resolves all waiters, because nothing will be read any more. */
   end(): void {
-    for (const { resolve } of this.#all.splice(0)) resolve();
+    for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
 }

@@ -1,6 +1,5 @@
-// Finds the sockets at which the sound server may be. If PULSE_SERVER is set, only its sockets count, as in
-// libpulse. Otherwise the user's sockets come first, then those of `default-server` in client.conf, then the
-// system's. It reads files and connects to nothing.
+// Decides at which sockets the sound server may be, and in which order they are tried. It reads files and
+// connects to nothing.
 
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -17,15 +16,15 @@ export interface ServerContext {
   readonly uid: number;
   /** The home directory; '' if there is none. */
   readonly home: string;
-  /** Undefined if it cannot be read: then all addresses count as addresses of this machine. */
+  /** Undefined if it cannot be read. Then all addresses count as addresses of this machine. */
   readonly machineId: string | undefined;
 }
 
-/** A configured text with the addresses of a server. */
-interface NamedServer {
-  /** Where the text stands, for people. */
-  readonly by: string;
-  readonly value: string;
+interface ConfiguredServer {
+  /** The variable or the file that has `addresses`, for people. */
+  readonly origin: string;
+  /** The text as it is configured. */
+  readonly addresses: string;
 }
 
 export interface ServerSockets {
@@ -35,10 +34,7 @@ export interface ServerSockets {
   readonly addressProblem?: string;
 }
 
-/**
- * The error is a sentence. It means that the configured server cannot be reached, and that no other is taken
- * instead.
- */
+/** The error is a sentence: why the configured server cannot be reached. No other server is taken instead. */
 export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
@@ -46,7 +42,7 @@ const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
 const CONFIGURATION_MAX_BYTES = 64 * 1024;
 /** At most this many files of client.conf.d are read: the first ones by name. */
 const CONFIGURATION_MAX_FILES = 64;
-/** The most UTF-16 units that a detail has of an address. */
+/** A detail has at most this much of a configured text, in UTF-16 units. */
 const ADDRESS_MAX_UNITS = 200;
 
 const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
@@ -62,50 +58,59 @@ export function readMachineId(): string | undefined {
   return undefined;
 }
 
-/** To be called at each attempt to connect, because files may have changed. Never rejects. */
+/**
+ * If PULSE_SERVER is set, only its sockets count, as in libpulse. To be called at each attempt to connect,
+ * because files may have changed. Never rejects.
+ */
 export async function findServer(context: ServerContext): Promise<FoundServer> {
-  const value = context.env['PULSE_SERVER']?.trim();
-  if (value) return namedSockets({ by: 'PULSE_SERVER', value }, context.machineId);
-  return success(usualPlaces(context, await readDefaultServer(context.env, context.home)));
+  const addresses = context.env['PULSE_SERVER']?.trim();
+  if (addresses) return configuredSockets({ origin: 'PULSE_SERVER', addresses }, context.machineId);
+  return success(usualSockets(context, await readDefaultServer(context.env, context.home)));
 }
 
-/** Finds the sockets in a configured text; an error if none of its addresses is a socket of this machine. */
-export function namedSockets(named: NamedServer, machineId: string | undefined): FoundServer {
-  const addresses = addressesIn(named.value, machineId);
+/** An error if none of the addresses is a socket of this machine. */
+export function configuredSockets(server: ConfiguredServer, machineId: string | undefined): FoundServer {
+  const addresses = addressesIn(server.addresses, machineId);
   // Addresses of TCP are left out, because the daemon controls only its own node.
   const paths = [...new Set(addresses.filter(isAbsolute))];
-  const value = clipped(named.value, ADDRESS_MAX_UNITS);
-  const addressProblem = `${named.by} is ${value}: tonearm speaks to a Unix socket only`;
+  const text = clipped(server.addresses, ADDRESS_MAX_UNITS);
+  const addressProblem = `${server.origin} is ${text}: tonearm speaks to a Unix socket only`;
   if (paths.length === 0) return failed(addressProblem);
   return success(addresses.every(isAbsolute) ? { paths } : { paths, addressProblem });
 }
 
 /**
- * `configured` is the `default-server` of client.conf. If that is no socket of this machine, the system's
- * socket is not taken instead.
+ * The user's sockets come first, then those of `defaultServer` from client.conf, then the system's. If
+ * `defaultServer` has no socket of this machine, the system's is not taken instead.
  */
-export function usualPlaces(context: ServerContext, configured: NamedServer | undefined): ServerSockets {
-  const own = userSockets(context);
-  if (configured === undefined) return { paths: [...new Set([...own, SYSTEM_SOCKET])] };
-  const named = namedSockets(configured, context.machineId);
-  if (!named.ok) return { paths: own, addressProblem: named.error };
-  return { ...named.value, paths: [...new Set([...own, ...named.value.paths, SYSTEM_SOCKET])] };
+export function usualSockets(
+  context: ServerContext,
+  defaultServer: ConfiguredServer | undefined,
+): ServerSockets {
+  const userPaths = userSockets(context);
+  if (defaultServer === undefined) return { paths: [...new Set([...userPaths, SYSTEM_SOCKET])] };
+  const configured = configuredSockets(defaultServer, context.machineId);
+  if (!configured.ok) return { paths: userPaths, addressProblem: configured.error };
+  const paths = new Set([...userPaths, ...configured.value.paths, SYSTEM_SOCKET]);
+  return { ...configured.value, paths: [...paths] };
 }
 
-/**
- * The addresses for this machine. White space separates them, and a `{machine id}` may stand before each.
- */
-function addressesIn(value: string, machineId: string | undefined): string[] {
-  return value.split(/\s+/).flatMap((address) => {
-    const [, machine = machineId, place = ''] = /^(?:\{([^}]*)\})?(.*)$/.exec(address) ?? [];
+/** The addresses for this machine, without `unix:`. In `text` a `{machine id}` may stand before each. */
+function addressesIn(text: string, machineId: string | undefined): readonly string[] {
+  const addresses: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const parts = /^(?:\{(?<machine>[^}]*)\})?(?<address>.*)$/.exec(word)?.groups;
+    const machine = parts?.['machine'] ?? machineId;
+    const address = parts?.['address'] ?? '';
     const isForUs = machineId === undefined || machine === machineId;
-    return isForUs && place !== '' ? [place.replace(/^unix:(?=\/)/, '')] : [];
-  });
+    if (isForUs && address !== '') addresses.push(address.replace(/^unix:(?=\/)/, ''));
+  }
+  return addresses;
 }
 
 function configurationHome(env: Variables, home: string): string | undefined {
-  const named = xdgDirectory(env['XDG_CONFIG_HOME']);
-  return named ?? (isAbsolute(home) ? join(home, '.config') : undefined);
+  const xdgHome = xdgDirectory(env['XDG_CONFIG_HOME']);
+  return xdgHome ?? (isAbsolute(home) ? join(home, '.config') : undefined);
 }
 
 function userSockets({ env, uid, home, machineId }: ServerContext): readonly string[] {
@@ -121,31 +126,33 @@ function userSockets({ env, uid, home, machineId }: ServerContext): readonly str
 }
 
 /**
- * Reads `default-server`. The user's client.conf replaces that of /etc; each of the two has a client.conf.d
- * beside it, whose files add to it.
+ * Reads `default-server`. The user's client.conf replaces that of /etc. Each client.conf has a folder
+ * client.conf.d beside it, whose files add to it.
  */
-async function readDefaultServer(env: Variables, home: string): Promise<NamedServer | undefined> {
+async function readDefaultServer(env: Variables, home: string): Promise<ConfiguredServer | undefined> {
   const config = configurationHome(env, home);
-  const own = config === undefined ? [] : [join(config, 'pulse/client.conf')];
-  const named = env['PULSE_CLIENTCONFIG'];
-  const candidates = named ? [named] : own.concat(SYSTEM_CONFIGURATION);
+  const userFiles = config === undefined ? [] : [join(config, 'pulse/client.conf')];
+  const onlyFile = env['PULSE_CLIENTCONFIG'];
+  const candidates = onlyFile ? [onlyFile] : userFiles.concat(SYSTEM_CONFIGURATION);
   for (const file of candidates) {
     const text = await readText(file);
     if (text === undefined) continue;
     let server = defaultServerIn(file, text);
     // The last file that has the line decides.
-    for (const addition of await filesIn(`${file}.d`))
-      server = defaultServerIn(addition, (await readText(addition)) ?? '') ?? server;
-    return server?.value ? server : undefined;
+    for (const addedFile of await configurationFilesIn(`${file}.d`)) {
+      const addedText = (await readText(addedFile)) ?? '';
+      server = defaultServerIn(addedFile, addedText) ?? server;
+    }
+    return server?.addresses ? server : undefined;
   }
   return undefined;
 }
 
-/** Undefined if the text has no such line. An empty value takes an earlier one back. */
-function defaultServerIn(file: string, text: string): NamedServer | undefined {
+/** Undefined if the text has no such line. A line with an empty value cancels an earlier line. */
+function defaultServerIn(file: string, text: string): ConfiguredServer | undefined {
   const values = text.split('\n').flatMap((line) => /^\s*default-server\s*=([^#;]*)/.exec(line)?.[1] ?? []);
-  const value = values.at(-1)?.trim();
-  return value === undefined ? undefined : { by: `default-server of ${file}`, value };
+  const addresses = values.at(-1)?.trim();
+  return addresses === undefined ? undefined : { origin: `default-server of ${file}`, addresses };
 }
 
 async function readText(file: string): Promise<string | undefined> {
@@ -153,7 +160,7 @@ async function readText(file: string): Promise<string | undefined> {
   return read.ok ? Buffer.from(read.value.bytes).toString() : undefined;
 }
 
-async function filesIn(folder: string): Promise<readonly string[]> {
+async function configurationFilesIn(folder: string): Promise<readonly string[]> {
   const reading = readdir(folder).catch((): string[] => []);
   const names = (await within(systemClock, READ_MAX_MS, reading)) ?? [];
   const files = names.filter((name) => name.endsWith('.conf')).sort();

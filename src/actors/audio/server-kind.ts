@@ -4,11 +4,11 @@ import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import type { ServerInfo } from '../../protocol/pulse/records.js';
 
 /**
- * The name that PipeWire gives itself, with its version. The version in the server's info is not
- * PipeWire's, but a constant.
+ * Matches the name that PipeWire gives itself, which contains its version. The version in the server's info
+ * is a constant.
  */
-export const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
+export const PIPEWIRE_NAME = /\bPipeWire(?: ([^)\s]+))?/;
 
 export function kindOfServer(server: ServerInfo): SoundServerKind {
-  return PIPEWIRE.test(server.packageName ?? '') ? 'pipewire' : 'pulseaudio';
+  return PIPEWIRE_NAME.test(server.packageName ?? '') ? 'pipewire' : 'pulseaudio';
 }

@@ -1,5 +1,5 @@
-// Defines the plan for a command, which is one request to the sound server, nothing, or a refusal; and
-// computes the volumes in it. Pure. Which plan a command has is decided in commands.ts.
+// Defines the plan for a command: one request to the sound server, a refusal, or nothing. It also computes
+// volumes for plans. Pure. commands.ts decides which plan a command has.
 
 import type { AudioCommand, ListenCommand } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
@@ -15,19 +15,20 @@ import {
 } from '../../protocol/pulse/volume.js';
 import type { ReadRequest } from './refetch.js';
 
-type ServerSetting = 'SET_CARD_PROFILE' | 'SET_DEFAULT_SINK' | 'SET_DEFAULT_SOURCE' | 'MOVE_SINK_INPUT';
-type SettingName = Extract<RequestName, `SET_SINK_${string}` | `SET_SOURCE_${string}`> | ServerSetting;
+type DeviceSetting = Extract<RequestName, `SET_SINK_${string}` | `SET_SOURCE_${string}`>;
+type OtherSetting = 'SET_CARD_PROFILE' | 'SET_DEFAULT_SINK' | 'SET_DEFAULT_SOURCE' | 'MOVE_SINK_INPUT';
+type SettingName = DeviceSetting | OtherSetting;
 
+/** A request that changes something in the sound server. */
 export type Setting = {
   [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
 }[SettingName];
 
-/** Commands that do not become one request to the sound server. */
 type OtherCommand = 'cookie' | 'network' | 'sleep' | 'sleep/stop' | ListenCommand['do'];
 
 /**
- * The commands that become one request to the sound server. The last three come from the daemon alone: it
- * sets an output back to its volume limit, gives a new output its start volume, and fades an output.
+ * The commands that become one request to the sound server. Only the daemon itself gives the last three: for
+ * a volume limit, for the start volume of a new output, and for a fade.
  */
 export type SoundCommand =
   | Exclude<AudioCommand, { readonly do: OtherCommand }>
@@ -37,22 +38,16 @@ export type SoundCommand =
 interface SetPlan {
   readonly kind: 'set';
   readonly setting: Setting;
-  /**
-   * The record that the request changes. It is read again, so that the next command is planned from its new
-   * state.
-   */
+  /** The record that the request changes. It is read again before the next command is planned. */
   readonly changed: ReadRequest;
-  /** The balance that the request sets. It is remembered then, because silent channels do not show it. */
+  /** The balance that the request sets. It is remembered, because silent channels do not show it. */
   readonly balance?: Balance;
 }
 
 export interface Refusal {
   readonly kind: 'fault';
   readonly fault: Fault;
-  /**
-   * The record because of which the command is refused. Its last reading may be out of date, so the record
-   * is read again before the refusal.
-   */
+  /** The record that is the reason. It is read again before the refusal, because it may be out of date. */
   readonly reason?: ReadRequest;
 }
 
@@ -61,42 +56,43 @@ export type SettingPlan = SetPlan | Refusal | { readonly kind: 'nothing' };
 
 export const NOTHING: SettingPlan = { kind: 'nothing' };
 
-export function faultPlan(code: FaultCode, detail: string): Refusal {
+export function refuse(code: FaultCode, detail: string): Refusal {
   return { kind: 'fault', fault: { fault: code, detail } };
 }
 
-/** A refusal because of a record as it was last read. */
-export function faultOf(reason: ReadRequest, code: FaultCode, detail: string): Refusal {
+export function refuseBecauseOf(reason: ReadRequest, code: FaultCode, detail: string): Refusal {
   return { kind: 'fault', fault: { fault: code, detail }, reason };
 }
 
 export function notFound(what: 'output' | 'input' | 'client' | 'card', ref: string): Refusal {
-  return faultPlan(`no-such-${what}`, `There is no ${what} ${JSON.stringify(ref)}`);
+  return refuse(`no-such-${what}`, `There is no ${what} ${JSON.stringify(ref)}`);
 }
 
-export function setPlan(setting: Setting, of: ReadRequest['of'], index?: number): SetPlan {
-  return { kind: 'set', setting, changed: index === undefined ? { of } : { of, index } };
+export function setPlan(setting: Setting, kind: ReadRequest['kind'], index?: number): SetPlan {
+  return { kind: 'set', setting, changed: index === undefined ? { kind } : { kind, index } };
 }
 
 /**
- * Raw channel volumes: the loudest channel gets `volume` (1 = 100 %), and the balance stays. `channels` are
+ * Returns raw volumes with the same balance. The loudest channel gets `volume` (1 = 100 %). `channels` are
  * the present raw volumes.
  */
-export function channelsAt(volume: number, channels: readonly number[], remembered?: Balance): number[] {
+export function channelVolumes(volume: number, channels: readonly number[], remembered?: Balance): number[] {
   const balance = rememberBalance(remembered, channels) ?? channels.map(() => 1);
   return channelsOf(balance, rawOf(volume));
 }
 
 /**
- * The volume after a step of `delta`, within 0..`most`. Undefined if nothing is to change: a step up does not
- * lower a volume that is above `most`.
+ * `channels` are the present raw volumes. Returns 0..`limit`, where 1 = 100 %; undefined if nothing is to
+ * change. A step up does not lower a volume that is above `limit`.
  */
-export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
+export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
   const loudest = loudestOf(channels);
-  if (delta === 0 || (delta > 0 && loudest >= rawOf(most))) return undefined;
-  // A volume that was set in hundredths is a little off when it is read back. Without this rounding, the
+  const isAtLimit = loudest >= rawOf(limit);
+  if (delta === 0 || (delta > 0 && isAtLimit)) return undefined;
+  // A volume that was set in hundredths is read back a little higher or lower. Without this rounding, the
   // errors of repeated steps would add up.
   const rounded = fractionOf(loudest);
-  const from = rawOf(rounded) === loudest ? rounded : loudest / RAW_NORM;
-  return Math.min(most, Math.max(0, from + delta));
+  const wasSetInHundredths = rawOf(rounded) === loudest;
+  const start = wasSetInHundredths ? rounded : loudest / RAW_NORM;
+  return Math.min(limit, Math.max(0, start + delta));
 }

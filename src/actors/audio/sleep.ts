@@ -17,14 +17,14 @@ const FILE_MAX_BYTES = 4096;
 const FADE_S = 20;
 const MINUTE_MS = 60_000;
 /**
- * If a sleep should have ended during a restart, it ends after the restart. If its end is longer ago than
- * this, it is dropped, because nobody expects it any more.
+ * A sleep that should have ended during a restart ends after it. If its end is longer ago than this, the
+ * sleep is dropped, because nobody expects it any more.
  */
 const LATE_MAX_MS = 10 * MINUTE_MS;
-/** The pause between a start and the end of such a sleep, in which the backends come up. */
-const SETTLED_MS = 5_000;
-/** The longest time of a sleep that a command may begin. A file with a later end is not ours. */
-const LONGEST_MS = 720 * MINUTE_MS;
+/** A sleep whose end is past ends this long after the start, because the backends must come up first. */
+const BACKENDS_START_MS = 5_000;
+/** The longest sleep that a command may begin. A file with a later end is not ours. */
+const SLEEP_MAX_MS = 720 * MINUTE_MS;
 /** The end of the daemon waits at most this long until the volume is put back. */
 const LEAVE_MAX_MS = 300;
 
@@ -36,19 +36,18 @@ interface SleepContext extends FadeContext {
 
 interface Plan {
   /** When the fade begins, in milliseconds since the epoch. */
-  readonly until: number;
-  /** The length of the fade in seconds. */
-  readonly fade: number;
+  readonly untilMs: number;
+  readonly fadeS: number;
 }
 
 export class Sleep {
   readonly #context: SleepContext;
   readonly #timers: Timers<'end' | 'faded'>;
-  /** Writes the file in the order of the calls, so that it has the newest plan in the end. */
+  /** Keeps the order of the calls when the file is written, so that it has the newest plan in the end. */
   readonly #turns = new Turns();
   #plan: Plan | undefined;
   /** The fade of the last sleep, which may still wait for silence to put the volume back. */
-  #fade: Fade | undefined;
+  #lastFade: Fade | undefined;
   #isFading = false;
 
   constructor(context: SleepContext) {
@@ -62,9 +61,10 @@ export class Sleep {
     const file = await readInTime(clock, readSmallFile(path, FILE_MAX_BYTES));
     const plan = file.ok ? planIn(Buffer.from(file.value.bytes).toString()) : undefined;
     if (plan !== undefined) {
-      const leftMs = plan.until - clock.date();
-      if (leftMs > -LATE_MAX_MS && leftMs <= LONGEST_MS) {
-        this.#begin(plan, leftMs > 0 ? leftMs : SETTLED_MS);
+      const leftMs = plan.untilMs - clock.date();
+      const isTooLate = leftMs <= -LATE_MAX_MS;
+      if (!isTooLate && leftMs <= SLEEP_MAX_MS) {
+        this.#begin(plan, leftMs > 0 ? leftMs : BACKENDS_START_MS);
         return;
       }
       node.log('info', 'a sleep of an earlier process is over');
@@ -72,13 +72,13 @@ export class Sleep {
     await this.#clear();
   }
 
-  /** Begins a sleep, in the place of an earlier one. `fade` is in seconds. */
-  async start(minutes: number, fade = FADE_S): Promise<Answer> {
+  /** Begins a sleep, in the place of an earlier one. */
+  async start(minutes: number, fadeS = FADE_S): Promise<Answer> {
     await this.#abort();
     const ms = minutes * MINUTE_MS;
-    const plan = { until: this.#context.clock.date() + ms, fade };
+    const plan = { untilMs: this.#context.clock.date() + ms, fadeS };
     this.#begin(plan, ms);
-    await this.#write(`${JSON.stringify({ ...plan, until: new Date(plan.until).toISOString() })}\n`);
+    await this.#write(`${JSON.stringify(jsonOf(plan))}\n`);
     return DONE;
   }
 
@@ -88,12 +88,10 @@ export class Sleep {
     return DONE;
   }
 
-  /**
-   * To be called when the daemon ends. Puts the volume back; the file stays, and the next process goes on.
-   */
+  /** To be called when the daemon ends. Puts the volume back. The file stays for the next process. */
   async leave(): Promise<void> {
     await within(this.#context.clock, LEAVE_MAX_MS, this.#abort());
-    this.#fade?.end();
+    this.#lastFade?.end();
   }
 
   #begin(plan: Plan, ms: number): void {
@@ -103,15 +101,14 @@ export class Sleep {
   }
 
   async #end(plan: Plan): Promise<void> {
-    // The fade of an earlier sleep may still wait for silence. Then the output has faded already.
-    const hasFaded = this.#fade?.isOver === false;
-    const fade = hasFaded ? undefined : fadeOfDefault(this.#context);
-    if (!hasFaded) this.#fade = fade;
+    // The fade of an earlier sleep may still wait for silence.
+    const isFadedAlready = this.#lastFade?.isOver === false;
+    const fade = isFadedAlready ? undefined : fadeOfDefault(this.#context);
+    if (!isFadedAlready) this.#lastFade = fade;
     if (fade !== undefined) {
       this.#isFading = true;
-      const fadeMs = plan.fade * 1000;
-      // If somebody sets the volume, the fade is over early. The players are paused after `fadeMs` all the
-      // same.
+      const fadeMs = plan.fadeS * 1000;
+      // A fade is over early if somebody sets the volume. Even then the players are paused after `fadeMs`.
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
       if (fadeMs > 0) await Promise.all([fade.fadeOut(fadeMs), fadeTime]);
     }
@@ -131,13 +128,13 @@ export class Sleep {
     node.log('warn', 'not all players could be paused for the sleep', { reason: body });
   }
 
-  /** Ends the sleep, and a fade that is under way. */
+  /** Ends the sleep. Puts the volume back if a fade is under way. */
   async #abort(): Promise<void> {
     this.#timers.cancelAll();
     this.#plan = undefined;
     if (!this.#isFading) return;
     this.#isFading = false;
-    await this.#fade?.putBack();
+    await this.#lastFade?.putBack();
   }
 
   async #clear(): Promise<void> {
@@ -148,10 +145,7 @@ export class Sleep {
 
   #publish(): void {
     const plan = this.#plan;
-    const record: SleepRecord =
-      plan === undefined
-        ? { active: false }
-        : { active: true, until: new Date(plan.until).toISOString(), fade: plan.fade };
+    const record: SleepRecord = plan === undefined ? { active: false } : { active: true, ...jsonOf(plan) };
     this.#context.node.put('audio.sleep', '', JSON.stringify(record));
   }
 
@@ -168,9 +162,15 @@ export class Sleep {
   }
 }
 
+/** A plan as the file and the record have it: the time as a text, the fade in seconds. */
+function jsonOf({ untilMs, fadeS }: Plan): { readonly until: string; readonly fade: number } {
+  return { until: new Date(untilMs).toISOString(), fade: fadeS };
+}
+
 /** Undefined if the text is no plan. */
 function planIn(text: string): Plan | undefined {
   const { until, fade } = jsonObject(text) ?? {};
-  const ms = Date.parse(String(until));
-  return Number.isNaN(ms) || typeof fade !== 'number' ? undefined : { until: ms, fade };
+  const untilMs = Date.parse(String(until));
+  if (Number.isNaN(untilMs) || typeof fade !== 'number') return undefined;
+  return { untilMs, fadeS: fade };
 }

@@ -1,5 +1,5 @@
-// Loads modules into the sound server, and unloads those that we have loaded. group-modules.ts and
-// listen-modules.ts decide which modules are to be there.
+// Loads modules into the sound server, and unloads our own. group-modules.ts and listen-modules.ts decide
+// which modules are to be there.
 
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
@@ -15,7 +15,7 @@ export interface ModuleLoad {
   readonly argument: string;
 }
 
-/** Resolves with the module as the server lists it from now on, or with why it has not been loaded. */
+/** Resolves with the module as the server lists it from now on, or with the reason of the failure. */
 export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<ModuleInfo, string>> {
   const loaded = await ask('LOAD_MODULE', load);
   if (!loaded.ok) return failed(describeFailure(loaded.error));
@@ -24,9 +24,8 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
 }
 
 /**
- * Resolves with undefined if the module is unloaded or was gone; else with why the server has not unloaded
- * it. PipeWire gives a free index to the next module at once. So the module at the index is read first, and
- * another one is left alone.
+ * Resolves with undefined if the module is gone, else with the reason. PipeWire gives a free index to the
+ * next module at once. So the module at the index is read first, and another module stays loaded.
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
   const present = await ask('GET_MODULE_INFO', { index: module.index });
@@ -36,17 +35,14 @@ export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string
   return unloaded.ok ? undefined : describeFailure(unloaded.error);
 }
 
-/**
- * True if both are the same module. The index alone does not show this, because another module may get it
- * later.
- */
+/** Compares more than the index, because another module may get the same index later. */
 export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
   return one.index === other.index && one.name === other.name && one.argument === other.argument;
 }
 
 /**
- * The text without quotes and backslashes, for a value that stands within two levels of quotes in an
- * argument: the two servers read further quotes there in different ways.
+ * Replaces quotes and backslashes in a value that stands within two levels of quotes in an argument. There
+ * the two servers read further quotes in different ways.
  */
 export function withoutQuotes(text: string): string {
   return text.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');

@@ -1,6 +1,5 @@
-// Sets the configured start volume of each output that appears, once in a life of the sound server
-// (docs/configuration.md, "Audio, players and power"). known-outputs.ts knows which outputs have appeared
-// before.
+// Decides when an output gets its configured start volume, which happens once in a life of the sound server
+// (docs/configuration.md, "Audio, players and power").
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -11,11 +10,10 @@ import type { SoundState } from './state.js';
 import { type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * The start volume is set this long after the output has appeared, because PipeWire restores a stored volume
- * up to 20 ms after it has announced the output, on a slow board later, and overwrites a volume that is set
- * before.
+ * The start volume is set this long after the output has appeared. PipeWire restores a stored volume up to
+ * 20 ms after it has announced the output, on a slow board later. A volume that is set before would be lost.
  */
-const RESTORED_AFTER_MS = 400;
+const SET_AFTER_MS = 400;
 
 interface StartVolumesContext {
   readonly state: SoundState;
@@ -26,12 +24,12 @@ interface StartVolumesContext {
   readonly run: (command: SoundCommand) => Promise<Answer>;
 }
 
-/** One for each connection. */
+/** Each connection has its own. */
 export class StartVolumes {
   readonly #context: StartVolumesContext;
   /** By the index of the output. */
   readonly #timers: Timers<`${number}`>;
-  /** The names of the outputs that were there at the last reading, by index. */
+  /** The names of the present outputs, by index. */
   #present = new Map<number, string>();
   #hasEnded = false;
 
@@ -50,19 +48,13 @@ export class StartVolumes {
     });
   }
 
-  /**
-   * To be called when the connection has ended. An output that has not got its start volume yet gets it on
-   * the next connection.
-   */
+  /** To be called when the connection has ended. Outputs that still wait get their volume on the next one. */
   end(): void {
     this.#hasEnded = true;
     this.#timers.cancelAll();
   }
 
-  /**
-   * Sets a timer for each output that has appeared and has a start volume. The other outputs become known at
-   * once. The timer of an output that has gone is cancelled.
-   */
+  /** Sets the timers. An output without a start volume becomes known at once. */
   #planForAppeared(): void {
     const { state, wishes, knownOutputs } = this.#context;
     const before = this.#present;
@@ -70,13 +62,13 @@ export class StartVolumes {
     for (const [index, name] of before)
       if (this.#present.get(index) !== name) this.#timers.cancel(`${index}`);
     const appeared = [...this.#present].filter(([index, name]) => before.get(index) !== name);
+    const namesWithoutTimer: string[] = [];
     for (const [index, name] of appeared) {
       const volume = knownOutputs.has(name) ? undefined : wishFor(wishes, name).startVolume;
-      if (volume === undefined) continue;
-      this.#timers.set(`${index}`, RESTORED_AFTER_MS, () => void this.#set(index, name, volume));
+      if (volume === undefined) namesWithoutTimer.push(name);
+      else this.#timers.set(`${index}`, SET_AFTER_MS, () => void this.#set(index, name, volume));
     }
-    const withoutTimer = appeared.filter(([index]) => !this.#timers.has(`${index}`));
-    knownOutputs.add(withoutTimer.map(([, name]) => name));
+    knownOutputs.add(namesWithoutTimer);
   }
 
   async #set(index: number, name: string, volume: number): Promise<void> {

@@ -1,6 +1,5 @@
-// Keeps what was last read of the sound server: its info, sinks and sink inputs by index, cards (cards.ts)
-// and sources (sources.ts). It also collects which published records have changed. Pure: no socket, no
-// clock. The state outlives a connection if the server lives on, so that names and balances are kept.
+// Keeps what was last read of the sound server, and collects which published records have changed. Pure. The
+// state outlives a connection if the server lives on, so that names and balances are kept.
 
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
@@ -39,20 +38,18 @@ export class SoundState {
     this.#changed.mayInputsHaveChanged = true;
   });
   /**
-   * By the index of a sink: the volume that a command set, and the volume that the server then reported. The
-   * two differ if the mixer has coarser steps.
+   * The volume that a command last set, by the index of the sink. `reported` is what the server reported
+   * after it, which differs if the mixer has coarser steps.
    */
-  readonly #requested = new Map<number, { readonly raw: number; readonly reported: number }>();
-  /**
-   * Sinks that no command needs to wake: they have been awake in this life of the server, or cannot be woken.
-   */
-  readonly #awake = new Set<number>();
+  readonly #requestedVolumes = new Map<number, { readonly raw: number; readonly reported: number }>();
+  /** The indices of the sinks that have been awake in this life of the server, or that cannot be woken. */
+  readonly #notToWake = new Set<number>();
   #names = new UniqueNames();
   #changed: ChangedRecords = noChanges();
   /** `pulseaudio` until the server's info has been read. */
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
-  /** Called with each reading of a sink. A fade sets this for the time of a step. */
+  /** Called with each reading of a sink. A fade sets it during a step. */
   onSinkRead: ((info: SinkInfo) => void) | undefined;
 
   constructor(wishes: OutputWishes = NO_WISHES) {
@@ -60,10 +57,10 @@ export class SoundState {
   }
 
   /**
-   * To be called when a connection begins, before anything is put. `cookie` comes from the server's info: a
-   * random number that stays the same as long as the server gives no index twice
-   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). With another cookie the old indices mean
-   * nothing, so the whole state is dropped.
+   * To be called when a connection begins, before anything is put. The server's info has `cookie`, a random
+   * number that stays the same as long as the server gives no index twice
+   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). With another cookie the whole state is
+   * dropped, because the old indices mean nothing.
    */
   enterLife(cookie: number): void {
     if (this.server?.cookie === cookie) return;
@@ -72,8 +69,8 @@ export class SoundState {
     this.#sinkInputs.clear();
     this.cards.clear();
     this.sources.clear();
-    this.#requested.clear();
-    this.#awake.clear();
+    this.#requestedVolumes.clear();
+    this.#notToWake.clear();
     this.#names = new UniqueNames();
   }
 
@@ -81,8 +78,8 @@ export class SoundState {
     this.server = info;
     this.kind = kindOfServer(info);
     this.#changed.hasServerChanged = true;
-    // Another default changes the records of the old and the new default sink. Sinks are few, so all are
-    // marked.
+    // If the default has changed, the records of two sinks change. All sinks are marked, because they are
+    // few.
     for (const index of this.#sinks.keys()) addOnce(this.#changed.sinks, index);
     this.#changed.mayInputsHaveChanged = true;
   }
@@ -92,11 +89,11 @@ export class SoundState {
     const atIndex = this.#sinks.get(info.index);
     if (atIndex === undefined && this.#sinks.size >= RECORDS_MAX) return;
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
-    // If another sink was at this index, its removal was missed. The new sink inherits nothing from it.
+    // A sink with another name is a new one. The removal of the old one was missed.
     if (atIndex !== undefined && before === undefined) this.remove('sink', info.index);
     this.#sinks.set(info.index, { info, balance: rememberBalance(before?.balance, info.volume) });
     this.onSinkRead?.(info);
-    if (isAwake(info.state)) this.#awake.add(info.index);
+    if (isAwake(info.state)) this.#notToWake.add(info.index);
     addOnce(this.#changed.sinks, info.index);
     this.#changed.hasServerChanged = true;
     if (before !== undefined) return;
@@ -115,124 +112,112 @@ export class SoundState {
       : this.#names.assign(info.index, preferredName(info.name, info.props));
     this.#sinkInputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
     addOnce(this.#changed.sinkInputs, info.index);
-    // A stream without a client may be that of a filter, or the one by which an input is heard. If the
-    // stream plays to another sink now, the filter has another master, or the input is heard elsewhere.
-    if (info.client !== undefined || before?.info.sink === info.sink) return;
+    const playsToSameSink = before?.info.sink === info.sink;
+    if (info.client !== undefined || playsToSameSink) return;
+    // A filter whose stream plays to another sink has another master. An input whose loopback plays to
+    // another sink is heard elsewhere.
     this.#markFilters();
     this.#changed.mayInputsHaveChanged = true;
   }
 
-  /** Stores the balance of a sink or source as it was set, because silent channels do not show it. */
-  putBalance({ of, index = -1 }: { readonly of: string; readonly index?: number }, balance: Balance): void {
-    if (of === 'source') this.sources.putBalance(index, balance);
-    const sink = of === 'sink' ? this.#sinks.get(index) : undefined;
+  /** Stores a balance that a command has set, because silent channels do not show it. */
+  putBalance(device: { readonly kind: string; readonly index?: number }, balance: Balance): void {
+    const { kind, index } = device;
+    if (index === undefined) return;
+    if (kind === 'source') this.sources.putBalance(index, balance);
+    const sink = kind === 'sink' ? this.#sinks.get(index) : undefined;
     if (sink !== undefined) this.#sinks.set(index, { ...sink, balance });
   }
 
-  remove(of: RecordKind, index: number): void {
-    if (of === 'sink-input') {
-      this.#names.release(index);
-      if (this.#sinkInputs.get(index)?.info.client === undefined) this.#changed.mayInputsHaveChanged = true;
-      if (this.#sinkInputs.delete(index)) addOnce(this.#changed.sinkInputs, index);
-    } else if (of === 'source') this.sources.remove(index);
-    else if (of === 'card') this.cards.remove(index);
-    else if (this.#sinks.delete(index)) {
-      this.#awake.delete(index);
-      this.#requested.delete(index);
-      addOnce(this.#changed.sinks, index);
-      this.#changed.hasServerChanged = true;
-      this.#changed.haveSinksComeOrGone = true;
-      this.#markSinkInputsOf(index);
-      this.#markFilters();
-    }
+  remove(kind: RecordKind, index: number): void {
+    if (kind === 'sink-input') this.#removeSinkInput(index);
+    else if (kind === 'source') this.sources.remove(index);
+    else if (kind === 'card') this.cards.remove(index);
+    else this.#removeSink(index);
   }
 
-  /**
-   * Replaces all sinks by the list of a reply. `removed` has the indices that were removed while the list was
-   * read: they are left out.
-   */
+  #removeSinkInput(index: number): void {
+    this.#names.release(index);
+    if (this.#sinkInputs.get(index)?.info.client === undefined) this.#changed.mayInputsHaveChanged = true;
+    if (this.#sinkInputs.delete(index)) addOnce(this.#changed.sinkInputs, index);
+  }
+
+  #removeSink(index: number): void {
+    if (!this.#sinks.delete(index)) return;
+    this.#notToWake.delete(index);
+    this.#requestedVolumes.delete(index);
+    addOnce(this.#changed.sinks, index);
+    this.#changed.hasServerChanged = true;
+    this.#changed.haveSinksComeOrGone = true;
+    this.#markSinkInputsOf(index);
+    this.#markFilters();
+  }
+
+  /** `removed` has the indices that were removed while `list` was read. They are not put back. */
   replaceSinks(list: readonly SinkInfo[], removed: ReadonlySet<number>): void {
     const present = removeUnlisted(list, removed, this.#sinks, (index) => this.remove('sink', index));
     for (const info of present) this.putSink(info);
   }
 
-  /**
-   * Works like `replaceSinks`, but in the order of ids: the older of two streams of one name gets that name
-   * without a number.
-   */
+  /** Puts the streams by age, because the older of two streams with one name gets it without a number. */
   replaceSinkInputs(list: readonly SinkInputInfo[], removed: ReadonlySet<number>): void {
     const removeOne = (index: number): void => this.remove('sink-input', index);
     const present = removeUnlisted(list, removed, this.#sinkInputs, removeOne);
     present.sort((a, b) => a.index - b.index);
-    // All names that streams no longer use are freed before any stream gets a new one. So a freed name goes
-    // to the first stream of the list that prefers it.
+    // Unused names are freed first. So a freed name goes to the oldest stream that prefers it.
     for (const { index, name, props } of present) this.#names.vacate(index, preferredName(name, props));
     for (const info of present) this.putSinkInput(info);
   }
 
-  /**
-   * To be called when the sink has been read again after a command set its volume to `raw`, in the server's
-   * unit.
-   */
-  putRequested(index: number, raw: number): void {
+  /** To be called when the sink has been read again after a command set its volume to `raw`. */
+  putRequestedVolume(index: number, raw: number): void {
     const sink = this.#sinks.get(index)?.info;
-    if (sink !== undefined) this.#requested.set(index, { raw, reported: loudestOf(sink.volume) });
+    if (sink !== undefined) this.#requestedVolumes.set(index, { raw, reported: loudestOf(sink.volume) });
   }
 
   /**
-   * Returns the raw volumes from which a step begins: the one that the last command set, or those of the
-   * channels if the volume has changed since that command. If steps began at the reported volume, small ones
-   * would never move a mixer whose own steps are coarser.
+   * Returns the raw volumes from which a step begins. If the last command's volume still holds, this is the
+   * volume that the command set. If steps began at the reported volume, small steps would never move a mixer
+   * with coarser steps.
    */
-  stepStart({ index, volume }: SinkInfo): readonly number[] {
-    const requested = this.#requested.get(index);
-    return requested !== undefined && requested.reported === loudestOf(volume) ? [requested.raw] : volume;
+  stepStartVolumes({ index, volume }: SinkInfo): readonly number[] {
+    const requested = this.#requestedVolumes.get(index);
+    const isUnchanged = requested?.reported === loudestOf(volume);
+    return requested !== undefined && isUnchanged ? [requested.raw] : volume;
   }
 
-  /**
-   * The default sink, if it exists: servers name placeholders (`@DEFAULT_SINK@`, `@NONE@`) while there is
-   * none.
-   */
+  /** Undefined while the server names a placeholder (`@DEFAULT_SINK@`, `@NONE@`) instead of a sink. */
   defaultSink(): KnownRecord<SinkInfo> | undefined {
     return this.#sinkNamed(this.server?.defaultSink);
   }
 
-  /**
-   * Finds a sink by id, else by exact name. A name made of digits is found only if no sink has it as its id.
-   */
+  /** Finds a sink by id, else by exact name. */
   findSink(ref: string): KnownRecord<SinkInfo> | undefined {
     return findById(this.#sinks, ref) ?? this.#sinkNamed(ref);
   }
 
-  /** By id, else by unique name. */
+  /** Finds a stream by id, else by unique name. */
   findClient(ref: string): KnownSinkInput | undefined {
     const stream = findById(this.#sinkInputs, ref) ?? this.#sinkInputs.get(this.#names.idOf(ref) ?? -1);
     return stream && this.client(stream.info.index);
   }
 
-  /**
-   * The stream as a client of the interface; undefined for the streams by which a group plays at its
-   * outputs, and for an unknown index.
-   */
+  /** Undefined for a stream by which a group plays at its outputs, and for an unknown index. */
   client(index: number): KnownSinkInput | undefined {
     const stream = this.#sinkInputs.get(index);
     return stream !== undefined && playsForGroup(this.#sinks, stream.info) ? undefined : stream;
   }
 
   /**
-   * True if the sink has never been awake in this life of the server, as far as known, and no attempt to wake
-   * it has failed.
+   * False if the sink was read as awake in this life of the server, and after a failed attempt to wake it.
    */
   mayWake(index: number): boolean {
-    return this.#sinks.has(index) && !this.#awake.has(index);
+    return this.#sinks.has(index) && !this.#notToWake.has(index);
   }
 
-  /**
-   * Keeps commands from waking the sink again after a failure, because each further attempt would take as
-   * long.
-   */
-  letSleep(index: number): void {
-    if (this.#sinks.has(index)) this.#awake.add(index);
+  /** To be called after a failure, because each further attempt would take as long. */
+  giveUpWaking(index: number): void {
+    if (this.#sinks.has(index)) this.#notToWake.add(index);
   }
 
   /** Returns the changes since the last call. */
@@ -263,10 +248,13 @@ export class SoundState {
     }
   }
 
-  /** Marks the streams that play to the sink, and those of its `module`, by which the sink itself plays. */
+  /**
+   * Marks the streams that play to the sink, and the streams of its `module`, by which the sink itself plays.
+   */
   #markSinkInputsOf(sink: number, module?: number): void {
-    for (const { info } of this.#sinkInputs.values())
-      if (info.sink === sink || (module !== undefined && info.ownerModule === module))
-        addOnce(this.#changed.sinkInputs, info.index);
+    for (const { info } of this.#sinkInputs.values()) {
+      const isOfModule = module !== undefined && info.ownerModule === module;
+      if (info.sink === sink || isOfModule) addOnce(this.#changed.sinkInputs, info.index);
+    }
   }
 }

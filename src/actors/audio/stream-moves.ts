@@ -1,14 +1,14 @@
 // Decides which streams are moved together with the default output (docs/http-api.md, "Routes"). Pure.
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
-import { isOfModule } from './marks.js';
+import { isPlayedByModule } from './marks.js';
 import { hasVolume } from './passthrough.js';
 import type { Setting } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
 type StreamMove = Extract<Setting, { readonly command: 'MOVE_SINK_INPUT' }>;
 
-/** The moves of all streams that play to another sink than `output`; none if there is no such output. */
+/** None if there is no such output. */
 export function streamMoves(state: SoundState, output: string): readonly StreamMove[] {
   const target = state.findSink(output)?.info;
   if (target === undefined) return [];
@@ -19,16 +19,12 @@ export function streamMoves(state: SoundState, output: string): readonly StreamM
       .filter(({ info }) => !playsForSink(state, info))
       // A passthrough stream would set a limited output to 100 %.
       .filter(({ info }) => !isLimited || hasVolume(info))
-      .map(({ info: { index } }) => ({ command: 'MOVE_SINK_INPUT', args: { index, sink: target.index } }))
+      .map(({ info }) => ({ command: 'MOVE_SINK_INPUT', args: { index: info.index, sink: target.index } }))
   );
 }
 
-/**
- * True for the stream by which a group or a filter plays. It stays where it is, because the streams that play
- * to the group or the filter are moved.
- */
+/** True for the stream by which a group or a filter plays. Only the streams that play to these are moved. */
 function playsForSink({ sinks }: SoundState, stream: SinkInputInfo): boolean {
-  return (
-    isOfModule(stream) && [...sinks.values()].some(({ info }) => info.ownerModule === stream.ownerModule)
-  );
+  if (!isPlayedByModule(stream)) return false;
+  return [...sinks.values()].some(({ info }) => info.ownerModule === stream.ownerModule);
 }

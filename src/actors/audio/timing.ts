@@ -1,4 +1,4 @@
-// Table of the times that the audio backend allows, in ms.
+// The times that the audio backend allows, in ms.
 
 export const TIMING = {
   connectMs: 5_000,

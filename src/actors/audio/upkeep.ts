@@ -1,6 +1,5 @@
-// Notifies the parts that act by themselves on one connection when cards, outputs or inputs have changed:
-// start volumes, groups, inputs that are heard, and the check for a sound card. It joins the remarks of
-// these parts to the detail of this backend in /health.
+// Decides which of these act after a change: start volumes, groups, the loopbacks of inputs, and the check
+// for a sound card. It also joins their remarks to the backend's detail in /health.
 
 import { type Clock, within } from '../../host/clock.js';
 import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';
@@ -26,7 +25,7 @@ export interface UpkeepContext {
   readonly knownOutputs: KnownOutputs;
   readonly listenPairs: ListenPairs;
   readonly clock: Clock;
-  /** `noCardMs`: how long there may be no card before that is reported. */
+  /** The lack of a card is reported after `noCardMs`. */
   readonly timing: { readonly commandMs: number; readonly noCardMs: number };
   readonly publish: Pick<Publisher, 'status' | 'log'>;
   readonly run: (command: SoundCommand) => Promise<Answer>;
@@ -39,9 +38,9 @@ export class Upkeep {
   readonly #noCard: NoCardWatch;
   readonly #startVolumes: StartVolumes;
   /** Loaded with the first group. */
-  #groups: Promise<GroupKeeper> | undefined;
+  #groupKeeper: Promise<GroupKeeper> | undefined;
   /** Loaded with the first input that is listened to. */
-  #listening: Promise<ListenKeeper> | undefined;
+  #listenKeeper: Promise<ListenKeeper> | undefined;
   readonly #remarks = new Map<RemarkSource, string>();
   #hasEnded = false;
 
@@ -49,7 +48,12 @@ export class Upkeep {
     const { settings, clock, timing, publish } = context;
     this.#context = context;
     this.#log = (level, message, fields) => publish.log(level, message, fields);
-    this.#noCard = new NoCardWatch((text) => this.#remark('card', text), this.#log, clock, timing.noCardMs);
+    this.#noCard = new NoCardWatch(
+      (text) => this.#setRemark('card', text),
+      this.#log,
+      clock,
+      timing.noCardMs,
+    );
     this.#startVolumes = new StartVolumes({ ...context, wishes: settings, log: this.#log });
   }
 
@@ -57,12 +61,12 @@ export class Upkeep {
   update(haveOutputsComeOrGone: boolean, haveInputsChanged: boolean): void {
     const { state } = this.#context;
     this.#noCard.update(hasNoSoundCard(state));
-    if (haveOutputsComeOrGone || haveInputsChanged) this.#updateListening();
+    if (haveOutputsComeOrGone || haveInputsChanged) this.#updateListenKeeper();
     if (!haveOutputsComeOrGone) return;
     this.#startVolumes.update();
-    if (this.#groups === undefined && !this.#needsGroups()) return;
-    this.#groups ??= this.#loadGroups();
-    void this.#groups.then((groups) => groups.onChange());
+    if (this.#groupKeeper === undefined && !this.#needsGroupKeeper()) return;
+    this.#groupKeeper ??= this.#loadGroupKeeper();
+    void this.#groupKeeper.then((keeper) => keeper.onChange());
   }
 
   /** To be called when the connection has ended. */
@@ -70,45 +74,45 @@ export class Upkeep {
     this.#hasEnded = true;
     this.#noCard.stop();
     this.#startVolumes.end();
-    void this.#groups?.then((groups) => groups.end());
-    void this.#listening?.then((listening) => listening.end());
+    void this.#groupKeeper?.then((keeper) => keeper.end());
+    void this.#listenKeeper?.then((keeper) => keeper.end());
   }
 
   async listen(command: ListenCommand): Promise<Answer> {
-    this.#listening ??= this.#loadListening();
-    const listening = await this.#listening;
+    this.#listenKeeper ??= this.#loadListenKeeper();
+    const keeper = await this.#listenKeeper;
     const answer =
       command.do === 'listen'
-        ? listening.listen(command.input, command.output)
-        : listening.stop(command.input, command.output);
+        ? keeper.listen(command.input, command.output)
+        : keeper.stop(command.input, command.output);
     const { clock, timing } = this.#context;
     return (await within(clock, timing.commandMs, answer)) ?? NO_ANSWER;
   }
 
   /**
-   * Loads the keeper of loopbacks if inputs are to be heard, and notifies it. The keeper is also loaded if a
-   * stream shows that an earlier life of the daemon has let an input be heard, which the keeper then takes
-   * over.
+   * The keeper is loaded if inputs are to be heard, or if it must take over loopbacks of an earlier daemon.
    */
-  #updateListening(): void {
+  #updateListenKeeper(): void {
     const { listenPairs, state } = this.#context;
     const { hasAdopted, desired } = listenPairs;
-    const isListening = [...state.sinkInputs.values()].some(({ info }) => listenInputOf(info) !== undefined);
-    if (desired.length === 0 && !isListening) listenPairs.hasAdopted = true;
-    const isNeeded = desired.length > 0 || (isListening && !hasAdopted);
-    if (this.#listening === undefined && !isNeeded) return;
-    this.#listening ??= this.#loadListening();
-    void this.#listening.then((listening) => listening.onChange());
+    const streams = [...state.sinkInputs.values()];
+    const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
+    if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
+    const mustAdopt = hasLoopback && !hasAdopted;
+    const isNeeded = desired.length > 0 || mustAdopt;
+    if (this.#listenKeeper === undefined && !isNeeded) return;
+    this.#listenKeeper ??= this.#loadListenKeeper();
+    void this.#listenKeeper.then((keeper) => keeper.onChange());
   }
 
-  /** True also for groups of an earlier configuration, which are to be removed. */
-  #needsGroups(): boolean {
+  /** Groups of an earlier configuration need the keeper, too, because it removes them. */
+  #needsGroupKeeper(): boolean {
     const { settings, state } = this.#context;
     const isConfigured = Object.keys(settings.groups).length > 0;
     return isConfigured || [...state.sinks.values()].some(({ info }) => isGroup(info));
   }
 
-  async #loadGroups(): Promise<GroupKeeper> {
+  async #loadGroupKeeper(): Promise<GroupKeeper> {
     const { state, settings, clock, ask } = this.#context;
     const { GroupKeeper } = await import('./group-keeper.js');
     return new GroupKeeper({
@@ -117,28 +121,28 @@ export class Upkeep {
       clock,
       log: this.#log,
       ask,
-      setRemark: (text) => this.#remark('groups', text),
+      setRemark: (text) => this.#setRemark('groups', text),
     });
   }
 
-  async #loadListening(): Promise<ListenKeeper> {
+  async #loadListenKeeper(): Promise<ListenKeeper> {
     const { state, settings, listenPairs: pairs, clock, ask } = this.#context;
     const { ListenKeeper } = await import('./listen-keeper.js');
-    const listening = new ListenKeeper({
+    const keeper = new ListenKeeper({
       state,
       pairs,
       latencyMs: settings.listenLatency,
       clock,
       log: this.#log,
       ask,
-      setRemark: (text) => this.#remark('listening', text),
+      setRemark: (text) => this.#setRemark('listening', text),
     });
-    if (this.#hasEnded) listening.end();
-    return listening;
+    if (this.#hasEnded) keeper.end();
+    return keeper;
   }
 
-  /** Undefined takes the last remark of the source back. */
-  #remark(source: RemarkSource, text: string | undefined): void {
+  /** Undefined removes the remark of the source. */
+  #setRemark(source: RemarkSource, text: string | undefined): void {
     if (this.#hasEnded || this.#remarks.get(source) === text) return;
     if (text === undefined) this.#remarks.delete(source);
     else this.#remarks.set(source, text);

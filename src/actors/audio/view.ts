@@ -1,6 +1,6 @@
 // Turns records of the sound server into the records that clients see (docs/http-api.md, "Records"). Pure.
-// Optional fields are absent, not null. Texts and properties need no bound here, because the codec has
-// bounded them already (text-cache.ts, property-budget.ts).
+// Texts and properties need no bound here, because the codec has bounded them already (text-cache.ts,
+// property-budget.ts).
 
 import type {
   AudioServerRecord,
@@ -19,24 +19,21 @@ import type { KnownRecord } from './known-records.js';
 import { isGroup, listenInputOf } from './marks.js';
 import type { Props } from './names.js';
 import { hasVolume } from './passthrough.js';
-import { kindOfServer, PIPEWIRE } from './server-kind.js';
+import { kindOfServer, PIPEWIRE_NAME } from './server-kind.js';
 import type { OutputWish } from './wishes.js';
 
-/**
- * The most profiles in the record of one card: the first ones and the active one. A card has a profile for
- * every combination of its outputs and inputs.
- */
+/** The most profiles in one record. A card has a profile for every combination of its outputs and inputs. */
 const PROFILES_MAX = 128;
 
 /** PA_SINK_NETWORK in libpulse's def.h. */
 const SINK_NETWORK = 0x8;
 
-/** The words by `available` of a port, where PA_PORT_AVAILABLE_UNKNOWN is 0. */
+/** The words by a port's `available`. PA_PORT_AVAILABLE_UNKNOWN is 0. */
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
 /**
- * The parts of records that come from a property list. Only the records of streams have more than `props`.
+ * The parts of a record that come from a property list. Only the records of streams have more than `props`.
  */
 interface PropertyParts {
   readonly props: Record<string, string>;
@@ -47,37 +44,36 @@ interface PropertyParts {
 }
 
 /**
- * Keeps the parts of records that come from a property list, because making them takes as long as the rest of
- * the record. An unchanged list is the same object (text-cache.ts).
+ * Making these parts takes as long as the rest of the record, so they are kept. An unchanged property list is
+ * the same object (text-cache.ts).
  */
 export class PropertyCache {
   readonly #parts = new WeakMap<Props, PropertyParts>();
 
   /**
-   * Sorts the keys, because a server may list the same properties in another order, which must not change
-   * the record.
+   * Sorts the keys, because a server may change the order of the properties. The record must not change then.
    */
-  of(props: Props): PropertyParts {
+  partsOf(props: Props): PropertyParts {
     const cached = this.#parts.get(props);
     if (cached !== undefined) return cached;
-    const binary = optional(props['application.process.binary']);
+    const binary = nonEmpty(props['application.process.binary']);
     const parts = {
       props: withoutPrototype(Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1))),
-      app: optional(props['application.name']) ?? binary,
+      app: nonEmpty(props['application.name']) ?? binary,
       binary,
-      user: optional(props['application.process.user']),
-      host: optional(props['application.process.host']),
+      user: nonEmpty(props['application.process.user']),
+      host: nonEmpty(props['application.process.host']),
     };
     this.#parts.set(props, parts);
     return parts;
   }
 }
 
-/** A record to be encoded: absent fields are undefined, which JSON.stringify leaves out. */
+/** The record `R` with undefined for absent fields, which JSON.stringify leaves out. */
 export type Encodable<R> = { readonly [K in keyof R]: object extends Pick<R, K> ? R[K] | undefined : R[K] };
 
-/** Undefined for an empty text, too. */
-export function optional(value: string | undefined): string | undefined {
+/** Undefined for an empty text. */
+export function nonEmpty(value: string | undefined): string | undefined {
   return value || undefined;
 }
 
@@ -93,14 +89,14 @@ export function audioServerRecord(
   server: ServerInfo,
   defaultSink: KnownRecord<SinkInfo> | undefined,
 ): Encodable<AudioServerRecord> {
-  const version = PIPEWIRE.exec(server.packageName ?? '')?.[1] ?? server.packageVersion;
+  const version = PIPEWIRE_NAME.exec(server.packageName ?? '')?.[1] ?? server.packageVersion;
   return {
     kind: kindOfServer(server),
     default_sink: defaultSink?.info.name ?? '',
     volume: defaultSink === undefined ? 0 : levelOf(defaultSink.info.volume),
     muted: defaultSink?.info.muted ?? false,
-    server_name: optional(server.packageName),
-    server_version: optional(version),
+    server_name: nonEmpty(server.packageName),
+    server_version: nonEmpty(version),
   };
 }
 
@@ -114,13 +110,10 @@ export interface OutputSurroundings {
 }
 
 function nickOf({ props }: SinkInfo, wish: OutputWish): string | undefined {
-  return wish.label ?? optional(props['node.nick'] ?? props['device.nick']);
+  return wish.label ?? nonEmpty(props['node.nick'] ?? props['device.nick']);
 }
 
-/**
- * The label of an output that shares it with no other output; it is never empty. If outputs share a label,
- * output-labels.ts adds their names.
- */
+/** Never empty. If outputs share a label, output-labels.ts adds their names. */
 export function outputLabel(info: SinkInfo, wish: OutputWish): string {
   const candidates = [nickOf(info, wish), info.description, info.name].map((text) => text?.trim());
   return candidates.find((text) => text) ?? `#${info.index}`;
@@ -132,7 +125,7 @@ export function outputRecord(
   propertyCache: PropertyCache,
 ): Encodable<OutputRecord> {
   const { info } = sink;
-  const { props } = propertyCache.of(info.props);
+  const { props } = propertyCache.partsOf(info.props);
   return {
     id: info.index,
     name: info.name,
@@ -143,14 +136,14 @@ export function outputRecord(
     volume: levelOf(info.volume),
     state: stateName(info.state) ?? 'unknown',
     default: isDefault,
-    driver: optional(info.driver),
-    active_port: optional(info.activePort),
+    driver: nonEmpty(info.driver),
+    active_port: nonEmpty(info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: wish.label === undefined ? props : withoutNick(props),
     // Silent channels show no balance, so the remembered one is published.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
-    card: optional(card),
+    card: nonEmpty(card),
     volume_limit: volumeLimit,
     hidden: wish.hidden,
     group: isGroup(info) ? wish.group?.slice() : undefined,
@@ -158,9 +151,9 @@ export function outputRecord(
 }
 
 /**
- * The server reports only that a profile is certainly unusable now (`available` is 0). A profile is
- * certainly usable if something is plugged into one of its ports, or if it has no devices, because it then
- * only switches the card off.
+ * The server reports only that a profile is certainly unusable now (`available` is 0). A profile is certainly
+ * usable if something is plugged into one of its ports. A profile without devices is usable, because it only
+ * switches the card off.
  */
 function availabilityOf(
   { name, available, sinks, sources }: CardInfo['profiles'][number],
@@ -173,33 +166,33 @@ function availabilityOf(
 }
 
 export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> {
-  const profiles = info.profiles.flatMap((profile): ProfileRecord[] => {
-    const { name: profileName, description, sinks, sources } = profile;
-    if (!profileName) return [];
-    const available = availabilityOf(profile, info);
-    return [
-      {
-        name: profileName,
-        description: description || profileName,
-        available,
-        outputs: sinks,
-        inputs: sources,
-      },
-    ];
-  });
+  const profiles = profileRecords(info);
   const isActive = (profile: ProfileRecord): boolean => profile.name === info.activeProfile;
-  // If the active profile stands behind the first ones, one place is kept for it.
-  const firstCount = profiles.findIndex(isActive) >= PROFILES_MAX ? PROFILES_MAX - 1 : PROFILES_MAX;
+  // The active profile takes the last place if it stands behind the first profiles.
+  const isActiveLater = profiles.findIndex(isActive) >= PROFILES_MAX;
+  const firstCount = isActiveLater ? PROFILES_MAX - 1 : PROFILES_MAX;
   return {
     id: info.index,
     name,
     description: info.props['device.description'] || name,
-    driver: optional(info.driver),
+    driver: nonEmpty(info.driver),
     active_profile: info.activeProfile || undefined,
     profiles: profiles
       .filter((profile, position) => position < firstCount || isActive(profile))
       .slice(0, PROFILES_MAX),
   };
+}
+
+/** Profiles without a name are left out. */
+function profileRecords(info: CardInfo): readonly ProfileRecord[] {
+  const records: ProfileRecord[] = [];
+  for (const profile of info.profiles) {
+    const { name, description, sinks, sources } = profile;
+    if (!name) continue;
+    const available = availabilityOf(profile, info);
+    records.push({ name, description: description || name, available, outputs: sinks, inputs: sources });
+  }
+  return records;
 }
 
 /** Removes the device's own nick, so that clients cannot mistake it for the configured label. */
@@ -220,7 +213,7 @@ export function clientRecord(
   { kind, name, output }: ClientSurroundings,
   propertyCache: PropertyCache,
 ): Encodable<ClientRecord> {
-  const { app = name, binary, user, host, props } = propertyCache.of(info.props);
+  const { app = name, binary, user, host, props } = propertyCache.partsOf(info.props);
   return {
     id: info.index,
     name,

@@ -1,5 +1,4 @@
-// Finds what the configuration wants of an output: its label, its volume limit, its volume at the start,
-// whether pages leave it out, and which outputs belong to it if it is a group. Pure.
+// Finds what the configuration wants of an output. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { GROUP_PREFIX } from './marks.js';
@@ -11,11 +10,11 @@ export interface OutputWish {
   readonly label?: string | undefined;
   /** 0..1, in whole hundredths. */
   readonly volumeLimit?: number | undefined;
-  /** True or absent. */
+  /** True if pages leave the output out; else absent. */
   readonly hidden?: boolean | undefined;
-  /** 0..1, for its first appearance in a life of the sound server. */
+  /** 0..1, set when the output first appears in a life of the sound server. */
   readonly startVolume?: number | undefined;
-  /** The names of its outputs, if this output is a group. */
+  /** The names of the outputs that belong to this output, if it is a group. */
   readonly group?: readonly string[] | undefined;
 }
 
@@ -28,18 +27,16 @@ export function wishFor({ volumeLimit, outputs, groups = {} }: OutputWishes, nam
   const limit = typeof volumeLimit === 'object' ? ownValue(volumeLimit, name) : volumeLimit;
   return {
     label: label ?? group?.label,
-    volumeLimit: limit === undefined ? undefined : roundedDown(limit),
+    volumeLimit: limit === undefined ? undefined : roundedDownToHundredths(limit),
     hidden: hidden || undefined,
     startVolume,
     group: group?.outputs,
   };
 }
 
-/**
- * Rounds down to whole hundredths, as records show volumes, so that a slider can end exactly at the limit.
- */
-function roundedDown(volume: number): number {
-  // 0.57 * 100 is a little less than 57.
+/** Records show volumes in whole hundredths, so a slider can end exactly at the rounded limit. */
+function roundedDownToHundredths(volume: number): number {
+  // The addition helps because 0.57 * 100 is a little less than 57.
   return Math.floor(volume * 100 + 1e-6) / 100;
 }
 

@@ -5,10 +5,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { deviceChangedBy, planCommand } from '../../../src/actors/audio/commands.js';
 import {
-  channelsAt,
+  channelVolumes,
   type SettingPlan,
   type SoundCommand,
-  volumeAfter,
+  volumeAfterStep,
 } from '../../../src/actors/audio/setting-plan.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
@@ -44,7 +44,7 @@ const client = (ref: string) => ({ kind: 'client', ref }) as const;
 const set = (command: Volume, index: number, volume: number[], balance?: number[]): SettingPlan => ({
   kind: 'set',
   setting: { command, args: { index, volume } },
-  changed: { of: command === 'SET_SINK_VOLUME' ? 'sink' : 'sink-input', index },
+  changed: { kind: command === 'SET_SINK_VOLUME' ? 'sink' : 'sink-input', index },
   ...(balance && { balance }),
 });
 type Volume = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
@@ -60,7 +60,7 @@ test('a balance that is set at volume 0 is remembered', () => {
 });
 
 test('a command that sets a balance wakes its output first, as one that sets a volume does', () => {
-  const kitchen = { of: 'sink', index: 1 };
+  const kitchen = { kind: 'sink', index: 1 };
   assert.deepEqual(
     deviceChangedBy(stateWithSound(), { do: 'balance', output: 'kitchen', balance: 0 }),
     kitchen,
@@ -107,7 +107,7 @@ test('a mute is accepted while an output plays AC-3, and for one of two outputs 
   ] as const) {
     const plan = planCommand(stateWithSound(), { do: 'mute', target: output(ref), muted: true });
     const setting = { command: 'SET_SINK_MUTE', args: { index, muted: true } };
-    assert.deepEqual(plan, { kind: 'set', setting, changed: { of: 'sink', index } });
+    assert.deepEqual(plan, { kind: 'set', setting, changed: { kind: 'sink', index } });
   }
 });
 
@@ -117,9 +117,9 @@ test('a refusal that rests on what was read names the record that must be read a
     return plan.kind === 'fault' ? plan.reason : assert.fail('it is not refused');
   };
   const under: SoundCommand = { do: 'volume', target: output('cinema'), volume: 1 };
-  assert.deepEqual(reasonOf(under), { of: 'sink-input', index: 7 });
-  assert.deepEqual(reasonOf({ do: 'port', output: 'desk', port: 'hdmi' }), { of: 'sink', index: 2 });
-  assert.deepEqual(reasonOf({ do: 'default', output: '10' }), { of: 'sink', index: 11 });
+  assert.deepEqual(reasonOf(under), { kind: 'sink-input', index: 7 });
+  assert.deepEqual(reasonOf({ do: 'port', output: 'desk', port: 'hdmi' }), { kind: 'sink', index: 2 });
+  assert.deepEqual(reasonOf({ do: 'default', output: '10' }), { kind: 'sink', index: 11 });
   assert.equal(reasonOf({ do: 'default', output: 'garden' }), undefined);
 });
 
@@ -166,7 +166,7 @@ describe('setting a volume', () => {
     ['does nothing without channels', 0.5, [], undefined, []],
   ];
   for (const [what, volume, channels, remembered, expected] of rows) {
-    test(what, () => assert.deepEqual(channelsAt(volume, channels, remembered), expected));
+    test(what, () => assert.deepEqual(channelVolumes(volume, channels, remembered), expected));
   }
 });
 
@@ -174,7 +174,7 @@ test('the balance is kept through volume 0 and the lowest volumes', () => {
   let channels = [FULL, rawOf(0.37)];
   let memory = rememberBalance(undefined, channels);
   for (const volume of [0.01, 0.00002, 0, 0.003, 0, 1]) {
-    channels = channelsAt(volume, channels, memory);
+    channels = channelVolumes(volume, channels, memory);
     memory = rememberBalance(memory, channels);
   }
   assert.deepEqual(channels, [FULL, rawOf(0.37)]);
@@ -194,7 +194,7 @@ describe('a relative change', () => {
   ];
   for (const [what, delta, from, expected] of rows) {
     test(what, () => {
-      const result = volumeAfter(delta, [rawOf(from), 0]);
+      const result = volumeAfterStep(delta, [rawOf(from), 0]);
       assert.equal(result === undefined ? undefined : levelOf([rawOf(result)]), expected);
     });
   }
@@ -202,7 +202,7 @@ describe('a relative change', () => {
   test('adds up exactly over many steps', () => {
     let channels = [0, 0];
     for (let step = 1; step <= 100; step += 1) {
-      channels = channelsAt(volumeAfter(0.01, channels) ?? 1, channels, undefined);
+      channels = channelVolumes(volumeAfterStep(0.01, channels) ?? 1, channels, undefined);
       assert.equal(levelOf(channels), step / 100);
       assert.equal(channels[0], rawOf(step / 100));
     }

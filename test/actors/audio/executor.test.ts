@@ -86,7 +86,7 @@ test('a command for a sleeping output lets commands for others pass, but keeps i
     return { ok: true, value: undefined };
   };
   const executor = new Executor(
-    connectionWith({ state, send, wakeIfAsleep: (_of, sink) => asleep.has(sink) }),
+    connectionWith({ state, send, wakeIfAsleep: (_kind, sink) => asleep.has(sink) }),
     TIMING,
     systemClock,
   );
@@ -158,7 +158,7 @@ test('a command that would be refused is decided again after the record has been
   const executor = new Executor(connectionWith({ state, readAgain }), TIMING, systemClock);
   assert.equal(faultOf(await executor.run(command)), 'no-volume');
   assert.deepEqual(await executor.run(command), OK);
-  const basis: ReadRequest = { of: 'sink-input', index: 6 };
+  const basis: ReadRequest = { kind: 'sink-input', index: 6 };
   assert.deepEqual(reads, [basis, basis, basis]);
 });
 

@@ -123,7 +123,7 @@ test('the port of an input is switched, and a name that is none of its ports is 
   assert.deepEqual(planCommand(state, { do: 'port', input: 'mike', port: 'front' }), {
     kind: 'set',
     setting: { command: 'SET_SOURCE_PORT', args: { index: 4, port: 'front' } },
-    changed: { of: 'source', index: 4 },
+    changed: { kind: 'source', index: 4 },
   });
   const refused = planCommand(state, { do: 'port', input: 'mike', port: 'rear' });
   assert.equal(refused.kind === 'fault' && refused.fault.fault, 'no-such-port');

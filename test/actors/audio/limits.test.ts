@@ -195,7 +195,7 @@ describe('an output whose volume is above its limit after a command', () => {
     assert.deepEqual(planCommand(state, command), {
       kind: 'set',
       setting,
-      changed: { of: 'sink', index: 0 },
+      changed: { kind: 'sink', index: 0 },
     });
   });
 });

@@ -11,11 +11,11 @@ import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/a
 const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
   nothing: () => undefined,
   event: (refetch, index) => refetch.onChanged(index),
-  mark: (refetch, index) => refetch.mark(index),
+  mark: (refetch, index) => refetch.markRecord(index),
   hold: (refetch, index) => refetch.hold(index),
-  release: (refetch) => refetch.hold(undefined),
+  release: (refetch) => refetch.release(),
   end: (refetch, index) => refetch.onRemoved(index),
-  all: (refetch) => refetch.markAll(),
+  all: (refetch) => refetch.markList(),
   reply: (refetch, index) => assert.equal(refetch.settleRecord(index), true),
   'late-reply': (refetch, index) => assert.equal(refetch.settleRecord(index), false),
   list: (refetch) => assert.deepEqual([...refetch.settleList()], []),
@@ -36,7 +36,7 @@ const ROWS: readonly (readonly [what: string, steps: string])[] = [
 
 function dueReadings(refetch: Refetch): (number | 'list')[] {
   const reads = refetch.takeDue();
-  assert.ok(reads.every((read) => read.of === 'sink-input'));
+  assert.ok(reads.every((read) => read.kind === 'sink-input'));
   return reads.map(({ index }) => index ?? 'list');
 }
 
@@ -54,7 +54,7 @@ for (const [what, steps] of ROWS) {
 
 test('the list is read again if more records were removed than can be remembered', () => {
   const refetch = new Refetch('sink-input');
-  refetch.markAll();
+  refetch.markList();
   refetch.takeDue();
   for (let index = 0; index <= REMOVALS_MAX_RECORDS; index += 1) refetch.onRemoved(index);
   assert.equal(refetch.settleList().size, REMOVALS_MAX_RECORDS);
@@ -65,7 +65,7 @@ test('the whole list is read where too many single records would be read', () =>
   const records = Array.from({ length: BURST_MAX_RECORDS + 1 }, (_, index) => index);
   for (const marked of [records.slice(1), records]) {
     const refetch = new Refetch('sink-input');
-    for (const index of marked) refetch.mark(index);
+    for (const index of marked) refetch.markRecord(index);
     assert.deepEqual(dueReadings(refetch), marked.length > BURST_MAX_RECORDS ? ['list'] : marked);
     refetch.settleList();
     assert.deepEqual(dueReadings(refetch), []);
@@ -75,10 +75,10 @@ test('the whole list is read where too many single records would be read', () =>
 test('records that are being read count when it is decided whether the whole list is read', () => {
   const refetch = new Refetch('sink-input');
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) {
-    refetch.mark(index);
+    refetch.markRecord(index);
     assert.deepEqual(dueReadings(refetch), [index]);
   }
-  refetch.mark(1000);
+  refetch.markRecord(1000);
   assert.deepEqual(dueReadings(refetch), []);
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) refetch.settleRecord(index);
   assert.deepEqual(dueReadings(refetch), ['list']);

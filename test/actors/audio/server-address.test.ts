@@ -11,10 +11,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { AudioBackend } from '../../../src/actors/audio/backend.js';
 import {
+  configuredSockets,
   type FoundServer,
   findServer,
-  namedSockets,
-  usualPlaces,
+  usualSockets,
 } from '../../../src/actors/audio/server-address.js';
 import { TIMING } from '../../../src/actors/audio/timing.js';
 import { READ_MAX_MS } from '../../../src/actors/small-file.js';
@@ -58,23 +58,23 @@ describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
     ],
   ];
   for (const [what, env, paths] of rows) {
-    test(what, () => assert.deepEqual(usualPlaces(context(env), undefined), { paths }));
+    test(what, () => assert.deepEqual(usualSockets(context(env), undefined), { paths }));
   }
 
   test('without the sockets of an unknown home or machine', () => {
     const expected = { paths: [RUNTIME, SYSTEM] };
-    assert.deepEqual(usualPlaces(context(XDG, ''), undefined), expected);
-    assert.deepEqual(usualPlaces({ ...context(XDG), machineId: undefined }, undefined), expected);
+    assert.deepEqual(usualSockets(context(XDG, ''), undefined), expected);
+    assert.deepEqual(usualSockets({ ...context(XDG), machineId: undefined }, undefined), expected);
   });
 
   const by = 'default-server of /f';
   test('with the socket of client.conf between the sockets of the user and of the system', () =>
-    assert.deepEqual(usualPlaces(context(XDG), { by, value: 'unix:/a' }), {
+    assert.deepEqual(usualSockets(context(XDG), { origin: by, addresses: 'unix:/a' }), {
       paths: [RUNTIME, LINKED, '/a', SYSTEM],
     }));
 
   test("without the system's socket where client.conf names a server that is elsewhere", () =>
-    assert.deepEqual(usualPlaces(context(XDG), { by, value: 'tcp:h' }), {
+    assert.deepEqual(usualSockets(context(XDG), { origin: by, addresses: 'tcp:h' }), {
       paths: [RUNTIME, LINKED],
       addressProblem: `${by} is tcp:h: ${ONLY}`,
     }));
@@ -97,18 +97,21 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
     ],
   ];
   for (const [value, expected] of rows)
-    test(value, () => assert.deepEqual(namedSockets({ by, value }, 'm1'), expected));
+    test(value, () => assert.deepEqual(configuredSockets({ origin: by, addresses: value }, 'm1'), expected));
 
   const elsewhere = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
   for (const value of elsewhere) {
     test(`${value} cannot be reached, and is named`, () => {
       const detail = `PULSE_SERVER is ${value}: ${ONLY}`;
-      assert.deepEqual(namedSockets({ by, value }, 'm1'), failed(detail));
+      assert.deepEqual(configuredSockets({ origin: by, addresses: value }, 'm1'), failed(detail));
     });
   }
 
   test('without a machine id, an address for any machine counts', () =>
-    assert.deepEqual(namedSockets({ by, value: '{m2}unix:/a' }, undefined), success({ paths: ['/a'] })));
+    assert.deepEqual(
+      configuredSockets({ origin: by, addresses: '{m2}unix:/a' }, undefined),
+      success({ paths: ['/a'] }),
+    ));
 });
 
 function write(path: string, text: string): void {

@@ -9,7 +9,7 @@ import {
   COOKIE_BYTES,
   cookiePaths,
   readCookie,
-  socketOrDelay,
+  waitForSocket,
 } from '../../../src/actors/audio/server-files.js';
 import { fileIdentity } from '../../../src/actors/path-watch.js';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -52,19 +52,19 @@ describe('the wait for a socket', DEADLINE, () => {
       const before = isKnown ? fileIdentity(path) : undefined;
       const stop = new AbortController();
       t.after(() => stop.abort());
-      const waited = socketOrDelay([{ path, before }], delayMs, stop.signal);
+      const waited = waitForSocket([{ path, identityBefore: before }], delayMs, stop.signal);
       then(path);
       assert.equal(await waited, ends);
     });
   }
 
   test('ends when it is cancelled, even if it was cancelled before it began', async (t) => {
-    const socket = { path: join(temporaryFolder(t), 'native'), before: undefined };
+    const socket = { path: join(temporaryFolder(t), 'native'), identityBefore: undefined };
     const stop = new AbortController();
-    const waited = socketOrDelay([socket], NEVER_MS, stop.signal);
+    const waited = waitForSocket([socket], NEVER_MS, stop.signal);
     stop.abort();
     assert.equal(await waited, false);
-    assert.equal(await socketOrDelay([socket], NEVER_MS, AbortSignal.abort()), false);
+    assert.equal(await waitForSocket([socket], NEVER_MS, AbortSignal.abort()), false);
   });
 });
 
