@@ -1,10 +1,10 @@
 // Counts how many edits a mistyped word is away from a known word. Pure.
 
-/** The number of edits that turn one word into the other (Levenshtein). Upper and lower case are the same. */
+/** Levenshtein's distance. Upper and lower case are the same. */
 export function editDistance(one: string, other: string): number {
   const otherLetters = [...other.toLowerCase()];
-  // One row of Levenshtein's table: how many edits turn the first letters of `one` into the first 0, 1, 2
-  // and more letters of `other`.
+  // A row of Levenshtein's table. Column N has the number of edits that turn the letters of `one` so far into
+  // the first N letters of `other`.
   let row = Array.from({ length: otherLetters.length + 1 }, (_, column) => column);
   for (const letter of one.toLowerCase()) {
     const nextRow = [editsAt(row, 0) + 1];

@@ -44,16 +44,16 @@ const EXIT = {
 } as const;
 
 const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-/** SIGHUP also means that the terminal was closed. */
-const SIGNALS = [...END_SIGNALS, 'SIGHUP'] as const;
-const STANDARD_FILES = [0, 1, 2] as const;
+/** SIGHUP means that the terminal was closed. */
+const TRACE_END_SIGNALS = [...END_SIGNALS, 'SIGHUP'] as const;
+const STANDARD_DESCRIPTORS = [0, 1, 2] as const;
 
 /** The directory of this file. The files of the actors' threads are named relative to it. */
 const ROOT = new URL('./', import.meta.url);
 
 type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
-/** Resolves with the exit status, or with undefined if the daemon has started, which only a signal ends. */
+/** Resolves with the exit status. Undefined if the daemon has started, because only a signal ends it. */
 async function main(request: CommandLine): Promise<ExitStatus | undefined> {
   switch (request.do) {
     case 'help':
@@ -70,7 +70,7 @@ async function main(request: CommandLine): Promise<ExitStatus | undefined> {
       return trace(request.args);
     case 'check-config':
       await becomeInvokingUser();
-      return checkConfig(await load(request.configPath));
+      return checkConfig(await loadConfiguration(request.configPath));
     case 'run': {
       const unsupported = failIfUnsupported();
       if (unsupported !== undefined) return unsupported;
@@ -81,7 +81,7 @@ async function main(request: CommandLine): Promise<ExitStatus | undefined> {
   }
 }
 
-/** The exit status if the HTTP server has no binary for this Node, processor or C library. */
+/** Returns the exit status if the HTTP server has no binary for this Node, processor or C library. */
 function failIfUnsupported(): ExitStatus | undefined {
   const reason = whyNoServer();
   if (reason === undefined) return undefined;
@@ -105,8 +105,8 @@ async function progress(args: readonly string[]): Promise<ExitStatus> {
 }
 
 /**
- * Measures a daemon of its own with the default configuration, so that the node's does not matter. It
- * handles no signals, because everything that it creates ends with the process.
+ * Measures a daemon of its own with the default configuration, so the node's configuration does not matter.
+ * Signals are not handled, because everything that the bench creates ends with the process.
  */
 async function bench(args: readonly string[]): Promise<ExitStatus> {
   const { parseBench, runBench } = await import('./cli/bench/bench.js');
@@ -116,9 +116,9 @@ async function bench(args: readonly string[]): Promise<ExitStatus> {
   const unsupported = failIfUnsupported();
   if (unsupported !== undefined) return unsupported;
   await becomeInvokingUser();
-  const loaded = await load('/dev/null');
+  const loaded = await loadConfiguration('/dev/null');
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.error.problems);
-  const threads = firstThread();
+  const threads = threadsWithPreload();
   // The notice is printed before the bench creates anything.
   writeOut(process.stderr, request.notice, EXIT.cannotWrite);
   const report = await runBench(request, {
@@ -139,7 +139,7 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
   await becomeInvokingUser();
   const printError = (text: string): void => writeOut(process.stderr, text, EXIT.cannotWrite);
   const onSignal = (callback: (signal: NodeJS.Signals) => void): void => {
-    for (const signal of SIGNALS) process.on(signal, callback);
+    for (const signal of TRACE_END_SIGNALS) process.on(signal, callback);
   };
   const { end, message } = await runTrace(request, onSignal, printError);
   if (message !== undefined) printError(`tonearm: trace: ${message}\n`);
@@ -147,13 +147,13 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 
-/** Under sudo acts for the user who called sudo, because root has neither a tonearm nor a sound server. */
+/** Under sudo the command is for the user who called sudo. Root has neither a tonearm nor a sound server. */
 async function becomeInvokingUser(): Promise<void> {
   const { actAsInvokingUser } = await import('./cli/invoking-user.js');
   actAsInvokingUser();
 }
 
-function load(configPath: string | undefined): Promise<LoadResult> {
+function loadConfiguration(configPath: string | undefined): Promise<LoadResult> {
   const uid = process.getuid?.() ?? 0;
   return loadSettings({ configPath, env: process.env, home: homeDirectory(), hostname: hostname(), uid });
 }
@@ -164,20 +164,20 @@ async function checkConfig(loaded: LoadResult): Promise<ExitStatus> {
   if (warnings.length > 0) writeOut(process.stderr, lines(warnings), EXIT.cannotWrite);
   const { effectiveYaml } = await import('./supervisor/config/yaml.js');
   const { servedSentences, thisMachine } = await import('./cli/served.js');
-  const served = servedSentences(settings, thisMachine());
-  return printOut(`${effectiveYaml(values)}\n${lines(served.map((sentence) => `# ${sentence}`))}`);
+  const comments = servedSentences(settings, thisMachine()).map((sentence) => `# ${sentence}`);
+  return printOut(`${effectiveYaml(values)}\n${lines(comments)}`);
 }
 
-function firstThread(): Threads {
+function threadsWithPreload(): Threads {
   const threads = new Threads(HEAP_LIMITS, systemClock);
   threads.preload(fileURLToPath(new URL(FIRST_CHILD.entry, ROOT)));
   return threads;
 }
 
 async function start(configPath: string | undefined): Promise<ExitStatus | undefined> {
-  const threads = firstThread();
-  const status = await runDaemon(threads, () => load(configPath));
-  // Otherwise the process would wait for the preloaded thread, which no child will use.
+  const threads = threadsWithPreload();
+  const status = await runDaemon(threads, () => loadConfiguration(configPath));
+  // The preloaded thread, which no child will use now, would keep the process alive.
   if (status !== undefined) await threads.endAll();
   return status;
 }
@@ -191,8 +191,8 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   for (const warning of warnings) log('warn', warning);
   const { supervisor, gateway } = assemble(settings, threads, log);
   const { bind, api } = settings;
-  // The addresses are checked before the actors start, so that a daemon whose address is in use ends without
-  // side effects, and before the gateway listens, because the gateway logs its addresses at once.
+  // The addresses are checked before the actors start, because a daemon whose address is in use must have no
+  // side effects. They are checked before the gateway listens, because it logs its addresses at once.
   const problem = await listenProblem(bind, api.port, networkInterfaces());
   if (problem !== undefined) {
     await gateway.close(0);
@@ -230,14 +230,14 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
 
 type OnSignal = (signal: NodeJS.Signals) => void;
 
-/** The first signal begins the shutdown, a second one cuts it short. Returns the handler of both. */
+/** The first signal begins the shutdown, a second one ends it early. Returns the handler of both. */
 function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): OnSignal {
-  // While a thread is stuck, process.exit() would wait for it and ignore signals. Only SIGKILL is in time.
+  // process.exit() would wait for a stuck thread and ignore signals. Only SIGKILL is in time.
   const leave = () => (threads.hasStuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let isEnding = false;
   const end = (signal: NodeJS.Signals): void => {
     if (isEnding) {
-      // Ends the threads first, because only then is it known whether one of them is stuck.
+      // The threads are ended first, because this shows whether one of them is stuck.
       threads.endAll().then(leave);
       return;
     }
@@ -256,9 +256,9 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
   return end;
 }
 
-/** SIGHUP makes the daemon read its configuration again. If the terminal was closed, it ends the process. */
+/** SIGHUP reloads the configuration. If the terminal was closed, SIGHUP ends the process. */
 function reloadOnSignal(reload: Reload, end: OnSignal): void {
-  const hasTerminal = (): boolean => STANDARD_FILES.some((file) => isatty(file));
+  const hasTerminal = (): boolean => STANDARD_DESCRIPTORS.some((file) => isatty(file));
   const hadTerminal = hasTerminal();
   process.on('SIGHUP', (signal) => {
     if (hadTerminal && !hasTerminal()) end(signal);

@@ -44,9 +44,9 @@ export function servedSentences(
   );
   const served = present.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
-  const urls = [...new Set(reachable.map(({ name }) => name))].map((name) => {
+  const urls = [...new Set(reachable.map(({ interfaceName }) => interfaceName))].map((name) => {
     // One address of each interface is enough: its first, which is its best.
-    const best = reachable.find((own) => own.name === name);
+    const best = reachable.find((own) => own.interfaceName === name);
     return `${url(best?.info.address ?? '', port)} (${name})`;
   });
   if (urls.length > 0) return [...absent, `open ${urls.join(' or ')}`];

@@ -4,12 +4,12 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
 import {
-  deviceOf,
   EVERY_ADDRESS,
   EVERY_IPV4,
   type InterfaceAddresses,
   isLinkLocal,
   reachableAt,
+  withoutLabel,
 } from '../host/own-addresses.js';
 
 export interface BindAddress {
@@ -95,7 +95,7 @@ function isNeighbour(client: string, { address, cidr, family }: NetworkInterface
 
 /** The addresses of an interface, also those that the system lists under a label of the interface. */
 function addressesOf(name: string, interfaces: InterfaceAddresses): readonly string[] {
-  const own = Object.entries(interfaces).filter(([nameOrLabel]) => deviceOf(nameOrLabel) === name);
+  const own = Object.entries(interfaces).filter(([nameOrLabel]) => withoutLabel(nameOrLabel) === name);
   return own.flatMap(([, infos = []]) => infos.map(({ address }) => address));
 }
 

@@ -1,15 +1,17 @@
-// Time, timers and randomness, which all parts get as an argument: only this file reads the system's clock.
-// It also has the back-off for reconnecting to a lost peer.
+// Defines the clock that all parts get as an argument, and what needs only a clock: timers, rate limits, and
+// the back-off for reconnecting. Only this file reads the system's clock.
 
 const { hrtime } = process;
 
 export interface Clock {
   /**
-   * Milliseconds since the epoch, for people: it may jump by years when a node without a battery gets the
-   * date from the network.
+   * Milliseconds since the epoch. Use it only to show it to people: it may jump by years when a node without
+   * a battery gets the date from the network.
    */
   date(): number;
-  /** Milliseconds since some moment; never goes back. Use it for waiting and measuring. */
+  /**
+   * Milliseconds since an unspecified moment. Use it for waiting and measuring, because it never goes back.
+   */
   monotonic(): number;
   /** Calls `callback` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, callback: () => void): () => void;
@@ -36,7 +38,7 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
-/** The value of `promise`, or undefined after `ms`; its later result is ignored. */
+/** Resolves with undefined if the promise takes longer than `ms`. Its later result is ignored. */
 export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | undefined> {
   let cancel = (): void => undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -49,7 +51,7 @@ export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): 
   }
 }
 
-/** One-shot timers by name; setting a name again replaces its timer. */
+/** One-shot timers. A new timer replaces the earlier one of the same name. */
 export class Timers<Name extends string> {
   readonly #clock: Clock;
   readonly #cancels = new Map<Name, () => void>();
@@ -81,22 +83,22 @@ export class Timers<Name extends string> {
   }
 }
 
-const WINDOW_MS = 1_000;
+const RATE_WINDOW_MS = 1_000;
 
 /** At most `max` events in a window of a second, which begins with the first event. */
 export class RateLimit {
   readonly #max: number;
-  #windowStart = Number.NEGATIVE_INFINITY;
+  #windowStartMs = Number.NEGATIVE_INFINITY;
   #count = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** False if `count` more events at the monotonic time `now`, in ms, exceed the limit. */
-  admits(now: number, count = 1): boolean {
-    if (now - this.#windowStart >= WINDOW_MS) {
-      this.#windowStart = now;
+  /** Counts `count` events at the monotonic time `nowMs`. Returns false if they exceed the limit. */
+  admit(nowMs: number, count = 1): boolean {
+    if (nowMs - this.#windowStartMs >= RATE_WINDOW_MS) {
+      this.#windowStartMs = nowMs;
       this.#count = 0;
     }
     this.#count += count;
@@ -106,16 +108,16 @@ export class RateLimit {
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 30_000;
-/** The largest share of a delay that is subtracted at random, so the longest delay stays a maximum. */
-const JITTER = 0.25;
+/** The largest share of a delay that is subtracted at random. Nothing is ever added to a delay. */
+const JITTER_MAX_SHARE = 0.25;
 
 /**
- * The wait in ms before attempt number `attempt` since the peer was lost (docs/http-api.md, "Backends that
- * are away"). Attempt 0 is at once, attempt 1 waits 250 ms, and each later one twice as long, up to 30 s.
- * `random` is in 0..1, so that nodes that lost the same peer do not reconnect together.
+ * Returns the wait in ms before an attempt since the peer was lost (docs/http-api.md, "Backends that are
+ * away"). Attempt 0 does not wait, attempt 1 waits 250 ms, and each later one twice as long, up to 30 s.
+ * `random` is in 0..1. It keeps nodes that lost the same peer from reconnecting together.
  */
 export function backoffMs(attempt: number, random: number): number {
   if (attempt <= 0) return 0;
   const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), LONGEST_DELAY_MS);
-  return Math.round(delayMs * (1 - JITTER * random));
+  return Math.round(delayMs * (1 - JITTER_MAX_SHARE * random));
 }

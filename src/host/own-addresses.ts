@@ -1,5 +1,5 @@
-// The addresses of this machine at which other machines reach it, the best one first. All parts that show an
-// address to people take it from here.
+// Decides at which addresses other machines reach this machine, and which address comes first. All parts that
+// show an address to people take it from here.
 
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -10,8 +10,7 @@ import { textIfThere } from './text-if-there.js';
 export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
 export interface OwnAddress {
-  /** The name of its interface. */
-  readonly name: string;
+  readonly interfaceName: string;
   readonly info: NetworkInterfaceInfo;
 }
 
@@ -20,7 +19,7 @@ export interface OwnAddress {
  * containers and tunnels (docker0, wg0) may be older than the interface of the house's network.
  */
 export interface Ranking {
-  /** Interfaces of default routes, the preferred one first. */
+  /** The interfaces of default routes, the preferred one first. */
   readonly routed: readonly string[];
   /** True if the interface is a device, and not made by software. */
   readonly isPhysical: (name: string) => boolean;
@@ -30,14 +29,15 @@ export interface Ranking {
 export const EVERY_ADDRESS = '::';
 export const EVERY_IPV4 = '0.0.0.0';
 
-/** Flags of a route in the kernel's `route.h`: the route is usable; the route refuses what matches it. */
+/** The flag of a usable route in the kernel's `route.h`. */
 const RTF_UP = 0x0001;
+/** The flag of a route that refuses what matches it. */
 const RTF_REJECT = 0x0200;
 
 /**
- * The addresses at which other machines reach sockets on the addresses of `served`, in the order of
- * `interfaces`. The IPv4 addresses of an interface come first, because they are easier to type. Link-local
- * addresses of IPv6 are left out, because they need a zone, which URLs cannot contain.
+ * Returns where other machines reach sockets on the `served` addresses, in the order of `interfaces`. The
+ * IPv4 addresses of an interface come first, because they are easier to type. Link-local addresses of IPv6
+ * are left out, because they need a zone, which URLs cannot contain.
  */
 export function reachableAt(
   served: readonly string[],
@@ -49,11 +49,11 @@ export function reachableAt(
     (family === 'IPv4' && served.includes(EVERY_IPV4));
   const isReachable = (info: NetworkInterfaceInfo): boolean =>
     !info.internal && !isLinkLocal(info.address) && isServed(info);
-  return Object.entries(interfaces).flatMap(([name, infos = []]) =>
+  return Object.entries(interfaces).flatMap(([interfaceName, infos = []]) =>
     infos
       .filter(isReachable)
       .sort((one, other) => familyRank(one) - familyRank(other))
-      .map((info) => ({ name, info })),
+      .map((info) => ({ interfaceName, info })),
   );
 }
 
@@ -62,15 +62,15 @@ function familyRank({ family }: NetworkInterfaceInfo): number {
 }
 
 /**
- * The interface's name without a label. An IPv4 address may have a label, as in `eth0:1`, and the system
- * lists this text as if it were another interface.
+ * An IPv4 address may have a label, as in `eth0:1`. The system lists this text as if it were the name of
+ * another interface.
  */
-export function deviceOf(name: string): string {
+export function withoutLabel(name: string): string {
   return name.replace(/:.*/, '');
 }
 
 /**
- * Puts the interfaces first that lead to the house's network: those of default routes, then devices, then
+ * Sorts the interfaces: first those of default routes, which lead to the house's network, then devices, then
  * those made by software. It reads the kernel's tables.
  */
 export function bestFirst(interfaces: InterfaceAddresses): InterfaceAddresses {
@@ -81,14 +81,15 @@ export function rankedBy(
   interfaces: InterfaceAddresses,
   { routed, isPhysical }: Ranking,
 ): InterfaceAddresses {
-  const rankOf = (device: string): number => {
-    const at = routed.indexOf(device);
-    return at >= 0 ? at : routed.length + (isPhysical(device) ? 0 : 1);
+  const rankOf = (interfaceName: string): number => {
+    const position = routed.indexOf(interfaceName);
+    if (position >= 0) return position;
+    return isPhysical(interfaceName) ? routed.length : routed.length + 1;
   };
   const ranked = Object.entries(interfaces).map(([name, infos]) => ({
     name,
     infos,
-    rank: rankOf(deviceOf(name)),
+    rank: rankOf(withoutLabel(name)),
   }));
   ranked.sort((one, other) => one.rank - other.rank);
   return Object.fromEntries(ranked.map(({ name, infos }) => [name, infos]));
@@ -107,30 +108,42 @@ function readRanking(): Ranking {
   };
 }
 
+interface Route {
+  readonly interfaceName: string;
+  readonly metric: number;
+}
+
 /** The interfaces of default routes in the text of /proc/net/route, by their metrics. */
 export function defaultRoutes(table: string): readonly string[] {
-  const rows = table.split('\n').map((line) => line.split(/\s+/));
-  const routes = rows.flatMap(([name = '', destination, , flags = '', , , metric = '', mask]) => {
+  const routes: Route[] = [];
+  for (const line of table.split('\n')) {
+    const [interfaceName = '', destination, _gateway, flags = '', _references, _uses, metric = '', mask] =
+      line.split(/\s+/);
     const isDefault = destination === '00000000' && mask === '00000000';
-    return isDefault && isUsable(flags) ? [{ name, metric: Number(metric) }] : [];
-  });
+    if (isDefault && isUsable(flags)) routes.push({ interfaceName, metric: Number(metric) });
+  }
   return byMetric(routes);
 }
 
 /** The interfaces of default routes in the text of /proc/net/ipv6_route, by their metrics. */
 export function defaultRoutes6(table: string): readonly string[] {
-  const rows = table.split('\n').map((line) => line.trim().split(/\s+/));
-  const routes = rows.flatMap(([destination = '', prefix, , , , metric = '', , , flags = '', name = '']) => {
+  const routes: Route[] = [];
+  for (const line of table.split('\n')) {
+    const columns = line.trim().split(/\s+/);
+    const [destination = '', prefix, _source, _sourcePrefix, _gateway, metric = ''] = columns;
+    const [_references, _uses, flags = '', interfaceName = ''] = columns.slice(6);
     const isDefault = /^0+$/.test(destination) && prefix === '00';
-    return isDefault && isUsable(flags) ? [{ name, metric: Number.parseInt(metric, 16) }] : [];
-  });
+    if (isDefault && isUsable(flags)) routes.push({ interfaceName, metric: Number.parseInt(metric, 16) });
+  }
   return byMetric(routes);
 }
 
-function isUsable(flags: string): boolean {
-  return (Number.parseInt(flags, 16) & (RTF_UP | RTF_REJECT)) === RTF_UP;
+function isUsable(hexFlags: string): boolean {
+  const flags = Number.parseInt(hexFlags, 16);
+  return (flags & RTF_UP) !== 0 && (flags & RTF_REJECT) === 0;
 }
 
-function byMetric(routes: readonly { readonly name: string; readonly metric: number }[]): readonly string[] {
-  return [...routes].sort((one, other) => one.metric - other.metric).map(({ name }) => name);
+function byMetric(routes: Route[]): readonly string[] {
+  routes.sort((one, other) => one.metric - other.metric);
+  return routes.map(({ interfaceName }) => interfaceName);
 }

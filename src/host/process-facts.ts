@@ -16,11 +16,11 @@ export interface ProcessFacts {
 /** Undefined where /proc cannot be read. */
 export function processFacts(): ProcessFacts | undefined {
   const cpuSeconds = cpuSecondsIn(textIfThere('/proc/self/stat'));
-  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(textIfThere('/proc/self/status'))?.[1];
-  if (cpuSeconds === undefined || resident === undefined) return undefined;
+  const residentKb = /^VmRSS:\s+(\d+) kB$/m.exec(textIfThere('/proc/self/status'))?.[1];
+  if (cpuSeconds === undefined || residentKb === undefined) return undefined;
   return {
     cpuSeconds,
-    residentBytes: Number(resident) * 1024,
+    residentBytes: Number(residentKb) * 1024,
     openFiles: readdirSync('/proc/self/fd').length,
   };
 }
@@ -30,15 +30,20 @@ export function threadCpuSeconds(tid: number): number | undefined {
   return cpuSecondsIn(textIfThere(`/proc/self/task/${tid}/stat`));
 }
 
-/** The report about the thread that calls this function. */
+/** The report is about the thread that calls this function. */
 export function threadReport(): ThreadReport {
   return { tid: ownTid(), heapBytes: process.memoryUsage().heapUsed };
 }
 
-/** User and system time are fields 14 and 15 of a `stat` file, behind a name that may have blanks. */
+/**
+ * User and system time are fields 14 and 15 of a `stat` file. Field 2 is a name in brackets, which may have
+ * blanks.
+ */
 function cpuSecondsIn(stat: string): number | undefined {
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ticks = Number(fields[11]) + Number(fields[12]);
+  const fieldsFrom3 = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const userTicks = Number(fieldsFrom3[14 - 3]);
+  const systemTicks = Number(fieldsFrom3[15 - 3]);
+  const ticks = userTicks + systemTicks;
   return Number.isFinite(ticks) ? ticks / TICKS_PER_SECOND : undefined;
 }
 

@@ -1,11 +1,10 @@
-// Reports that the start, or a reload, is complete: creates an empty file, named by the process id, in the
-// service's runtime directory, where packaging/deb/wait-listening looks for it. Without systemd there is no
-// such directory, and nothing is done.
+// Reports to the service's unit that the start, or a reload, is complete. It creates an empty file in the
+// runtime directory, for which packaging/deb/wait-listening waits.
 
 import { writeFileSync } from 'node:fs';
 import type { ChildName } from '../protocol/actor/backends.js';
 
-/** A backend that never reports must not make the start fail: the unit waits for the file for 60 s. */
+/** The unit waits 60 s for the file. A backend that never reports must not make the start fail. */
 const FIRST_REPORT_MS = 20_000;
 
 interface FirstReports {
@@ -14,22 +13,23 @@ interface FirstReports {
 }
 
 /**
- * To be called when HTTP is served, or will be once its addresses exist; and again after a reload, before
- * which the unit has removed the file. Waits for the upgrade backend's first report, because by then the
- * socket for upgrade scripts exists, or `/health` shows why it cannot be created. `directory` is
- * `$RUNTIME_DIRECTORY`. Never rejects.
+ * To be called when HTTP is served, or will be served once its addresses exist. To be called again after a
+ * reload, before which the unit removes the file. Waits for the upgrade backend's first report: by then the
+ * socket for upgrade scripts exists, or `/health` shows why it cannot be created.
+ *
+ * `runtimeDirectory` is `$RUNTIME_DIRECTORY`; undefined without systemd. Never rejects.
  */
 export async function reportReady(
   reports: FirstReports,
-  directory: string | undefined,
+  runtimeDirectory: string | undefined,
   pid: number,
-  failed: (reason: string) => void,
+  onFailed: (reason: string) => void,
 ): Promise<void> {
-  if (directory === undefined) return;
+  if (runtimeDirectory === undefined) return;
   await reports.firstHealth('upgrade', FIRST_REPORT_MS);
   try {
-    writeFileSync(`${directory}/ready.${pid}`, '');
+    writeFileSync(`${runtimeDirectory}/ready.${pid}`, '');
   } catch (error) {
-    failed(String(error));
+    onFailed(String(error));
   }
 }

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * '' if it cannot be read: a kernel without IPv6 has no tables of it, a process may have ended, a system may
- * have no os-release.
+ * Returns '' if the file cannot be read. For example, a kernel without IPv6 has no tables of it, and a
+ * process may have ended.
  */
 export function textIfThere(path: string): string {
   try {

@@ -1,10 +1,10 @@
-// The user's home directory, and the directories of the XDG Base Directory Specification.
+// Finds the user's home directory, and the directories of the XDG Base Directory Specification.
 
 import { homedir } from 'node:os';
 
 /**
- * An absolute path without trailing slashes. By the specification a relative path is invalid and ignored, and
- * '' counts as unset.
+ * Returns the path without trailing slashes. Undefined for a relative path, which the specification ignores,
+ * and for '', which counts as unset.
  */
 export function xdgDirectory(value: string | undefined): string | undefined {
   return value?.startsWith('/') ? value.replace(/(?<=.)\/+$/, '') : undefined;
@@ -21,8 +21,7 @@ export function runtimeDirectory(env: Variables, uid: number): string {
 }
 
 /**
- * `$HOME`, else the user database's. Never throws: '' if there is neither, as the daemon can start without a
- * home.
+ * `$HOME`, else the home in the user database; '' if there is neither. The daemon can start without a home.
  */
 export function homeDirectory(): string {
   try {

@@ -111,7 +111,7 @@ export class Incarnation {
   readonly #receive = (items: FromActor): void => {
     if (this.#isKilled) return;
     const now = this.#clock.monotonic();
-    if (!this.#itemRate.admits(now, items.length)) this.kill('flooded the main thread with messages');
+    if (!this.#itemRate.admit(now, items.length)) this.kill('flooded the main thread with messages');
     else if (this.#storm.length === 0 && now - this.#deliveredAt >= STORM_MS) {
       this.#onBatch(items);
       this.#deliveredAt = this.#clock.monotonic();

@@ -28,8 +28,8 @@ for (const [attempt, random, delayMs] of ROWS) {
 
 test('a rate limit admits its number in each second, for ever, and not one more', () => {
   const limit = new RateLimit(10);
-  for (let now = 0; now < 60_000; now += 100) assert.equal(limit.admits(now), true);
-  assert.equal(limit.admits(60_000, 10), true);
-  assert.equal(limit.admits(60_999), false);
-  assert.equal(limit.admits(61_000, 10), true);
+  for (let now = 0; now < 60_000; now += 100) assert.equal(limit.admit(now), true);
+  assert.equal(limit.admit(60_000, 10), true);
+  assert.equal(limit.admit(60_999), false);
+  assert.equal(limit.admit(61_000, 10), true);
 });

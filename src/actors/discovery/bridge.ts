@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { systemClock } from '../../host/clock.js';
-import { deviceOf } from '../../host/own-addresses.js';
+import { withoutLabel } from '../../host/own-addresses.js';
 import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
@@ -150,7 +150,7 @@ export default bridgeThread<'discovery'>(
 function externalInterfaces(): Interfaces {
   const listed = networkInterfaces();
   // An address with a label is listed under its label, not under the name of its interface.
-  const names = new Set(Object.keys(listed).map(deviceOf));
+  const names = new Set(Object.keys(listed).map(withoutLabel));
   return [...names].flatMap((name) => externalInterface(name, listed) ?? []);
 }
 
@@ -159,7 +159,7 @@ function externalInterface(
   name: string,
   listed: ReturnType<typeof networkInterfaces>,
 ): Interface | undefined {
-  const entries = Object.entries(listed).filter(([listedName]) => deviceOf(listedName) === name);
+  const entries = Object.entries(listed).filter(([listedName]) => withoutLabel(listedName) === name);
   const allAddresses = entries.flatMap(([, infos = []]) => infos);
   const addresses = allAddresses.filter(({ internal }) => !internal);
   if (addresses.length === 0 || !canAnnounceOn(name)) return undefined;

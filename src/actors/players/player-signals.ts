@@ -36,7 +36,7 @@ export class PlayerSignals {
   /** To be called for each signal. False if the caller must ignore the signal. */
   admit(): boolean {
     if (this.#timers.has('pause')) return false;
-    if (this.#limit.admits(this.#clock.monotonic())) return true;
+    if (this.#limit.admit(this.#clock.monotonic())) return true;
     void this.#bus.unwatch(playerSignals(this.#owner));
     this.#timers.set('pause', PAUSE_MS, () => {
       void this.#bus.watch(playerSignals(this.#owner));

@@ -123,7 +123,7 @@ export class ProgressSocket {
   async #deliver(bytes: Uint8Array, connectedMs: number): Promise<void> {
     const line = parseLine(bytes);
     if (line === undefined) return;
-    while (!this.#rate.admits(this.#clock.monotonic()))
+    while (!this.#rate.admit(this.#clock.monotonic()))
       await new Promise<void>((resolve) => this.#clock.after(PAUSE_MS, resolve));
     if (!this.#isStopped) await this.#owner.onLine(line, connectedMs);
   }
