@@ -39,7 +39,7 @@ export class Link {
   /** When the timer of the requests fires, in monotonic ms; infinity while there is none. */
   #timerFiresAtMs = Number.POSITIVE_INFINITY;
 
-  /** Dials. Every end, also a failed attempt, is reported by one `onClosed`, never from within this call. */
+  /** Dials. `onClosed` is called exactly once, also after a failed attempt, but never within this call. */
   constructor(options: DialOptions, events: LinkEvents) {
     this.#events = events;
     this.#requestDeadlineMs = options.session.requestDeadlineMs;
@@ -124,11 +124,11 @@ export class Link {
    * requests need no new timer. The timer may fire before the next deadline, but never after it.
    */
   #setTimer(): void {
-    const deadline = this.#session.nextDeadline();
-    if (deadline === undefined || this.#timerFiresAtMs <= deadline) return;
+    const nextDeadlineMs = this.#session.nextDeadline();
+    if (nextDeadlineMs === undefined || this.#timerFiresAtMs <= nextDeadlineMs) return;
     clearTimeout(this.#timer);
-    this.#timerFiresAtMs = deadline;
-    const waitMs = Math.max(0, Math.ceil(deadline - monotonic()));
+    this.#timerFiresAtMs = nextDeadlineMs;
+    const waitMs = Math.max(0, Math.ceil(nextDeadlineMs - monotonic()));
     this.#timer = setTimeout(() => {
       this.#timerFiresAtMs = Number.POSITIVE_INFINITY;
       this.#session.expire(monotonic());

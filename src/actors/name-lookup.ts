@@ -1,5 +1,5 @@
 // Looks up a host name as every program of the machine does, but in a child process, which can be killed.
-// Node's own look-up cannot be ended, and while a name server is silent, the daemon could not end, either.
+// With Node's own look-up, the daemon could not end while a name server is silent.
 
 import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns';
@@ -18,8 +18,8 @@ interface Address {
 }
 
 /**
- * Looks up the name of one peer, once at a time. Node's own look-up calls getaddrinfo, which blocks one of
- * the process's few file threads.
+ * Looks up the name of one peer, with one child process at a time. Node's own look-up calls getaddrinfo,
+ * which blocks one of the process's few file threads and cannot be ended.
  */
 export class NameLookup {
   #running: { readonly child: ChildProcess; readonly ended: Promise<unknown> } | undefined;

@@ -96,7 +96,9 @@ export class PathWatch {
   #watchDirectory(): void {
     for (let tries = 0; tries < WATCH_MAX_TRIES && !this.#isClosed; tries++) {
       const directory = directoryOf(this.#file);
-      if (this.#watched?.path === directory.path && this.#watched.identity === directory.identity) return;
+      const isWatched =
+        this.#watched?.path === directory.path && this.#watched.identity === directory.identity;
+      if (isWatched) return;
       this.#endWatch();
       try {
         const watcher = watch(directory.path, (_, name) => this.#onDirectoryEvent(directory.path, name));

@@ -52,8 +52,8 @@ export interface Publisher {
 /** A backend that needs operations of other backends has this link to the rest of the node. */
 export interface BackendLink extends Publisher {
   /**
-   * Has an operation done, with the same effects and refusals as over HTTP. Settles when the HTTP reply would
-   * be sent, and never rejects.
+   * Requests an operation, which has the same effects and refusals as over HTTP. Settles when the HTTP reply
+   * would be sent, and never rejects.
    */
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
@@ -82,8 +82,8 @@ export interface Actor<C> extends Pick<BridgeActor, 'stop'>, Partial<Pick<Bridge
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
   /**
-   * For backends with meters: true if anybody watches them. Another `true` means that there is a new watcher,
-   * which has no reading yet.
+   * Only backends with meters have this method. Another `true` means that there is a new watcher, which has
+   * no reading yet.
    */
   watchLevels?(isWatched: boolean): void;
 }

@@ -47,7 +47,7 @@ export class Cards {
     return card.name ?? `card_${card.index}`;
   }
 
-  /** By id, else by exact name. */
+  /** Finds a card by its id, else by its exact name. */
   find(ref: string): CardInfo | undefined {
     const cards = [...this.#cards.values()];
     return findById(this.#cards, ref) ?? cards.find(({ index }) => this.nameOf(index) === ref);

@@ -7,7 +7,7 @@
 export interface ChangedRecords {
   hasServerChanged: boolean;
   haveSinksComeOrGone: boolean;
-  /** All inputs are compared with what was published then, because they are few. */
+  /** If true, all inputs are compared with their published records, because inputs are few. */
   mayInputsHaveChanged: boolean;
   readonly sinks: number[];
   readonly sinkInputs: number[];

@@ -39,9 +39,9 @@ export function planPort({ kind, record }: Device, port: string): SettingPlan {
 export function planDefault({ sinks, sources }: SoundState, { kind, record }: Device): SettingPlan {
   const { index, name } = record.info;
   const devices = kind === 'sink' ? [...sinks.values()] : sources.all;
-  const other = devices.find(({ info }) => info.name === name && info.index !== index);
-  if (other === undefined) return setPlan({ command: REQUESTS[kind].default, args: { name } }, 'server');
+  const namesake = devices.find(({ info }) => info.name === name && info.index !== index);
+  if (namesake === undefined) return setPlan({ command: REQUESTS[kind].default, args: { name } }, 'server');
   const subject = kind === 'sink' ? 'Output' : 'Input';
-  const detail = `${subject} ${other.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
-  return refuseBecauseOf({ kind, index: other.info.index }, 'same-name', detail);
+  const detail = `${subject} ${namesake.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
+  return refuseBecauseOf({ kind, index: namesake.info.index }, 'same-name', detail);
 }

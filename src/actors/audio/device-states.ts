@@ -1,7 +1,7 @@
 // Defines how the sound server numbers the states of sinks and sources, and in which states a device is
 // awake. Pure.
 
-/** The index is the number in the record of a sink or source, where PA_SINK_RUNNING is 0. */
+/** The position of a state is its number in the records of sinks and sources (PA_SINK_RUNNING is 0). */
 const DEVICE_STATES = ['running', 'idle', 'suspended'] as const;
 
 /** A device can be suspended even while clients play to it, or capture it. */

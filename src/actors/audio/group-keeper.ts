@@ -1,5 +1,5 @@
 // Keeps the groups of the configuration in the sound server while one connection lasts. group-modules.ts
-// decides which steps this needs. The groups stay when the daemon ends, and the next daemon finds them again.
+// decides the steps. The groups stay when the daemon ends, and the next daemon finds them again.
 
 import type { Clock } from '../../host/clock.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
@@ -55,12 +55,12 @@ export class GroupKeeper {
       setRemark('The groups are not looked after: the sound server does not list its modules');
       return this.#schedule.onRefusal();
     }
-    const streams = new Map(Object.keys(groups).map((group) => [group, this.#streamsOn(group)]));
+    const streamsByGroup = new Map(Object.keys(groups).map((group) => [group, this.#streamsOn(group)]));
     const problems: string[] = [];
     for (const step of groupSteps(groups, observed)) {
       const problem = await this.#carryOut(step);
-      // When the old module of a group is unloaded, the server moves the group's streams to another output.
-      if (step.do === 'make') await this.#moveBack(step.group, streams.get(step.group) ?? []);
+      // When the old module was unloaded, the server moved the group's streams to another output.
+      if (step.do === 'make') await this.#moveBack(step.group, streamsByGroup.get(step.group) ?? []);
       if (this.#schedule.hasEnded) return;
       if (problem !== undefined) problems.push(problem);
     }

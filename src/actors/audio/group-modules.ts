@@ -34,7 +34,7 @@ const SAFE_PULSEAUDIO_MAJOR = 17;
 
 /** The arguments that `combineModule` and `standInModule` write, and that no other program writes. */
 const OWN_GROUP_ARGUMENT = new RegExp(
-  `^sink_name=tonearm\\.(?<group>[a-z0-9_-]+) slaves=(?<outputs>\\S+) .*${GROUP_MARK}=\\k<group>"$`,
+  `^sink_name=tonearm\\.(?<group>[a-z0-9_-]+) slaves=(?<slaves>\\S+) .*${GROUP_MARK}=\\k<group>"$`,
   's',
 );
 const OWN_STAND_IN_ARGUMENT = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
@@ -48,15 +48,16 @@ export function groupSteps(desired: Groups, observed: ObservedSound): readonly G
   const keptGroups = new Set<string>();
   const steps: GroupStep[] = [];
   for (const module of observed.modules) {
-    const { group, outputs } = ownGroup(module) ?? {};
-    const isAsDesired = group !== undefined && outputs === configuredChoice(desired, group)?.outputs.join();
+    const { group, slaves } = ownGroup(module) ?? {};
+    const isAsDesired = group !== undefined && slaves === configuredSlaves(desired, group);
     if (isAsDesired && !keptGroups.has(group)) keptGroups.add(group);
     else if (group !== undefined || isOwnStandIn(module)) steps.push({ do: 'unload', module });
   }
   for (const [group, choice] of Object.entries(desired)) {
     if (keptGroups.has(group) || isNameTaken(group, observed)) continue;
     const missing = missingOutputs(choice, observed);
-    if (missing.length === choice.outputs.length) continue;
+    const hasNoOutput = missing.length === choice.outputs.length;
+    if (hasNoOutput) continue;
     const standIns = missing.map((output) => standInModule(output, group));
     steps.push({ do: 'make', group, module: combineModule(group, choice, observed.server), standIns });
   }
@@ -76,11 +77,11 @@ export function groupRemarks(desired: Groups, observed: ObservedSound): readonly
 }
 
 /** Undefined for a group that is not configured, even if its name is one that every object inherits. */
-function configuredChoice(desired: Groups, group: string): GroupChoice | undefined {
-  return Object.hasOwn(desired, group) ? desired[group] : undefined;
+function configuredSlaves(desired: Groups, group: string): string | undefined {
+  return Object.hasOwn(desired, group) ? desired[group]?.outputs.join() : undefined;
 }
 
-function ownGroup({ name, argument }: ModuleInfo): { group?: string; outputs?: string } | undefined {
+function ownGroup({ name, argument }: ModuleInfo): { group?: string; slaves?: string } | undefined {
   return name === COMBINE ? OWN_GROUP_ARGUMENT.exec(argument ?? '')?.groups : undefined;
 }
 
@@ -111,8 +112,8 @@ function combineModule(group: string, { label, outputs }: GroupChoice, server: S
 }
 
 /**
- * PulseAudio 16 aborts when a stream moves to a group that is being made. With `adjust_time=0`
- * it does not correct the clocks, and does not abort.
+ * PulseAudio 16 aborts when a stream moves to a group that is being made. With `adjust_time=0` it does
+ * not correct the clocks, and does not abort.
  */
 function mayAbort(server: ServerInfo): boolean {
   const major = Number.parseInt(server.packageVersion ?? '', 10);

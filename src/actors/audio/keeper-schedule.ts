@@ -4,9 +4,9 @@
 import { type Clock, Timers } from '../../host/clock.js';
 
 /** The pause after something has come or gone, because a card or a starting server makes several devices. */
-const CALM_MS = 1_000;
+const PAUSE_MS = 1_000;
 /** If things come and go without end, the work begins after this time. */
-const CALM_MAX_MS = 5_000;
+const PAUSE_MAX_MS = 5_000;
 /** The pause after a refusal of the server. */
 const RETRY_MS = 5_000;
 /** After this many tries, nothing is tried until something comes or goes again. */
@@ -17,7 +17,7 @@ export class KeeperSchedule {
   readonly #work: () => void;
   readonly #timers: Timers<'work'>;
   #tries = 0;
-  /** When the work must begin, on the monotonic clock; undefined while nothing has come or gone. */
+  /** The latest time for the work, on the monotonic clock; undefined while nothing has come or gone. */
   #latestMs: number | undefined;
   #hasEnded = false;
 
@@ -36,8 +36,9 @@ export class KeeperSchedule {
     if (this.#hasEnded) return;
     const now = this.#clock.monotonic();
     this.#tries = 0;
-    this.#latestMs ??= now + CALM_MAX_MS;
-    this.#workAfter(Math.min(CALM_MS, Math.max(0, this.#latestMs - now)));
+    this.#latestMs ??= now + PAUSE_MAX_MS;
+    const leftMs = Math.max(0, this.#latestMs - now);
+    this.#workAfter(Math.min(PAUSE_MS, leftMs));
   }
 
   /** To be called when the server has refused something, or has not answered. */

@@ -10,6 +10,7 @@ import type { SoundState } from './state.js';
 /** PA_SAMPLE_FLOAT32LE: 4 bytes per sample. */
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
+const IS_LITTLE_ENDIAN = true;
 /**
  * More than twice the rate of sent levels, so that each level is the maximum of at least two peaks. A level
  * of one peak could be only the end of a sound. The rate is not 25, because the resampler of PipeWire 0.3.65
@@ -50,14 +51,14 @@ const isPlaying = ({ corked }: SinkInputInfo): boolean => !corked;
 const isAudible = ({ corked, muted }: SinkInputInfo): boolean => !corked && !muted;
 
 /**
- * The sinks that do not sleep and have a stream for which `condition` is true, in the order of their indices.
+ * The sinks that do not sleep and have a stream for which `isCounted` is true, in the order of their indices.
  */
 export function playingSinks(
   { sinks, sinkInputs }: Pick<SoundState, 'sinks' | 'sinkInputs'>,
-  condition = isPlaying,
+  isCounted = isPlaying,
 ): readonly SinkInfo[] {
   const playedSinks = new Set<number | undefined>();
-  for (const { info } of sinkInputs.values()) if (condition(info)) playedSinks.add(info.sink);
+  for (const { info } of sinkInputs.values()) if (isCounted(info)) playedSinks.add(info.sink);
   return [...sinks.values()]
     .map(({ info }) => info)
     .filter(({ index, state }) => playedSinks.has(index) && state !== SUSPENDED)
@@ -131,7 +132,7 @@ export function peaksOf(fragment: Uint8Array, channels: number): Peaks {
   const peaks = new Array<number>(channels).fill(0);
   const sampleCount = Math.floor(fragment.byteLength / FLOAT32_BYTES);
   for (let sample = 0; sample < sampleCount; sample += 1) {
-    const peak = view.getFloat32(sample * FLOAT32_BYTES, true);
+    const peak = view.getFloat32(sample * FLOAT32_BYTES, IS_LITTLE_ENDIAN);
     const channel = sample % channels;
     if (peak > (peaks[channel] ?? 0)) peaks[channel] = Math.min(1, peak);
   }

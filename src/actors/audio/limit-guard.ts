@@ -7,9 +7,7 @@ import { passthroughOn } from './passthrough.js';
 import type { Setting } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
-/**
- * How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s.
- */
+/** How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s. */
 const RESTORING_MS = 1_000;
 
 /**
@@ -26,7 +24,7 @@ const WATCHED_MAX_COMMANDS = 32;
 
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 
-/** Indices: all sinks of `card`, or the sink `root` with all filters that play to it. `root` is no filter. */
+/** All sinks of a card, or a sink that is no filter, with the filters that play to it. Both are indices. */
 type WatchedSinks = { readonly card: number } | { readonly root: number };
 
 interface WatchedCommand {
@@ -66,8 +64,9 @@ export class LimitGuard {
     if (sinks === undefined) return () => undefined;
     // A new port or profile has a stored volume of its own, so the volume before does not exempt the sink.
     const isNewVolume = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
-    const exempt = new Set(isNewVolume ? [] : this.#aboveLimit(sinks).map(({ index }) => index));
-    const watched = this.#add(sinks, exempt, Number.POSITIVE_INFINITY);
+    const sinksAbove = isNewVolume ? [] : this.#aboveLimit(sinks);
+    const exemptSinks = new Set(sinksAbove.map(({ index }) => index));
+    const watched = this.#add(sinks, exemptSinks, Number.POSITIVE_INFINITY);
     return (hasSucceeded) => {
       watched.untilMs = hasSucceeded ? this.#now() + RESTORING_MS : 0;
     };
@@ -78,18 +77,18 @@ export class LimitGuard {
    * has been read.
    */
   takeSinks(): readonly SinkInfo[] {
-    this.#watchAppeared();
+    this.#watchNewBluetoothSinks();
     if (this.#watched.length === 0) return [];
     const now = this.#now();
-    this.#watched = this.#watched.filter(({ untilMs: until }) => until >= now);
+    this.#watched = this.#watched.filter(({ untilMs }) => untilMs >= now);
     const toSetBack = new Set<SinkInfo>();
     for (const watched of this.#watched) {
-      const above = this.#aboveLimit(watched.sinks).filter(
+      const sinksAbove = this.#aboveLimit(watched.sinks).filter(
         ({ index }) => !watched.exemptSinks.has(index) && !this.#beingSetBack.has(index),
       );
-      if (above.length === 0 || watched.tries >= TRIES_MAX) continue;
+      if (sinksAbove.length === 0 || watched.tries >= TRIES_MAX) continue;
       watched.tries += 1;
-      for (const sink of above) toSetBack.add(sink);
+      for (const sink of sinksAbove) toSetBack.add(sink);
     }
     for (const { index } of toSetBack) this.#beingSetBack.add(index);
     return [...toSetBack];
@@ -104,7 +103,7 @@ export class LimitGuard {
    * Watches the outputs of Bluetooth devices that have appeared, because the sound server gives them the
    * volume that it has stored. They appear by themselves, or by a command of another backend.
    */
-  #watchAppeared(): void {
+  #watchNewBluetoothSinks(): void {
     const { sinks } = this.#state;
     const before = this.#sinksBefore;
     this.#sinksBefore = new Set(sinks.keys());
@@ -160,7 +159,7 @@ export class LimitGuard {
 }
 
 function isOfBluetooth({ name, props }: SinkInfo): boolean {
-  const isSoInPulseAudio = props['device.bus'] === 'bluetooth';
-  const isSoInPipeWire = props['api.bluez5.address'] !== undefined;
-  return isSoInPulseAudio || isSoInPipeWire || BLUETOOTH_NAME.test(name);
+  const isMarkedByPulseAudio = props['device.bus'] === 'bluetooth';
+  const isMarkedByPipeWire = props['api.bluez5.address'] !== undefined;
+  return isMarkedByPulseAudio || isMarkedByPipeWire || BLUETOOTH_NAME.test(name);
 }

@@ -1,6 +1,5 @@
-// Keeps the loopbacks by which inputs are heard at outputs, while one connection to the sound server lasts,
-// and carries out the commands for them. The loopbacks stay when the daemon ends, and the next daemon finds
-// them.
+// Keeps the loopbacks by which inputs are heard at outputs, while one connection to the sound server lasts.
+// Carries out the commands for them. The loopbacks stay when the daemon ends, and the next daemon finds them.
 
 import type { Clock } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
@@ -29,7 +28,7 @@ import type { SoundState } from './state.js';
 
 /** How long a new loopback may take to connect to its input and output. */
 const CONNECT_MAX_MS = 2_000;
-/** The pause between two readings that check whether it has connected. */
+/** The pause between two readings that check whether the loopback has connected. */
 const PAUSE_MS = 50;
 
 export interface ListenContext {
@@ -50,7 +49,7 @@ export class ListenKeeper {
 
   constructor(context: ListenContext) {
     this.#context = context;
-    this.#schedule = new KeeperSchedule(context.clock, () => void this.#turns.run(() => this.#keep()));
+    this.#schedule = new KeeperSchedule(context.clock, () => void this.#turns.run(() => this.#keepPairs()));
     context.pairs.forgetIndices();
   }
 
@@ -77,7 +76,7 @@ export class ListenKeeper {
     return this.#turns.run(() => this.#stopPairs(input, output));
   }
 
-  async #keep(): Promise<void> {
+  async #keepPairs(): Promise<void> {
     const { pairs, setRemark } = this.#context;
     const observed = await this.#observe();
     if (this.#schedule.hasEnded) return;
@@ -110,7 +109,8 @@ export class ListenKeeper {
     const refusal = this.#pairRefusal(pair, observed);
     if (refusal !== undefined) return refusal;
     const loopbacks = loopbacksIn(observed).filter((loopback) => isSamePair(loopback.pair, pair));
-    if (!loopbacks.some(({ ends }) => ends === 'right')) {
+    const isHeard = loopbacks.some(({ ends }) => ends === 'right');
+    if (!isHeard) {
       for (const { module } of loopbacks) await this.#unload(module);
       const problem = await this.#make(pair, observed);
       if (problem !== undefined) return failure('refused', problem);
@@ -131,14 +131,17 @@ export class ListenKeeper {
 
   async #stopPairs(inputRef: string, outputRef: string | undefined): Promise<Answer> {
     const { state, pairs } = this.#context;
-    const input = state.sources.find(inputRef)?.info.name ?? inputRef;
-    const output = outputRef === undefined ? undefined : state.findSink(outputRef)?.info.name;
+    const knownInput = state.sources.find(inputRef)?.info.name;
+    const knownOutput = outputRef === undefined ? undefined : state.findSink(outputRef)?.info.name;
+    const input = knownInput ?? inputRef;
+    const output = knownOutput ?? outputRef;
     const isToStop = (pair: ListenPair): boolean =>
-      pair.input === input && (outputRef === undefined || pair.output === (output ?? outputRef));
+      pair.input === input && (output === undefined || pair.output === output);
     // A desired pair can be stopped even while its input or output is away.
     const isDesired = pairs.desired.some(isToStop);
-    if (!isDesired && state.sources.find(inputRef) === undefined) return noSuchInput(inputRef);
-    if (!isDesired && outputRef !== undefined && output === undefined) return noSuchOutput(outputRef);
+    const isOutputMissing = outputRef !== undefined && knownOutput === undefined;
+    if (!isDesired && knownInput === undefined) return noSuchInput(inputRef);
+    if (!isDesired && isOutputMissing) return noSuchOutput(outputRef);
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);

@@ -142,6 +142,6 @@ export function isSamePair(one: ListenPair, other: ListenPair): boolean {
 }
 
 function streamName(description: string): string {
-  const line = withoutQuotes(description).replace(/\p{Cc}/gu, ' ');
-  return [...line].slice(0, DESCRIPTION_MAX_CHARACTERS).join('');
+  const plainText = withoutQuotes(description).replace(/\p{Cc}/gu, ' ');
+  return [...plainText].slice(0, DESCRIPTION_MAX_CHARACTERS).join('');
 }

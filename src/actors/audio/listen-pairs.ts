@@ -1,5 +1,5 @@
-// Remembers which inputs are to be heard at which outputs, and for which pairs this has ended. It outlives
-// the connections to the sound server, so that a restart of the server changes nothing. Pure.
+// Remembers which inputs are to be heard at which outputs, and which of these pairs have ended. The memory
+// outlives the connections to the sound server, so that a restart of the server changes nothing. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import {
@@ -15,7 +15,7 @@ export const PAIRS_MAX = 8;
 interface DesiredPair {
   readonly pair: ListenPair;
   /**
-   * The indices that the input and output last had on this connection (see `pairIndices`); undefined before.
+   * The indices that the input and output last had on this connection (see `pairIndices`), if they had any.
    */
   indices: string | undefined;
 }
@@ -45,7 +45,9 @@ export class ListenPairs {
     return this.#desired.length >= PAIRS_MAX;
   }
 
-  /** To be called when a connection begins, because the server may have given the indices to others. */
+  /**
+   * To be called when a connection begins, because the server may have given the indices to other devices.
+   */
   forgetIndices(): void {
     for (const desired of this.#desired) desired.indices = undefined;
   }
@@ -77,14 +79,14 @@ export class ListenPairs {
    */
   observe(observed: ObservedLoopbacks): void {
     if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));
-    const toEnd: ListenPair[] = [];
+    const pairsToEnd: ListenPair[] = [];
     for (const desired of this.#desired) {
       const indices = pairIndices(desired.pair, observed);
       const hasChanged = desired.indices !== undefined && indices !== desired.indices;
       desired.indices = indices ?? desired.indices;
-      if (hasChanged && !this.#isConfigured(desired.pair)) toEnd.push(desired.pair);
+      if (hasChanged && !this.#isConfigured(desired.pair)) pairsToEnd.push(desired.pair);
     }
-    if (toEnd.length > 0) this.endPairs((pair) => toEnd.includes(pair));
+    if (pairsToEnd.length > 0) this.endPairs((pair) => pairsToEnd.includes(pair));
   }
 
   /** Takes over the pairs of commands, and ends the pairs that only an earlier configuration had. */

@@ -35,8 +35,8 @@ export async function listeningSockets(
   proc = '/proc',
 ): Promise<readonly ListeningSocket[] | undefined> {
   const paths = [path, await realpath(path).catch(() => path)];
-  const ends = serverEnds(paths, await readTable(join(proc, 'net/unix')));
-  const inodes = await socketsOfServer(proc, ends);
+  const connectedInodes = connectedSockets(paths, await readTable(join(proc, 'net/unix')));
+  const inodes = await inodesOfServer(proc, connectedInodes);
   if (inodes === undefined) return undefined;
   const tables = await Promise.all(['net/tcp', 'net/tcp6'].map((name) => readTable(join(proc, name))));
   return tables.flatMap((table) => listeningIn(table, inodes));
@@ -52,7 +52,7 @@ async function readTable(path: string): Promise<string> {
  * The inodes of the connected sockets that the server has for its clients at one of these paths. The
  * listening socket does not show which process is the server, because systemd has that socket, too.
  */
-function serverEnds(paths: readonly string[], table: string): ReadonlySet<string> {
+function connectedSockets(paths: readonly string[], table: string): ReadonlySet<string> {
   const inodes = new Set<string>();
   for (const line of table.split('\n')) {
     const { state, inode = '', path = '' } = UNIX_ROW.exec(line)?.groups ?? {};
@@ -62,39 +62,43 @@ function serverEnds(paths: readonly string[], table: string): ReadonlySet<string
 }
 
 /** The inodes of all sockets of the first process that has one of the connected sockets. */
-async function socketsOfServer(
+async function inodesOfServer(
   proc: string,
   connectedInodes: ReadonlySet<string>,
 ): Promise<ReadonlySet<string> | undefined> {
   if (connectedInodes.size === 0) return undefined;
   const names = await readdir(proc).catch((): string[] => []);
   for (const process of names.filter((name) => PROCESS_NAME.test(name))) {
-    const inodes = await socketsOf(join(proc, process, 'fd'));
+    const inodes = await socketInodesIn(join(proc, process, 'fd'));
     if ([...connectedInodes].some((inode) => inodes.has(inode))) return inodes;
   }
   return undefined;
 }
 
 /** Empty for a process of another user, and for one that has ended meanwhile. */
-async function socketsOf(folder: string): Promise<ReadonlySet<string>> {
+async function socketInodesIn(folder: string): Promise<ReadonlySet<string>> {
   const names = await readdir(folder).catch((): string[] => []);
   const links = await Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => '')));
-  return new Set(links.flatMap((link) => SOCKET_LINK.exec(link)?.[1] ?? []));
+  const inodes = links.map((link) => SOCKET_LINK.exec(link)?.[1]);
+  return new Set(inodes.filter((inode) => inode !== undefined));
 }
 
-/** The sockets with these inodes that listen. Exported for its test, which has tables of other machines. */
+/** Returns the listening sockets with these inodes. Exported for a test with tables of other machines. */
 export function listeningIn(table: string, inodes: ReadonlySet<string>): readonly ListeningSocket[] {
-  return table.split('\n').flatMap((line) => {
+  const sockets: ListeningSocket[] = [];
+  for (const line of table.split('\n')) {
     const columns = line.trim().split(/\s+/);
     const isListening = columns[TCP_COLUMNS.state] === TCP_LISTENING;
-    if (!isListening || !inodes.has(columns[TCP_COLUMNS.inode] ?? '')) return [];
-    const [address = '', port = ''] = (columns[TCP_COLUMNS.local] ?? '').split(':');
-    return [{ address: addressOf(address), port: Number.parseInt(port, 16) }];
-  });
+    const isOfProcess = inodes.has(columns[TCP_COLUMNS.inode] ?? '');
+    if (!isListening || !isOfProcess) continue;
+    const [address = '', port = ''] = columns[TCP_COLUMNS.local]?.split(':') ?? [];
+    sockets.push({ address: addressFromHex(address), port: Number.parseInt(port, 16) });
+  }
+  return sockets;
 }
 
 /** The kernel writes an address as words of 32 bits in the order of the machine, which is little-endian. */
-function addressOf(hex: string): string {
+function addressFromHex(hex: string): string {
   const bytes = Buffer.from(hex, 'hex');
   bytes.swap32();
   if (bytes.length === 4) return bytes.join('.');

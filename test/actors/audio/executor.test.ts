@@ -30,7 +30,7 @@ function stateWithSound(): SoundState {
   return state;
 }
 
-/** A performer that accepts everything at once; a test replaces `parts` of it. */
+/** A connection that accepts everything at once; a test replaces `parts` of it. */
 function connectionWith(parts: Partial<CommandConnection> = {}): CommandConnection {
   return {
     state: stateWithSound(),
@@ -228,8 +228,8 @@ describe('every failure is explained by a sentence', () => {
   }
 
   test('a command to the default output fails where there is none', async () => {
-    const performer = connectionWith({ state: new SoundState() });
-    const answer = await new Executor(performer, TIMING, systemClock).run({
+    const connection = connectionWith({ state: new SoundState() });
+    const answer = await new Executor(connection, TIMING, systemClock).run({
       do: 'mute',
       target: { kind: 'server' },
     });
