@@ -1,5 +1,5 @@
-// Looks up a host name as every program of the machine does, but in a child process, which can be killed.
-// With Node's own look-up, the daemon could not end while a name server is silent.
+// Looks up host names by a child process, because a child process can be killed. With Node's own look-up, the
+// daemon could not end while a name server is silent.
 
 import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns';

@@ -3,8 +3,8 @@
 import { BlockList, isIPv4 } from 'node:net';
 
 /**
- * `networks`: each as `ADDRESS/BITS`. Networks of another family than the address are left out, because a
- * `BlockList` compares IPv4 addresses with IPv4-mapped IPv6 networks, too.
+ * Each network is written `ADDRESS/BITS`. Networks of another family are left out, because a `BlockList` also
+ * compares IPv4 addresses with IPv4-mapped IPv6 networks.
  */
 export function isInNetworks(networks: readonly string[], address: string): boolean {
   const family = familyOf(address);

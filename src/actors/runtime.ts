@@ -29,13 +29,12 @@ const BATCH_ITEMS_MAX = 1024;
 
 /**
  * Everything that an actor publishes without a pause in between leaves as one batch. While a command runs, a
- * batch has everything of one turn, so that the command's answer leaves together with the changes that it
- * made.
+ * batch has everything of one turn. So the command's answer leaves together with the command's changes.
  */
 export interface Publisher {
   /**
-   * A backend sends `up` after it has put all its records. `connecting` removes its records from the journal,
-   * so that the backend need not drop them (`status` of `ActorItem` names the exceptions).
+   * A backend sends `up` after it has put all its records. `connecting` removes its records from the journal.
+   * The backend need not drop them (`status` of `ActorItem` names the exceptions).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;

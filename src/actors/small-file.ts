@@ -1,5 +1,5 @@
-// Reads and replaces small files: never blocks on a pipe, never reads a huge file, and writes a file whole or
-// not at all.
+// Reads and replaces small files. It never blocks on a pipe, and never reads a huge file. It writes a file
+// whole or not at all.
 
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
@@ -58,8 +58,8 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResu
   const stats = await file.stat();
   if (!stats.isFile())
     return unreadFile(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
-  // The size from `stat` is not used, because the file may grow meanwhile, and a file in /proc has the size
-  // 0. The extra byte shows that the file is too large.
+  // The size from `stat` is not used, because the file may grow, and files in /proc have the size 0. The extra
+  // byte shows that the file is too large.
   const bytes = new Uint8Array(maxBytes + 1);
   const length = await readUntilEnd(file, bytes);
   if (length > maxBytes) return unreadFile(`it is larger than ${maxBytes} bytes`);
@@ -82,7 +82,7 @@ export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8A
 }
 
 /**
- * Replaces the file: at any time, also after a power cut, the file has either the old text or the new one.
+ * Replaces the file. At any time, also after a power cut, it has either the old text or the new one.
  * Missing directories are made, for the owner alone. Rejects with the system's error.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {

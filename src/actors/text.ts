@@ -1,5 +1,4 @@
-// Functions for texts from outside, for all backends: cut to a bound, decode percent escapes, read JSON, and
-// make objects whose keys come from outside. Pure.
+// Cuts, decodes and parses texts that come from outside. Pure.
 
 /** The beginning of the text. A character of two UTF-16 units is never cut into halves. */
 export function capped(text: string, maxUnits: number): string {
@@ -36,7 +35,8 @@ export function percentDecodedText(text: string): string | undefined {
 export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? withoutPrototype(Object.entries(value)) : undefined;
+    const isObject = typeof value === 'object' && value !== null;
+    return isObject ? withoutPrototype(Object.entries(value)) : undefined;
   } catch {
     return undefined;
   }

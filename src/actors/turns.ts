@@ -1,5 +1,5 @@
-// Keeps asynchronous work from overlapping: `Turns` runs different steps one after the other, and
-// `SharedWork` lets all callers that wait at the same time share one run of the same work.
+// Keeps asynchronous work from overlapping. `Turns` runs different steps one after the other. `SharedWork`
+// runs the same work once for all callers that wait at the same time.
 
 /** Runs steps one after the other, in the order of the calls. */
 export class Turns {
@@ -26,8 +26,8 @@ export class SharedWork<T> {
   }
 
   /**
-   * Resolves to the result of a run that began after the call, because a run that is under way may have
-   * missed the newest changes.
+   * Resolves to the result of a run that began after the call. A run that is under way may have missed the
+   * newest changes.
    */
   run(): Promise<T> {
     // If the last run has just ended, the next one is about to begin.

@@ -3,7 +3,7 @@
 
 /**
  * A thing has its desired name. If that name is in use already, the thing is called `NAME #ID` until it is
- * released, even if its desired name changes.
+ * released. A numbered thing keeps this name even if its desired name changes.
  */
 export class UniqueNames {
   readonly #nameById = new Map<number, { readonly name: string; readonly isNumbered: boolean }>();
@@ -12,7 +12,8 @@ export class UniqueNames {
   /** The name of the thing `id`. Call it again when the desired name changes. */
   assign(id: number, desired: string): string {
     const current = this.#nameById.get(id);
-    if (current !== undefined && (current.isNumbered || current.name === desired)) return current.name;
+    const canKeepName = current?.isNumbered === true || current?.name === desired;
+    if (current !== undefined && canKeepName) return current.name;
     this.release(id);
     const isNumbered = this.#idByName.has(desired);
     let name = isNumbered ? `${desired} #${id}` : desired;
@@ -24,12 +25,13 @@ export class UniqueNames {
   }
 
   /**
-   * Frees the name of a thing whose desired name has changed, so that another thing may get the name
-   * before `assign` is called for this one. A numbered name is kept.
+   * Frees the name of a thing whose desired name has changed. Another thing can then get the name before the
+   * next `assign`. A numbered name is kept.
    */
   vacate(id: number, desired: string): void {
     const current = this.#nameById.get(id);
-    if (current !== undefined && !current.isNumbered && current.name !== desired) this.release(id);
+    const hasDesiredName = current?.name === desired;
+    if (current?.isNumbered === false && !hasDesiredName) this.release(id);
   }
 
   /** Frees the name of a thing that is gone. */

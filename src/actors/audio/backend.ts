@@ -136,8 +136,8 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /**
-   * Runs until the backend is stopped: connects, serves until the connection ends, then waits for the
-   * back-off or for a socket to appear.
+   * Runs until the backend is stopped, and connects again after each connection's end. Before each further
+   * attempt it waits for the back-off, or for a socket to appear.
    */
   async #run(): Promise<void> {
     const { signal } = this.#stop;

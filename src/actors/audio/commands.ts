@@ -240,7 +240,7 @@ export function withFixedSink(command: SoundCommand, sink: number): SoundCommand
 
 /**
  * Returns the fault for a record that the server did not find. To be called when the state has been read
- * again, because planning the command once more then mostly gives the fault that names the missing record.
+ * again. A new plan for the command is then mostly the fault that names the missing record.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const newPlan = planCommand(state, command);

@@ -71,8 +71,8 @@ export class Executor {
   }
 
   /**
-   * Answers when the changed record has been read again. One command runs at a time, so that two steps add
-   * up, and two toggles of a mute end where they began.
+   * Answers when the changed record has been read again. One command runs at a time, so that two volume
+   * steps add up, and two toggles of a mute end where they began.
    */
   run(command: SoundCommand): Promise<Answer> {
     const latestMs = this.#clock.monotonic() + this.#timing.commandMs;
@@ -159,7 +159,7 @@ export class Executor {
   }
 
   /**
-   * Answers when the input is the default. PipeWire sets a default after its reply, and PipeWire 1.4 may
+   * Answers when the input is the default. PipeWire sets a default only after its reply. PipeWire 1.4 may
    * keep another default input, although it has accepted the command.
    */
   async #awaitDefaultInput(name: string, latestMs: number): Promise<Answer> {
@@ -176,8 +176,8 @@ export class Executor {
   }
 
   /**
-   * Before a command is refused because of a record, the record is read again and the command is planned
-   * anew, because servers do not announce every change.
+   * If a record is the reason for a refusal, the record is read again and the command is planned anew. The
+   * server may not have announced a change of the record.
    */
   async #plan(command: SoundCommand, latestMs: number): Promise<SettingPlan> {
     const { state } = this.#connection;

@@ -1,4 +1,4 @@
-// Decides which modules the sound server must load and unload so that it has the groups of the configuration
+// Decides which modules the sound server must load and unload for the configured groups
 // (docs/configuration.md, "Groups"). Pure: group-keeper.ts carries the steps out.
 
 import type { GroupChoice } from '../../protocol/actor/settings.js';
@@ -94,8 +94,8 @@ function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): read
 }
 
 /**
- * True if an output that is no group of ours has the name. PulseAudio would then add a number to the name of
- * the group, and PipeWire would have two sinks of one name.
+ * True if an output that is no group of ours has the name. PulseAudio would add a number to the group's name,
+ * and PipeWire would have two sinks of one name.
  */
 function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolean {
   return outputs.has(GROUP_PREFIX + group) && !modules.some((module) => ownGroup(module)?.group === group);

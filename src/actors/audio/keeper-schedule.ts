@@ -1,5 +1,5 @@
-// Decides when group-keeper.ts and listen-keeper.ts do their work: shortly after outputs or inputs have come
-// or gone, and a few times again after a refusal of the sound server.
+// Decides when group-keeper.ts and listen-keeper.ts do their work. They work shortly after outputs or inputs
+// have come or gone. After a refusal of the sound server they try again a few times.
 
 import { type Clock, Timers } from '../../host/clock.js';
 

@@ -14,8 +14,8 @@ const IS_LITTLE_ENDIAN = true;
 /**
  * More than twice the rate of sent levels, so that each level is the maximum of at least two peaks. A level
  * of one peak could be only the end of a sound. The rate is not 25, because the resampler of PipeWire 0.3.65
- * crashes (SIGSEGV) when a peak stream has two peaks in one cycle of its graph. The latency of the stream
- * keeps a cycle below 50 ms, the time between two peaks.
+ * crashes (SIGSEGV) at two peaks in one cycle of its graph. The latency of the stream keeps a cycle below 50
+ * ms, the time between two peaks.
  */
 const PEAKS_PER_SECOND = 20;
 /** The application's name of our captures, also of those of another tonearm on this sound server. */
@@ -51,7 +51,7 @@ const isPlaying = ({ corked }: SinkInputInfo): boolean => !corked;
 const isAudible = ({ corked, muted }: SinkInputInfo): boolean => !corked && !muted;
 
 /**
- * The sinks that do not sleep and have a stream for which `isCounted` is true, in the order of their indices.
+ * The sinks that do not sleep and have a stream that is counted, in the order of their indices.
  */
 export function playingSinks(
   { sinks, sinkInputs }: Pick<SoundState, 'sinks' | 'sinkInputs'>,
@@ -150,9 +150,8 @@ export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
 }
 
 /**
- * The level of every output and input whose level is known. An output where nothing plays, or only muted
- * streams do, has 0 at once, because its meter would measure the silence 0.2 s later. An input that nobody
- * captures has no level.
+ * The level of every output and input whose level is known. A silent output has 0 at once, because its meter
+ * would measure the silence 0.2 s later. An input that nobody captures has no level.
  */
 export function currentLevels(
   state: Pick<SoundState, 'sinks' | 'sinkInputs' | 'sources'>,

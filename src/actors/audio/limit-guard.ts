@@ -37,8 +37,8 @@ interface WatchedCommand {
 }
 
 /**
- * Checks the sinks of recent commands, because the server stores a volume for each port and profile, and may
- * restore it after a command. Also checks Bluetooth devices that have just appeared.
+ * The server stores a volume for each port and profile, and may restore it after a command. So the sinks of
+ * recent commands are checked, and those of Bluetooth devices that have just appeared.
  */
 export class LimitGuard {
   readonly #state: SoundState;
@@ -62,7 +62,7 @@ export class LimitGuard {
   watch(setting: Setting): (hasSucceeded: boolean) => void {
     const sinks = this.#sinksAffectedBy(setting);
     if (sinks === undefined) return () => undefined;
-    // A new port or profile has a stored volume of its own, so the volume before does not exempt the sink.
+    // A new port or profile has a stored volume of its own, so no earlier volume exempts the sink.
     const isNewVolume = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
     const sinksAbove = isNewVolume ? [] : this.#aboveLimit(sinks);
     const exemptSinks = new Set(sinksAbove.map(({ index }) => index));
@@ -100,8 +100,8 @@ export class LimitGuard {
   }
 
   /**
-   * Watches the outputs of Bluetooth devices that have appeared, because the sound server gives them the
-   * volume that it has stored. They appear by themselves, or by a command of another backend.
+   * Watches the outputs of Bluetooth devices that have appeared, because the server restores their stored
+   * volume. They appear by themselves, or by a command of another backend.
    */
   #watchNewBluetoothSinks(): void {
     const { sinks } = this.#state;

@@ -7,8 +7,8 @@ import { chainFrom, hasFlatVolume, type SoundRecords } from './masters.js';
 import { type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * A sink may exceed its limit by half of the smallest step in a record, because servers round the volumes
- * that they store.
+ * A sink may exceed its limit by half of a record's smallest step, because servers round the volumes that
+ * they store.
  */
 const TOLERANCE_FRACTION = 0.005;
 
@@ -25,7 +25,7 @@ export class VolumeLimits {
   }
 
   /**
-   * The highest volume that commands may set on a sink, 0..1: the lowest of its own limit and those of its
+   * The highest volume that commands may set on a sink, 0..1. It is the lowest limit of the sink and its
    * masters. Undefined means no limit.
    */
   ofSink(sink: SinkInfo): number | undefined {

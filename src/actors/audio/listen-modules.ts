@@ -1,5 +1,5 @@
-// Decides which loopbacks the sound server must load and unload so that inputs are heard at the desired
-// outputs (docs/http-api.md, "Listening"). Pure: listen-keeper.ts carries the steps out.
+// Decides which loopbacks the sound server must load and unload for the desired listening
+// (docs/http-api.md, "Listening"). Pure: listen-keeper.ts carries the steps out.
 
 import type { ModuleInfo, SinkInputInfo, SourceOutputInfo } from '../../protocol/pulse/records.js';
 import { LISTEN_MARK } from './marks.js';

@@ -74,8 +74,8 @@ export class ListenPairs {
 
   /**
    * The first call takes over the pairs that commands began in an earlier life of the daemon. Each call ends
-   * the pairs of commands whose input or output is gone, or was replaced by another one of the same name. A
-   * pair of the configuration waits until both are back.
+   * the pairs of commands whose input or output is gone, or has another index. A pair of the configuration
+   * waits until both are back.
    */
   observe(observed: ObservedLoopbacks): void {
     if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));

@@ -26,8 +26,7 @@ const PROCESS_NAME = /^\d+$/;
 const SOCKET_LINK = /^socket:\[(\d+)\]$/;
 
 /**
- * The TCP sockets of the sound server, which is the process to which we are connected by the Unix socket at
- * `path`. Undefined if that process cannot be read, because it is another user's, or outside of this
+ * The TCP sockets of the sound server, to which we are connected by the Unix socket at `path`. Undefined if that process cannot be read, because it is another user's, or outside of this
  * container.
  */
 export async function listeningSockets(
