@@ -65,7 +65,7 @@ export class Link {
     this.#socket.on('close', () => this.close({ kind: 'peer-closed' }));
   }
 
-  /** `settle` is called exactly once, however the request ends; at once if it cannot be sent. */
+  /** `settle` is called exactly once. If the request cannot be sent, this happens at once. */
   request<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
@@ -89,7 +89,7 @@ export class Link {
     this.#session.close(reason);
   }
 
-  /** Leaves received data in the kernel until `resume`; the connection's end is also noticed only then. */
+  /** Until `resume`, received data stays in the kernel, and the connection's end is not noticed. */
   pause(): void {
     this.#socket.pause();
   }

@@ -31,8 +31,8 @@ export class NameLookup {
   }
 
   /**
-   * The option `lookup` of `net.connect`, which calls it once. Undefined for an IP address and for
-   * localhost, because Node's own look-up of these asks no name server.
+   * Returns the option `lookup` for one `net.connect`. Undefined for an IP address and for localhost, because
+   * Node's own look-up of these asks no name server.
    */
   lookupFor(host: string): LookupFunction | undefined {
     if (LOCALHOST.test(host) || isIP(host) !== 0) return undefined;
@@ -50,7 +50,7 @@ export class NameLookup {
     };
   }
 
-  /** Resolves when the child process has ended. If it ended after this thread, it would stay a zombie. */
+  /** Resolves when the child process has ended. A child that ends after this thread would stay a zombie. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     this.#running?.child.kill('SIGKILL');

@@ -102,7 +102,7 @@ export class PathWatch {
       this.#endWatch();
       try {
         const watcher = watch(directory.path, (_, name) => this.#onDirectoryEvent(directory.path, name));
-        // The kernel may end a watch by itself. The slow poll goes on then.
+        // The kernel may end a watch by itself. Only the slow poll goes on without it.
         watcher.on('error', () => watcher.close());
         this.#watched = { ...directory, watcher };
       } catch {

@@ -24,7 +24,7 @@ import {
 } from '../protocol/actor/messages.js';
 import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 
-/** A larger batch is sent as several messages, so that the main thread never handles a huge one at once. */
+/** A larger batch is sent as several messages, so that the main thread never handles a huge batch at once. */
 const BATCH_ITEMS_MAX = 1024;
 
 /**
@@ -33,14 +33,14 @@ const BATCH_ITEMS_MAX = 1024;
  */
 export interface Publisher {
   /**
-   * A backend sends `up` after it has put all its records. `connecting` removes its records from the journal.
-   * The backend need not drop them (`status` of `ActorItem` names the exceptions).
+   * A backend sends `up` after it has put all its records. `connecting` removes these records from the
+   * journal. The backend need not drop them (`status` of `ActorItem` names the exceptions).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
   /**
-   * Adds or replaces the record `key`; `json` is its whole text, in one line. A list has its records by
-   * ascending `rank`; records without a rank come last, in the order in which they arrived.
+   * Adds or replaces the record `key`. `json` is its whole text, in one line. A list has its records by
+   * ascending `rank`. Records without a rank come last, in the order in which they arrived.
    */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;

@@ -9,9 +9,7 @@ import { errorText } from '../printable.js';
 import { type Failure, failed, type Result, success } from '../protocol/actor/result.js';
 
 export interface SmallFile {
-  /**
-   * The content, in a buffer of its own, so that it can be transferred to another thread without other data.
-   */
+  /** The content. Its buffer has no other data, so that it can be transferred to another thread. */
   readonly bytes: Uint8Array;
   /** `st_mode` of stat(2): the type and the permissions. */
   readonly mode: number;
@@ -25,7 +23,7 @@ export interface UnreadFile {
 
 export type FileResult = Result<SmallFile, UnreadFile>;
 
-/** How long callers wait for a file that they need, because a sleeping disk takes seconds to spin up. */
+/** How long callers wait for a file, because a sleeping disk takes seconds to spin up. */
 export const READ_MAX_MS = 4_000;
 
 /** The result for a file that could not be read within `READ_MAX_MS`. */
@@ -58,8 +56,8 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResu
   const stats = await file.stat();
   if (!stats.isFile())
     return unreadFile(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
-  // The size from `stat` is not used, because the file may grow, and files in /proc have the size 0. The extra
-  // byte shows that the file is too large.
+  // The size from `stat` is not used, because the file may grow, and files in /proc have the size 0. The
+  // extra byte shows that the file is too large.
   const bytes = new Uint8Array(maxBytes + 1);
   const length = await readUntilEnd(file, bytes);
   if (length > maxBytes) return unreadFile(`it is larger than ${maxBytes} bytes`);
@@ -82,7 +80,7 @@ export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8A
 }
 
 /**
- * Replaces the file. At any time, also after a power cut, it has either the old text or the new one.
+ * Replaces the file. At any time, also after a power cut, the file has either the old text or the new one.
  * Missing directories are made, for the owner alone. Rejects with the system's error.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {

@@ -28,7 +28,7 @@ import type { OpenLink } from './wake.js';
 /** The longest time that a timer can have. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/** For one command, and for the few requests of groups, listening and the network. */
+/** The requests for one command, and the few requests of groups, listening and the network. */
 const RESERVE_MAX_REQUESTS = 48;
 /** Each kind of record takes at most `BURST_MAX_RECORDS` requests, or one request for the whole list. */
 const PENDING_MAX_REQUESTS = KINDS.length * BURST_MAX_RECORDS + RESERVE_MAX_REQUESTS;
@@ -272,5 +272,5 @@ export default actorThread<'audio'>((settings, node) => {
   return new AudioBackend(settings, context, node, systemClock);
 });
 
-/** Empty, because a thread that waits for its settings calls it only to load this module. */
+/** A thread without settings calls this function only to load the module, so the function is empty. */
 export const warmUp = (): undefined => undefined;

@@ -233,14 +233,16 @@ export function deviceChangedBy(
   return { kind: target.kind, index: target.record.info.index };
 }
 
-/** Returns the command with a fixed sink, so that it does not follow a change of the default output. */
+/**
+ * Returns the command with a fixed sink, so that the command does not follow a change of the default output.
+ */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
 }
 
 /**
  * Returns the fault for a record that the server did not find. To be called when the state has been read
- * again. A new plan for the command is then mostly the fault that names the missing record.
+ * again. A new plan for the command is mostly the fault that names the missing record.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const newPlan = planCommand(state, command);

@@ -1,5 +1,5 @@
-// Makes the lines that people type on another computer so that it plays on this node. The other computer may
-// have PulseAudio or PipeWire. Pure.
+// Makes the commands that let another computer play on this node. The other computer may have PulseAudio or
+// PipeWire. Pure.
 
 import type { NetworkRecord } from '../../protocol/actor/schemas.js';
 import type { OpenPort } from './open-ports.js';

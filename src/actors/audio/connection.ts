@@ -123,7 +123,7 @@ export class SoundConnection implements CommandConnection {
     const { command, args } = setting;
     const endWatch = this.#limitKeeper?.watch(setting);
     // PipeWire sends the event of the change before the reply, PulseAudio after it. The record is not read
-    // before the reply, so that one reading is enough for both.
+    // before the reply, so that one reading serves both the event and the reply.
     this.#reading.hold(changed);
     const latestMs = this.#context.clock.monotonic() + deadlineMs;
     const newProfile =

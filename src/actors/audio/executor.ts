@@ -36,7 +36,7 @@ export interface CommandConnection {
   readonly state: SoundState;
   /**
    * Sends a setting. The record `changed` is not read until the reply. After a success the caller must call
-   * `readAgain` for it.
+   * `readAgain` for this record.
    */
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<Result<unknown>>;
   /**
@@ -99,7 +99,7 @@ export class Executor {
     answer.then(onEnd, onEnd);
   }
 
-  /** Begins to wake the command's device if it sleeps. Returns true while it is being woken. */
+  /** Begins to wake the command's device if it sleeps. Returns true while the device is being woken. */
   #deferIfWaking({ command, latestMs, settle }: QueuedCommand, position: number): boolean {
     if (!this.#isInTime(latestMs)) return false;
     const device = deviceChangedBy(this.#connection.state, command);

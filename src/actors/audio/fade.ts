@@ -48,13 +48,13 @@ export class Fade {
    * somebody else.
    */
   readonly #turns = new Turns();
-  /** The name stays the same after a reconnection; the index may not. */
+  /** The sink is found by its name, because its index may change with a reconnection. */
   readonly #sinkName: string;
   /** The volume before the fade, 1 = 100 %, like all volumes here. */
   readonly #volumeBefore: number;
   /**
-   * The volume that was read after the last step. Mixers have steps, so it may differ from the requested
-   * one.
+   * The volume that was read after the last step. It may differ from the requested volume, because mixers
+   * have steps.
    */
   #expectedVolume: number;
   isOver = false;

@@ -40,9 +40,9 @@ const OWN_GROUP_ARGUMENT = new RegExp(
 const OWN_STAND_IN_ARGUMENT = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
 
 /**
- * The modules to unload come first, then the groups to make. A group whose outputs are not the configured
- * ones is made anew. A group whose label has changed keeps the old label, because making the group anew
- * would interrupt the music.
+ * The modules to unload come first, then the groups to make. A group is made anew if its outputs are not
+ * those of the configuration. A group whose label has changed keeps the old label, because making the group
+ * anew would interrupt the music.
  */
 export function groupSteps(desired: Groups, observed: ObservedSound): readonly GroupStep[] {
   const keptGroups = new Set<string>();
@@ -103,8 +103,8 @@ function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolea
 
 function combineModule(group: string, { label, outputs }: GroupChoice, server: ServerInfo): ModuleLoad {
   const name = GROUP_PREFIX + group;
-  // PipeWire stores the volume of a group under its media.name, which all groups share unless the argument
-  // has one.
+  // PipeWire stores the volume of a group under its media.name. Without a media.name of their own, all groups
+  // would share one volume.
   const properties = `device.description='${withoutQuotes(label ?? group)}' media.name=${name} ${GROUP_MARK}=${group}`;
   const clockArgument = mayAbort(server) ? 'adjust_time=0 ' : '';
   const argument = `sink_name=${name} slaves=${outputs.join()} ${clockArgument}sink_properties="${properties}"`;

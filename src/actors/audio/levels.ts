@@ -18,7 +18,7 @@ const IS_LITTLE_ENDIAN = true;
  * ms, the time between two peaks.
  */
 const PEAKS_PER_SECOND = 20;
-/** The application's name of our captures, also of those of another tonearm on this sound server. */
+/** Our captures have this application name, and so have those of another tonearm on this sound server. */
 const OWN_APPLICATION = 'tonearm';
 /**
  * The smallest step is -60 dB, below which a meter shows nothing. Finer steps would only cause more events.

@@ -11,8 +11,8 @@ import type { SoundState } from './state.js';
 const RESTORING_MS = 1_000;
 
 /**
- * Attempts to set the sinks of one command back. With a coarse mixer, for example, they may never get down
- * to the limit.
+ * The sinks of one command are set back at most this often. With a coarse mixer, for example, they may never
+ * get down to the limit.
  */
 const TRIES_MAX = 8;
 
@@ -24,7 +24,7 @@ const WATCHED_MAX_COMMANDS = 32;
 
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 
-/** All sinks of a card, or a sink that is no filter, with the filters that play to it. Both are indices. */
+/** `card`: all sinks of this card. `root`: this sink and all filters that play to it. Both are indices. */
 type WatchedSinks = { readonly card: number } | { readonly root: number };
 
 interface WatchedCommand {
@@ -44,7 +44,7 @@ export class LimitGuard {
   readonly #state: SoundState;
   readonly #now: () => number;
   #watched: WatchedCommand[] = [];
-  /** Sinks that were there at the last check; undefined before the first one. */
+  /** Sinks that were there at the last check; undefined before the first check. */
   #sinksBefore: ReadonlySet<number> | undefined;
   /** Sinks that are being set back now. */
   readonly #beingSetBack = new Set<number>();
@@ -73,8 +73,8 @@ export class LimitGuard {
   }
 
   /**
-   * Returns the sinks to set back now. `settle` must be called for each of them. To be called when something
-   * has been read.
+   * To be called when something has been read. Returns the sinks to set back now. `settle` must be called for
+   * each of them.
    */
   takeSinks(): readonly SinkInfo[] {
     this.#watchNewBluetoothSinks();

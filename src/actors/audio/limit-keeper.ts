@@ -1,5 +1,5 @@
-// Sets a sink back to its volume limit when limit-guard.ts has found it above the limit, and logs that. It
-// uses commands, which wait in the same queue as all others.
+// Sets the sinks that limit-guard.ts returns back to their volume limit, and logs the result. It uses
+// commands, which wait in the queue of all commands.
 
 import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';

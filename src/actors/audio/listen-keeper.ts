@@ -158,7 +158,7 @@ export class ListenKeeper {
     return failure('refused', 'The sound server does not list its modules and streams');
   }
 
-  /** Undefined if the connection has ended, or the server does not list something. */
+  /** Undefined if the connection has ended, or the server refuses one of the lists. */
   async #observe(): Promise<ObservedLoopbacks | undefined> {
     const { ask } = this.#context;
     const [modules, sinks, sources, sinkInputs, sourceOutputs] = await Promise.all([
@@ -168,8 +168,8 @@ export class ListenKeeper {
       ask('GET_SINK_INPUT_INFO_LIST', {}),
       ask('GET_SOURCE_OUTPUT_INFO_LIST', {}),
     ]);
-    if (this.#schedule.hasEnded || !modules.ok || !sinks.ok || !sources.ok) return undefined;
-    if (!sinkInputs.ok || !sourceOutputs.ok) return undefined;
+    const haveAllSucceeded = modules.ok && sinks.ok && sources.ok && sinkInputs.ok && sourceOutputs.ok;
+    if (this.#schedule.hasEnded || !haveAllSucceeded) return undefined;
     return {
       modules: modules.value,
       sinks: sinks.value,

@@ -30,7 +30,7 @@ export interface ObservedLoopbacks {
 
 /**
  * How the two ends of a loopback are connected. `right`: to its input and its output. `wrong`: to another
- * device, because PipeWire 1.4 takes the default if one of the two has just gone. `loose`: one end is not
+ * device. PipeWire 1.4 takes the default if the input or output has just gone. `loose`: one end is not
  * connected.
  */
 export type LoopbackEnds = 'right' | 'wrong' | 'loose';
@@ -83,7 +83,7 @@ export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
   return loopbacks;
 }
 
-/** Undefined if the argument is not one of ours. */
+/** Undefined if another program has written the argument. */
 function pairIn(argument: string): ListenPair | undefined {
   const groups = OWN_ARGUMENT.exec(argument)?.groups;
   if (groups === undefined) return undefined;

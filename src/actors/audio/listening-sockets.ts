@@ -26,8 +26,8 @@ const PROCESS_NAME = /^\d+$/;
 const SOCKET_LINK = /^socket:\[(\d+)\]$/;
 
 /**
- * The TCP sockets of the sound server, to which we are connected by the Unix socket at `path`. Undefined if that process cannot be read, because it is another user's, or outside of this
- * container.
+ * The TCP sockets of the sound server, to which we are connected by the Unix socket at `path`. Undefined if
+ * the server's process cannot be read, because it is another user's, or outside of this container.
  */
 export async function listeningSockets(
   path: string,
