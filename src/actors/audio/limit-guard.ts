@@ -27,7 +27,8 @@ const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 /** `card`: all sinks of this card. `root`: this sink and all filters that play to it. Both are indices. */
 type WatchedSinks = { readonly card: number } | { readonly root: number };
 
-interface WatchedCommand {
+/** The server's changes of these sinks are watched for a time. */
+interface Watch {
   readonly sinks: WatchedSinks;
   /** Sinks that others had set above their limit before the command. */
   readonly exemptSinks: ReadonlySet<number>;
@@ -43,7 +44,7 @@ interface WatchedCommand {
 export class LimitGuard {
   readonly #state: SoundState;
   readonly #now: () => number;
-  #watched: WatchedCommand[] = [];
+  #watches: Watch[] = [];
   /** Sinks that were there at the last check; undefined before the first check. */
   #sinksBefore: ReadonlySet<number> | undefined;
   /** Sinks that are being set back now. */
@@ -64,11 +65,11 @@ export class LimitGuard {
     if (sinks === undefined) return () => undefined;
     // A new port or profile has a stored volume of its own, so no earlier volume exempts the sink.
     const isNewVolume = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
-    const sinksAbove = isNewVolume ? [] : this.#aboveLimit(sinks);
+    const sinksAbove = isNewVolume ? [] : this.#sinksAboveLimit(sinks);
     const exemptSinks = new Set(sinksAbove.map(({ index }) => index));
-    const watched = this.#add(sinks, exemptSinks, Number.POSITIVE_INFINITY);
+    const watch = this.#addWatch(sinks, exemptSinks, Number.POSITIVE_INFINITY);
     return (hasSucceeded) => {
-      watched.untilMs = hasSucceeded ? this.#now() + RESTORING_MS : 0;
+      watch.untilMs = hasSucceeded ? this.#now() + RESTORING_MS : 0;
     };
   }
 
@@ -78,16 +79,16 @@ export class LimitGuard {
    */
   takeSinks(): readonly SinkInfo[] {
     this.#watchNewBluetoothSinks();
-    if (this.#watched.length === 0) return [];
+    if (this.#watches.length === 0) return [];
     const now = this.#now();
-    this.#watched = this.#watched.filter(({ untilMs }) => untilMs >= now);
+    this.#watches = this.#watches.filter(({ untilMs }) => untilMs >= now);
     const toSetBack = new Set<SinkInfo>();
-    for (const watched of this.#watched) {
-      const sinksAbove = this.#aboveLimit(watched.sinks).filter(
-        ({ index }) => !watched.exemptSinks.has(index) && !this.#beingSetBack.has(index),
+    for (const watch of this.#watches) {
+      const sinksAbove = this.#sinksAboveLimit(watch.sinks).filter(
+        ({ index }) => !watch.exemptSinks.has(index) && !this.#beingSetBack.has(index),
       );
-      if (sinksAbove.length === 0 || watched.tries >= TRIES_MAX) continue;
-      watched.tries += 1;
+      if (sinksAbove.length === 0 || watch.tries >= TRIES_MAX) continue;
+      watch.tries += 1;
       for (const sink of sinksAbove) toSetBack.add(sink);
     }
     for (const { index } of toSetBack) this.#beingSetBack.add(index);
@@ -110,23 +111,23 @@ export class LimitGuard {
     if (before === undefined) return;
     for (const [index, { info }] of sinks) {
       if (before.has(index) || !isOfBluetooth(info)) continue;
-      this.#add({ root: rootOf(this.#state, info).index }, new Set(), this.#now() + RESTORING_MS);
+      this.#addWatch({ root: rootOf(this.#state, info).index }, new Set(), this.#now() + RESTORING_MS);
     }
   }
 
-  #add(sinks: WatchedSinks, exemptSinks: ReadonlySet<number>, untilMs: number): WatchedCommand {
-    const watched: WatchedCommand = { sinks, exemptSinks, untilMs, tries: 0 };
-    if (this.#watched.length >= WATCHED_MAX_COMMANDS) this.#watched.splice(this.#positionToReplace(), 1);
-    this.#watched.push(watched);
-    return watched;
+  #addWatch(sinks: WatchedSinks, exemptSinks: ReadonlySet<number>, untilMs: number): Watch {
+    const watch: Watch = { sinks, exemptSinks, untilMs, tries: 0 };
+    if (this.#watches.length >= WATCHED_MAX_COMMANDS) this.#watches.splice(this.#positionToReplace(), 1);
+    this.#watches.push(watch);
+    return watch;
   }
 
   /**
-   * The position of the oldest command that has ended, or of the oldest one if all are under way. A command
-   * under way has not had its time for checks.
+   * The position of the oldest command that has ended. If all are under way, it is the oldest of all. A
+   * command under way has not had its time for checks.
    */
   #positionToReplace(): number {
-    const oldestEnded = this.#watched.findIndex(({ untilMs }) => Number.isFinite(untilMs));
+    const oldestEnded = this.#watches.findIndex(({ untilMs }) => Number.isFinite(untilMs));
     return Math.max(0, oldestEnded);
   }
 
@@ -144,13 +145,13 @@ export class LimitGuard {
   }
 
   /** The watched sinks that are above their limit. A sink with a passthrough stream has no volume. */
-  #aboveLimit(watched: WatchedSinks): SinkInfo[] {
+  #sinksAboveLimit(watchedSinks: WatchedSinks): SinkInfo[] {
     const { sinks, sinkInputs, limits } = this.#state;
     const isAboveLimit = (info: SinkInfo): boolean =>
       limits.isExceeded(info) && passthroughOn(sinkInputs, info.index) === undefined;
     const isWatched = (info: SinkInfo): boolean => {
       const root = rootOf(this.#state, info);
-      return 'card' in watched ? root.card === watched.card : root.index === watched.root;
+      return 'card' in watchedSinks ? root.card === watchedSinks.card : root.index === watchedSinks.root;
     };
     return [...sinks.values()]
       .map(({ info }) => info)

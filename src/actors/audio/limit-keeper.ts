@@ -1,5 +1,5 @@
-// Sets the sinks that limit-guard.ts returns back to their volume limit, and logs the result. It uses
-// commands, which wait in the queue of all commands.
+// Lowers sinks to their volume limit by commands, which wait in the queue of all commands. limit-guard.ts
+// decides which sinks are lowered.
 
 import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';

@@ -109,8 +109,8 @@ export class ListenKeeper {
     const refusal = this.#pairRefusal(pair, observed);
     if (refusal !== undefined) return refusal;
     const loopbacks = loopbacksIn(observed).filter((loopback) => isSamePair(loopback.pair, pair));
-    const isHeard = loopbacks.some(({ ends }) => ends === 'right');
-    if (!isHeard) {
+    const isConnected = loopbacks.some(({ ends }) => ends === 'right');
+    if (!isConnected) {
       for (const { module } of loopbacks) await this.#unload(module);
       const problem = await this.#make(pair, observed);
       if (problem !== undefined) return failure('refused', problem);

@@ -14,16 +14,14 @@ export const PAIRS_MAX = 8;
 
 interface DesiredPair {
   readonly pair: ListenPair;
-  /**
-   * The indices that the input and output last had on this connection (see `pairIndices`), if they had any.
-   */
+  /** The last known indices of input and output on this connection (see `pairIndices`). */
   indices: string | undefined;
 }
 
 export class ListenPairs {
   /** The output of each configured input, by names. */
   readonly #configured: AudioSettings['listen'];
-  #desired: DesiredPair[];
+  #desiredPairs: DesiredPair[];
   /** Pairs whose loopbacks are to be unloaded. */
   #ended: readonly ListenPair[] = [];
   /** False until the loopbacks of an earlier life of the daemon have been taken over, or none were found. */
@@ -31,25 +29,25 @@ export class ListenPairs {
 
   constructor(listen: AudioSettings['listen']) {
     this.#configured = listen;
-    this.#desired = Object.entries(listen).map(([input, output]) => ({
+    this.#desiredPairs = Object.entries(listen).map(([input, output]) => ({
       pair: { input, output, origin: 'configuration' },
       indices: undefined,
     }));
   }
 
   get desired(): readonly ListenPair[] {
-    return this.#desired.map(({ pair }) => pair);
+    return this.#desiredPairs.map(({ pair }) => pair);
   }
 
   get isFull(): boolean {
-    return this.#desired.length >= PAIRS_MAX;
+    return this.#desiredPairs.length >= PAIRS_MAX;
   }
 
   /**
    * To be called when a connection begins, because the server may have given the indices to other devices.
    */
   forgetIndices(): void {
-    for (const desired of this.#desired) desired.indices = undefined;
+    for (const desiredPair of this.#desiredPairs) desiredPair.indices = undefined;
   }
 
   get ended(): readonly ListenPair[] {
@@ -63,13 +61,13 @@ export class ListenPairs {
 
   add(pair: ListenPair): void {
     this.#ended = this.#ended.filter((ended) => !isSamePair(ended, pair));
-    if (!this.#desired.some((desired) => isSamePair(desired.pair, pair)))
-      this.#desired.push({ pair, indices: undefined });
+    if (!this.#desiredPairs.some((desired) => isSamePair(desired.pair, pair)))
+      this.#desiredPairs.push({ pair, indices: undefined });
   }
 
   endPairs(isToEnd: (pair: ListenPair) => boolean): void {
     this.#ended = this.#ended.concat(this.desired.filter(isToEnd));
-    this.#desired = this.#desired.filter(({ pair }) => !isToEnd(pair));
+    this.#desiredPairs = this.#desiredPairs.filter(({ pair }) => !isToEnd(pair));
   }
 
   /**
@@ -80,11 +78,12 @@ export class ListenPairs {
   observe(observed: ObservedLoopbacks): void {
     if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));
     const pairsToEnd: ListenPair[] = [];
-    for (const desired of this.#desired) {
-      const indices = pairIndices(desired.pair, observed);
-      const hasChanged = desired.indices !== undefined && indices !== desired.indices;
-      desired.indices = indices ?? desired.indices;
-      if (hasChanged && !this.#isConfigured(desired.pair)) pairsToEnd.push(desired.pair);
+    for (const desiredPair of this.#desiredPairs) {
+      const { pair, indices: indicesBefore } = desiredPair;
+      const indices = pairIndices(pair, observed);
+      const haveChanged = indicesBefore !== undefined && indices !== indicesBefore;
+      desiredPair.indices = indices ?? indicesBefore;
+      if (haveChanged && !this.#isConfigured(pair)) pairsToEnd.push(pair);
     }
     if (pairsToEnd.length > 0) this.endPairs((pair) => pairsToEnd.includes(pair));
   }
@@ -93,7 +92,7 @@ export class ListenPairs {
   #adopt(found: readonly ListenPair[]): void {
     this.hasAdopted = true;
     const begunByCommand = found.filter(({ origin }) => origin === 'command');
-    const roomLeft = PAIRS_MAX - this.#desired.length;
+    const roomLeft = PAIRS_MAX - this.#desiredPairs.length;
     for (const pair of begunByCommand.slice(0, roomLeft)) this.add(pair);
     const isDesired = (pair: ListenPair): boolean =>
       this.desired.some((desired) => isSamePair(desired, pair));
