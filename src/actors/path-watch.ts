@@ -33,8 +33,8 @@ interface Directory {
 }
 
 /**
- * The file's directory, or the nearest existing one above it. Its identity stays the same when its content
- * changes.
+ * Returns the file's directory, or the nearest existing directory above it. The identity stays the same when
+ * the directory's content changes.
  */
 function directoryOf(path: string): Directory {
   const directory = dirname(path);

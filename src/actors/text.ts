@@ -12,8 +12,8 @@ export function clipped(text: string, maxUnits: number): string {
 }
 
 /**
- * The bytes of an ASCII text, each `%XX` as the byte that it stands for. A `%` without two hexadecimal digits
- * stays as it is.
+ * Returns the bytes of an ASCII text. Each `%XX` becomes the byte that it stands for. A `%` without two
+ * hexadecimal digits stays as it is.
  */
 export function percentDecoded(text: string): Buffer {
   const oneCharacterPerByte = text.replace(/%([0-9a-f]{2})/gi, (_escape: string, hex: string) =>

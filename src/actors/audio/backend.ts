@@ -50,8 +50,8 @@ interface ConnectionEnd {
 }
 
 /**
- * Returns the number of the next attempt for the back-off. It is 0, which means at once, only after a
- * connection that was up for `stableMs` or longer.
+ * Returns the number of the next attempt for the back-off. Number 0 means that the attempt begins at once. It
+ * follows only on a connection that was up for at least `stableMs`.
  */
 export function nextAttempt(attempt: number, upMs: number | undefined, stableMs: number): number {
   return upMs !== undefined && upMs >= stableMs ? 0 : attempt + 1;
@@ -73,7 +73,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #daemonCommands: DaemonCommands;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  #live: LiveConnection | undefined;
+  #liveConnection: LiveConnection | undefined;
   #areLevelsWatched = false;
   /** Why the newest connection or attempt has ended; undefined until the first one has ended. */
   #endReason: string | undefined;
@@ -105,7 +105,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       node,
       cookiePaths: this.#cookiePaths,
       commandMs: timing.commandMs,
-      liveConnection: () => this.#live,
+      liveConnection: () => this.#liveConnection,
     });
     this.#running = this.#run();
   }
@@ -119,11 +119,11 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   async handle(command: AudioCommand): Promise<Answer> {
     if (command.do === 'cookie') return this.#daemonCommands.cookie();
-    if (this.#live === undefined) {
+    if (this.#liveConnection === undefined) {
       const reason = this.#endReason;
       return failure('unavailable', reason === undefined ? 'Not connected yet' : `Not connected: ${reason}`);
     }
-    const { connection, upkeep } = this.#live;
+    const { connection, upkeep } = this.#liveConnection;
     if (command.do === 'network') return this.#daemonCommands.network();
     if (command.do === 'sleep' || command.do === 'sleep/stop') return this.#daemonCommands.sleep(command);
     if (command.do === 'listen' || command.do === 'stop-listen') return upkeep.listen(command);
@@ -132,7 +132,7 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   watchLevels(isWatched: boolean): void {
     this.#areLevelsWatched = isWatched;
-    this.#live?.connection.meters.setWatched(isWatched);
+    this.#liveConnection?.connection.meters.setWatched(isWatched);
   }
 
   /**
@@ -171,9 +171,9 @@ export class AudioBackend implements Actor<AudioCommand> {
   ): Promise<ConnectionEnd> {
     const existing = sockets.filter(({ identityBefore }) => identityBefore !== undefined);
     // If no socket exists, the failure to connect to the first path is the reason.
-    const toTry = existing.length > 0 ? existing : sockets.slice(0, 1);
+    const socketsToTry = existing.length > 0 ? existing : sockets.slice(0, 1);
     let firstEnd: ConnectionEnd | undefined;
-    for (const { path } of toTry) {
+    for (const { path } of socketsToTry) {
       if (this.#stop.signal.aborted) break;
       const end = await this.#connect(path, cookie);
       if (end.upMs !== undefined) return end;
@@ -212,7 +212,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         publishLevel: (level) => this.#node.level(level),
         log: this.#log,
         onPublished: ({ haveSinksComeOrGone, mayInputsHaveChanged }) => {
-          const isFirst = this.#live === undefined;
+          const isFirst = this.#liveConnection === undefined;
           if (isFirst) {
             handshake.abort();
             this.#onUp({ connection, upkeep, path, upSinceMs: this.#clock.monotonic() });
@@ -246,7 +246,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   #onUp(live: LiveConnection): void {
     const { connection, path } = live;
     this.#reconciliation.begin(connection);
-    this.#live = live;
+    this.#liveConnection = live;
     this.#node.status('up');
     if (this.#areLevelsWatched) connection.meters.setWatched(true);
     this.#node.log('info', 'connected to the sound server', { path, kind: this.#state.kind });
@@ -254,10 +254,10 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   /** To be called when a connection has ended, whether it was up or not. */
   #onEnded(reason: string): ConnectionEnd {
-    if (this.#live === undefined) return { reason };
-    const { upSinceMs } = this.#live;
+    if (this.#liveConnection === undefined) return { reason };
+    const { upSinceMs } = this.#liveConnection;
     this.#reconciliation.end();
-    this.#live = undefined;
+    this.#liveConnection = undefined;
     this.#publisher.forget();
     if (this.#stop.signal.aborted) return { reason };
     this.#node.status('connecting', reason);

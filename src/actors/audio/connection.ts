@@ -182,12 +182,11 @@ export class SoundConnection implements CommandConnection {
   }
 
   closeAfterFailure(command: RequestName, error: RequestError): void {
-    // After `closed` and `violation` the link has ended already.
-    if (error.kind === 'timeout') this.#link.close({ kind: 'timeout', command });
-    else if (error.kind !== 'closed' && error.kind !== 'violation') {
-      const detail = error.kind === 'server' ? error.meaning : error.kind;
-      this.#link.close({ kind: 'protocol-violation', detail: `${command} failed: ${detail}` });
-    }
+    const hasLinkEnded = error.kind === 'closed' || error.kind === 'violation';
+    if (hasLinkEnded) return;
+    if (error.kind === 'timeout') return this.#link.close({ kind: 'timeout', command });
+    const detail = error.kind === 'server' ? error.meaning : error.kind;
+    this.#link.close({ kind: 'protocol-violation', detail: `${command} failed: ${detail}` });
   }
 
   readonly #publishChanges = (isConsistent: boolean): void => {

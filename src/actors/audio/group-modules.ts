@@ -94,8 +94,8 @@ function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): read
 }
 
 /**
- * True if an output that is no group of ours has the name. PulseAudio would add a number to the group's name,
- * and PipeWire would have two sinks of one name.
+ * True if an output that is no group of ours has the name. If the group were made, PulseAudio would add a
+ * number to the group's name, and PipeWire would have two sinks of one name.
  */
 function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolean {
   return outputs.has(GROUP_PREFIX + group) && !modules.some((module) => ownGroup(module)?.group === group);
@@ -112,8 +112,8 @@ function combineModule(group: string, { label, outputs }: GroupChoice, server: S
 }
 
 /**
- * PulseAudio 16 aborts when a stream moves to a group that is being made. With `adjust_time=0` it does
- * not correct the clocks, and does not abort.
+ * PulseAudio 16 aborts when a stream moves to a group that is being made. With `adjust_time=0` it does not
+ * correct the clocks, and does not abort.
  */
 function mayAbort(server: ServerInfo): boolean {
   const major = Number.parseInt(server.packageVersion ?? '', 10);

@@ -1,5 +1,5 @@
-// Finds the record whose id a client has written, and removes records that the server's list does not
-// contain. Pure.
+// Finds a record by the id that a client has written. Removes records that are not in the server's list.
+// Pure.
 
 import type { Balance } from '../../protocol/pulse/volume.js';
 

@@ -36,7 +36,7 @@ export class VolumeLimits {
     return limits.length > 0 ? Math.min(...limits) : undefined;
   }
 
-  /** The limit of the stream's sink, 0..1. Undefined also if the stream cannot raise the sink's volume. */
+  /** The limit of the stream's sink, 0..1. Undefined if the stream cannot raise the sink's volume. */
   ofStream({ sink }: SinkInputInfo): number | undefined {
     if (!this.areConfigured) return undefined;
     const info = sink === undefined ? undefined : this.#records.sinks.get(sink)?.info;

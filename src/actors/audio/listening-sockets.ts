@@ -34,11 +34,11 @@ export async function listeningSockets(
   proc = '/proc',
 ): Promise<readonly ListeningSocket[] | undefined> {
   const paths = [path, await realpath(path).catch(() => path)];
-  const connectedInodes = connectedSockets(paths, await readTable(join(proc, 'net/unix')));
+  const connectedInodes = connectedSocketInodes(paths, await readTable(join(proc, 'net/unix')));
   const inodes = await inodesOfServer(proc, connectedInodes);
   if (inodes === undefined) return undefined;
   const tables = await Promise.all(['net/tcp', 'net/tcp6'].map((name) => readTable(join(proc, name))));
-  return tables.flatMap((table) => listeningIn(table, inodes));
+  return tables.flatMap((table) => listeningSocketsIn(table, inodes));
 }
 
 /** Empty if the table cannot be read, because a kernel without IPv6 has no table of TCP over IPv6. */
@@ -51,7 +51,7 @@ async function readTable(path: string): Promise<string> {
  * The inodes of the connected sockets that the server has for its clients at one of these paths. The
  * listening socket does not show which process is the server, because systemd has that socket, too.
  */
-function connectedSockets(paths: readonly string[], table: string): ReadonlySet<string> {
+function connectedSocketInodes(paths: readonly string[], table: string): ReadonlySet<string> {
   const inodes = new Set<string>();
   for (const line of table.split('\n')) {
     const { state, inode = '', path = '' } = UNIX_ROW.exec(line)?.groups ?? {};
@@ -83,7 +83,7 @@ async function socketInodesIn(folder: string): Promise<ReadonlySet<string>> {
 }
 
 /** Returns the listening sockets with these inodes. Exported for a test with tables of other machines. */
-export function listeningIn(table: string, inodes: ReadonlySet<string>): readonly ListeningSocket[] {
+export function listeningSocketsIn(table: string, inodes: ReadonlySet<string>): readonly ListeningSocket[] {
   const sockets: ListeningSocket[] = [];
   for (const line of table.split('\n')) {
     const columns = line.trim().split(/\s+/);

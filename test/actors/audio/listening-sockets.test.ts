@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { listeningIn, listeningSockets } from '../../../src/actors/audio/listening-sockets.js';
+import { listeningSockets, listeningSocketsIn } from '../../../src/actors/audio/listening-sockets.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 async function listen(t: TestContext, ...at: readonly [string] | readonly [number, string]): Promise<Server> {
@@ -60,7 +60,7 @@ test('the listening sockets of the process are read from a table of the kernel',
     'nonsense',
     '',
   ].join('\n');
-  assert.deepEqual(listeningIn(table, new Set(['11', '12', '13', '15', '16'])), [
+  assert.deepEqual(listeningSocketsIn(table, new Set(['11', '12', '13', '15', '16'])), [
     { address: '127.0.0.1', port: 4713 },
     { address: '192.168.0.5', port: 4713 },
     { address: '::', port: 4713 },
