@@ -184,7 +184,10 @@ export class SoundConnection implements CommandConnection {
   closeAfterFailure(command: RequestName, error: RequestError): void {
     const hasLinkEnded = error.kind === 'closed' || error.kind === 'violation';
     if (hasLinkEnded) return;
-    if (error.kind === 'timeout') return this.#link.close({ kind: 'timeout', command });
+    if (error.kind === 'timeout') {
+      this.#link.close({ kind: 'timeout', command });
+      return;
+    }
     const detail = error.kind === 'server' ? error.meaning : error.kind;
     this.#link.close({ kind: 'protocol-violation', detail: `${command} failed: ${detail}` });
   }
