@@ -223,7 +223,7 @@ export class Announcer {
   async #replaceCollidedName(): Promise<StepResult> {
     if (!this.#hasCollided) return DONE;
     this.#collisions += 1;
-    if (this.#collisions > NAMES_MAX)
+    if (this.#collisions >= NAMES_MAX)
       return failed({ kind: 'local', detail: `the first ${NAMES_MAX} names are all in use on the network` });
     const name = this.#name;
     const alternative = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [name]);
