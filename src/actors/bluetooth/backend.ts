@@ -100,7 +100,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   signal(signal: Signal): void {
     const isQueued = this.#reading.queueDuringReading(signal);
-    if (!isQueued) this.#apply(signal);
+    if (!isQueued.ok) this.#bus.reconnect(isQueued.error);
+    else if (!isQueued.value) this.#apply(signal);
   }
 
   called(call: Signal): CallVerdict {

@@ -2,6 +2,7 @@
 // than its reply, so they are queued and then applied to it.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { busErrorText, isAbsence } from '../bus/fault.js';
@@ -37,14 +38,14 @@ export class BluezReading {
   }
 
   /**
-   * Queues the signal if a reading is under way; returns false if none is. Throws if too many are queued, so
-   * that the bus gives the connection up.
+   * Queues the signal if a reading is under way; the value is false if none is. The error means that too many
+   * signals are queued, so that the connection must be given up.
    */
-  queueDuringReading(signal: Signal): boolean {
-    if (this.#queued === undefined) return false;
+  queueDuringReading(signal: Signal): Result<boolean, string> {
+    if (this.#queued === undefined) return success(false);
+    if (this.#queued.length >= QUEUED_MAX_SIGNALS) return failed('too many signals from BlueZ');
     this.#queued.push(signal);
-    if (this.#queued.length > QUEUED_MAX_SIGNALS) throw new Error('too many signals from BlueZ');
-    return true;
+    return success(true);
   }
 
   cancel(): void {
