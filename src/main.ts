@@ -47,6 +47,8 @@ const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /** SIGHUP means that the terminal was closed. */
 const TRACE_END_SIGNALS = [...END_SIGNALS, 'SIGHUP'] as const;
 const STANDARD_DESCRIPTORS = [0, 1, 2] as const;
+/** Files and sockets of the daemon are for its user alone from the first moment. */
+const OWNER_ONLY_UMASK = 0o077;
 
 /** The directory of this file. The files of the actors' threads are named relative to it. */
 const ROOT = new URL('./', import.meta.url);
@@ -175,6 +177,8 @@ function threadsWithPreload(): Threads {
 }
 
 async function start(configPath: string | undefined): Promise<ExitStatus | undefined> {
+  // A chmod after the progress socket's `listen` would come too late, and threads cannot set the umask.
+  process.umask(OWNER_ONLY_UMASK);
   const threads = threadsWithPreload();
   const status = await runDaemon(threads, () => loadConfiguration(configPath));
   // The preloaded thread, which no child will use now, would keep the process alive.

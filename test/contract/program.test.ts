@@ -197,6 +197,11 @@ test('SIGUSR1 opens no inspector in the daemon', async (t) => {
   assert.doesNotMatch(daemon.log, /Debugger/);
 });
 
+test('the daemon makes files and sockets for its user alone, whatever umask it is started with', async (t) => {
+  const { pid } = await Daemon.start({ config: NO_BACKENDS }, t);
+  assert.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^Umask:\s+0077$/m);
+});
+
 test('a log that cannot be written costs lines, not the service', async (t) => {
   const { endOf } = await started(t, { output: FULL });
   assert.deepEqual(await endOf('SIGTERM'), [0, null]);

@@ -98,7 +98,7 @@ export class ProgressSocket {
       // From now on an error means that a connection could not be accepted, for instance because no
       // descriptor is free. The socket still works.
       server.on('error', () => this.#owner.onProblem('a connection could not be accepted'));
-    }
+    } else server.close();
     this.#owner.onProblem(listening.ok ? undefined : listening.error);
   }
 
@@ -155,6 +155,7 @@ async function listenIfFree(server: Server, path: string, clock: Clock): Promise
   // socket is at its path.
   if (fileIdentity(path) !== identityBefore) return failed(PATH_IN_USE);
   rmSync(path, { force: true });
+  // The daemon's umask keeps other users away until the mode is set.
   server.listen(path);
   await once(server, 'listening');
   chmodSync(path, 0o600);

@@ -6,6 +6,7 @@ import {
   chmodSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -23,6 +24,12 @@ import { until } from '../../until.js';
 
 const BEGIN = '{"event":"begin","total":1}';
 const END = '{"event":"end","success":true}';
+
+/** The sockets at this path, also those whose file was removed. */
+const socketsAt = (path: string): number =>
+  readFileSync('/proc/net/unix', 'utf8')
+    .split('\n')
+    .filter((line) => line.endsWith(` ${path}`)).length;
 
 const ownPath = (t: TestContext) => join(temporaryFolder(t), 'tonearm', 'upgrade.sock');
 
@@ -117,6 +124,16 @@ test('the socket is closed to other users, and leaves no file', async (t) => {
   assert.deepEqual(readdirSync(directory), ['upgrade.sock']);
   await received.socket.stop();
   assert.deepEqual(readdirSync(directory), []);
+});
+
+test('a socket that is removed before its mode is set is closed, and another one is made', async (t) => {
+  const path = ownPath(t);
+  const opening = listen(t, path);
+  // The constructor has made the socket, but has not set its mode.
+  rmSync(path);
+  const received = await opening;
+  await until('there is another one', () => received.problem === undefined && statSync(path).isSocket());
+  assert.equal(socketsAt(path), 1);
 });
 
 test('the daemon makes its own directory private, and does not change one with another name', async (t) => {
