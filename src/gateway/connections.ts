@@ -30,7 +30,7 @@ export interface Connection {
   readonly isOpen: () => boolean;
   /** False if it has sent no request since it was opened, or if its first one was a `POST` (server.ts). */
   readonly hasRequested: () => boolean;
-  /** True if its last request was answered, and no further request has come. */
+  /** True if its last request was answered with a body, and no further request has come (server.ts). */
   readonly isIdle: () => boolean;
 }
 

@@ -210,8 +210,9 @@ class HttpConnection implements Connection {
   }
 
   /**
-   * True after an answer. The offset counts the body of an answer, but not the texts of a stream, and is 0
-   * again when the next request comes.
+   * True after an answer with a body. The offset counts its bytes, but not the texts of a stream, and is 0
+   * again when the next request comes. It stays 0 after an answer without a body (304, 204, HEAD), so such a
+   * connection counts as in use until uWebSockets.js closes it.
    */
   isIdle(): boolean {
     return this.#response.getWriteOffset() > 0;
