@@ -158,7 +158,6 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     return this.#state.kind === 'up' ? this.#state.adapter : undefined;
   }
 
-  /** The devices of our adapter. */
   #devices(): readonly Device[] {
     const adapter = this.#adapter;
     return adapter === undefined ? [] : this.#objects.devicesOf(adapter.path);
