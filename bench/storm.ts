@@ -1,17 +1,19 @@
 // Measures GETs of the daemon at rest and under an audio storm: 1000 volume changes a second by a real
-// client, and 100 open streams. Each GET is sent 5 ms after the answer to the one before. Storm, streams and
+// client, and 100 open streams. A GET is due every 5 ms, however long the answers take. Storm, streams and
 // GETs have a process each. uWebSockets.js with a constant answer runs beside the daemon. It does not listen
 // to the storm, so its delay is what the storm costs the machine.
 //   node build/bench/storm.js [--quick] [--json]
 
+import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { systemClock } from '../src/host/clock.js';
 import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
 import { cpuMs, quantile } from './support/figures.js';
 import { Forked } from './support/fork.js';
 import { measurement } from './support/measurement.js';
+import { latenciesOf } from './support/steady-requests.js';
 
 const STREAMS = 100;
 const ROUNDS = 6;
@@ -21,27 +23,16 @@ const WARM_UP_MS = 1000;
 const GET_EVERY_MS = 5;
 const LAST_HUNDREDTHS = 77;
 
-/** Milliseconds from each request to the end of its answer's first chunk. */
+/** Milliseconds from when each request was due to the end of its answer's first chunk. */
 async function getLatencies(port: number, durationMs: number): Promise<readonly number[]> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  const samples: number[] = [];
-  let columns = performance.now();
-  let answered: () => void = () => undefined;
-  socket.on('data', () => {
-    samples.push(performance.now() - columns);
-    answered();
-  });
-  const end = performance.now() + durationMs;
-  while (performance.now() < end) {
-    await new Promise<void>((resolve) => {
-      answered = resolve;
-      columns = performance.now();
-      socket.write('GET /audio HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-    });
-    await pause(GET_EVERY_MS);
-  }
+  const ask = async (): Promise<void> => {
+    socket.write('GET /audio HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+    await once(socket, 'data');
+  };
+  const latencies = await latenciesOf(ask, GET_EVERY_MS, durationMs, systemClock);
   socket.destroy();
-  return samples;
+  return latencies;
 }
 
 /** A figure per round, in milliseconds. */

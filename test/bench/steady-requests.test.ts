@@ -1,0 +1,25 @@
+// The latencies of requests at a steady rate, with answers that take as long as the test says.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { latenciesOf } from '../../bench/support/steady-requests.js';
+import { ManualClock } from '../manual-clock.js';
+
+/** The latencies of five requests that are due every 5 ms. A timer fires `lateMs` too late. */
+function latencies(answersMs: readonly number[], lateMs = 0): Promise<readonly number[]> {
+  const clock = new ManualClock();
+  const after = (ms: number, callback: () => void): (() => void) => {
+    clock.advance(ms + lateMs);
+    queueMicrotask(callback);
+    return () => undefined;
+  };
+  const answers = [...answersMs];
+  const ask = async (): Promise<void> => clock.advance(answers.shift() ?? 0);
+  return latenciesOf(ask, 5, 5 * answersMs.length, { monotonic: clock.monotonic, after });
+}
+
+test('a slow answer counts for each request that it delays', async () =>
+  assert.deepEqual(await latencies([1, 12, 1, 1, 1]), [1, 12, 8, 4, 1]));
+
+test('a timer that fires late counts for no request', async () =>
+  assert.deepEqual(await latencies([1, 1, 1, 1, 1], 2), [1, 1, 1, 1, 1]));
