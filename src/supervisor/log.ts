@@ -52,16 +52,18 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
   };
 }
 
-/**
- * Escapes the texts, because JSON escapes only some of the characters that a terminal obeys. A stack is
- * trusted, because Node makes it, and keeps its line feeds.
- */
+/** Escapes the texts, because JSON escapes only some of the characters that a terminal obeys. */
 function printableFields(fields: LogFields): LogFields {
   const entries = Object.entries(fields).map(([name, value]) => {
-    const isUntrusted = typeof value === 'string' && name !== 'stack';
-    return [name, isUntrusted ? printable(value) : value];
+    if (typeof value !== 'string') return [name, value];
+    return [name, name === 'stack' ? printableLines(value) : printable(value)];
   });
   return Object.fromEntries(entries);
+}
+
+/** A stack keeps its lines. It begins with the error's message, which may quote another program. */
+function printableLines(stack: string): string {
+  return stack.split('\n').map(printable).join('\n');
 }
 
 function processOutput(): LogOutput {

@@ -29,6 +29,12 @@ test('lines below the level are dropped', () => {
   assert.equal(sink.lines.map(({ level }) => level).join(), 'warn,error,fatal');
 });
 
+test('a stack keeps its lines, and has nothing that acts on a terminal', () => {
+  const sink = collect();
+  createLogger('info', sink).log('error', 'x', { stack: 'Error: \u009b31m\u202ered\n    at z' });
+  assert.equal(sink.lines[0]?.['stack'], 'Error: \\u{9b}31m\\u{202e}red\n    at z');
+});
+
 test('a field named cookie never reaches the log', () => {
   const sink = collect();
   createLogger('info', sink).log('info', 'x', { cookie: 'very secret' });
