@@ -108,8 +108,8 @@ function functionTypes(names, { schemas, OPERATIONS, parametersOf, allowedValues
     const type = PARAMETERS[name] === 'name' ? 'string' : 'string | number';
     return `${name}: ${allowedValues(name) === undefined ? type : union(allowedValues(name))}`;
   };
-  const declare = ([name, { kind, path, summary, body, isRequired, method, schema }]) => {
-    const lastArguments = body === undefined ? [] : [`body${isRequired ? '' : '?'}: BodyOf<'${body}'>`];
+  const declare = ([name, { kind, path, summary, body, isBodyRequired, method, schema }]) => {
+    const lastArguments = body === undefined ? [] : [`body${isBodyRequired ? '' : '?'}: BodyOf<'${body}'>`];
     if (kind === 'log') lastArguments.push('query?: { readonly lines?: number }');
     const bytes = schema === undefined ? 'Binary' : typeOf(schemas.COMPONENTS[schema], known, '  ');
     const answer = method === 'POST' ? 'void' : bytes;

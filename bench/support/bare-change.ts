@@ -53,7 +53,7 @@ function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
     if (reader.u32() !== FROM_SERVER.REPLY) return '';
     // This is the tag. A reply without more than a tag answers the subscription.
     reader.u32();
-    if (reader.atEnd) return '';
+    if (reader.isAtEnd) return '';
     const info = COMMANDS.GET_SINK_INPUT_INFO.reply.read(reader);
     return JSON.stringify(clientRecord(info, { ...around, name: info.name ?? '' }, propertyCache));
   };

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { monotonic } from '../host/clock.js';
 import { errorText } from '../printable.js';
 import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands.js';
-import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
+import type { ClosedReason, RequestResult } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
 /** More unsent bytes mean that the server no longer reads, and the connection ends. Usually a few kB wait. */
@@ -69,7 +69,7 @@ export class Link {
   request<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
-    settle: (result: Result<Reply<C>>) => void,
+    settle: (result: RequestResult<Reply<C>>) => void,
     deadlineMs = this.#requestDeadlineMs,
   ): void {
     const now = monotonic();

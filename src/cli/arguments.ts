@@ -1,5 +1,4 @@
-// Parses the command line into one of a closed set of commands, and reads the options of each command. Pure;
-// prints nothing and ends nothing.
+// Decides which command a command line requests, or why it is wrong. Pure.
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { errorText } from '../printable.js';
@@ -41,9 +40,9 @@ export function parseArguments(argv: readonly string[]): CommandLine {
   const configs = tokens.filter((token) => token.kind === 'option' && token.name === 'config');
   if (configs.length > 1) return wrong('--config is given twice');
   if (values.config === '') return wrong('--config needs a value');
-  const configPath = values.config === undefined ? {} : { configPath: values.config };
-  if (values['check-config']) return { do: 'check-config', ...configPath };
-  return { do: 'run', allowRoot: values['allow-root'] === true, ...configPath };
+  const configMember = values.config === undefined ? {} : { configPath: values.config };
+  if (values['check-config']) return { do: 'check-config', ...configMember };
+  return { do: 'run', allowRoot: values['allow-root'] === true, ...configMember };
 }
 
 type Options = NonNullable<ParseArgsConfig['options']>;

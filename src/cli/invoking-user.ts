@@ -1,5 +1,5 @@
-// Decides for which user root runs a command by sudo, run0 or pkexec. tonearm and the sound server are this
-// user's, so the commands write to this user's socket, or act as this user.
+// Decides for which user root runs a command by sudo, run0 or pkexec. Commands act for this user, because
+// tonearm and the sound server are this user's.
 
 import { spawnSync } from 'node:child_process';
 import { userInfo } from 'node:os';
@@ -24,7 +24,7 @@ export interface Caller {
 const DATABASE_MS = 5_000;
 
 /** The variables in which sudo, run0 and pkexec name the user who has become root. */
-const INVOKED_BY = ['SUDO_UID', 'PKEXEC_UID'] as const;
+const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
 
 /**
  * The id of the invoking user. Undefined if the process is not root's, if no user has become root for it, or
@@ -32,7 +32,7 @@ const INVOKED_BY = ['SUDO_UID', 'PKEXEC_UID'] as const;
  */
 export function invokingUser({ env, uid }: Caller): number | undefined {
   const hasRootsDirectory = uid === 0 && runtimeDirectory(env, uid) === runtimeDirectory({}, uid);
-  const invoker = INVOKED_BY.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
+  const invoker = INVOKER_VARIABLES.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
   return hasRootsDirectory && invoker !== undefined ? Number(invoker) : undefined;
 }
 
@@ -47,7 +47,7 @@ export function actAsInvokingUser(): void {
   if (user === undefined) return;
   const { homedir: rootHome } = userInfo();
   giveRightsUp(user);
-  // If the home is another one than root's, somebody has set it for this command, so it stays.
+  // A home that is not root's stays, because somebody has set it for this command.
   const { HOME: home } = process.env;
   if (home === undefined || home === rootHome) process.env['HOME'] = user.home;
   process.env['USER'] = user.name;

@@ -1,6 +1,5 @@
-// Runs in place of the program on a Node that is too old to read its bundles: prints help and version, or
-// one line that says that Node is too old. The build translates this file for any Node, so it imports no
-// module of Node. main.js loads the result (packaging/build.mjs).
+// Runs in place of the program on a Node that is too old to read its bundles. The build translates this file
+// for any Node, so it imports no module of Node. main.js loads the result (packaging/build.mjs).
 
 import { VERSION } from '../version.js';
 import { HELP } from './help.js';
@@ -8,7 +7,7 @@ import { HELP } from './help.js';
 /** The versions of Node that have a binary, inserted by packaging/build.mjs. */
 declare const SUPPORTED_NODES: string;
 
-/** The exit status that main.ts has, too, for a Node without a binary. */
+/** main.ts has the same exit status for a Node without a binary. */
 const EXIT_CANNOT_RUN_HERE = 126;
 
 const words = process.argv.slice(2);

@@ -34,7 +34,7 @@ set -e goes on; a problem is one line on stderr.
 const DEADLINE_MS = 1_000;
 const RETRY_AFTER_MS = 50;
 /** The errors of a connection while the daemon restarts. The daemon has not read the line then. */
-const PASSING_ERRORS: readonly (string | undefined)[] = [
+const RESTART_ERRORS: readonly (string | undefined)[] = [
   'ENOENT',
   'ECONNREFUSED',
   'ECONNRESET',
@@ -77,13 +77,13 @@ const TEXT_OPTION = 'step';
 export function parseProgress(args: readonly string[], caller: Caller): ProgressRequest {
   if (args.includes('--help')) return { do: 'help' };
   const wrong = (reason: string) => wrongUsage('tonearm progress', reason);
-  const [word = '', ...rest] = args;
+  const [word = '', ...optionArgs] = args;
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
   if (verb === undefined)
     return wrong(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
-  const options = optionsOf(rest, { ...verb.options, socket: VALUE });
+  const options = parseOptions(optionArgs, { ...verb.options, socket: VALUE });
   if (!options.ok) return wrong(options.error);
-  const line = word === 'end' ? endLine(options.value) : lineOf(verb, options.value);
+  const line = word === 'end' ? endLine(options.value) : eventLine(verb, options.value);
   if (!line.ok) return wrong(line.error);
   const { socket = defaultSocket(caller) } = options.value;
   if (socket === '') return wrong('--socket needs a value');
@@ -91,7 +91,7 @@ export function parseProgress(args: readonly string[], caller: Caller): Progress
 }
 
 /** The parser is not strict, so that a value, such as the name of a step, may begin with a dash. */
-function optionsOf(args: string[], options: Options): Result<ProgressOptions, string> {
+function parseOptions(args: string[], options: Options): Result<ProgressOptions, string> {
   const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
   for (const token of tokens) {
     const { kind, index } = token;
@@ -106,16 +106,18 @@ function optionsOf(args: string[], options: Options): Result<ProgressOptions, st
   return success(values);
 }
 
-function endLine({
-  success: isSuccess = false,
-  failure: isFailure = false,
-}: ProgressOptions): Result<object, string> {
+function endLine(options: ProgressOptions): Result<object, string> {
+  const isSuccess = options['success'] ?? false;
+  const isFailure = options['failure'] ?? false;
   return isSuccess === isFailure
     ? failed('give either --success or --failure')
     : success({ event: 'end', success: isSuccess });
 }
 
-function lineOf({ event, options }: (typeof VERBS)[string], parsed: ProgressOptions): Result<object, string> {
+function eventLine(
+  { event, options }: (typeof VERBS)[string],
+  parsed: ProgressOptions,
+): Result<object, string> {
   const line: Record<string, unknown> = { event };
   for (const name of Object.keys(options)) {
     const text = parsed[name];
@@ -147,8 +149,9 @@ export async function writeProgress(
     const written = await attempt(line, socket, endMs - performance.now());
     if (written.ok) return written;
     const { error } = written;
-    const isLast = performance.now() + RETRY_AFTER_MS >= endMs;
-    if (isLast || !PASSING_ERRORS.includes(error.code)) return failed(`${socket}: ${errorText(error)}`);
+    const isLastAttempt = performance.now() + RETRY_AFTER_MS >= endMs;
+    if (isLastAttempt || !RESTART_ERRORS.includes(error.code))
+      return failed(`${socket}: ${errorText(error)}`);
     await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
   }
 }

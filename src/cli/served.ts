@@ -1,5 +1,4 @@
-// Describes in sentences where people reach the service: addresses of `bind` that exist now, and those that
-// may appear. Opens no socket.
+// Decides which sentences say where people reach the service, now and later. Opens no socket.
 
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -22,7 +21,7 @@ export interface Machine {
 }
 
 /** Addresses that `localhost` reaches. */
-const LOCALHOST = ['127.0.0.1', '::1', EVERY_ADDRESS, EVERY_IPV4];
+const REACHED_BY_LOCALHOST = ['127.0.0.1', '::1', EVERY_ADDRESS, EVERY_IPV4];
 
 export function thisMachine(): Machine {
   return {
@@ -45,24 +44,24 @@ export function servedSentences(
   const served = present.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
   const urls = [...new Set(reachable.map(({ interfaceName }) => interfaceName))].map((name) => {
-    // One address of each interface is enough: its first, which is its best.
+    // One address of each interface is enough. The first one is its best.
     const best = reachable.find((own) => own.interfaceName === name);
-    return `${url(best?.info.address ?? '', port)} (${name})`;
+    return `${urlOf(best?.info.address ?? '', port)} (${name})`;
   });
   if (urls.length > 0) return [...absent, `open ${urls.join(' or ')}`];
   const [first] = served;
   if (first === undefined) return ['nothing is served now', ...absent];
-  const here = url(LOCALHOST.includes(first) ? 'localhost' : first, port);
-  return [...absent, `open ${here} on this machine; ${otherMachines(served, waiting)}`];
+  const here = urlOf(REACHED_BY_LOCALHOST.includes(first) ? 'localhost' : first, port);
+  return [...absent, `open ${here} on this machine; ${otherMachinesSentence(served, waiting)}`];
 }
 
 /** The sentence about other machines, none of which can reach the service now. */
-function otherMachines(served: readonly string[], waiting: readonly string[]): string {
+function otherMachinesSentence(served: readonly string[], waiting: readonly string[]): string {
   if (served.includes(EVERY_ADDRESS) || served.includes(EVERY_IPV4))
     return 'other machines can reach it once this one is on a network';
   return waiting.length > 0 ? 'other machines cannot reach it yet' : 'other machines cannot reach it';
 }
 
-function url(host: string, port: number): string {
+function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 }

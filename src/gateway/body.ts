@@ -33,10 +33,10 @@ export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
 
 /** If no body is required, `{}` and `null` count as no body, because some clients always send JSON. */
 export async function checkBody(
-  { body, isRequired, defaultBody }: Pick<ChangeOperation, 'body' | 'isRequired' | 'defaultBody'>,
+  { body, isBodyRequired, defaultBody }: Pick<ChangeOperation, 'body' | 'isBodyRequired' | 'defaultBody'>,
   json: unknown,
 ): Promise<ParsedBody> {
-  if (isEmptyBody(json) && !isRequired) return success(defaultBody);
+  if (isEmptyBody(json) && !isBodyRequired) return success(defaultBody);
   if (body === undefined) return badBody('This route takes no fields');
   const { bodyFault } = await import('./body-schemas.js');
   const fault = bodyFault(body, json);

@@ -5,7 +5,7 @@
 
 import { errorText } from '../printable.js';
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
-import { COLLECTION_NAMES, SPECS } from '../protocol/actor/collections.js';
+import { COLLECTION_NAMES, COLLECTION_SPECS } from '../protocol/actor/collections.js';
 import {
   type BridgeReply,
   type BridgeRequest,
@@ -90,7 +90,7 @@ export class BridgeFeeds {
   }
 
   #allRecords(): readonly JournalEntry[] {
-    const collections = COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined);
+    const collections = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].keeps === undefined);
     return collections.flatMap((name) => [...this.#journal.records(name)]);
   }
 
@@ -127,7 +127,7 @@ export async function carryOut(request: BridgeRequest, parts: Parts): Promise<Br
 }
 
 function replyTo(
-  { operation: name, params = {}, body: sent, unread }: BridgeRequest,
+  { operation: name, params = {}, body: sent, invalidBody }: BridgeRequest,
   { handler, replies, settings }: Parts,
 ): HttpReply | Promise<HttpReply> {
   if (handler.isShutDown) return problemReply(SHUTTING_DOWN);
@@ -137,7 +137,7 @@ function replyTo(
   const lacking = operation && lackingKey(operation, settings);
   const hasAllParams = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
   if (!hasAllParams || lacking !== undefined) return problemReply(noSuchPath(lacking));
-  const body = unread === undefined ? success(sent) : parseText(unread);
+  const body = invalidBody === undefined ? success(sent) : parseText(invalidBody);
   if (!body.ok) return problemReply(body.error);
   // `api.control` is for HTTP. MQTT is the only bridge with clients of its own, so its key decides here.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });

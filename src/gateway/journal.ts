@@ -7,9 +7,9 @@
 import type { ChildName } from '../protocol/actor/backends.js';
 import {
   COLLECTION_NAMES,
+  COLLECTION_SPECS,
   type Collection,
   type CollectionSpec,
-  SPECS,
 } from '../protocol/actor/collections.js';
 import type { Change, Drop, Put } from '../protocol/actor/messages.js';
 
@@ -92,7 +92,7 @@ export class Journal {
 
   constructor() {
     const empty = (name: Collection): CollectionState => ({
-      spec: SPECS[name],
+      spec: COLLECTION_SPECS[name],
       records: new Map(),
       order: 0,
       at: 0,
@@ -145,7 +145,7 @@ export class Journal {
 
   #dropsOf(backend: ChildName, isDropped: (spec: CollectionSpec) => boolean): readonly Drop[] {
     const dropped = COLLECTION_NAMES.filter(
-      (name) => SPECS[name].backend === backend && isDropped(SPECS[name]),
+      (name) => COLLECTION_SPECS[name].backend === backend && isDropped(COLLECTION_SPECS[name]),
     );
     return dropped.flatMap((collection) =>
       [...this.#collections[collection].records.keys()].map(
@@ -256,7 +256,7 @@ export class Journal {
    * compared, because a player's key is its name.
    */
   #forgetRemoval({ collection, key, json }: Omit<Content, 'at'>): void {
-    const isPlayer = SPECS[collection].shape === 'player';
+    const isPlayer = COLLECTION_SPECS[collection].shape === 'player';
     for (const entry of this.#kept.removal.entries) {
       if (entry.key !== key || entry.collection !== collection) continue;
       if (!isPlayer && entry.json !== json) continue;

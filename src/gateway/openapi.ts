@@ -114,7 +114,7 @@ function operationId(method: string, path: string): string {
 function requestBody(route: Route): JsonObject {
   if (route.kind !== 'command' || route.body === undefined) return {};
   const content = { 'application/json': { schema: ref(bodyComponent(route.body)) } };
-  return { requestBody: { required: route.isRequired, content } };
+  return { requestBody: { required: route.isBodyRequired, content } };
 }
 
 function problemsOf(route: Route): readonly ProblemCode[] {

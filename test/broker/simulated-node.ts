@@ -84,9 +84,9 @@ export function isCommand(operation: BridgeRequest['operation']): boolean {
 export type Commanded = readonly [what: string, body: unknown];
 
 /** The operation with the names in its path, such as `muteOutput kitchen`, and the body of the request. */
-export function commanded({ operation, params = {}, body, unread }: BridgeRequest): Commanded {
+export function commanded({ operation, params = {}, body, invalidBody }: BridgeRequest): Commanded {
   const names = Object.values(params).map((name) => name ?? '?');
-  return [[operation ?? 'none', ...names].join(' '), unread ?? body];
+  return [[operation ?? 'none', ...names].join(' '), invalidBody ?? body];
 }
 
 export type SimulatedNode = ReturnType<typeof bareNode>;

@@ -6,9 +6,9 @@ import { checkBody, contentTypeProblem, type ParsedBody, parseBody } from '../..
 import type { BodyName } from '../../src/protocol/actor/schemas.js';
 
 /** The two fields of a row in the table of operations. */
-const operationWith = (body: BodyName | undefined, isRequired = true) => ({
+const operationWith = (body: BodyName | undefined, isBodyRequired = true) => ({
   body,
-  isRequired,
+  isBodyRequired,
   defaultBody: undefined,
 });
 const BODIES = {

@@ -42,7 +42,7 @@ describe('a request of a bridge', () => {
     ['a scope that does not exist', START, POST('/services/other/a.service/start'), 404],
     [
       'a volume with a body that is not JSON',
-      { ...VOLUME, unread: '{' },
+      { ...VOLUME, invalidBody: '{' },
       POST('/audio/server/volume', '{'),
       400,
     ],
@@ -54,7 +54,7 @@ describe('a request of a bridge', () => {
     ],
     ['a volume without a body', VOLUME, POST('/audio/server/volume'), 400],
     ['a reboot with a body, which it may not have', REBOOT, POST('/power/reboot', '{"now":true}'), 400],
-    ['mute with a body that is too large', { ...MUTE, unread: LARGE }, POST(MUTE_PATH, LARGE), 413],
+    ['mute with a body that is too large', { ...MUTE, invalidBody: LARGE }, POST(MUTE_PATH, LARGE), 413],
     ['mute with a valid body', { ...MUTE, body: { muted: true } }, POST(MUTE_PATH, '{"muted":true}'), 202],
   ];
   for (const [what, request, http, expected] of rows) {

@@ -4,7 +4,7 @@
 import type { AudioTarget } from '../../protocol/actor/commands.js';
 import type { Fault } from '../../protocol/actor/faults.js';
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
-import { channelsOf, loudestOf, partsOf, rawOf } from '../../protocol/pulse/volume.js';
+import { channelPartsOf, loudestOf, rawOf, rawVolumesOf } from '../../protocol/pulse/volume.js';
 import { type Device, NOUNS, planDefault, planPort } from './device-settings.js';
 import type { KnownRecord } from './known-records.js';
 import { hasVolume, howPlayed, passthroughOn } from './passthrough.js';
@@ -145,14 +145,14 @@ function planKeepLimit(state: SoundState, output: Device): SettingPlan {
 function planBalance(state: SoundState, device: Device, desired: number): SettingPlan {
   const { kind, record } = device;
   const { index, volume, channelMap } = record.info;
-  const balance = partsOf(desired, channelMap);
+  const balance = channelPartsOf(desired, channelMap);
   if (balance === undefined)
     return refuse('not-stereo', `The ${NOUNS[kind]} needs exactly two channels, left and right`);
   const refusal = volumeRefusal(state, device);
   if (refusal !== undefined) return refusal;
   const limit = volumeLimit(state, device) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
-  const args = { index, volume: channelsOf(balance, loudest) };
+  const args = { index, volume: rawVolumesOf(balance, loudest) };
   const plan = setPlan({ command: REQUESTS[kind].volume, args }, kind, index);
   return { ...plan, balance };
 }

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../host/clock.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
-import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
+import type { ClosedReason, RequestError, RequestResult } from '../../protocol/pulse/outcome.js';
 import { AUDIO_MASK } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
 import type { Publisher } from '../runtime.js';
@@ -119,7 +119,7 @@ export class SoundConnection implements CommandConnection {
     this.#reading.end();
   }
 
-  send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
+  send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<RequestResult<unknown>> {
     const { command, args } = setting;
     const endWatch = this.#limitKeeper?.watch(setting);
     // PipeWire sends the event of the change before the reply, PulseAudio after it. The record is not read
@@ -131,11 +131,11 @@ export class SoundConnection implements CommandConnection {
         ? desiredProfile(this.state, args.index, args.profile, latestMs)
         : undefined;
     return new Promise((resolve) => {
-      const finish = (result: Result<unknown>): void => {
+      const finish = (result: RequestResult<unknown>): void => {
         endWatch?.(result.ok);
         resolve(result);
       };
-      const onReply = (result: Result<unknown>): void => {
+      const onReply = (result: RequestResult<unknown>): void => {
         if (!result.ok) {
           finish(result);
           this.#reading.release(changed);
@@ -157,7 +157,7 @@ export class SoundConnection implements CommandConnection {
     command: C,
     args: RequestArgs<C>,
     deadlineMs?: number,
-  ): Promise<Result<Reply<C>>> {
+  ): Promise<RequestResult<Reply<C>>> {
     return new Promise((resolve) => this.#link.request(command, args, resolve, deadlineMs));
   }
 

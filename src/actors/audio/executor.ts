@@ -6,7 +6,7 @@ import { type Answer, DONE } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { failed } from '../../protocol/actor/result.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
-import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
+import type { RequestError, RequestResult } from '../../protocol/pulse/outcome.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
 import { deviceChangedBy, missingFault, planCommand, withFixedSink } from './commands.js';
 import type { ReadRequest } from './refetch.js';
@@ -38,7 +38,7 @@ export interface CommandConnection {
    * Sends a setting. The record `changed` is not read until the reply. After a success the caller must call
    * `readAgain` for this record.
    */
-  send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<Result<unknown>>;
+  send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<RequestResult<unknown>>;
   /**
    * Resolves when a new read of the record has ended, or the record is removed, or the connection has ended.
    */

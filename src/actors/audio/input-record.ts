@@ -2,7 +2,7 @@
 // "Input"). Pure.
 
 import type { InputRecord } from '../../protocol/actor/schemas.js';
-import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
+import { balanceOf, loudestFractionOf } from '../../protocol/pulse/volume.js';
 import { stateName } from './device-states.js';
 import type { KnownSource } from './sources.js';
 import { type Encodable, nonEmpty, type PropertyCache, portsOf } from './view.js';
@@ -25,7 +25,7 @@ export function inputRecord(
     name: info.name,
     description: info.description || info.name,
     muted: info.muted,
-    volume: levelOf(info.volume),
+    volume: loudestFractionOf(info.volume),
     state: stateName(info.state) ?? 'unknown',
     default: isDefault,
     driver: nonEmpty(info.driver),

@@ -1,7 +1,7 @@
 // Finds a record by the id that a client has written. Removes records that are not in the server's list.
 // Pure.
 
-import type { Balance } from '../../protocol/pulse/volume.js';
+import type { ChannelParts } from '../../protocol/pulse/volume.js';
 
 /** A record of the server as last read. */
 export interface KnownRecord<R> {
@@ -10,7 +10,7 @@ export interface KnownRecord<R> {
    * The balance is remembered, because silent channels do not show it. Undefined if the channels have always
    * been silent.
    */
-  readonly balance: Balance | undefined;
+  readonly balance: ChannelParts | undefined;
 }
 
 /** An id as clients write it: decimal, without leading zeros. */

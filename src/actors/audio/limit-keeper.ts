@@ -4,7 +4,7 @@
 import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
-import { levelOf } from '../../protocol/pulse/volume.js';
+import { loudestFractionOf } from '../../protocol/pulse/volume.js';
 import type { Publisher } from '../runtime.js';
 import { LimitGuard } from './limit-guard.js';
 import type { Setting, SoundCommand } from './setting-plan.js';
@@ -46,7 +46,7 @@ export class LimitKeeper {
     const answer = await this.#run({ do: 'keep-limit', output: String(index) });
     this.#guard.settle(index);
     if (this.#hasEnded) return;
-    const before = levelOf(volume);
+    const before = loudestFractionOf(volume);
     const fields = { output: name, before };
     if (answer.ok) this.#log('info', 'an output was set back to its volume limit', fields);
     else {

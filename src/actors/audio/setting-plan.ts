@@ -5,13 +5,13 @@ import type { AudioCommand, ListenCommand } from '../../protocol/actor/commands.
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import type { RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
 import {
-  type Balance,
-  channelsOf,
+  type ChannelParts,
   fractionOf,
   loudestOf,
   RAW_NORM,
   rawOf,
-  rememberBalance,
+  rawVolumesOf,
+  rememberChannelParts,
 } from '../../protocol/pulse/volume.js';
 import type { ReadRequest } from './refetch.js';
 
@@ -41,7 +41,7 @@ interface SetPlan {
   /** The record that the request changes. It is read again before the next command is planned. */
   readonly changed: ReadRequest;
   /** The balance that the request sets. It is remembered, because silent channels do not show it. */
-  readonly balance?: Balance;
+  readonly balance?: ChannelParts;
 }
 
 export interface Refusal {
@@ -76,9 +76,13 @@ export function setPlan(setting: Setting, kind: ReadRequest['kind'], index?: num
  * Returns raw volumes with the same balance. The loudest channel gets `volume` (1 = 100 %). `channels` are
  * the present raw volumes.
  */
-export function channelVolumes(volume: number, channels: readonly number[], remembered?: Balance): number[] {
-  const balance = rememberBalance(remembered, channels) ?? channels.map(() => 1);
-  return channelsOf(balance, rawOf(volume));
+export function channelVolumes(
+  volume: number,
+  channels: readonly number[],
+  remembered?: ChannelParts,
+): number[] {
+  const balance = rememberChannelParts(remembered, channels) ?? channels.map(() => 1);
+  return rawVolumesOf(balance, rawOf(volume));
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
-import type { Result as ReplyResult, RequestError } from '../../protocol/pulse/outcome.js';
+import type { RequestResult as ReplyResult, RequestError } from '../../protocol/pulse/outcome.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 
 /** Sends a request to the sound server, and resolves with its result. */

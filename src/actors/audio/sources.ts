@@ -1,7 +1,7 @@
 // Keeps the sources of the sound server as last read, without monitors. Clients see them as inputs. Pure.
 
 import type { SourceInfo } from '../../protocol/pulse/records.js';
-import { type Balance, rememberBalance } from '../../protocol/pulse/volume.js';
+import { type ChannelParts, rememberChannelParts } from '../../protocol/pulse/volume.js';
 import { isAwake } from './device-states.js';
 import { findById, type KnownRecord, removeUnlisted } from './known-records.js';
 
@@ -44,7 +44,7 @@ export class Sources {
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
     if (atIndex === undefined && this.#sourceByIndex.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
     else {
-      this.#sourceByIndex.set(index, { info, balance: rememberBalance(before?.balance, volume) });
+      this.#sourceByIndex.set(index, { info, balance: rememberChannelParts(before?.balance, volume) });
       this.#leftOut.delete(index);
     }
     if (isAwake(info.state)) this.#notToWake.add(index);
@@ -52,7 +52,7 @@ export class Sources {
   }
 
   /** Stores a balance that a command has set, because silent channels do not show it. */
-  putBalance(index: number, balance: Balance): void {
+  putBalance(index: number, balance: ChannelParts): void {
     const source = this.#sourceByIndex.get(index);
     if (source !== undefined) this.#sourceByIndex.set(index, { ...source, balance });
   }

@@ -4,7 +4,7 @@
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import { type Balance, loudestOf, rememberBalance } from '../../protocol/pulse/volume.js';
+import { type ChannelParts, loudestOf, rememberChannelParts } from '../../protocol/pulse/volume.js';
 import { UniqueNames } from '../unique-names.js';
 import { Cards } from './cards.js';
 import { addOnce, type ChangedRecords, noChanges } from './changed-records.js';
@@ -91,7 +91,7 @@ export class SoundState {
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
     // A sink with another name is a new one. The removal of the old one was missed.
     if (atIndex !== undefined && before === undefined) this.remove('sink', info.index);
-    this.#sinks.set(info.index, { info, balance: rememberBalance(before?.balance, info.volume) });
+    this.#sinks.set(info.index, { info, balance: rememberChannelParts(before?.balance, info.volume) });
     this.onSinkRead?.(info);
     if (isAwake(info.state)) this.#notToWake.add(info.index);
     addOnce(this.#changed.sinks, info.index);
@@ -110,7 +110,11 @@ export class SoundState {
     const name = keepsName
       ? before.name
       : this.#names.assign(info.index, preferredName(info.name, info.props));
-    this.#sinkInputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
+    this.#sinkInputs.set(info.index, {
+      info,
+      name,
+      balance: rememberChannelParts(before?.balance, info.volume),
+    });
     addOnce(this.#changed.sinkInputs, info.index);
     const playsToSameSink = before?.info.sink === info.sink;
     if (info.client !== undefined || playsToSameSink) return;
@@ -121,7 +125,7 @@ export class SoundState {
   }
 
   /** Stores a balance that a command has set, because silent channels do not show it. */
-  putBalance(device: { readonly kind: string; readonly index?: number }, balance: Balance): void {
+  putBalance(device: { readonly kind: string; readonly index?: number }, balance: ChannelParts): void {
     const { kind, index } = device;
     if (index === undefined) return;
     if (kind === 'source') this.sources.putBalance(index, balance);

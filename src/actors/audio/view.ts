@@ -12,7 +12,7 @@ import type {
   SoundServerKind,
 } from '../../protocol/actor/schemas.js';
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
+import { balanceOf, loudestFractionOf } from '../../protocol/pulse/volume.js';
 import { withoutPrototype } from '../text.js';
 import { stateName } from './device-states.js';
 import type { KnownRecord } from './known-records.js';
@@ -93,7 +93,7 @@ export function audioServerRecord(
   return {
     kind: kindOfServer(server),
     default_sink: defaultSink?.info.name ?? '',
-    volume: defaultSink === undefined ? 0 : levelOf(defaultSink.info.volume),
+    volume: defaultSink === undefined ? 0 : loudestFractionOf(defaultSink.info.volume),
     muted: defaultSink?.info.muted ?? false,
     server_name: nonEmpty(server.packageName),
     server_version: nonEmpty(version),
@@ -133,7 +133,7 @@ export function outputRecord(
     nick: nickOf(info, wish),
     label,
     muted: info.muted,
-    volume: levelOf(info.volume),
+    volume: loudestFractionOf(info.volume),
     state: stateName(info.state) ?? 'unknown',
     default: isDefault,
     driver: nonEmpty(info.driver),
@@ -219,7 +219,7 @@ export function clientRecord(
     name,
     app,
     muted: info.muted,
-    volume: hasVolume(info) ? levelOf(info.volume) : undefined,
+    volume: hasVolume(info) ? loudestFractionOf(info.volume) : undefined,
     corked: info.corked,
     backend: kind,
     binary,

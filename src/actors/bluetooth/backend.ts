@@ -6,7 +6,7 @@ import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js'
 import { failure } from '../../protocol/actor/faults.js';
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
-import { BLUEZ_NAME, BLUEZ_PATHS } from '../../protocol/dbus/bluez.js';
+import { BLUEZ_NAME, BLUEZ_PATH } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { Bus, type BusOptions, type BusOwner, type CallVerdict } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
@@ -82,7 +82,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   async up(): Promise<void> {
     const watched = await Promise.all([
-      this.#bus.watch({ sender: BLUEZ_NAME, path_namespace: BLUEZ_PATHS }),
+      this.#bus.watch({ sender: BLUEZ_NAME, path_namespace: BLUEZ_PATH }),
       this.#bus.watch({ sender: BLUEZ_NAME, path: '/' }),
     ]);
     if (!watched.every(({ ok }) => ok)) throw new Error('BlueZ cannot be watched');

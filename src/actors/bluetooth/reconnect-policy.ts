@@ -2,7 +2,7 @@
 // itself"). It connects no device and sets no timer.
 
 import type { Clock } from '../../host/clock.js';
-import { INTENDED, isPlayingService } from '../../protocol/dbus/bluez.js';
+import { INTENDED_REASONS, isPlayingService } from '../../protocol/dbus/bluez.js';
 import type { Device } from './objects.js';
 
 const FIRST_PAUSE_MS = 5_000;
@@ -81,7 +81,7 @@ export class ReconnectPolicy {
 
   /** To be called with BlueZ's reason for a disconnection, before or after the device's change. */
   disconnected(path: string, reason: string): void {
-    if (INTENDED.includes(reason)) this.leaveDisconnected(path);
+    if (INTENDED_REASONS.includes(reason)) this.leaveDisconnected(path);
   }
 
   /** To be called when somebody has disconnected the device, which is then not connected again. */

@@ -127,9 +127,9 @@ export class Announcer {
   }
 
   signal(signal: Signal): void {
-    const state = signalValues(AVAHI_SIGNALS.group, signal);
+    const state = signalValues(AVAHI_SIGNALS.groupStateChanged, signal);
     if (state !== undefined && signal.path === this.#group?.path) this.#groupChanged(...state);
-    const hasServerChanged = signalValues(AVAHI_SIGNALS.server, signal) !== undefined;
+    const hasServerChanged = signalValues(AVAHI_SIGNALS.serverStateChanged, signal) !== undefined;
     if (!hasServerChanged) return;
     // Avahi may have another host name now.
     this.#markOutdated();

@@ -5,7 +5,7 @@ import {
   AVAHI_METHODS,
   AVAHI_SIGNALS,
   EVERY_INTERFACE,
-  IS_LOCAL,
+  LOCAL_FLAG,
   PROTOCOLS,
 } from '../../protocol/dbus/avahi.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
@@ -146,7 +146,7 @@ export class Browser {
     const key = serviceKey([index, protocol, name]);
     const service = this.#services.get(key);
     if (service === undefined) return;
-    const isOfThisMachine = (flags & IS_LOCAL) !== 0;
+    const isOfThisMachine = (flags & LOCAL_FLAG) !== 0;
     service.sighting = sightingOf({ name, host, address, port }, txt, isOfThisMachine);
     const isNode = service.sighting !== undefined;
     if (!isNode) this.#forget(key);

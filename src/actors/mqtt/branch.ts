@@ -8,7 +8,12 @@ import {
   CHILD_NAMES,
   type ChildName,
 } from '../../protocol/actor/backends.js';
-import { type Collection, RESOURCES, type Resource, SPECS } from '../../protocol/actor/collections.js';
+import {
+  COLLECTION_SPECS,
+  type Collection,
+  RESOURCES,
+  type Resource,
+} from '../../protocol/actor/collections.js';
 import type { BackendRecord, Change, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import type { UpgradeRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
@@ -212,7 +217,7 @@ export class Branch {
   }
 
   #isBackendUp(collection: Collection): boolean {
-    const { backend } = SPECS[collection];
+    const { backend } = COLLECTION_SPECS[collection];
     return backend !== undefined && this.stateOf(backend) === 'up';
   }
 
@@ -226,7 +231,7 @@ export class Branch {
     } else if (change.collection === 'served') this.served = JSON.parse(change.json) as ServedRecord;
     // The records of a collection with `keeps` are no state. The bridge publishes those that are actions as
     // events.
-    else if (SPECS[change.collection].keeps === undefined)
+    else if (COLLECTION_SPECS[change.collection].keeps === undefined)
       this.#put(change.collection, change.key, change.json);
   }
 

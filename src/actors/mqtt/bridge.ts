@@ -4,7 +4,7 @@
 import { networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js';
 import { bestFirst, type InterfaceAddresses } from '../../host/own-addresses.js';
-import { SPECS } from '../../protocol/actor/collections.js';
+import { COLLECTION_SPECS } from '../../protocol/actor/collections.js';
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { type BridgeActor, bridgeThread, type NodeLink } from '../runtime.js';
@@ -83,7 +83,7 @@ export class MqttBridge implements BridgeActor {
     const wasPowerUp = this.#branch.stateOf('power') === 'up';
     this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
-      const { keeps, updated } = SPECS[change.collection];
+      const { keeps, updated } = COLLECTION_SPECS[change.collection];
       if (change.kind === 'put' && keeps === 'actions')
         this.#serving?.publishPassing('event', `{"event":${JSON.stringify(updated)},"data":${change.json}}`);
     }

@@ -3,7 +3,7 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
+import { PLAYER_NAME_PREFIX } from '../../protocol/dbus/mpris.js';
 import { clipped } from '../text.js';
 
 /**
@@ -26,7 +26,7 @@ const JSON_LEVELS_MAX = 32;
 
 /** A player's bus name without MPRIS' prefix. All players have the prefix, so topics and routes do not. */
 export function playerName(busName: string): string {
-  return busName.startsWith(PLAYER_NAMES) ? busName.slice(PLAYER_NAMES.length) : busName;
+  return busName.startsWith(PLAYER_NAME_PREFIX) ? busName.slice(PLAYER_NAME_PREFIX.length) : busName;
 }
 
 /** Each byte of an unfit character becomes `%XX`. Two different names give two different levels. */

@@ -7,7 +7,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { PlayersSettings } from '../../protocol/actor/settings.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
-import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
+import { PLAYER_NAME_PREFIX, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { carryOut, isTrackCommand, type PlayerCommand } from './commands.js';
@@ -100,7 +100,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const watched = await this.#bus.watch(PLAYER_OWNERS);
     const listed = await this.#bus.call(BUS_METHODS.listNames, []);
     if (!watched.ok || !listed.ok) throw new Error('the bus did not answer which players run');
-    const names = listed.value.filter((name) => name.startsWith(PLAYER_NAMES)).slice(0, NAMES_MAX);
+    const names = listed.value.filter((name) => name.startsWith(PLAYER_NAME_PREFIX)).slice(0, NAMES_MAX);
     const readOwner = async (name: string): Promise<void> => {
       const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
       if (owner.ok && !changedNames.has(name)) await this.#setOwner(name, owner.value);
@@ -130,7 +130,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else {
       const [name, , owner] = change;
       this.#changedNames?.add(name);
-      if (name.startsWith(PLAYER_NAMES)) void this.#setOwner(name, owner);
+      if (name.startsWith(PLAYER_NAME_PREFIX)) void this.#setOwner(name, owner);
     }
   }
 

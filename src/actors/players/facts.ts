@@ -3,7 +3,7 @@
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/daemon.js';
-import { PLAYER_NAMES, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';
+import { PLAYER_NAME_PREFIX, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';
 import { capped } from '../text.js';
 import { type Metadata, metadataOf, NO_METADATA } from './metadata.js';
 import type { Anchor, Motion } from './reckoning.js';
@@ -96,7 +96,7 @@ export function playerRecord(
   const volume = roundedVolume(player.Volume);
   return {
     bus_name: busName,
-    identity: root.Identity || busName.slice(PLAYER_NAMES.length),
+    identity: root.Identity || busName.slice(PLAYER_NAME_PREFIX.length),
     playback_status: playbackStatus(facts),
     ...(loop !== undefined && { loop_status: loop }),
     ...(player.Shuffle !== undefined && { shuffle: player.Shuffle }),

@@ -1,6 +1,6 @@
 // Decides by their bus names which players are ignored (docs/players.md, "What is shown"). Pure.
 
-import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
+import { PLAYER_NAME_PREFIX } from '../../protocol/dbus/mpris.js';
 
 /**
  * A player is ignored if a pattern matches its whole bus name, or its name without MPRIS' prefix. In a
@@ -9,7 +9,7 @@ import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 export function ignoredBy(patterns: readonly string[]): (busName: string) => boolean {
   const expressions = patterns.map(expressionOf);
   return (busName) => {
-    const nameWithoutPrefix = busName.slice(PLAYER_NAMES.length);
+    const nameWithoutPrefix = busName.slice(PLAYER_NAME_PREFIX.length);
     return expressions.some((expression) => expression.test(busName) || expression.test(nameWithoutPrefix));
   };
 }

@@ -5,9 +5,9 @@ import { success } from '../../protocol/actor/result.js';
 import { type PropertyRecord, type PropertyTable, readProperties } from '../../protocol/dbus/daemon.js';
 import {
   PLAYER_PATH,
+  PLAYERCTLD_INTERFACE,
+  PLAYERCTLD_PROPERTIES,
   type playerMethods,
-  STAND_IN_INTERFACE,
-  STAND_IN_PROPERTIES,
 } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
 import { type BusError, type BusResult, isAbsence } from '../bus/fault.js';
@@ -49,6 +49,6 @@ export async function fetchProperties(
 
 /** True for playerctld, which repeats the state of another player, even after the other player has gone. */
 export async function isStandIn(bus: Caller<'players'>, methods: Methods): Promise<boolean> {
-  const answer = await bus.call(methods.getAll, [STAND_IN_INTERFACE], CALL_OPTIONS);
-  return answer.ok && readProperties(STAND_IN_PROPERTIES, answer.value).PlayerNames !== undefined;
+  const answer = await bus.call(methods.getAll, [PLAYERCTLD_INTERFACE], CALL_OPTIONS);
+  return answer.ok && readProperties(PLAYERCTLD_PROPERTIES, answer.value).PlayerNames !== undefined;
 }

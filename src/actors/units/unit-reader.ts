@@ -11,7 +11,7 @@ import {
   SYSTEMD_NAME,
   SYSTEMD_PATH,
   UNIT_INTERFACE,
-  UNIT_PATHS,
+  UNITS_PATH,
   unitPath,
 } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
@@ -51,7 +51,7 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
   const ofInterface = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
   const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
   if (names.length > SINGLE_MAX_UNITS)
-    return [removed, { ...PROPERTIES, ...ofInterface, path_namespace: UNIT_PATHS }];
+    return [removed, { ...PROPERTIES, ...ofInterface, path_namespace: UNITS_PATH }];
   return names.flatMap((name) => [
     { ...removed, arg0: name },
     { ...PROPERTIES, ...ofInterface, path: unitPath(name) },

@@ -1,6 +1,5 @@
-// `tonearm bench`: measures the capacity of this machine and its sound server with a separate audio-only
-// service on its own port; probe.ts talks to the sound server in another thread. The running service is not
-// used and not changed.
+// `tonearm bench`: measures what this machine and its sound server can carry. For this it runs a service of
+// its own, and does not touch the running one.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -38,7 +37,7 @@ const UP_WITHIN_MS = 5_000;
  * The probe may take this much longer than requested. Everything that it waits for has a shorter deadline.
  */
 const PROBE_SLACK_MS = 20_000;
-const CLOSE_MS = 1_000;
+const CLOSE_WITHIN_MS = 1_000;
 
 export type BenchRequest =
   | { readonly do: 'measure'; readonly seconds: number; readonly json: boolean; readonly notice: string }
@@ -59,7 +58,9 @@ export function parseBench(args: readonly string[]): BenchRequest {
   const { values } = options.value;
   if (values.help) return { do: 'help', text: BENCH_HELP };
   const seconds = Number(values.seconds);
-  if (!/^\d+$/.test(values.seconds) || seconds < SECONDS.least || seconds > SECONDS.most)
+  const isInteger = /^\d+$/.test(values.seconds);
+  const isInRange = seconds >= SECONDS.least && seconds <= SECONDS.most;
+  if (!isInteger || !isInRange)
     return wrong(`--seconds needs an integer from ${SECONDS.least} to ${SECONDS.most}`);
   const notice =
     `tonearm bench: for about ${seconds} s, the sound server has one more stream, which is silent and is renamed often. ` +
@@ -67,13 +68,13 @@ export function parseBench(args: readonly string[]): BenchRequest {
   return { do: 'measure', seconds, json: values.json, notice };
 }
 
-/**
- * The inputs of the bench: default settings, the folder of the built files, and a function that assembles a
- * service.
- */
+/** The bench gets these from main.ts. */
 export interface BenchParts {
+  /** The default settings. */
   readonly settings: Settings;
+  /** The folder of the built files. */
   readonly root: URL;
+  /** Makes a service. */
   assemble(settings: Settings): { readonly supervisor: Supervisor; readonly gateway: Gateway };
 }
 
@@ -98,40 +99,40 @@ export async function runBench(
     const report = makeReport({ ...measured, figures: { ...rest, ...measured.figures } }, seconds);
     return json ? `${JSON.stringify(report)}\n` : reportTable(report);
   } finally {
-    await gateway.close(CLOSE_MS);
+    await gateway.close(CLOSE_WITHIN_MS);
     await supervisor.stop();
   }
 }
 
-/** Measures the service with audio alone enabled, while no listener is connected. */
+/** Measures the service while no listener is connected. */
 async function measureAtRest(ms: number): Promise<Figures> {
   const cpuBefore = process.cpuUsage();
-  const wakeUpsBefore = wakeUps();
+  const wakeUpsBefore = countWakeUps();
   await new Promise<void>((resolve) => {
     systemClock.after(ms, resolve);
   });
   const { user, system } = process.cpuUsage(cpuBefore);
   return {
     memory_mb: process.memoryUsage.rss() / 2 ** 20,
-    wake_ups_per_second: ((wakeUps() - wakeUpsBefore) * 1000) / ms,
+    wake_ups_per_second: ((countWakeUps() - wakeUpsBefore) * 1000) / ms,
     // Microseconds per millisecond are milliseconds per second.
     cpu_ms_per_minute: ((user + system) * 60) / ms,
   };
 }
 
 /** The number of voluntary context switches of all threads, which is the number of wake-ups. */
-function wakeUps(): number {
+function countWakeUps(): number {
   const folder = '/proc/self/task';
   let sum = 0;
   for (const thread of readdirSync(folder)) {
-    const status = textOf(`${folder}/${thread}/status`);
+    const status = readStatus(`${folder}/${thread}/status`);
     sum += Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
   }
   return sum;
 }
 
 /** '' for a thread that has ended since the folder was listed. */
-function textOf(status: string): string {
+function readStatus(status: string): string {
   try {
     return readFileSync(status, 'utf8');
   } catch {

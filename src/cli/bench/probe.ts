@@ -1,6 +1,5 @@
-// The part of `tonearm bench` that talks to the sound server, in its own thread: it times requests, the
-// codec, and the delay from a change to the bytes that a listener gets. It creates one corked stream on the
-// server, which ends with the connection, and changes nothing else there. report.ts interprets the figures.
+// Measures for `tonearm bench`, in a thread of its own, how fast the codec, the sound server and the service
+// are. On the sound server it creates one corked stream, which ends with the connection.
 
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -21,23 +20,29 @@ import {
 import { describeClosed } from '../../protocol/pulse/outcome.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { type Figures, type Measured, quantile } from './report.js';
-import { FULL, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js';
+import { FULL_VOLUMES, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js';
 
-/**
- * `port` is on 127.0.0.1. `seconds` is the time for all measurements together. `listeners` are added to the
- * first one for the crowded measurement.
- */
 export interface ProbeTask {
+  /** The service's port on 127.0.0.1. */
   readonly port: number;
+  /** The time for all measurements together. */
   readonly seconds: number;
+  /** How many listeners are added to the first one for the crowded measurement. */
   readonly listeners: number;
 }
 
-const ANSWER_MS = 2_000;
+const ANSWER_WITHIN_MS = 2_000;
 const PIPELINED_REQUESTS = 32;
 const SAMPLES_MAX = 10_000;
+/** How many milliseconds each measurement takes for each second of the requested time. */
+const REQUESTS_MS_PER_SECOND = 100;
+const CHANGES_MS_PER_SECOND = 200;
+const CODEC_MS_PER_SECOND = 50;
+/** The first rounds are slow, because nothing has been compiled yet. They are not counted. */
+const CHANGES_WARM_UP_MS_PER_SECOND = 50;
+const CODEC_WARM_UP_MS_PER_SECOND = 25;
 /** Pause between changes. It divides no timer's period, so that changes do not coincide with a timer. */
-const EVERY_MS = 7.3;
+const CHANGE_PAUSE_MS = 7.3;
 /** Only the end of what a listener has read is searched. It is longer than one event of a busy node. */
 const TAIL_CHARS = 64 * 1024;
 /** `SinkInfo.state` of a suspended output. */
@@ -45,9 +50,9 @@ const SUSPENDED = 2;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `action` again and again for `ms`, at least once, and returns its results. */
-async function repeatFor<T>(ms: number, action: () => T | Promise<T>): Promise<readonly T[]> {
-  const end = performance.now() + ms;
+/** Calls `action` again and again, at least once, and returns its results. */
+async function repeatFor<T>(forMs: number, action: () => T | Promise<T>): Promise<readonly T[]> {
+  const end = performance.now() + forMs;
   const results: T[] = [];
   do {
     results.push(await action());
@@ -56,7 +61,7 @@ async function repeatFor<T>(ms: number, action: () => T | Promise<T>): Promise<r
 }
 
 /** The milliseconds that each call takes. */
-function timed(forMs: number, action: () => unknown): Promise<readonly number[]> {
+function timeCalls(forMs: number, action: () => unknown): Promise<readonly number[]> {
   return repeatFor(forMs, async () => {
     const begun = performance.now();
     await action();
@@ -70,8 +75,8 @@ async function dialServer(): Promise<Link> {
   const session = {
     cookie,
     clientProps: { 'application.name': 'tonearm bench' },
-    authDeadlineMs: ANSWER_MS,
-    requestDeadlineMs: ANSWER_MS,
+    authDeadlineMs: ANSWER_WITHIN_MS,
+    requestDeadlineMs: ANSWER_WITHIN_MS,
     pendingMax: PIPELINED_REQUESTS,
   };
   const { env } = process;
@@ -82,7 +87,7 @@ async function dialServer(): Promise<Link> {
   for (const path of found.value.paths) {
     const dialled = await new Promise<Result<Link, string>>((resolve) => {
       const opened: Link = new Link(
-        { path, connectDeadlineMs: ANSWER_MS, session },
+        { path, connectDeadlineMs: ANSWER_WITHIN_MS, session },
         {
           onReady: () => resolve(success(opened)),
           onEvent: () => undefined,
@@ -106,8 +111,8 @@ function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>
 }
 
 /**
- * A corked stream plays nothing and keeps no output awake. Prefers an output that is awake already. Returns
- * the stream's index.
+ * Returns the index of a corked stream, which plays nothing and keeps no output awake. Prefers an output that
+ * is awake already.
  */
 async function openSilentStream(link: Link): Promise<number> {
   const sinks = await ask(link, 'GET_SINK_INFO_LIST', {});
@@ -123,7 +128,7 @@ async function openSilentStream(link: Link): Promise<number> {
     prebuffering: undefined,
     minimumRequest: undefined,
     syncId: 0,
-    volume: FULL,
+    volume: FULL_VOLUMES,
     noMove: true,
     adjustLatency: false,
     props: { 'media.name': 'tonearm bench' },
@@ -140,18 +145,18 @@ class Listener {
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1' });
     this.#socket.setEncoding('latin1').on('data', (text: string) => this.#received(text));
-    // `reads` reports the loss by its time-out.
+    // `waitFor` reports the loss by its time-out.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.write('GET /events?types=audio.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   }
 
   /** Rejects if `text` was not read in time. Only one call at a time. */
-  async reads(text: string): Promise<void> {
+  async waitFor(text: string): Promise<void> {
     const found = new Promise<true>((resolve) => {
       this.#awaited = { text, found: () => resolve(true) };
     });
     this.#received('');
-    if ((await within(systemClock, ANSWER_MS, found)) === undefined)
+    if ((await within(systemClock, ANSWER_WITHIN_MS, found)) === undefined)
       throw new Error('a change was not reported within 2 s');
   }
 
@@ -169,20 +174,20 @@ class Listener {
 }
 
 /**
- * Renames the stream again and again, which is a change like any other but makes no sound. A name never comes
- * twice. `ms`: the time of each change until the listener has read it. `cpuMs`: CPU time of the whole process
- * per change, including this thread.
+ * Renames the stream again and again, because a new name is a change without a sound. `ms` has the time of
+ * each change until the listener has read it. `cpuMs` is the CPU time of the process per change.
  */
 async function measureChanges(link: Link, stream: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();
   const ms = await repeatFor(forMs, async () => {
     const begun = performance.now();
+    // No name comes twice.
     const name = `tonearm bench ${process.hrtime.bigint()}`;
     const [, readAt] = await Promise.all([
       ask(link, 'SET_PLAYBACK_STREAM_NAME', { stream, name }),
-      listener.reads(`"${name}"`).then(() => performance.now()),
+      listener.waitFor(`"${name}"`).then(() => performance.now()),
     ]);
-    await pause(EVERY_MS);
+    await pause(CHANGE_PAUSE_MS);
     return readAt - begun;
   });
   const { user, system } = process.cpuUsage(before);
@@ -195,20 +200,19 @@ async function measureListeners(link: Link, task: ProbeTask, figures: Figures): 
   const listen = async (): Promise<Listener> => {
     const listener = new Listener(port);
     open.push(listener);
-    await listener.reads('server.info');
+    await listener.waitFor('server.info');
     return listener;
   };
   try {
     const stream = await openSilentStream(link);
     const first = await listen();
-    // The first changes are slow, because nothing has been compiled yet.
-    await measureChanges(link, stream, first, seconds * 50);
-    const alone = await measureChanges(link, stream, first, seconds * 200);
+    await measureChanges(link, stream, first, seconds * CHANGES_WARM_UP_MS_PER_SECOND);
+    const alone = await measureChanges(link, stream, first, seconds * CHANGES_MS_PER_SECOND);
     figures.event_to_bytes_ms_p50 = quantile(alone.ms, 0.5);
     figures.event_to_bytes_ms_p99 = quantile(alone.ms, 0.99);
     figures.cpu_ms_per_change = alone.cpuMs;
     await Promise.all(Array.from({ length: listeners }, listen));
-    const crowded = await measureChanges(link, stream, first, seconds * 200);
+    const crowded = await measureChanges(link, stream, first, seconds * CHANGES_MS_PER_SECOND);
     figures.cpu_ms_per_change_crowded = crowded.cpuMs;
   } finally {
     for (const listener of open) listener.close();
@@ -223,11 +227,11 @@ async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Prom
     const request = (): Promise<Reply<'GET_SERVER_INFO'>> => ask(link, 'GET_SERVER_INFO', {});
     const info = await request();
     measured.server = `${kindOfServer(info)}, ${info.packageName ?? ''} ${info.packageVersion ?? ''}`.trim();
-    const trips = await timed(task.seconds * 100, request);
+    const trips = await timeCalls(task.seconds * REQUESTS_MS_PER_SECOND, request);
     figures.round_trip_ms_p50 = quantile(trips, 0.5);
     figures.round_trip_ms_p99 = quantile(trips, 0.99);
     const flood = (): Promise<unknown> => Promise.all(Array.from({ length: PIPELINED_REQUESTS }, request));
-    const floods = await timed(task.seconds * 100, flood);
+    const floods = await timeCalls(task.seconds * REQUESTS_MS_PER_SECOND, flood);
     figures.pipelined_requests_per_second = (PIPELINED_REQUESTS * 1000) / quantile(floods, 0.5);
     await measureListeners(link, task, figures);
   } finally {
@@ -238,9 +242,9 @@ async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Prom
 async function measureCodec(seconds: number): Promise<Figures> {
   const { decode, encode, streams } = sampleWork();
   const perStreamUs = async (work: () => unknown): Promise<number> => {
-    // The first rounds are slow, because nothing has been compiled yet.
-    await repeatFor(seconds * 25, work);
-    const medianMs = quantile(await timed(seconds * 50, work), 0.5);
+    await repeatFor(seconds * CODEC_WARM_UP_MS_PER_SECOND, work);
+    const callsMs = await timeCalls(seconds * CODEC_MS_PER_SECOND, work);
+    const medianMs = quantile(callsMs, 0.5);
     return (medianMs * 1000) / streams;
   };
   return { decode_us_per_stream: await perStreamUs(decode), encode_us_per_stream: await perStreamUs(encode) };

@@ -1,5 +1,5 @@
-// The figures of `tonearm bench`: their names, an estimate of the machine's capacity that follows from them,
-// and a table. Pure except for the description of the machine.
+// Decides how `tonearm bench` prints its figures, and which estimate follows from them. Pure except for the
+// description of the machine.
 
 import { availableParallelism } from 'node:os';
 import { VERSION } from '../../version.js';
@@ -7,10 +7,7 @@ import { VERSION } from '../../version.js';
 /** Listeners that are added to the first one for the crowded measurement. */
 export const MORE_LISTENERS = 32;
 
-/**
- * The figures under their names in the output of `--json`, which end in the unit. Each has a description,
- * and its unit for people.
- */
+/** By their names in the output of `--json`: a description of each figure, and its unit for people. */
 const FIGURES = {
   memory_mb: ['memory at rest', 'MB'],
   wake_ups_per_second: ['wake-ups at rest, just started', '/s'],
@@ -38,28 +35,26 @@ export interface Measured {
   readonly missing?: string;
 }
 
-/**
- * The estimate assumes half of a core, 10 changes a second with many listeners, and a list that is read
- * within 0.1 s.
- */
+/** The estimate assumes half of a core, which is 500 ms of CPU time per second. */
 const HALF_CORE_MS = 500;
+/** The estimate of listeners assumes so many changes. */
 const CHANGES_PER_SECOND = 10;
+/** In the estimate of streams, a list is decoded and encoded within this time. */
 const LIST_WITHIN_US = 100_000;
 const LISTENERS_MAX = 10_000;
-/** The least cost of one more listener, in ms, used if the measured difference is lost in the noise. */
+/** The least cost of one more listener. The measured difference may be smaller, because it is noise. */
 const LISTENER_LEAST_MS = 0.001;
-const WHAT_COLUMNS = 42;
+const DESCRIPTION_COLUMNS = 42;
 const VALUE_COLUMNS = 8;
 
-/**
- * The smallest value that more than `part` (0 <= part < 1) of all values do not exceed; NaN without values.
- */
+/** The value at `part` (0 <= part < 1) of the sorted values: 0.5 is the median. NaN without values. */
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 }
 
-/** In a measurement, the digits after the third are noise; in an estimate, those after the second. */
+/** For a measurement, in which further digits are noise. */
 const threeDigits = (value: number): number => Number(value.toPrecision(3));
+/** For an estimate, in which further digits are noise. */
 const twoDigits = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
 
 export type Report = ReturnType<typeof makeReport>;
@@ -78,19 +73,18 @@ export function makeReport({ figures, server, missing }: Measured, seconds: numb
   };
 }
 
-/** `listeners` holds for 10 changes a second. A list of `streams` is decoded and encoded within 0.1 s. */
-function estimateOf({
-  cpu_ms_per_change: alone = Number.NaN,
-  cpu_ms_per_change_crowded: crowded = Number.NaN,
-  decode_us_per_stream: decode = Number.NaN,
-  encode_us_per_stream: encode = Number.NaN,
-}: Figures) {
-  const leftMs = HALF_CORE_MS / CHANGES_PER_SECOND - alone;
-  const oneMoreMs = Math.max((crowded - alone) / MORE_LISTENERS, LISTENER_LEAST_MS);
+function estimateOf(figures: Figures) {
+  const aloneMs = figures.cpu_ms_per_change ?? Number.NaN;
+  const crowdedMs = figures.cpu_ms_per_change_crowded ?? Number.NaN;
+  const decodeUs = figures.decode_us_per_stream ?? Number.NaN;
+  const encodeUs = figures.encode_us_per_stream ?? Number.NaN;
+  const leftMs = HALF_CORE_MS / CHANGES_PER_SECOND - aloneMs;
+  const oneMoreMs = Math.max((crowdedMs - aloneMs) / MORE_LISTENERS, LISTENER_LEAST_MS);
+  const listeners = leftMs < 0 ? 0 : 1 + leftMs / oneMoreMs;
   return {
-    changes_per_second: twoDigits(HALF_CORE_MS / alone),
-    listeners: Math.min(LISTENERS_MAX, twoDigits(leftMs < 0 ? 0 : 1 + leftMs / oneMoreMs)),
-    streams: twoDigits(LIST_WITHIN_US / (decode + encode)),
+    changes_per_second: twoDigits(HALF_CORE_MS / aloneMs),
+    listeners: Math.min(LISTENERS_MAX, twoDigits(listeners)),
+    streams: twoDigits(LIST_WITHIN_US / (decodeUs + encodeUs)),
   };
 }
 
@@ -99,8 +93,10 @@ export function reportTable(report: Report): string {
   const rows = FIGURE_NAMES.map((name) => {
     const [what, unit] = FIGURES[name];
     const value = figures[name];
-    const [printed, of] = Number.isNaN(value) ? ['-', ''] : [String(value), ` ${unit}`];
-    return `${what.padEnd(WHAT_COLUMNS)}${printed.padStart(VALUE_COLUMNS)}${of}`;
+    const isMissing = Number.isNaN(value);
+    const printed = isMissing ? '-' : String(value);
+    const line = what.padEnd(DESCRIPTION_COLUMNS) + printed.padStart(VALUE_COLUMNS);
+    return isMissing ? line : `${line} ${unit}`;
   });
   const { changes_per_second: changes, listeners, streams } = estimate;
   const sentences = [
@@ -108,10 +104,11 @@ export function reportTable(report: Report): string {
     [listeners, `or about ${listeners} listeners at ${CHANGES_PER_SECOND} changes a second;`],
     [streams, `a list of about ${streams} streams is decoded and encoded within 0.1 s.`],
   ] as const;
+  const missingLines = missing === null ? [] : [`some figures could not be measured: ${missing}`];
   return [
     `tonearm ${version} on ${machine}`,
     `sound server: ${server ?? 'none'}`,
-    ...(missing === null ? [] : [`some figures could not be measured: ${missing}`]),
+    ...missingLines,
     '',
     ...rows,
     '',

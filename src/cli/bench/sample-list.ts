@@ -1,5 +1,4 @@
-// A list of streams as a sound server sends it, and the work of an actor on it: `tonearm bench` times the
-// codec with these. Pure.
+// Makes the list of streams, as a sound server sends it, with which `tonearm bench` times the codec. Pure.
 
 import { clientRecord, PropertyCache } from '../../actors/audio/view.js';
 import { FROM_SERVER, REQUESTS, type Reply } from '../../protocol/pulse/commands.js';
@@ -14,7 +13,7 @@ const STREAMS = 30;
 /** PA_SAMPLE_S16LE, and PA_CHANNEL_POSITION_FRONT_LEFT and _RIGHT. */
 export const SAMPLE_SPEC = { format: 3, channels: 2, rate: 44_100 };
 export const STEREO = [1, 2];
-export const FULL = [RAW_NORM, RAW_NORM];
+export const FULL_VOLUMES = [RAW_NORM, RAW_NORM];
 /** PA_ENCODING_PCM. */
 const PCM = 1;
 const PROPS = {
@@ -32,8 +31,8 @@ const PROPS = {
 
 type SinkInputList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
 
-/** The whole frame, at the newest protocol version. */
-function streamList(): Uint8Array {
+/** The whole frame, at the newest protocol version. A stream has the fields of SINK_INPUT_INFO, in order. */
+function streamListFrame(): Uint8Array {
   const writer = new Writer();
   writer.begin(FROM_SERVER.REPLY, 0);
   for (let index = 0; index < STREAMS; index += 1) {
@@ -42,7 +41,7 @@ function streamList(): Uint8Array {
     for (const reference of [undefined, index, 0]) writer.u32(reference ?? NONE);
     writer.sampleSpec(SAMPLE_SPEC);
     writer.channelMap(STEREO);
-    writer.volumes(FULL);
+    writer.volumes(FULL_VOLUMES);
     for (const latency of [0, 20_000]) writer.usec(latency);
     for (const text of ['copy', 'protocol-native.c']) writer.optionalText(text);
     writer.bool(false);
@@ -55,10 +54,11 @@ function streamList(): Uint8Array {
 }
 
 /**
- * `decode`: bytes to records; `encode`: records to the JSON for clients. Each call handles `streams` streams.
+ * Makes the functions to time. `decode` turns bytes into records, and `encode` turns records into JSON for
+ * clients. Each call handles `streams` streams.
  */
 export function sampleWork() {
-  const bytes = streamList();
+  const bytes = streamListFrame();
   const framer = new Framer();
   const texts = new TextCache();
   const decode = (): SinkInputList => {

@@ -1,4 +1,4 @@
-// The command line of `tonearm ctl`. Pure. A word may begin with one dash, because `-5%` is a value.
+// Decides what a command line of `tonearm ctl` requests, or why it is wrong. Pure.
 
 import { editDistance } from '../../edit-distance.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -28,14 +28,14 @@ export type CtlRequest =
     }
   | WrongUsage;
 
-interface Line {
+interface LineParts {
   readonly words: readonly string[];
   readonly node: string | undefined;
   readonly flags: ReadonlySet<string>;
 }
 
 const FLAGS = ['--json', '--help', '--version'];
-const NODE = '--node';
+const NODE_OPTION = '--node';
 const SUGGESTIONS_MAX = 4;
 
 /** `args` are the arguments after the word `ctl`. */
@@ -43,33 +43,34 @@ export function parseCtl(args: readonly string[]): CtlRequest {
   const line = readLine(args);
   if (!line.ok) return wrong(line.error);
   const { words, node, flags } = line.value;
-  const [name, ...rest] = words;
+  const [name, ...operationWords] = words;
   if (flags.has('--version')) return { do: 'version' };
   if (flags.has('--help')) return helpFor(name);
   if (name === undefined) return wrong('an operation is missing');
   const options = { node, json: flags.has('--json') };
-  if (name === 'watch') return watchRequest(rest, options);
-  if (name === 'completion') return completionRequest(rest);
+  if (name === 'watch') return watchRequest(operationWords, options);
+  if (name === 'completion') return completionRequest(operationWords);
   const command = commandNamed(name);
   if (!command.ok) return wrong(command.error);
-  const call = readWords(command.value, rest);
+  const call = readWords(command.value, operationWords);
   if (!call.ok) return wrong(`${name}: ${call.error}`, name);
   return { do: 'call', options, name, command: command.value, call: call.value };
 }
 
-function readLine(args: readonly string[]): Result<Line, string> {
+/** A word may begin with one dash, because `-5%` is a value. */
+function readLine(args: readonly string[]): Result<LineParts, string> {
   const words: string[] = [];
   const flags = new Set<string>();
   let node: string | undefined;
-  for (let at = 0; at < args.length; at += 1) {
-    const arg = args[at] ?? '';
-    if (arg === '--') return success({ words: [...words, ...args.slice(at + 1)], node, flags });
-    if (arg === NODE || arg.startsWith(`${NODE}=`)) {
-      if (node !== undefined) return failed(`${NODE} is there twice`);
+  for (let position = 0; position < args.length; position += 1) {
+    const arg = args[position] ?? '';
+    if (arg === '--') return success({ words: [...words, ...args.slice(position + 1)], node, flags });
+    if (arg === NODE_OPTION || arg.startsWith(`${NODE_OPTION}=`)) {
+      if (node !== undefined) return failed(`${NODE_OPTION} is there twice`);
       // The value stands behind the equals sign, or is the next argument.
-      if (arg === NODE) at += 1;
-      node = arg === NODE ? args[at] : arg.slice(NODE.length + 1);
-      if (!node) return failed(`${NODE} needs a value`);
+      if (arg === NODE_OPTION) position += 1;
+      node = arg === NODE_OPTION ? args[position] : arg.slice(NODE_OPTION.length + 1);
+      if (!node) return failed(`${NODE_OPTION} needs a value`);
     } else if (FLAGS.includes(arg)) flags.add(arg);
     else if (arg.startsWith('--')) return failed(`unknown option ${JSON.stringify(arg)}`);
     else words.push(arg);
@@ -78,7 +79,7 @@ function readLine(args: readonly string[]): Result<Line, string> {
 }
 
 function helpFor(name: string | undefined): CtlRequest {
-  const command = name === undefined ? undefined : commandOf(name);
+  const command = name === undefined ? undefined : findCommand(name);
   if (name === undefined || command === undefined) return { do: 'print', text: ctlHelp() };
   return { do: 'print', text: commandHelp(name, command) };
 }
@@ -91,18 +92,18 @@ function watchRequest(words: readonly string[], options: Options): CtlRequest {
 }
 
 function completionRequest([word, ...others]: readonly string[]): CtlRequest {
-  const shell = SHELLS.find((known) => known === word);
+  const shell = SHELLS.find((name) => name === word);
   if (shell === undefined || others.length > 0) return wrong(`completion: it takes ${SHELLS.join(', ')}`);
   return { do: 'completion', shell };
 }
 
 /** Undefined also for a name that every object has, such as `constructor`. */
-function commandOf(name: string): Command | undefined {
+function findCommand(name: string): Command | undefined {
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 }
 
 function commandNamed(name: string): Result<Command, string> {
-  const command = commandOf(name);
+  const command = findCommand(name);
   if (command !== undefined) return success(command);
   return failed(`there is no operation ${JSON.stringify(name)}; near it: ${similarNames(name).join(', ')}`);
 }

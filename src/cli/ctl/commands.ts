@@ -1,5 +1,5 @@
-// The commands of `tonearm ctl`: a name, words and fields for each row of the table of operations. The build
-// replaces this file with the result, so that the program loads neither that table nor the schemas.
+// Decides which commands `tonearm ctl` has, and which words each takes. The build replaces this file with its
+// result, so that the program loads neither the table of operations nor the schemas.
 
 import type { ChildName } from '../../protocol/actor/backends.js';
 import { EVENTS } from '../../protocol/actor/collections.js';
@@ -38,12 +38,12 @@ export interface Command {
   readonly parameters: readonly Parameter[];
   /** Words without a name are the values of the fields in this order. */
   readonly fields: readonly Field[];
-  /** Names of fields: one of each list must have a value. */
+  /** Lists of names. In each list, one of the named fields must have a value. */
   readonly required: readonly (readonly string[])[];
   /** True if a call without a field toggles what the field would set, such as a mute. */
   readonly toggles: boolean;
   /** The schema of the answer; undefined for bytes, and for an operation that only changes something. */
-  readonly answer?: ComponentName | undefined;
+  readonly answerSchema?: ComponentName | undefined;
 }
 
 /** The parts of a JSON Schema that bodies have. */
@@ -58,7 +58,7 @@ interface BodySchema {
   readonly description?: string;
 }
 
-/** By backend; all other operations stand below the node's own heading. */
+/** Headings by backend. All other operations stand below `NODE_SECTION`. */
 const SECTIONS: Readonly<Partial<Record<ChildName, string>>> = {
   audio: 'Sound',
   systemd: 'Units',
@@ -69,7 +69,7 @@ const SECTIONS: Readonly<Partial<Record<ChildName, string>>> = {
 };
 const NODE_SECTION = 'The node';
 
-const LINES: Field = {
+const LINES_FIELD: Field = {
   name: 'lines',
   type: 'integer',
   minimum: LOG_LINES.minimum,
@@ -91,29 +91,31 @@ function fieldOf([name, schema]: readonly [string, BodySchema]): Field {
 }
 
 /** The schema of a body is an object, or a choice of several objects. */
-function bodyOf(operation: Operation): Pick<Command, 'fields' | 'required'> {
-  if (operation.method === 'GET') return { fields: operation.kind === 'log' ? [LINES] : [], required: [] };
+function fieldsOf(operation: Operation): Pick<Command, 'fields' | 'required'> {
+  if (operation.method === 'GET')
+    return { fields: operation.kind === 'log' ? [LINES_FIELD] : [], required: [] };
   if (operation.body === undefined) return { fields: [], required: [] };
   const schema = BODIES[operation.body] as BodySchema;
   const variants = schema.anyOf ?? [schema];
   const fields = variants.flatMap(({ properties = {} }) => Object.entries(properties).map(fieldOf));
-  const required = variants.map((variant) => variant.required ?? []);
+  const requiredNames = variants.flatMap((variant) => variant.required ?? []);
   const isChoice = variants.length > 1;
-  return { fields, required: isChoice ? [required.flat()] : required.flat().map((name) => [name]) };
+  return { fields, required: isChoice ? [requiredNames] : requiredNames.map((name) => [name]) };
 }
 
 function commandOf(operation: OperationName): Command {
   const row: Operation = OPERATIONS[operation];
   const isChange = row.method === 'POST';
+  const backendSection = 'backend' in row ? SECTIONS[row.backend] : undefined;
   return {
     operation,
-    section: ('backend' in row && SECTIONS[row.backend]) || NODE_SECTION,
+    section: backendSection ?? NODE_SECTION,
     summary: row.summary,
     route: `${row.method} ${documentedPath(row.path)}`,
     parameters: parametersOf(row.path).map((name) => ({ name, values: allowedValues(name) })),
-    ...bodyOf(row),
+    ...fieldsOf(row),
     toggles: isChange && row.body === 'mute',
-    answer: isChange ? undefined : row.schema,
+    answerSchema: isChange ? undefined : row.schema,
   };
 }
 

@@ -9,7 +9,7 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /** The first words of `tonearm`. */
-const PROGRAM: readonly (readonly [word: string, summary: string])[] = [
+const PROGRAM_WORDS: readonly (readonly [word: string, summary: string])[] = [
   ['ctl', 'Asks a node, or lets it do something'],
   ['progress', 'Writes one line of upgrade progress'],
   ['bench', 'Measures what this machine can carry'],
@@ -46,10 +46,12 @@ function completedOperations(): readonly CompletedOperation[] {
 }
 
 function wordsAfter({ parameters, fields, toggles }: Command): readonly string[] {
-  const named = fields.map(({ name }) => `${name}=`);
-  const listed = [...parameters, ...fields].flatMap(({ values = [] }) => values);
+  const fieldNames = fields.map(({ name }) => `${name}=`);
+  const allowedValues = [...parameters, ...fields].flatMap(({ values = [] }) => values);
   const hasSwitch = fields.some(({ type }) => type === 'boolean');
-  return [...listed, ...(hasSwitch ? SWITCHES : []), ...(toggles ? [TOGGLE_WORD] : []), ...named];
+  const switchWords = hasSwitch ? SWITCHES : [];
+  const toggleWords = toggles ? [TOGGLE_WORD] : [];
+  return [...allowedValues, ...switchWords, ...toggleWords, ...fieldNames];
 }
 
 /** Quotes a text, so that it is one word for bash and zsh. */
@@ -57,15 +59,15 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-const origin = (shell: Shell): string => `# Made by \`tonearm ctl completion ${shell}\`.`;
+const originLine = (shell: Shell): string => `# Made by \`tonearm ctl completion ${shell}\`.`;
 
 function bashScript(operations: readonly CompletedOperation[]): string {
-  const programWords = PROGRAM.map(([word]) => word).join(' ');
+  const programWords = PROGRAM_WORDS.map(([word]) => word).join(' ');
   const names = [...operations.map(({ name }) => name), ...OPTIONS].join(' ');
   const cases = operations
     .filter(({ words }) => words.length > 0)
     .map(({ name, words }) => `    ${name}) words='${words.join(' ')}' ;;\n`);
-  return `${origin('bash')}
+  return `${originLine('bash')}
 _tonearm() {
   local current=\${COMP_WORDS[COMP_CWORD]} operation='' words='' at
   COMPREPLY=()
@@ -104,21 +106,20 @@ complete -F _tonearm tonearm
 function zshScript(operations: readonly CompletedOperation[]): string {
   const described = (word: string, summary: string): string =>
     quoted(`${word.replaceAll(':', '\\:')}:${summary.replaceAll(':', '\\:')}`);
-  const programWords = PROGRAM.map(([word, summary]) => described(word, summary));
+  const programWords = PROGRAM_WORDS.map(([word, summary]) => described(word, summary));
   const names = operations.map(({ name, summary }) => described(name, summary));
   const cases = operations
     .filter(({ words }) => words.length > 0)
     .map(({ name, words }) => {
       const complete = words.filter((word) => !word.endsWith('='));
       const needValue = words.filter((word) => word.endsWith('='));
-      const commands = [
-        ...(complete.length > 0 ? [`compadd -- ${complete.join(' ')}`] : []),
-        ...(needValue.length > 0 ? [`compadd -S '' -- ${needValue.join(' ')}`] : []),
-      ];
+      const commands: string[] = [];
+      if (complete.length > 0) commands.push(`compadd -- ${complete.join(' ')}`);
+      if (needValue.length > 0) commands.push(`compadd -S '' -- ${needValue.join(' ')}`);
       return `    ${name}) ${commands.join('; ')} ;;\n`;
     });
   return `#compdef tonearm
-${origin('zsh')}
+${originLine('zsh')}
 _tonearm() {
   local operation='' at
   local -a found
@@ -162,16 +163,16 @@ fi
 }
 
 function fishScript(operations: readonly CompletedOperation[]): string {
-  const programLines = PROGRAM.map(
+  const programLines = PROGRAM_WORDS.map(
     ([word, summary]) => `complete -c tonearm -n __tonearm_is_first -a ${word} -d ${fishQuoted(summary)}\n`,
   );
-  const names = operations.map(
+  const operationLines = operations.map(
     ({ name, summary }) => `complete -c tonearm -n '__tonearm_ctl ""' -a ${name} -d ${fishQuoted(summary)}\n`,
   );
-  const words = operations
-    .filter((each) => each.words.length > 0)
-    .map((each) => `complete -c tonearm -n '__tonearm_ctl ${each.name}' -a '${each.words.join(' ')}'\n`);
-  return `${origin('fish')}
+  const wordLines = operations
+    .filter(({ words }) => words.length > 0)
+    .map(({ name, words }) => `complete -c tonearm -n '__tonearm_ctl ${name}' -a '${words.join(' ')}'\n`);
+  return `${originLine('fish')}
 function __tonearm_is_first
     test (count (commandline -opc)) = 1
 end
@@ -204,7 +205,7 @@ function __tonearm_ctl
 end
 complete -c tonearm -n '__tonearm_is_first; or __tonearm_is_ctl' -f
 complete -c tonearm -n '__tonearm_ctl ""' -a '${OPTIONS.join(' ')}'
-${programLines.join('')}${names.join('')}${words.join('')}`;
+${programLines.join('')}${operationLines.join('')}${wordLines.join('')}`;
 }
 
 function fishQuoted(text: string): string {

@@ -29,22 +29,22 @@ called by what people call them, in small or large letters. A volume is 0.4 or
 microseconds, or with ms, s or m behind it.
 `;
 
-/** In columns. If a signature is longer, the summary stands on the next line. */
-const SIGNATURE_WIDTH = 34;
+/** If a signature is longer, the summary stands on the next line. */
+const SIGNATURE_COLUMNS = 34;
 
 export function ctlHelp(): string {
   const sections = [...new Set(Object.values(COMMANDS).map(({ section }) => section))];
   const lists = sections.map((section) => {
-    const own = Object.entries(COMMANDS).filter(([, command]) => command.section === section);
-    return `\n${section}:\n${own.map(([name, command]) => commandLine(name, command)).join('')}`;
+    const commands = Object.entries(COMMANDS).filter(([, command]) => command.section === section);
+    return `\n${section}:\n${commands.map(([name, command]) => commandLine(name, command)).join('')}`;
   });
-  return HEAD + lists.join('') + statuses();
+  return HEAD + lists.join('') + statusLines();
 }
 
 function commandLine(name: string, command: Command): string {
   const signature = signatureOf(name, command);
-  const gap = signature.length > SIGNATURE_WIDTH ? `\n${' '.repeat(SIGNATURE_WIDTH + 2)}` : '';
-  return `  ${signature.padEnd(SIGNATURE_WIDTH)}${gap}  ${command.summary}\n`;
+  const gap = signature.length > SIGNATURE_COLUMNS ? `\n${' '.repeat(SIGNATURE_COLUMNS + 2)}` : '';
+  return `  ${signature.padEnd(SIGNATURE_COLUMNS)}${gap}  ${command.summary}\n`;
 }
 
 /** `output-volume OUTPUT VOLUME|DELTA`. */
@@ -58,7 +58,7 @@ function signatureOf(name: string, { parameters, fields, required }: Command): s
   ].join(' ');
 }
 
-function statuses(): string {
+function statusLines(): string {
   const names = Object.keys(EXIT) as ExitName[];
   const rows = names.map((name) => `  ${String(EXIT[name]).padEnd(4)}${MEANINGS[name]}\n`);
   return `\nExit status:\n${rows.join('')}`;
@@ -67,7 +67,7 @@ function statuses(): string {
 export function commandHelp(name: string, command: Command): string {
   const { parameters, fields, toggles, summary, route } = command;
   const words: readonly (readonly [string, string])[] = [
-    ...parameters.map((each) => [each.name, each.values?.join(' or ') ?? 'a name'] as const),
+    ...parameters.map(({ name, values }) => [name, values?.join(' or ') ?? 'a name'] as const),
     ...fields.map((field) => [field.name, fieldText(field, toggles)] as const),
   ];
   const width = Math.max(...words.map(([word]) => placeholder(word).length));
@@ -82,6 +82,7 @@ function fieldText(field: Field, toggles: boolean): string {
   const range = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`];
   // If any integer is allowed, the range in the schema is that of the safe integers.
   const isBounded = Math.abs(minimum ?? 0) < Number.MAX_SAFE_INTEGER;
-  const kind = [values?.join(', ') ?? kinds[type], ...(isBounded ? range : [])].filter(Boolean).join(' ');
-  return [kind, description, `as a named word: ${name}=`].filter(Boolean).join('; ');
+  const kind = values?.join(', ') ?? kinds[type];
+  const kindAndRange = isBounded ? [kind, ...range].filter(Boolean).join(' ') : kind;
+  return [kindAndRange, description, `as a named word: ${name}=`].filter(Boolean).join('; ');
 }

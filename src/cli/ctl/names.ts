@@ -1,5 +1,5 @@
-// Finds what a word names among the things that the node lists. People write `kitchen` for an output whose
-// label is `Kitchen`. A word that fits nothing is sent as it is, because the node decides.
+// Decides which thing a word names, such as `kitchen` for the output with the label `Kitchen`. A word that
+// fits nothing is sent as it is, because the node decides.
 
 import type { Tonearm } from '../../client/routes.js';
 import { printable } from '../../printable.js';
@@ -10,37 +10,45 @@ import { askNode } from './ask.js';
 import type { Call } from './words.js';
 
 /** A record of any list. */
-type Listed = Readonly<Record<string, unknown>>;
+type ListedRecord = Readonly<Record<string, unknown>>;
 
 /** A kind of things that words can name. */
 interface NamedThings {
   /** The operation that lists them. */
-  readonly list: OperationName;
+  readonly listOperation: OperationName;
   /** The member of a record by which the node knows the thing. */
-  readonly key: string;
+  readonly keyMember: string;
   /** The other names of the thing. */
-  readonly names: (record: Listed) => readonly unknown[];
+  readonly otherNames: (record: ListedRecord) => readonly unknown[];
 }
 
-const PLAYERS = /^org\.mpris\.MediaPlayer2\./;
-const SERVICE = /\.service$/;
+const PLAYER_PREFIX = /^org\.mpris\.MediaPlayer2\./;
+const SERVICE_SUFFIX = /\.service$/;
 
 /** By the parameter, or the field, that names a thing. */
 const THINGS: Readonly<Partial<Record<ParameterName | 'address', NamedThings>>> = {
-  output: { list: 'outputs', key: 'name', names: ({ label, description }) => [label, description] },
-  input: { list: 'inputs', key: 'name', names: ({ description }) => [description] },
-  card: { list: 'cards', key: 'name', names: ({ description }) => [description] },
-  client: { list: 'clients', key: 'id', names: ({ name, app }) => [name, app] },
-  player: {
-    list: 'players',
-    key: 'bus_name',
-    names: ({ bus_name: name, identity }) => [String(name).replace(PLAYERS, ''), identity],
+  output: {
+    listOperation: 'outputs',
+    keyMember: 'name',
+    otherNames: ({ label, description }) => [label, description],
   },
-  unit: { list: 'services', key: 'name', names: ({ name }) => [String(name).replace(SERVICE, '')] },
-  address: { list: 'bluetoothDevices', key: 'address', names: ({ name }) => [name] },
+  input: { listOperation: 'inputs', keyMember: 'name', otherNames: ({ description }) => [description] },
+  card: { listOperation: 'cards', keyMember: 'name', otherNames: ({ description }) => [description] },
+  client: { listOperation: 'clients', keyMember: 'id', otherNames: ({ name, app }) => [name, app] },
+  player: {
+    listOperation: 'players',
+    keyMember: 'bus_name',
+    otherNames: ({ bus_name: name, identity }) => [String(name).replace(PLAYER_PREFIX, ''), identity],
+  },
+  unit: {
+    listOperation: 'services',
+    keyMember: 'name',
+    otherNames: ({ name }) => [String(name).replace(SERVICE_SUFFIX, '')],
+  },
+  address: { listOperation: 'bluetoothDevices', keyMember: 'address', otherNames: ({ name }) => [name] },
 };
 
-/** Outputs, inputs, cards and clients have such ids, which are sent without a look at the list. */
+/** The ids of outputs, inputs, cards and clients. They are sent without a look at the list. */
 const ID = /^\d+$/;
 /** A message names this many things at most, and counts the others. */
 const CANDIDATES_MAX = 12;
@@ -66,13 +74,13 @@ export async function resolveNames(node: Tonearm, call: Call): Promise<Result<Na
     for (const [name, word] of Object.entries(words)) {
       const things = thingsNamed(name);
       if (things === undefined || typeof word !== 'string' || ID.test(word)) continue;
-      const records = await listed(node, things, call.params['scope']);
+      const records = await listRecords(node, things, call.params['scope']);
       const fitting = fittingRecords(things, records, word);
       const [only] = fitting;
       if (fitting.length > 1)
-        return failed(`${name}: ${JSON.stringify(word)} may be ${lineOf(things, fitting)}`);
-      if (only === undefined) notes.push(`there is ${lineOf(things, records) || 'none'}`);
-      else words[name] = String(only[things.key]);
+        return failed(`${name}: ${JSON.stringify(word)} may be ${listText(things, fitting)}`);
+      if (only === undefined) notes.push(`there is ${listText(things, records) || 'none'}`);
+      else words[name] = String(only[things.keyMember]);
     }
   }
   return success({ call: { params, body: call.body && body }, notes });
@@ -83,31 +91,35 @@ function thingsNamed(name: string): NamedThings | undefined {
   return things[name];
 }
 
-async function listed(node: Tonearm, { list }: NamedThings, scope = ''): Promise<readonly Listed[]> {
-  const records = (await askNode(node, list, [])) as readonly Listed[];
+async function listRecords(
+  node: Tonearm,
+  { listOperation }: NamedThings,
+  scope = '',
+): Promise<readonly ListedRecord[]> {
+  const records = (await askNode(node, listOperation, [])) as readonly ListedRecord[];
   return records.filter((record) => scope === '' || record['scope'] === scope);
 }
 
 function fittingRecords(
-  { key, names }: NamedThings,
-  records: readonly Listed[],
+  { keyMember, otherNames }: NamedThings,
+  records: readonly ListedRecord[],
   word: string,
-): readonly Listed[] {
-  const exact = records.filter((record) => record[key] === word);
+): readonly ListedRecord[] {
+  const exact = records.filter((record) => record[keyMember] === word);
   if (exact.length > 0) return exact;
   const letters = word.toLowerCase();
   return records.filter((record) =>
-    [record[key], ...names(record)].some((name) => String(name).toLowerCase() === letters),
+    [record[keyMember], ...otherNames(record)].some((name) => String(name).toLowerCase() === letters),
   );
 }
 
 /** `kitchen (Kitchen), living (Living room)`. */
-function lineOf({ key, names }: NamedThings, records: readonly Listed[]): string {
+function listText({ keyMember, otherNames }: NamedThings, records: readonly ListedRecord[]): string {
   const texts = records.slice(0, CANDIDATES_MAX).map((record) => {
-    const name = String(record[key]);
-    const [label = name] = names(record);
+    const name = String(record[keyMember]);
+    const [label = name] = otherNames(record);
     return label === name ? name : `${name} (${label})`;
   });
-  const beyond = records.length - texts.length;
-  return printable(texts.join(', ')) + (beyond > 0 ? ` and ${beyond} more` : '');
+  const others = records.length - texts.length;
+  return printable(texts.join(', ')) + (others > 0 ? ` and ${others} more` : '');
 }

@@ -1,5 +1,4 @@
-// Decides which node is asked: the node of `--node` or $TONEARM_NODE, else the one on this machine, where
-// its configuration says (docs/ctl.md, "Which node").
+// Decides which node `tonearm ctl` asks, and at which address (docs/ctl.md, "Which node").
 
 import { isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';

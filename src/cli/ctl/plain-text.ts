@@ -1,5 +1,5 @@
-// Answers as people read them in a terminal: a list is a table, and a record has a line for each member.
-// A program that reads answers uses `--json` instead. Pure.
+// Decides how an answer looks in a terminal: a list is a table, and a record has a line for each member.
+// Pure.
 
 import { printable } from '../../printable.js';
 import type {
@@ -16,36 +16,49 @@ import type {
 
 type PlainRecord = Readonly<Record<string, unknown>>;
 
-const OUTPUT: readonly (keyof OutputRecord)[] = ['name', 'label', 'volume', 'muted', 'default', 'state'];
-const INPUT: readonly (keyof InputRecord)[] = ['name', 'description', 'volume', 'muted', 'default'];
-const CARD: readonly (keyof CardRecord)[] = ['name', 'description', 'active_profile'];
-const CLIENT: readonly (keyof ClientRecord)[] = ['id', 'name', 'app', 'volume', 'muted', 'output'];
-const SERVICE: readonly (keyof ServiceRecord)[] = ['scope', 'name', 'active_state', 'sub_state', 'enabled'];
-const PLAYER: readonly (keyof PlayerRecord)[] = ['bus_name', 'identity', 'playback_status', 'volume'];
-const NODE: readonly (keyof NodeRecord)[] = ['name', 'host', 'port', 'version', 'self'];
-const DEVICE: readonly (keyof DeviceRecord)[] = ['address', 'name', 'paired', 'connected', 'battery'];
-const ENTRY: readonly (keyof LogEntryRecord)[] = ['time', 'priority', 'message'];
+const OUTPUT_COLUMNS: readonly (keyof OutputRecord)[] = [
+  'name',
+  'label',
+  'volume',
+  'muted',
+  'default',
+  'state',
+];
+const INPUT_COLUMNS: readonly (keyof InputRecord)[] = ['name', 'description', 'volume', 'muted', 'default'];
+const CARD_COLUMNS: readonly (keyof CardRecord)[] = ['name', 'description', 'active_profile'];
+const CLIENT_COLUMNS: readonly (keyof ClientRecord)[] = ['id', 'name', 'app', 'volume', 'muted', 'output'];
+const SERVICE_COLUMNS: readonly (keyof ServiceRecord)[] = [
+  'scope',
+  'name',
+  'active_state',
+  'sub_state',
+  'enabled',
+];
+const PLAYER_COLUMNS: readonly (keyof PlayerRecord)[] = ['bus_name', 'identity', 'playback_status', 'volume'];
+const NODE_COLUMNS: readonly (keyof NodeRecord)[] = ['name', 'host', 'port', 'version', 'self'];
+const DEVICE_COLUMNS: readonly (keyof DeviceRecord)[] = ['address', 'name', 'paired', 'connected', 'battery'];
+const LOG_ENTRY_COLUMNS: readonly (keyof LogEntryRecord)[] = ['time', 'priority', 'message'];
 
 /**
  * The columns of a list's table, by operation and by member of a record. A list that is not named here has
  * those members of its first record that are no objects and no lists.
  */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  outputs: OUTPUT,
-  inputs: INPUT,
-  cards: CARD,
-  clients: CLIENT,
-  services: SERVICE,
-  players: PLAYER,
-  nodes: NODE,
-  bluetoothDevices: DEVICE,
-  known_devices: DEVICE,
-  unitLog: ENTRY,
-  upgradeLog: ENTRY,
+  outputs: OUTPUT_COLUMNS,
+  inputs: INPUT_COLUMNS,
+  cards: CARD_COLUMNS,
+  clients: CLIENT_COLUMNS,
+  services: SERVICE_COLUMNS,
+  players: PLAYER_COLUMNS,
+  nodes: NODE_COLUMNS,
+  bluetoothDevices: DEVICE_COLUMNS,
+  known_devices: DEVICE_COLUMNS,
+  unitLog: LOG_ENTRY_COLUMNS,
+  upgradeLog: LOG_ENTRY_COLUMNS,
 };
 
 /** Members that are printed in percent. */
-const PERCENT = ['volume', 'volume_limit', 'volume_step'];
+const PERCENT_MEMBERS = ['volume', 'volume_limit', 'volume_step'];
 const GAP = '  ';
 const NOTHING = '-';
 
@@ -60,10 +73,10 @@ function tableLines(name: string, records: readonly PlainRecord[]): readonly str
   const columns = columnsOf(name) ?? Object.keys(first).filter((key) => typeof first[key] !== 'object');
   const rows = records.map((record) => columns.map((column) => cell(column, record[column])));
   const table = [columns.map(printable), ...rows];
-  const widths = columns.map((_, at) => Math.max(...table.map((row) => width(row[at] ?? ''))));
+  const widths = columns.map((_, column) => Math.max(...table.map((row) => width(row[column] ?? ''))));
   return table.map((row) =>
     row
-      .map((text, at) => padded(text, widths[at] ?? 0))
+      .map((text, column) => padded(text, widths[column] ?? 0))
       .join(GAP)
       .trimEnd(),
   );
@@ -95,8 +108,8 @@ function isRecord(value: unknown): value is PlainRecord {
 function cell(name: string, value: unknown): string {
   if (value === undefined || value === null) return NOTHING;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'number' && PERCENT.includes(name)) return `${Math.round(value * 100)}%`;
-  if (Array.isArray(value)) return value.map((each) => cell(name, each)).join(', ') || NOTHING;
+  if (typeof value === 'number' && PERCENT_MEMBERS.includes(name)) return `${Math.round(value * 100)}%`;
+  if (Array.isArray(value)) return value.map((item) => cell(name, item)).join(', ') || NOTHING;
   return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 

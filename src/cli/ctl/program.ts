@@ -1,5 +1,5 @@
-// `tonearm ctl`: a program of its own, which main.js starts before it loads anything of the daemon. It calls
-// a node by means of the client, prints the answer, and sets the exit status.
+// `tonearm ctl`: asks a node, prints the answer, and sets the exit status. main.js starts this program before
+// it loads anything of the daemon.
 
 import { ProblemError } from '../../client/problem.js';
 import { type Tonearm, tonearm } from '../../client/routes.js';
@@ -71,20 +71,21 @@ async function callNode({ name, command, call, options }: CallRequest): Promise<
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     const exit = exitFor(error);
-    const texts = [`${name}: ${problemText(error, node)}`, ...(exit === 'notFound' ? notes : [])];
+    const hints = exit === 'notFound' ? notes : [];
+    const texts = [`${name}: ${problemText(error, node)}`, ...hints];
     return fail({ exit, messages: [texts.join('; ')] });
   }
 }
 
 /** An operation that only changes something prints nothing. */
 async function printAnswer(
-  { operation, route, answer: schema }: Command,
+  { operation, route, answerSchema }: Command,
   answer: unknown,
   json: boolean,
 ): Promise<ExitName> {
   if (answer instanceof Blob) return printBytes(Buffer.from(await answer.arrayBuffer()));
   if (route.startsWith('POST')) return 'ok';
-  if (json || schema === 'OpenApi') return printOut(`${JSON.stringify(answer)}\n`);
+  if (json || answerSchema === 'OpenApi') return printOut(`${JSON.stringify(answer)}\n`);
   return printOut(lines(plainLines(operation, answer)));
 }
 
@@ -114,7 +115,7 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
     json: options.json,
     write: (line) => void stdout.write(`${line}\n`),
     remark: (text) => void process.stderr.write(`tonearm: ctl: watch: ${text}\n`),
-    textOf: (lost) => problemText(lost, node),
+    describeProblem: (lost) => problemText(lost, node),
     over: over.signal,
   });
   if (problem === undefined) return exit;

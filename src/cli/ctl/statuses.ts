@@ -1,5 +1,5 @@
-// Decides which exit status a failure has. It follows from the HTTP status, which the table of faults has for
-// each kind of refusal, so no operation has exit statuses of its own (docs/ctl.md, "Exit statuses").
+// Decides which exit status a failure has (docs/ctl.md, "Exit statuses"). It follows from the HTTP status, so
+// no operation has exit statuses of its own.
 
 import type { ProblemError } from '../../client/problem.js';
 import type { FaultRow } from '../../protocol/actor/faults.js';
@@ -39,7 +39,7 @@ export const MEANINGS: Readonly<Record<ExitName, string>> = {
 };
 
 /** By the statuses of faults, and by those of a proxy that asks for a password. */
-const BY_STATUS: Readonly<Record<FaultRow['status'] | 401 | 407, ExitName>> = {
+const EXIT_BY_HTTP_STATUS: Readonly<Record<FaultRow['status'] | 401 | 407, ExitName>> = {
   400: 'badValue',
   401: 'forbidden',
   403: 'forbidden',
@@ -61,6 +61,6 @@ export function exitFor({ code, status }: ProblemError): ExitName {
   // The status of another program says nothing about this node, except that a proxy asks for a password.
   if (code === 'not-the-service' && !PASSWORD_STATUSES.includes(status)) return 'notTonearm';
   if (code === NO_ROUTE) return 'unavailable';
-  const known: Readonly<Record<number, ExitName>> = BY_STATUS;
-  return known[status] ?? 'failed';
+  const exits: Readonly<Record<number, ExitName>> = EXIT_BY_HTTP_STATUS;
+  return exits[status] ?? 'failed';
 }

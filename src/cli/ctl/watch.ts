@@ -20,21 +20,21 @@ export interface WatchRequest {
   /** Called when the stream is lost, and when it is back. */
   readonly remark: (text: string) => void;
   /** The text of a problem for people. */
-  readonly textOf: (problem: ProblemError) => string;
+  readonly describeProblem: (problem: ProblemError) => string;
   /** Aborts when nobody reads any more. */
   readonly over: AbortSignal;
 }
 
 /**
- * The event types that words name: `audio` stands for all that begin with `audio.`, except the levels. A
- * comma separates words, too. The error is the first word that names no type.
+ * The event types that words name. `audio` stands for all types that begin with `audio.`, except the levels.
+ * A comma separates words, too. The error is the first word that names no type.
  */
 export function eventTypes(words: readonly string[]): Result<readonly string[], string> {
   const names = words.flatMap((word) => word.split(',')).filter((word) => word !== '');
-  const found = names.map((name) => ({ name, types: EVENT_TYPES.filter((type) => isNamedBy(name, type)) }));
-  const unknown = found.find(({ types }) => types.length === 0);
+  const matches = names.map((name) => ({ name, types: EVENT_TYPES.filter((type) => isNamedBy(name, type)) }));
+  const unknown = matches.find(({ types }) => types.length === 0);
   if (unknown !== undefined) return failed(unknown.name);
-  return success([...new Set(found.flatMap(({ types }) => types))]);
+  return success([...new Set(matches.flatMap(({ types }) => types))]);
 }
 
 function isNamedBy(name: string, type: string): boolean {
@@ -71,7 +71,7 @@ class Watch {
   #print(type: string, data: string): void {
     const { types, json, write } = this.#request;
     const isChosen = types.length === 0 ? type !== GREETING : types.includes(type);
-    if (isChosen) write(lineOf(type, data, json));
+    if (isChosen) write(eventLine(type, data, json));
   }
 
   #opened(): void {
@@ -86,7 +86,7 @@ class Watch {
       this.#close(problem);
       return;
     }
-    if (!this.#isLost) this.#request.remark(`${this.#request.textOf(problem)}; trying again`);
+    if (!this.#isLost) this.#request.remark(`${this.#request.describeProblem(problem)}; trying again`);
     this.#isLost = true;
   }
 
@@ -96,6 +96,6 @@ class Watch {
   }
 }
 
-function lineOf(type: string, data: string, json: boolean): string {
+function eventLine(type: string, data: string, json: boolean): string {
   return json ? `{"type":${JSON.stringify(type)},"data":${data}}` : `${type} ${printable(data)}`;
 }

@@ -1,5 +1,5 @@
-// Reads the words behind a command: first the parameters of its path, then fields, each in its turn or as
-// `field=value`. Only forms are checked here; the node knows what is allowed. Pure.
+// Decides which words after a command are parameters of its path, and which are its fields. Only forms are
+// checked here, because the node knows what is allowed. Pure.
 
 import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -11,8 +11,8 @@ export interface Call {
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
-const NAMED = /^(\w+)=(.*)$/s;
-const SIGNED = /^[+-]/;
+const NAMED_WORD = /^(\w+)=(.*)$/s;
+const SIGNED_WORD = /^[+-]/;
 
 /** Accepted besides the words of a switch, because a script may have a value from JSON. */
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -34,8 +34,8 @@ export function readWords(command: Command, words: readonly string[]): Result<Ca
   const missing = parameters[words.length];
   if (missing !== undefined) return failed(`${placeholder(missing.name)} is missing`);
   const params: Record<string, string> = {};
-  for (const [at, { name, values }] of parameters.entries()) {
-    const word = words[at] ?? '';
+  for (const [position, { name, values }] of parameters.entries()) {
+    const word = words[position] ?? '';
     if (values?.includes(word) === false)
       return failed(`${placeholder(name)}: ${quoted(word)} is not one of ${values.join(', ')}`);
     params[name] = word;
@@ -49,6 +49,7 @@ export function placeholder(name: string): string {
   return name.toUpperCase();
 }
 
+/** Each word is the value of the next field, or has the form `field=value`. */
 function readFields(command: Command, words: readonly string[]): Result<Call['body'], string> {
   if (command.toggles && words.length === 1 && words[0]?.toLowerCase() === TOGGLE_WORD)
     return success(undefined);
@@ -66,34 +67,36 @@ function readFields(command: Command, words: readonly string[]): Result<Call['bo
   return success(words.length === 0 ? undefined : body);
 }
 
-interface NamedText {
+interface FieldText {
   readonly field: Field;
   readonly text: string;
 }
 
 /** The field that a word is for, and its value. */
-function fieldFor(command: Command, word: string, body: object): Result<NamedText, string> {
-  const [, name = '', value = ''] = NAMED.exec(word) ?? [];
+function fieldFor(command: Command, word: string, body: object): Result<FieldText, string> {
+  const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
   const named = command.fields.find((field) => field.name === name);
   if (named !== undefined && Object.hasOwn(body, name)) return failed(`${name} is there twice`);
   if (named !== undefined) return success({ field: named, text: value });
-  const next = command.fields.find((field) => isFree(command, field.name, body) && fits(field, word));
+  const next = command.fields.find(
+    (field) => isFreeField(command, field.name, body) && fitsField(field, word),
+  );
   if (next !== undefined && (name === '' || next.type === 'string'))
     return success({ field: next, text: word });
   const names = command.fields.map((field) => field.name);
-  const known = names.length === 0 ? 'no fields' : `the fields ${names.join(', ')}`;
-  return failed(`${quoted(word)} is too much: it takes ${known}`);
+  const fieldsText = names.length === 0 ? 'no fields' : `the fields ${names.join(', ')}`;
+  return failed(`${quoted(word)} is too much: it takes ${fieldsText}`);
 }
 
 /** True if neither the field nor a field that excludes it has a value yet. */
-function isFree({ required }: Command, name: string, body: object): boolean {
+function isFreeField({ required }: Command, name: string, body: object): boolean {
   const alternatives = required.find((names) => names.includes(name)) ?? [name];
   return !alternatives.some((alternative) => Object.hasOwn(body, alternative));
 }
 
 /** A word with a sign is a change, and fits only a field that may be negative: `+5%` is a `delta`. */
-function fits({ type, minimum = Number.NEGATIVE_INFINITY }: Field, word: string): boolean {
-  return type === 'string' || minimum < 0 || !SIGNED.test(word);
+function fitsField({ type, minimum = Number.NEGATIVE_INFINITY }: Field, word: string): boolean {
+  return type === 'string' || minimum < 0 || !SIGNED_WORD.test(word);
 }
 
 function valueIn(field: Field, text: string): Result<unknown, string> {
@@ -101,7 +104,7 @@ function valueIn(field: Field, text: string): Result<unknown, string> {
   if (field.type !== 'string') return numberValue(field, text);
   const { values } = field;
   if (values === undefined) return success(text);
-  const value = values.find((each) => each.toLowerCase() === text.toLowerCase());
+  const value = values.find((allowed) => allowed.toLowerCase() === text.toLowerCase());
   return value === undefined ? failed(`${quoted(text)} is not one of ${values.join(', ')}`) : success(value);
 }
 

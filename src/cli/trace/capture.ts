@@ -1,19 +1,18 @@
-// Stores a trace in files, without cookies: the bytes of each direction of each connection as consecutive
-// whole frames, and a list of these files and frames in the form of the project's own captures
-// (test/golden/manifest.json). All functions may throw system errors.
+// Decides how a trace is stored, without cookies: each direction of a connection is a file of whole frames,
+// and a list names files and frames (like test/golden/manifest.json). All functions may throw system errors.
 
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { CONTROL_CHANNEL, HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import {
   type Conversation,
-  labelOf,
+  commandAndTagOf,
   type Side,
   withoutCookie,
 } from '../../protocol/pulse/trace/conversation.js';
 
 /** Only the first frames of a file are listed. */
-const LISTED_MAX = 10_000;
+const LISTED_FRAMES_MAX = 10_000;
 const NOTE =
   'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +
   'frames; frame = 20-byte header (length, channel, offset_hi, offset_lo, flags; u32 big-endian) + payload. Cookies are zeros.';
@@ -23,7 +22,7 @@ export class CaptureFile {
   readonly path: string;
   readonly #file: number;
   readonly #frames: object[] = [];
-  #bytes = 0;
+  #byteCount = 0;
   #frameCount = 0;
 
   constructor(path: string) {
@@ -34,29 +33,30 @@ export class CaptureFile {
   keep(frame: Buffer, channel: number): void {
     const isCommand = channel === CONTROL_CHANNEL;
     writeFileSync(this.#file, isCommand ? withoutCookie(frame) : frame);
-    const entry = { offset: this.#bytes, payload: frame.length - HEADER_BYTES, channel };
-    if (this.#frameCount < LISTED_MAX) this.#frames.push({ ...entry, ...(isCommand && labelOf(frame)) });
-    this.#bytes += frame.length;
+    const position = { offset: this.#byteCount, payload: frame.length - HEADER_BYTES, channel };
+    const listed = isCommand ? { ...position, ...commandAndTagOf(frame) } : position;
+    if (this.#frameCount < LISTED_FRAMES_MAX) this.#frames.push(listed);
+    this.#byteCount += frame.length;
     this.#frameCount += 1;
   }
 
   /** Returns the members of the file's entry in the list. */
   close() {
     closeSync(this.#file);
-    return { bytes: this.#bytes, frame_count: this.#frameCount, frames: this.#frames };
+    return { bytes: this.#byteCount, frame_count: this.#frameCount, frames: this.#frames };
   }
 }
 
 export class Capture {
   readonly #stem: string;
-  readonly #list: number;
-  #files = 0;
+  readonly #listFile: number;
+  #fileCount = 0;
 
   /** `path` is that of the list, with or without `.json`. */
   constructor(path: string) {
     this.#stem = path.replace(/\.json$/, '');
-    this.#list = openSync(`${this.#stem}.json`, 'w', 0o600);
-    writeFileSync(this.#list, `{\n "note": ${JSON.stringify(NOTE)},\n "files": [`);
+    this.#listFile = openSync(`${this.#stem}.json`, 'w', 0o600);
+    writeFileSync(this.#listFile, `{\n "note": ${JSON.stringify(NOTE)},\n "files": [`);
   }
 
   /** Opens the file of one direction of a connection. */
@@ -67,17 +67,17 @@ export class Capture {
   /** Closes the file of one direction, and adds it to the list. */
   close(file: CaptureFile, connection: number, from: Side, conversation: Conversation): void {
     const { bytes, frame_count, frames } = file.close();
-    const { offered: offered_version, negotiated: negotiated_version } = conversation;
+    const { offeredVersion: offered_version, negotiatedVersion: negotiated_version } = conversation;
     const description = `connection ${connection}, from the ${from}`;
     const versions = { offered_version, negotiated_version };
     const entry = { file: basename(file.path), description, ...versions, bytes, frame_count, frames };
-    writeFileSync(this.#list, `${this.#files === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
-    this.#files += 1;
+    writeFileSync(this.#listFile, `${this.#fileCount === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
+    this.#fileCount += 1;
   }
 
   /** Ends the list, and closes it. */
   end(): void {
-    writeFileSync(this.#list, '\n ]\n}\n');
-    closeSync(this.#list);
+    writeFileSync(this.#listFile, '\n ]\n}\n');
+    closeSync(this.#listFile);
   }
 }

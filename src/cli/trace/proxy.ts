@@ -1,5 +1,5 @@
-// The sockets of a trace: it listens for clients, and connects each client to the sound server. Frames pass
-// both ways unchanged, only as fast as the other side accepts them. `Conversation` decodes them.
+// Connects each client of a trace to the sound server, and passes frames both ways, only as fast as the other
+// side accepts them. `Conversation` decodes them.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -8,25 +8,25 @@ import { errorText } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { CONTROL_CHANNEL, Framer, HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
-import { blockOf, Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
+import { audioBlockOf, Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
 import type { TraceItem, TraceLine } from '../../protocol/pulse/trace/lines.js';
 import { WireError } from '../../protocol/pulse/wire.js';
 import type { Capture } from './capture.js';
 
 /** How many clients are served at a time. Both sound servers accept as many. */
 const CLIENTS_MAX = 64;
-/** Only the user may connect, from the first moment: a chmod after `listen` would come too late. */
+/** Only the user may connect. A chmod after `listen` would come too late. */
 const OWNER_ONLY_UMASK = 0o177;
 
 export interface TraceProxyParts {
   /** Paths of the server's socket, in the order of attempts; called for each client. */
-  servers(): readonly string[];
+  serverPaths(): readonly string[];
   writeLine(line: TraceLine): void;
   readonly capture: Capture | undefined;
   /** Runs `write`, which may fail if the disk is full; the result is undefined then. */
   attempt<T>(write: () => T): T | undefined;
   /** True if blocks of audio data get lines. */
-  readonly data: boolean;
+  readonly showsData: boolean;
 }
 
 type WriteItem = (item: TraceItem) => void;
@@ -35,17 +35,17 @@ export class TraceProxy {
   readonly #parts: TraceProxyParts;
   readonly #server: Server;
   /** The clients, each with the end of its connection. */
-  readonly #open = new Map<Socket, Promise<void>>();
+  readonly #openClients = new Map<Socket, Promise<void>>();
   readonly #texts = new TextCache();
   readonly #startedAt = systemClock.monotonic();
-  #connections = 0;
+  #connectionCount = 0;
 
   constructor(parts: TraceProxyParts) {
     this.#parts = parts;
     // A side that has closed its writing end still reads.
     this.#server = createServer({ allowHalfOpen: true }, (client) => {
-      const served = this.#serve(client).finally(() => this.#open.delete(client));
-      this.#open.set(client, served);
+      const served = this.#serve(client).finally(() => this.#openClients.delete(client));
+      this.#openClients.set(client, served);
     });
     this.#server.maxConnections = CLIENTS_MAX;
     this.#server.on('drop', () => {
@@ -58,11 +58,11 @@ export class TraceProxy {
   async listen(path: string): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      const before = process.umask(OWNER_ONLY_UMASK);
+      const previousUmask = process.umask(OWNER_ONLY_UMASK);
       try {
         this.#server.listen(path, resolve);
       } finally {
-        process.umask(before);
+        process.umask(previousUmask);
       }
     });
     // Later errors are accepts that fail for lack of descriptors. They are ignored, because the client sees
@@ -72,19 +72,19 @@ export class TraceProxy {
 
   /** Resolves when all connections that are open now have ended. */
   async idle(): Promise<void> {
-    await Promise.all(this.#open.values());
+    await Promise.all(this.#openClients.values());
   }
 
   /** Removes the socket and ends all connections; `idle` resolves when the last one has ended. */
   end(): void {
     this.#server.close();
-    for (const client of this.#open.keys()) client.destroy();
+    for (const client of this.#openClients.keys()) client.destroy();
   }
 
   /** The number of a new connection, and the function that writes its lines. */
   #nextConnection(): { readonly connection: number; readonly write: WriteItem } {
-    this.#connections += 1;
-    const connection = this.#connections;
+    this.#connectionCount += 1;
+    const connection = this.#connectionCount;
     const write: WriteItem = (item) => {
       const microseconds = Math.round((systemClock.monotonic() - this.#startedAt) * 1000);
       this.#parts.writeLine({ seconds: microseconds / 1e6, connection, ...item });
@@ -96,7 +96,7 @@ export class TraceProxy {
     const { connection, write } = this.#nextConnection();
     // This handles an error before the pipelines exist. Later errors end the pipelines.
     client.on('error', () => client.destroy());
-    const dialled = await dial(this.#parts.servers());
+    const dialled = await dial(this.#parts.serverPaths());
     if (!dialled.ok) {
       write({ note: `no sound server: ${dialled.error}` });
       client.destroy();
@@ -104,28 +104,28 @@ export class TraceProxy {
     }
     write({ note: 'connected' });
     const { blocks, bytes } = await this.#join(client, dialled.value, connection, write);
-    const withoutLines = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
-    write({ note: `closed${withoutLines}` });
+    const audioText = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
+    write({ note: `closed${audioText}` });
   }
 
   /** Passes frames both ways until both sides have ended. Resolves with how much audio data had no lines. */
   async #join(client: Socket, server: Socket, connection: number, write: WriteItem) {
-    const { attempt, capture, data } = this.#parts;
+    const { attempt, capture, showsData } = this.#parts;
     const conversation = new Conversation(this.#texts);
-    const withoutLines = { blocks: 0, bytes: 0 };
+    const audioWithoutLines = { blocks: 0, bytes: 0 };
     const pass = async (from: Side, source: Socket, target: Socket) => {
       const file = attempt(() => capture?.open(connection, from));
       const read = (frame: Buffer, channel: number): void => {
-        const block = blockOf(frame, channel);
+        const block = audioBlockOf(frame, channel);
         if (channel === CONTROL_CHANNEL) write({ from, ...conversation.read(from, frame) });
-        else if (data) write({ from, data: block });
+        else if (showsData) write({ from, data: block });
         else {
-          withoutLines.blocks += 1;
-          withoutLines.bytes += block.length;
+          audioWithoutLines.blocks += 1;
+          audioWithoutLines.bytes += block.length;
         }
         attempt(() => file?.keep(frame, channel));
       };
-      // If one end of a pipeline closes, it destroys the other end and rejects. That is no error of a trace.
+      // If one end of a pipeline closes, the pipeline destroys the other end and rejects. A trace may end so.
       await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
         if (error instanceof WireError)
           write({ from, note: `malformed: ${error.message}; the connection is ended` });
@@ -133,10 +133,10 @@ export class TraceProxy {
       return { from, file };
     };
     const directions = [pass('client', client, server), pass('server', server, client)];
-    // The files are closed after both directions have ended, because then the negotiated version is known.
+    // The files are closed after both directions have ended, because the negotiated version is known then.
     for (const { from, file } of await Promise.all(directions))
       attempt(() => file && capture?.close(file, connection, from, conversation));
-    return withoutLines;
+    return audioWithoutLines;
   }
 }
 
@@ -160,8 +160,8 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, ch
 }
 
 /**
- * The socket of the first server that accepts the connection, or the error of the last one. Local sockets
- * answer at once.
+ * The socket of the first server that accepts the connection, or the error of the last server. There is no
+ * deadline, because local sockets answer at once.
  */
 async function dial(paths: readonly string[]): Promise<Result<Socket, string>> {
   let problem = 'no address of one is known';

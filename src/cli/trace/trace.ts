@@ -1,5 +1,5 @@
-// `tonearm trace`: a decoding proxy between clients and the sound server. This file has its command line and
-// its life cycle. It is a separate program and shares no process with the daemon.
+// `tonearm trace`: decides what its command line requests, and when it begins and ends. It shares no process
+// with the daemon.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -36,9 +36,9 @@ Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
 `;
 
 /** The time that the command has to end after a signal, until it is killed. */
-const COMMAND_ENDS_MS = 5_000;
+const COMMAND_END_MAX_MS = 5_000;
 /** The longest wait at the end for pending messages, and for the reader of the output. */
-const LAST_WORDS_MS = 1_000;
+const DRAIN_MAX_MS = 1_000;
 const NOT_FOUND = 127;
 const NOT_RUNNABLE = 126;
 /** A shell adds this to the number of the signal that ended a command. */
@@ -64,20 +64,21 @@ const OPTIONS = {
 
 /** `args` are the arguments after the word `trace`. Pure. */
 export function parseTrace(args: readonly string[]): TraceRequest {
-  const at = args.includes('--') ? args.indexOf('--') : args.length;
-  const own = args.slice(0, at);
-  const command = args.slice(at + 1);
+  const hasCommand = args.includes('--');
+  const ownCount = hasCommand ? args.indexOf('--') : args.length;
+  const ownArgs = args.slice(0, ownCount);
+  const command = args.slice(ownCount + 1);
   const wrong = (reason: string): WrongUsage => wrongUsage('tonearm trace', reason);
-  const options = readOptions(own, OPTIONS);
+  const options = readOptions(ownArgs, OPTIONS);
   if (!options.ok) return wrong(options.error);
   const { raw, data, json, help } = options.value.values;
   if (help) return { do: 'help', text: TRACE_HELP };
   if (raw === '') return wrong('--raw needs a value');
-  if (at < args.length && !command[0]) return wrong('a command must follow --');
+  if (hasCommand && !command[0]) return wrong('a command must follow --');
   return { do: 'trace', raw, data, json, command };
 }
 
-/** An exit status by its name in main.ts, or that of the command; `message` is for people. */
+/** `end` is the name of an exit status in main.ts, or the command's own status. `message` is for people. */
 export interface TraceEnd {
   readonly end: 'ok' | 'cannotListen' | 'cannotWrite' | number;
   readonly message?: string;
@@ -104,11 +105,11 @@ export async function runTrace(
   const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
   if (output.failure !== undefined) return { end: 'cannotWrite', message: output.failure };
   const proxy = new TraceProxy({
-    servers: () => places.paths,
+    serverPaths: () => places.paths,
     writeLine: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
     attempt: (write) => output.attempt(write),
     capture,
-    data: task.data,
+    showsData: task.data,
   });
   const directory = runtimeDirectory(env, uid);
   const path = join(directory, `tonearm-trace-${pid}`);
@@ -127,7 +128,7 @@ export async function runTrace(
   if (task.command.length > 0) {
     end = await runCommand(task.command, address, onSignal, output.over);
     // Some of the command's last messages may still be on their way.
-    await within(systemClock, LAST_WORDS_MS, proxy.idle());
+    await within(systemClock, DRAIN_MAX_MS, proxy.idle());
   } else {
     const ended = signalOrEnd(onSignal, output.over);
     // The address is printed only now, because a program that reads it may send a signal at once.
@@ -135,9 +136,9 @@ export async function runTrace(
     await ended;
   }
   proxy.end();
-  await within(systemClock, LAST_WORDS_MS, proxy.idle());
+  await within(systemClock, DRAIN_MAX_MS, proxy.idle());
   output.attempt(() => capture?.end());
-  await within(systemClock, LAST_WORDS_MS, output.written());
+  await within(systemClock, DRAIN_MAX_MS, output.written());
   return output.failure === undefined ? end : { end: 'cannotWrite', message: output.failure };
 }
 
@@ -150,8 +151,8 @@ function signalOrEnd(onSignal: OnSignal, over: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs the command until it ends, and passes signals on to it. The command is killed if it does not end in
- * time after a signal, except after an interrupt, which need not end it, as in a shell.
+ * Runs the command until it ends, and passes signals on to it. An interrupt need not end the command, as in a
+ * shell. After any other signal, it is killed if it does not end in time.
  */
 function runCommand(
   [program = '', ...args]: readonly string[],
@@ -160,28 +161,28 @@ function runCommand(
   stop: AbortSignal,
 ): Promise<TraceEnd> {
   return new Promise((resolve) => {
-    let cancel = (): void => undefined;
-    const pass = (signal: NodeJS.Signals): void => {
+    let cancelKill = (): void => undefined;
+    const passOn = (signal: NodeJS.Signals): void => {
       child.kill(signal);
       if (signal === 'SIGINT') return;
-      cancel();
-      cancel = systemClock.after(COMMAND_ENDS_MS, () => child.kill('SIGKILL'));
+      cancelKill();
+      cancelKill = systemClock.after(COMMAND_END_MAX_MS, () => child.kill('SIGKILL'));
     };
     // The handler is set before the command starts. Somebody who sees the command may send a signal, which
     // without a handler would end this program and leave the command behind.
-    onSignal(pass);
+    onSignal(passOn);
     // The command's standard output becomes standard error, because the trace uses standard output.
     const child = spawn(program, args, {
       env: { ...process.env, PULSE_SERVER: address },
       stdio: ['inherit', 2, 'inherit'],
     });
-    stop.addEventListener('abort', () => pass('SIGTERM'));
+    stop.addEventListener('abort', () => passOn('SIGTERM'));
     child.once('error', (error: NodeJS.ErrnoException) => {
       const status = error.code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE;
       resolve({ end: status, message: `cannot run ${program}: ${errorText(error)}` });
     });
     child.once('exit', (code, signal) => {
-      cancel();
+      cancelKill();
       const status = signal === null ? code : SIGNAL_STATUS + constants.signals[signal];
       resolve({ end: status ?? NOT_RUNNABLE });
     });

@@ -8,7 +8,7 @@
 // knows of this backend. Only the last event of a snapshot has an id, so a client that loses the connection
 // in between gets the whole snapshot again.
 
-import { COLLECTION_NAMES, type Collection, SPECS } from '../../protocol/actor/collections.js';
+import { COLLECTION_NAMES, COLLECTION_SPECS, type Collection } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import {
@@ -173,7 +173,7 @@ export class Cursor {
       const reason = detail === undefined ? undefined : this.#itemOf(backend, newest, undefined);
       if (reason !== undefined) yield reason;
       for (const collection of COLLECTION_NAMES) {
-        const spec = SPECS[collection];
+        const spec = COLLECTION_SPECS[collection];
         if (spec.backend !== backend.key || spec.keeps !== undefined) continue;
         for (const entry of journal.records(collection)) {
           // A record that came later is a change after the snapshot.
@@ -186,7 +186,7 @@ export class Cursor {
 
   /** Updates `#introduced` after an event for `entry`. */
   #noteIntroduction(entry: JournalEntry, knownUpTo: number): void {
-    if (SPECS[entry.collection].added === undefined) return;
+    if (COLLECTION_SPECS[entry.collection].added === undefined) return;
     if (entry.kind === 'removal') this.#introduced.delete(recordOf(entry));
     else if (entry.since > knownUpTo) this.#introduced.add(recordOf(entry));
   }

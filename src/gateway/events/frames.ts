@@ -3,13 +3,13 @@
 
 import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import {
+  COLLECTION_SPECS,
   type Collection,
   type CollectionSpec,
   EVENTS,
   type EventType,
   LEVEL_BACKEND,
   LEVEL_EVENT,
-  SPECS,
 } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { JournalEntry } from '../journal.js';
@@ -38,7 +38,7 @@ export type Filter = ReadonlySet<EventKind>;
 export const LEVEL_KIND: EventKind = { type: LEVEL_EVENT, child: LEVEL_BACKEND, isList: false };
 
 const TYPES = Object.keys(EVENTS) as readonly EventType[];
-const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
+const ALL_SPECS: readonly CollectionSpec[] = Object.values(COLLECTION_SPECS);
 const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOf);
 const KINDS_BY_TYPE = new Map(
   TYPES.map((type) => {
@@ -66,7 +66,7 @@ export function filterOf(isSelected: (type: EventType, backend: ChildName) => bo
 
 /** True if the filter has a kind of event that the collection's records make. */
 export function acceptsCollection(filter: Filter, collection: Collection): boolean {
-  const { added, updated, removed } = SPECS[collection];
+  const { added, updated, removed } = COLLECTION_SPECS[collection];
   return [...filter].some(({ type }) => [added, updated, removed].includes(type));
 }
 
@@ -78,7 +78,7 @@ export function kindOfEntry(entry: JournalEntry, knownUpTo: number | undefined):
   const { kind, collection, key, since } = entry;
   const isNew = knownUpTo === undefined || since > knownUpTo;
   // A collection without a backend has a record for each child.
-  const { backend = key as ChildName, added, updated, removed } = SPECS[collection];
+  const { backend = key as ChildName, added, updated, removed } = COLLECTION_SPECS[collection];
   const changed = isNew ? (added ?? updated) : updated;
   const type = kind === 'removal' ? removed : changed;
   return type && kindOf(type, backend);
@@ -94,7 +94,7 @@ export function eventDataOf(entry: JournalEntry, date: number): string {
 }
 
 function wholeDataOf({ kind, collection, key, json }: JournalEntry, date: number): string {
-  const { shape } = SPECS[collection];
+  const { shape } = COLLECTION_SPECS[collection];
   switch (shape) {
     case 'player':
       return kind === 'removal' ? JSON.stringify({ bus_name: key }) : `{"data":${json},"emitted_at":${date}}`;

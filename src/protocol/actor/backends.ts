@@ -1,5 +1,5 @@
-// The closed sets of backends and bridges, their states, and their names in the configuration and for
-// clients. Data only.
+// Which backends and bridges there are, and which names they have in the configuration and for clients. Data
+// only.
 
 /**
  * In start order. The names are also the values of the query `backend=` and of the event `backend.updated`.
@@ -8,16 +8,12 @@ export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'blu
 
 export type Backend = (typeof BACKENDS)[number];
 
-/**
- * In start order, after the backends. They receive records of others, and ask for operations like clients.
- */
+/** In start order, after the backends. A bridge receives records of others, and asks for operations. */
 export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];
 
-/**
- * Children that receive records of others: the bridges, and bluetooth, whose devices are outputs of audio.
- */
+/** Children that receive records of others. Bluetooth does, because some of its devices are outputs. */
 export const SUBSCRIBERS = ['bluetooth', ...BRIDGES] as const;
 
 export type Subscriber = (typeof SUBSCRIBERS)[number];
@@ -29,7 +25,7 @@ export type ChildName = Backend | Bridge;
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
 /**
- * A child's names outside the daemon. They may differ from ours, because older interfaces have other names.
+ * A child's names outside the daemon. Some differ from `ChildName`, because older interfaces have them.
  */
 interface OuterNames {
   /** Its section of the configuration. */
@@ -57,12 +53,12 @@ export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as co
 
 export type BackendState = (typeof BACKEND_STATES)[number];
 
-/**
- * A row of `/health`. `since` is milliseconds since the epoch; `restarts` counts the deaths of the thread.
- */
+/** A row of `/health`. */
 export interface BackendHealth {
   readonly state: BackendState;
+  /** When the state began, in milliseconds since the epoch. */
   readonly since: number;
+  /** How often the thread has died. */
   readonly restarts: number;
   readonly detail?: string;
 }

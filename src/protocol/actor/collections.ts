@@ -1,12 +1,8 @@
-// Tables of the collections of records: who owns each, which events its changes make, how the journal keeps
-// it, and which collections a GET joins. Nothing else knows which collection makes which event. Pure.
+// Decides which change of a record makes which event, and which records the answer to a GET joins. Pure.
 
 import type { Backend, ChildName } from './backends.js';
 
-/**
- * Every event of the stream (docs/events.md, "Events"), with the name of its data's schema in the OpenAPI
- * document.
- */
+/** The schema of each event's data (docs/events.md, "Events"), by its name in the OpenAPI document. */
 export const EVENTS = {
   'server.info': 'ServerInfo',
   'service.updated': 'Service',
@@ -49,13 +45,13 @@ export const LEVEL_BACKEND = 'audio' satisfies Backend;
 export interface CollectionSpec {
   /** Absent for records of the node itself, or of all children. */
   readonly backend?: ChildName;
-  /** The event of a new record, if it is another one than `updated`. */
+  /** The event of a new record. By default it is `updated`. */
   readonly added?: EventType;
   /** The event of a changed or new record. Absent if changes of this collection make no event. */
   readonly updated?: EventType;
   /**
-   * The event of a removed record. Absent if records are hardly ever removed, as with a unit that becomes
-   * internal: then streams get a snapshot, which lacks the record.
+   * The event of a removed record. Absent if a removal is rare, such as that of a unit that becomes
+   * internal. Streams then get a snapshot, which lacks the record.
    */
   readonly removed?: EventType;
   /**
@@ -75,15 +71,15 @@ export interface CollectionSpec {
   readonly shape?: 'list' | 'player' | 'tracklist' | 'node' | 'backend';
   /**
    * How the journal keeps its records. By default it keeps the newest text of each key. Else:
-   * - `passing`: likewise, but the records are in no snapshot, because another collection has the same
-   *   content. A text that is equal to the last one makes an event, too.
+   * - `passing`: it also keeps the newest text of each key. The records are in no snapshot, because another
+   *   collection has the same content. A text that is equal to the last one makes an event, too.
    * - `actions`: every text is an action of its own, whatever its key.
    */
   readonly keeps?: 'passing' | 'actions';
 }
 
-/** The row of a collection of things of the sound server. One event may carry several such things. */
-function ofSound<E extends string>(event: E) {
+/** A row for things of the sound server. One event may carry several of them. */
+function soundServerRow<E extends string>(event: E) {
   return {
     backend: 'audio',
     updated: `${event}.updated`,
@@ -102,16 +98,16 @@ const COLLECTIONS = {
   /** One record, key ''. */
   'audio.server': { backend: 'audio' },
   /** Keyed by sink index. */
-  'audio.outputs': ofSound('audio.output'),
+  'audio.outputs': soundServerRow('audio.output'),
   /** Keyed by source index. */
-  'audio.inputs': ofSound('audio.input'),
+  'audio.inputs': soundServerRow('audio.input'),
   /** Keyed by card index. */
-  'audio.cards': ofSound('audio.card'),
+  'audio.cards': soundServerRow('audio.card'),
   /** Keyed by sink input index. */
-  'audio.clients': ofSound('audio'),
+  'audio.clients': soundServerRow('audio'),
   /** One record, key ''. */
   'audio.sleep': { backend: 'audio', updated: 'audio.sleep' },
-  /** Keyed by scope, slash, configured unit name; ranked by the position in the configuration. */
+  /** Keyed by `SCOPE/UNIT`, ranked by the unit's position in the configuration. */
   'systemd.services': { backend: 'systemd', updated: 'service.updated' },
   'power.action': { backend: 'power', updated: 'power.action', keeps: 'actions' },
   /** One record, key '': the whole answer to `GET /upgrade`. */
@@ -132,11 +128,9 @@ const COLLECTIONS = {
     removed: 'player.removed',
     shape: 'player',
   },
-  /** Keyed by bus name: a position of the player that differs from the one that clients have reckoned. */
+  /** Keyed by bus name: the player's position, where clients have reckoned another one. */
   'players.position': { backend: 'players', updated: 'player.position', shape: 'list', keeps: 'passing' },
-  /**
-   * Keyed by bus name, put after the player's own record: the answer to the `GET` of the player's tracklist.
-   */
+  /** Keyed by bus name: the answer to the `GET` of the tracklist. It is put after the player's record. */
   'players.tracklist': {
     backend: 'players',
     updated: 'player.tracklist.updated',
@@ -145,25 +139,23 @@ const COLLECTIONS = {
   },
   /** Keyed by name. */
   nodes: { backend: 'discovery', updated: 'node.updated', removed: 'node.removed', shape: 'node' },
-  /**
-   * Keyed by origins whose pages are trusted (docs/http-api.md, "The house"): the name of the origin's node.
-   */
+  /** Keyed by trusted origin (docs/http-api.md, "The house"): the name of its node. */
   'nodes.origins': { backend: 'discovery', isPart: true },
   /** One record, key ''. */
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
   /**
-   * Keyed by address: known devices, and what a scan has found. `passing`, so that the devices of an adapter
-   * that is gone are removed without an event for each.
+   * Keyed by address: known devices, and those that a scan has found. When the adapter is gone, `passing`
+   * lets them be removed without an event for each.
    */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
   /**
-   * Keyed by address: a device that a scan has found, or that has changed during a scan. Its record is that
-   * of `bluetooth.devices`.
+   * Keyed by address: a device that a scan has found, or that has changed during a scan. The record is also
+   * in `bluetooth.devices`.
    */
   'bluetooth.discovered': { backend: 'bluetooth', updated: 'bluetooth.discovered', keeps: 'passing' },
   /**
-   * The record of `bluetooth` once more, for a client that waits for the end of something, if this end has
-   * not changed the record.
+   * The record of `bluetooth` again, when something has ended without changing it. A client may wait for
+   * this end.
    */
   'bluetooth.outcome': { backend: 'bluetooth', updated: 'bluetooth.updated', keeps: 'passing' },
 } as const satisfies Record<string, CollectionSpec>;
@@ -173,15 +165,14 @@ export type Collection = keyof typeof COLLECTIONS;
 export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[];
 
 /** The table, typed so that each row may have every optional field. */
-export const SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
+export const COLLECTION_SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
 
 export interface ResourceSpec {
   readonly backend: ChildName;
   readonly collections: readonly Collection[];
   /**
-   * Makes the answer's JSON; undefined if a record is missing without which the answer would be wrong.
-   * `texts` returns the JSON texts of a collection's records. They are sorted by rank, then in the order in
-   * which they were first put.
+   * Makes the answer's JSON; undefined while a record is missing that the answer needs. `texts` returns the
+   * JSON texts of a collection, sorted by rank, then in the order in which they were first put.
    */
   join(texts: (collection: Collection) => readonly string[]): string | undefined;
 }

@@ -1,5 +1,4 @@
-// The commands that the gateway may send to each backend, which follow from the table of operations, and the
-// answers to them.
+// Which commands the gateway may send to each backend, and what a backend may answer.
 
 import type { Backend } from './backends.js';
 import type { Fault } from './faults.js';
@@ -16,7 +15,7 @@ export type UnitVerb = Exclude<SystemdCommand['do'], 'log'>;
 export type PowerCommand = CommandOf<'power'>;
 export type UpgradeCommand = CommandOf<'upgrade'>;
 
-/** The gateway's cache sends `cover`. `cachedTag` is the tag of the cover that the cache has already. */
+/** Only the gateway's cache sends `cover`. `cachedTag` is the tag of the cover that it has already. */
 export type PlayersCommand =
   | CommandOf<'players'>
   | { readonly do: 'cover'; readonly player: string; readonly cachedTag?: string };

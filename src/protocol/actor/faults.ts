@@ -1,6 +1,4 @@
-// Table of the ways in which a command to a backend can fail: code, HTTP status, a sentence for the kind of
-// failure, and the backends that refuse a change for this reason. Actors use only the codes. With each code
-// they send a `detail`, which says what exactly happened.
+// In which ways a command to a backend can fail, and which HTTP status each failure has.
 
 import type { Backend } from './backends.js';
 import { type Failure, failed } from './result.js';
@@ -48,7 +46,7 @@ const ROWS = {
 export interface FaultRow {
   readonly status: 400 | 403 | 404 | 409 | 502 | 503 | 504;
   readonly title: string;
-  /** The backends that may answer a change with this fault. Absent if all may, or only a `GET` gets it. */
+  /** The backends that may answer a change with this fault. Absent if all may, or if only a `GET` can. */
   readonly refusedBy?: readonly Backend[];
 }
 
@@ -57,7 +55,7 @@ export type FaultCode = keyof typeof ROWS;
 /** The table, typed so that each row may have every optional field. */
 export const FAULTS: Readonly<Record<FaultCode, FaultRow>> = ROWS;
 
-/** Why a command failed. `detail` is one sentence for clients that says what happened. */
+/** Why a command failed. `detail` is a sentence for clients, and says more than the row's `title`. */
 export interface Fault {
   readonly fault: FaultCode;
   readonly detail: string;

@@ -1,5 +1,5 @@
-// The messages between threads, as one closed union for each direction, the ports that carry them, and the
-// calls between supervisor and gateway. Every message can be cloned by Node (structured clone).
+// Which messages threads send each other, and which calls supervisor and gateway make. Node must be able to
+// clone every message (structured clone).
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, ChildName, Subscriber } from './backends.js';
@@ -28,9 +28,8 @@ export type Drop = { readonly kind: 'drop'; readonly collection: Collection; rea
 export type Change = Put | Drop;
 
 /**
- * A `Put` as it is posted: `collection` is the index in COLLECTION_NAMES. An object would be cloned with the
- * names of its members, which would add a tenth to the time of the main thread for a change of volume
- * (measured).
+ * A `Put` as it is posted: `collection` is the index in COLLECTION_NAMES. Node clones an object with the
+ * names of its members. This would cost the main thread a tenth more time per change of volume (measured).
  */
 export type PostedPut = readonly [collection: number, key: string, json: string, rank: number | undefined];
 
@@ -41,16 +40,16 @@ export type ActorItem =
   | { readonly kind: 'level'; readonly json: string }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }
   /**
-   * An actor sends `up` after the puts that complete its collections. When it loses its peer it sends
-   * `connecting` and no drops: the journal then drops the backend's records by itself, except those of
+   * An actor sends `up` after the puts that complete its collections. When it loses its peer, it sends
+   * `connecting` and no drops, because the journal then drops the records by itself. It keeps those of
    * collections without an event for a removal (units, the upgrade).
    */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: 'pong'; readonly id: number; readonly thread: ThreadReport }
   /**
-   * From a subscriber that has applied all changes and is ready for more. `isFirst`: its thread is new and
-   * has no records yet.
+   * From a subscriber that has applied all changes and is ready for more. `isFirst` is true if its thread is
+   * new and has no records yet.
    */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
   /** From a bridge, or from a backend that needs an operation of another backend. */
@@ -71,13 +70,15 @@ export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonl
 export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
   /**
-   * `isWatched` is true while anybody watches the meters. The message is sent again for each new watcher, so
-   * that the watcher gets a reading soon, because readings are not kept.
+   * `isWatched` is true while anybody watches the meters. The message is sent again for each new watcher,
+   * because no reading is kept for it.
    */
   | { readonly kind: 'watch levels'; readonly isWatched: boolean }
   /** Sent only to subscribers. */
   | ({ readonly kind: 'changes' } & ChangeBatch)
   | ToChild;
+
+/** From the main thread to a bridge. */
 export type ToBridge =
   | ({ readonly kind: 'changes' } & ChangeBatch)
   | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
@@ -106,9 +107,7 @@ const UNWANTED_BY_MQTT: readonly Collection[] = [
   'bluetooth.outcome',
 ];
 
-/**
- * Functions that return true for a collection that the subscriber does not need, and that is not sent to it.
- */
+/** True for collections that a subscriber does not need. Their records are not sent to it. */
 export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => boolean>> = {
   discovery: (collection) => collection !== 'served',
   mqtt: (collection) => UNWANTED_BY_MQTT.includes(collection),
@@ -117,8 +116,8 @@ export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => b
 
 /**
  * The changes since the subscriber's last pull, in order: the newest change of each record, and every
- * action. Between two changes the records may contradict each other, and after the last one they do not.
- * While a backend is not `up`, its records may be outdated.
+ * action. The records may contradict each other until the last change is applied. While a backend is not
+ * `up`, its records may be outdated.
  */
 export interface ChangeBatch {
   /** True if `changes` has all records that there are. Then the receiver must forget all earlier records. */
@@ -134,13 +133,13 @@ export interface BridgeRequest {
   readonly params?: Readonly<Record<string, string | undefined>>;
   /** Parsed JSON. */
   readonly body?: unknown;
-  /** In place of `body`, a text that is no valid body. It is refused with the same words as over HTTP. */
-  readonly unread?: string;
+  /** A text in place of `body` that is no valid body. It is refused with the same words as over HTTP. */
+  readonly invalidBody?: string;
 }
 
 /**
- * The status and body that a client would get over HTTP. The body is JSON or empty, for a refusal the
- * problem document.
+ * The status and body that a client would get over HTTP. The body is JSON or empty. That of a refusal is
+ * the problem document.
  */
 export interface BridgeReply {
   readonly status: number;
@@ -148,8 +147,8 @@ export interface BridgeReply {
 }
 
 /**
- * One end of a port: sends `Out` and receives `In`. Received messages are not checked, because both ends are
- * this program in the same version.
+ * One end of a port, which sends `Out` and receives `In`. Received messages are not checked, because both
+ * ends are this program in the same version.
  */
 export interface Port<Out, In> {
   send(message: Out): void;
@@ -169,7 +168,7 @@ export function typedPort<Out, In>(port: MessagePort): Port<Out, In> {
   };
 }
 
-/** The task of a new thread, as piscina passes it on. The thread owns `port` then (transfer list). */
+/** Piscina passes this to a new thread. `port` is transferred to the thread. */
 export interface ActorTask<S> {
   readonly port: MessagePort;
   readonly settings: S;
@@ -181,8 +180,8 @@ export interface BackendListener {
   changes(changes: readonly Change[]): void;
   level(json: string): void;
   /**
-   * Called after the changes that precede the report. A backend that leaves `up` has its records dropped,
-   * except those that stay (see `status` in `ActorItem`).
+   * Called after the changes that precede the report. The records of a backend that leaves `up` are dropped
+   * (`status` in `ActorItem` has the exceptions).
    */
   health(child: ChildName, health: BackendHealth): void;
 }
@@ -190,8 +189,8 @@ export interface BackendListener {
 /** The supervisor's calls on behalf of children: pulls of subscribers, and their requests. */
 export interface ChildListener extends BackendListener {
   /**
-   * A subscriber's thread is ready for the next batch, which `send` passes to it. After the end of that
-   * thread `send` has no effect: the next thread pulls by itself.
+   * Called when a subscriber's thread is ready for a batch, which `send` passes to it. After the end of the
+   * thread, `send` has no effect, because the next thread pulls by itself.
    */
   feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
   /** Takes as long as the same request over HTTP, and never rejects. */

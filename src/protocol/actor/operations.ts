@@ -1,16 +1,12 @@
-// Table of all operations (docs/http-api.md, "Routes"): name, path, body, the backend's command, and names in
-// MQTT. Routes, the OpenAPI document, the client, the types of commands, and what bridges may ask for follow
-// from it. It has only data, and functions that make commands. It names schemas but loads none, because their
-// values take megabytes.
+// Decides which operations there are, what each takes, and which command it makes (docs/http-api.md,
+// "Routes"). It names schemas but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
 import { RESOURCES, type Resource } from './collections.js';
 import type { Params, ParamsOf } from './parameters.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 
-/**
- * Keys of the configuration that a route may need besides its backend: they must be true, or have a value.
- */
+/** A key of the configuration that a route needs besides its backend. It must be true, or have a value. */
 export type Need =
   | 'api.logs'
   | 'api.metrics'
@@ -31,11 +27,11 @@ export interface MqttName {
   readonly by: 'word' | 'member' | 'level';
   readonly name: string;
   /**
-   * The topic, if it does not follow from the path. If the topic lacks a parameter of the path, the payload
-   * has a member of that name with its value.
+   * The topic, if it does not follow from the path. If it lacks a parameter of the path, the payload has the
+   * parameter as a member.
    */
   readonly topic?: string;
-  /** The member of the body that gets the value, if it is not called `name`. */
+  /** The member of the body that gets the value. By default it is the value of `name`. */
   readonly bodyMember?: string;
   /** True: the value `true` requests the operation without a body. */
   readonly isBare?: true;
@@ -46,9 +42,9 @@ export interface MqttName {
   readonly supersedes?: string;
 }
 
-interface OperationRow<P extends string> {
+interface OperationRow<Path extends string> {
   /** Parameters are in braces. Every path is served with and without a trailing slash. */
-  readonly path: P;
+  readonly path: Path;
   readonly summary: string;
   readonly needs: readonly Need[];
 }
@@ -60,20 +56,21 @@ type AnyCommand = { readonly do: string };
  * Where a JSON document comes from: the gateway itself, the records of a backend (`document`, `tracklist`),
  * or a command to a backend. Only a log has a query (`LOG_LINES`).
  */
-type Json<C> =
+type JsonSource<Command> =
   | { readonly kind: 'server' | 'health' | 'openapi' }
   | { readonly kind: 'tracklist'; readonly backend: Backend }
   | { readonly kind: 'document'; readonly backend: ChildName; readonly resource: Resource }
-  | { readonly kind: 'text'; readonly backend: Backend; readonly command: C }
-  | { readonly kind: 'log'; readonly backend: Backend; command(params: Params, lines: number): C };
-type Bytes<C> =
-  | { readonly kind: 'cover'; readonly backend: Backend }
-  | { readonly kind: 'cookie'; readonly backend: Backend; readonly command: C };
+  | { readonly kind: 'text'; readonly backend: Backend; readonly command: Command }
+  | { readonly kind: 'log'; readonly backend: Backend; command(params: Params, lines: number): Command };
 
-/** `schema` is that of the answer; undefined if the answer is bytes. */
-interface ReadRow<P extends string, S extends ComponentName | undefined> extends OperationRow<P> {
+type BytesSource<Command> =
+  | { readonly kind: 'cover'; readonly backend: Backend }
+  | { readonly kind: 'cookie'; readonly backend: Backend; readonly command: Command };
+
+interface ReadRow<Path extends string, Schema extends ComponentName | undefined> extends OperationRow<Path> {
   readonly method: 'GET';
-  readonly schema: S;
+  /** The schema of the answer; undefined if the answer is bytes. */
+  readonly schema: Schema;
 }
 
 interface ChangeRow<Owner extends Backend, Path extends string, Body extends BodyName | undefined, Command>
@@ -84,7 +81,7 @@ interface ChangeRow<Owner extends Backend, Path extends string, Body extends Bod
   /** Undefined if the operation takes no body. */
   readonly body: Body;
   /** True if a request without a body is refused. */
-  readonly isRequired: boolean;
+  readonly isBodyRequired: boolean;
   /** Used in place of a body that was left out. */
   readonly defaultBody: unknown;
   /** Makes the command. `params` must be those of the path, and `body` must fit its schema. */
@@ -94,21 +91,31 @@ interface ChangeRow<Owner extends Backend, Path extends string, Body extends Bod
   readonly mqtt: readonly MqttName[];
 }
 
-type ReadWith<C> = (ReadRow<string, ComponentName> & Json<C>) | (ReadRow<string, undefined> & Bytes<C>);
+type ReadOperation<Command> =
+  | (ReadRow<string, ComponentName> & JsonSource<Command>)
+  | (ReadRow<string, undefined> & BytesSource<Command>);
+
+type AnySource = JsonSource<AnyCommand> | BytesSource<AnyCommand>;
 
 function read<
-  P extends string,
-  S extends ComponentName | undefined,
-  const F extends (Json<AnyCommand> | Bytes<AnyCommand>) & { readonly needs?: readonly Need[] },
->(path: P, summary: string, schema: S, source: F): ReadRow<P, S> & F {
+  Path extends string,
+  Schema extends ComponentName | undefined,
+  const Source extends AnySource & { readonly needs?: readonly Need[] },
+>(path: Path, summary: string, schema: Schema, source: Source): ReadRow<Path, Schema> & Source {
   return { method: 'GET', path, summary, schema, needs: [], ...source };
 }
 
 /** The path of a resource: `audio` makes `/audio`, `audio.outputs` makes `/audio/outputs`. */
-type PathOf<R extends string> = R extends `${infer A}.${infer B}` ? `/${A}/${B}` : `/${R}`;
+type PathOf<Name extends string> = Name extends `${infer Start}.${infer End}`
+  ? `/${Start}/${End}`
+  : `/${Name}`;
 
-/** Reads the resource that has the name of the path, with dots between the levels. */
-function published<P extends PathOf<Resource>, S extends ComponentName>(path: P, summary: string, schema: S) {
+/** Reads the published resource at the path: `/audio/outputs` is the resource `audio.outputs`. */
+function published<Path extends PathOf<Resource>, Schema extends ComponentName>(
+  path: Path,
+  summary: string,
+  schema: Schema,
+) {
   const resource = path.slice(1).replace('/', '.') as Resource;
   const { backend } = RESOURCES[resource];
   return read(path, summary, schema, { kind: 'document', backend, resource });
@@ -153,12 +160,8 @@ function post<
   const { body, defaultBody, needs = [], mqtt = [] } = options;
   const verbCommand = (params: Params, content: unknown) => ({ ...(content as object), ...params, do: verb });
   // The compiler cannot see that `verbCommand` makes a `Command` where the row has no function of its own.
-  const makeCommand = (options.command ?? verbCommand) as ChangeRow<
-    Owner,
-    `${At}/${Verb}`,
-    Body,
-    Command
-  >['command'];
+  const makeCommand = (options.command ?? verbCommand) as (params: Params, content: unknown) => Command;
+  const isForPlayer = at.startsWith(PLAYER);
   return {
     method: 'POST',
     kind: 'command',
@@ -167,27 +170,27 @@ function post<
     backend,
     topic: at.slice(1),
     body: body as Body,
-    isRequired: body !== undefined && defaultBody === undefined,
+    isBodyRequired: body !== undefined && defaultBody === undefined,
     defaultBody,
-    command: at.startsWith(PLAYER)
-      ? (params, content) => makeCommand(withBusName(params), content)
-      : makeCommand,
+    command: isForPlayer ? (params, content) => makeCommand(withBusName(params), content) : makeCommand,
     needs,
     mqtt,
   };
 }
 
 /** The operation is requested by this word as the payload. */
-function word(name: string, supersedes?: string): readonly MqttName[] {
+function byWord(name: string, supersedes?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(supersedes !== undefined && { supersedes }) }];
 }
 
-/**
- * The operation is requested by this member of the payload. By default a newer command supersedes a queued
- * one. `supersedes` is false for a relative change, because each of these changes counts.
- */
-function member(name: string, supersedes: string | false = name): MqttName {
-  return { by: 'member', name, ...(supersedes !== false && { supersedes }) };
+/** The operation is requested by this member of the payload. A newer command supersedes a queued one. */
+function byMember(name: string, supersedes: string = name): MqttName {
+  return { by: 'member', name, supersedes };
+}
+
+/** The same for a relative change, of which every one counts. */
+function byRelativeMember(name: string): MqttName {
+  return { by: 'member', name };
 }
 
 /**
@@ -200,22 +203,22 @@ export type AudioTarget =
   | { readonly kind: 'client'; readonly ref: string };
 
 /** `thing` is the noun of the summary, with its article. */
-function mute<A extends string>(at: A, thing: string, target: (params: ParamsOf<A>) => AudioTarget) {
+function muteRow<At extends string>(at: At, thing: string, target: (params: ParamsOf<At>) => AudioTarget) {
   return post('audio', at, 'mute', `Mutes ${thing}; toggles without a body`, {
     body: 'mute',
     defaultBody: {},
-    mqtt: [member('muted'), { by: 'level', name: 'mute', bodyMember: 'muted', supersedes: 'muted' }],
+    mqtt: [byMember('muted'), { by: 'level', name: 'mute', bodyMember: 'muted', supersedes: 'muted' }],
     command: (params, body) => ({ do: 'mute', target: target(params), ...body }),
   });
 }
 
 /** `thing` is the noun of the summary, with its article. */
-function volume<A extends string>(at: A, thing: string, target: (params: ParamsOf<A>) => AudioTarget) {
+function volumeRow<At extends string>(at: At, thing: string, target: (params: ParamsOf<At>) => AudioTarget) {
   return post('audio', at, 'volume', `Sets or shifts the volume of ${thing}`, {
     body: 'volume',
     mqtt: [
-      member('volume'),
-      member('delta', false),
+      byMember('volume'),
+      byRelativeMember('delta'),
       { by: 'level', name: 'volume', bodyMember: 'volume', supersedes: 'volume' },
     ],
     command: (params, body) =>
@@ -239,17 +242,15 @@ const SLEEP_TOPIC = 'audio/sleep';
 
 const BLUETOOTH = '/bluetooth';
 const UNIT = '/services/{scope}/{unit}';
-/**
- * The states that commands of units and of power set (`supersedes`): whether the unit or the node runs, and
- * whether the unit is enabled.
- */
+/** For `supersedes`: the command decides whether the unit or the node runs. */
 const RUN = 'run';
+/** For `supersedes`: the command decides whether the unit is enabled. */
 const ENABLED = 'enabled';
 
 const PLAYER = '/players/{player}';
 const TRACKLIST = `${PLAYER}/tracklist` as const;
 const BUS_NAME_PREFIX = 'org.mpris.MediaPlayer2.';
-/** The state that commands of players set (`supersedes`): the player plays or not. */
+/** For `supersedes`: the command decides whether the player plays. */
 const PLAYBACK = 'playback';
 
 /** The whole bus name of a player. `player` may lack the prefix that all players have. */
@@ -261,7 +262,10 @@ function withBusName({ player = '', ...others }: Params): Params {
   return { ...others, player: fullBusName(player) };
 }
 
-/** Keyed by the names of the client's functions. All lists of operations have this order. */
+/**
+ * Keyed by the names of the client's functions. Routes, the OpenAPI document and the types of commands follow
+ * from it. All lists of operations have this order.
+ */
 const TABLE = {
   server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),
   nodes: published('/nodes', 'The nodes on the network', 'Nodes'),
@@ -269,11 +273,11 @@ const TABLE = {
   openapi: read('/openapi.json', 'This document', 'OpenApi', { kind: 'openapi' }),
 
   services: published('/services', 'The configured units', 'Services'),
-  startUnit: post('systemd', UNIT, 'start', 'Starts a unit', { mqtt: word('start', RUN) }),
-  stopUnit: post('systemd', UNIT, 'stop', 'Stops a unit', { mqtt: word('stop', RUN) }),
-  restartUnit: post('systemd', UNIT, 'restart', 'Restarts a unit', { mqtt: word('restart', RUN) }),
-  enableUnit: post('systemd', UNIT, 'enable', 'Enables a unit', { mqtt: word('enable', ENABLED) }),
-  disableUnit: post('systemd', UNIT, 'disable', 'Disables a unit', { mqtt: word('disable', ENABLED) }),
+  startUnit: post('systemd', UNIT, 'start', 'Starts a unit', { mqtt: byWord('start', RUN) }),
+  stopUnit: post('systemd', UNIT, 'stop', 'Stops a unit', { mqtt: byWord('stop', RUN) }),
+  restartUnit: post('systemd', UNIT, 'restart', 'Restarts a unit', { mqtt: byWord('restart', RUN) }),
+  enableUnit: post('systemd', UNIT, 'enable', 'Enables a unit', { mqtt: byWord('enable', ENABLED) }),
+  disableUnit: post('systemd', UNIT, 'disable', 'Disables a unit', { mqtt: byWord('disable', ENABLED) }),
 
   unitLog: read(`${UNIT}/log`, "The newest lines of a unit's log", 'Log', {
     kind: 'log',
@@ -288,12 +292,12 @@ const TABLE = {
   inputs: published('/audio/inputs', 'The inputs', 'Inputs'),
   cards: published('/audio/cards', 'The sound cards', 'Cards'),
   clients: published('/audio/clients', 'The clients, which are streams of sound', 'Clients'),
-  muteServer: mute(SERVER, 'the default output', serverTarget),
-  setServerVolume: volume(SERVER, 'the default output', serverTarget),
-  muteOutput: mute(OUTPUT, 'an output', outputTarget),
-  setOutputVolume: volume(OUTPUT, 'an output', outputTarget),
-  muteClient: mute(CLIENT, 'a client', clientTarget),
-  setClientVolume: volume(CLIENT, 'a client', clientTarget),
+  muteServer: muteRow(SERVER, 'the default output', serverTarget),
+  setServerVolume: volumeRow(SERVER, 'the default output', serverTarget),
+  muteOutput: muteRow(OUTPUT, 'an output', outputTarget),
+  setOutputVolume: volumeRow(OUTPUT, 'an output', outputTarget),
+  muteClient: muteRow(CLIENT, 'a client', clientTarget),
+  setClientVolume: volumeRow(CLIENT, 'a client', clientTarget),
   setDefaultOutput: post(
     'audio',
     OUTPUT,
@@ -305,30 +309,30 @@ const TABLE = {
       mqtt: [
         { by: 'member', name: 'default', isBare: true, supersedes: 'default' },
         { by: 'member', name: 'output', topic: 'audio/server', supersedes: 'default' },
-        member('move', 'default'),
+        byMember('move', 'default'),
       ],
     },
   ),
   setOutputPort: post('audio', OUTPUT, 'port', 'Switches an output to one of its ports', {
     body: 'port',
-    mqtt: [member('port')],
+    mqtt: [byMember('port')],
   }),
   setOutputBalance: post('audio', OUTPUT, 'balance', 'Sets the balance of an output between left and right', {
     body: 'balance',
-    mqtt: [member('balance')],
+    mqtt: [byMember('balance')],
   }),
-  muteInput: mute(INPUT, 'an input', inputTarget),
-  setInputVolume: volume(INPUT, 'an input', inputTarget),
+  muteInput: muteRow(INPUT, 'an input', inputTarget),
+  setInputVolume: volumeRow(INPUT, 'an input', inputTarget),
   setDefaultInput: post('audio', INPUT, 'default', 'Makes an input the default', {
     mqtt: [{ by: 'member', name: 'default', isBare: true, supersedes: 'default input' }],
   }),
   setInputPort: post('audio', INPUT, 'port', 'Switches an input to one of its ports', {
     body: 'port',
-    mqtt: [member('port')],
+    mqtt: [byMember('port')],
   }),
   setInputBalance: post('audio', INPUT, 'balance', 'Sets the balance of an input between left and right', {
     body: 'balance',
-    mqtt: [member('balance')],
+    mqtt: [byMember('balance')],
   }),
   listenToInput: post('audio', INPUT, 'listen', 'Lets an input be heard at an output', {
     body: 'move',
@@ -353,11 +357,11 @@ const TABLE = {
   ),
   setCardProfile: post('audio', '/audio/cards/{card}', 'profile', 'Switches a card to one of its profiles', {
     body: 'profile',
-    mqtt: [member('profile')],
+    mqtt: [byMember('profile')],
   }),
   moveClient: post('audio', CLIENT, 'output', 'Moves a client to another output', {
     body: 'move',
-    mqtt: [member('output')],
+    mqtt: [byMember('output')],
     command: ({ client }, { output }) => ({ do: 'move', client, output: String(output) }),
   }),
   sleep: published('/audio/sleep', 'When the music ends', 'Sleep'),
@@ -395,10 +399,10 @@ const TABLE = {
     command: { do: 'status' },
   }),
   powerOff: post('power', '/power', 'power_off', 'Powers the node off', {
-    mqtt: word('poweroff', RUN),
+    mqtt: byWord('poweroff', RUN),
     command: () => ({ do: 'poweroff' }),
   }),
-  reboot: post('power', '/power', 'reboot', 'Reboots the node', { mqtt: word('reboot', RUN) }),
+  reboot: post('power', '/power', 'reboot', 'Reboots the node', { mqtt: byWord('reboot', RUN) }),
 
   players: published('/players', 'The media players', 'Players'),
   pausePlayers: post('players', '/players', 'pause', 'Pauses all players that play', {
@@ -408,30 +412,33 @@ const TABLE = {
     kind: 'cover',
     backend: 'players',
   }),
-  play: post('players', PLAYER, 'play', 'Plays', { mqtt: word('play', PLAYBACK) }),
-  pause: post('players', PLAYER, 'pause', 'Pauses', { mqtt: word('pause', PLAYBACK) }),
+  play: post('players', PLAYER, 'play', 'Plays', { mqtt: byWord('play', PLAYBACK) }),
+  pause: post('players', PLAYER, 'pause', 'Pauses', { mqtt: byWord('pause', PLAYBACK) }),
   playPause: post('players', PLAYER, 'play_pause', 'Pauses if it plays, else plays', {
-    mqtt: word('play_pause'),
+    mqtt: byWord('play_pause'),
   }),
-  stop: post('players', PLAYER, 'stop', 'Stops', { mqtt: word('stop', PLAYBACK) }),
-  next: post('players', PLAYER, 'next', 'Goes to the next track', { mqtt: word('next') }),
-  previous: post('players', PLAYER, 'previous', 'Goes to the previous track', { mqtt: word('previous') }),
+  stop: post('players', PLAYER, 'stop', 'Stops', { mqtt: byWord('stop', PLAYBACK) }),
+  next: post('players', PLAYER, 'next', 'Goes to the next track', { mqtt: byWord('next') }),
+  previous: post('players', PLAYER, 'previous', 'Goes to the previous track', { mqtt: byWord('previous') }),
   seek: post('players', PLAYER, 'seek', 'Moves the position by an offset', {
     body: 'seek',
-    mqtt: [member('offset', false)],
+    mqtt: [byRelativeMember('offset')],
   }),
   setPosition: post('players', PLAYER, 'position', 'Sets the position', {
     body: 'position',
-    mqtt: [member('position')],
+    mqtt: [byMember('position')],
   }),
   setPlayerVolume: post('players', PLAYER, 'volume', 'Sets the volume of a player', {
     body: 'setVolume',
-    mqtt: [member('volume')],
+    mqtt: [byMember('volume')],
   }),
-  setLoop: post('players', PLAYER, 'loop', 'Sets what is repeated', { body: 'loop', mqtt: [member('loop')] }),
+  setLoop: post('players', PLAYER, 'loop', 'Sets what is repeated', {
+    body: 'loop',
+    mqtt: [byMember('loop')],
+  }),
   setShuffle: post('players', PLAYER, 'shuffle', 'Sets whether the order is random', {
     body: 'shuffle',
-    mqtt: [member('shuffle')],
+    mqtt: [byMember('shuffle')],
   }),
   tracklist: read(TRACKLIST, 'The tracklist of a player', 'Tracklist', {
     kind: 'tracklist',
@@ -452,18 +459,18 @@ const TABLE = {
     'BluetoothDevices',
   ),
   switchBluetoothOn: post('bluetooth', BLUETOOTH, 'power_up', 'Switches the adapter on', {
-    mqtt: word('power_up', 'power'),
+    mqtt: byWord('power_up', 'power'),
   }),
   switchBluetoothOff: post('bluetooth', BLUETOOTH, 'power_down', 'Switches the adapter off', {
-    mqtt: word('power_down', 'power'),
+    mqtt: byWord('power_down', 'power'),
   }),
   startPairing: post('bluetooth', BLUETOOTH, 'pairing_mode', 'Lets a device find the node and pair with it', {
-    mqtt: word('pairing_mode', 'pairing'),
+    mqtt: byWord('pairing_mode', 'pairing'),
   }),
   stopPairing: post('bluetooth', BLUETOOTH, 'pairing_mode/stop', 'Ends pairing mode', {
-    mqtt: word('pairing_mode_stop', 'pairing'),
+    mqtt: byWord('pairing_mode_stop', 'pairing'),
   }),
-  startScan: post('bluetooth', BLUETOOTH, 'scan', 'Looks for devices', { mqtt: word('scan', 'scan') }),
+  startScan: post('bluetooth', BLUETOOTH, 'scan', 'Looks for devices', { mqtt: byWord('scan', 'scan') }),
   stopScan: post('bluetooth', BLUETOOTH, 'scan/stop', 'Ends the scan'),
   connectDevice: post('bluetooth', BLUETOOTH, 'connect', 'Pairs with a device if needed, and connects it', {
     body: 'device',
@@ -484,11 +491,11 @@ const TABLE = {
   }),
   checkUpgrade: post('upgrade', '/upgrade', 'check', 'Looks for an upgrade', {
     needs: ['upgrade.checkUnit'],
-    mqtt: word('check', 'check'),
+    mqtt: byWord('check', 'check'),
   }),
   startUpgrade: post('upgrade', '/upgrade', 'start', 'Starts the upgrade', {
     needs: ['upgrade.upgradeUnit'],
-    mqtt: word('start', 'start'),
+    mqtt: byWord('start', 'start'),
   }),
 } as const;
 
@@ -514,7 +521,7 @@ export type CommandOf<B extends Backend> = {
 }[OperationName];
 
 export type ChangeOperation = ChangeRow<Backend, string, BodyName | undefined, CommandOf<Backend>>;
-export type Operation = ReadWith<CommandOf<Backend>> | ChangeOperation;
+export type Operation = ReadOperation<CommandOf<Backend>> | ChangeOperation;
 
 /** The table, typed so that each row may have every optional field. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = TABLE;

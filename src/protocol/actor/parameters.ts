@@ -1,4 +1,4 @@
-// Table of the parameters in the paths of operations: their names, values and forms. Pure.
+// Which parameters the paths of operations have, and which values each of them may have. Pure.
 
 /** The values of each parameter: an id or a name, only a name, or one of the listed words. */
 export const PARAMETERS = {
@@ -48,17 +48,19 @@ export type ParameterKind = 'id or name' | 'name' | readonly string[];
 export type ParameterName = keyof typeof PARAMETERS;
 
 /** The type of a parameter's value: `scope` makes `'user' | 'system'`, any other makes `string`. */
-type ValueOf<N extends ParameterName> = N extends 'scope' ? UnitScope : string;
+type ValueOf<Name extends ParameterName> = Name extends 'scope' ? UnitScope : string;
 
 /** The parameters of a path: `/services/{scope}/{unit}` makes `'scope' | 'unit'`. */
-type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | NamesIn<Rest>
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer PathAfterName}`
+  ? Name | NamesIn<PathAfterName>
   : never;
 
 /** `/services/{scope}/{unit}` makes `{ scope: 'user' | 'system', unit: string }`. */
-export type ParamsOf<P extends string> = { readonly [N in NamesIn<P> & ParameterName]: ValueOf<N> };
+export type ParamsOf<Path extends string> = {
+  readonly [Name in NamesIn<Path> & ParameterName]: ValueOf<Name>;
+};
 
-/** The query `lines` of a log, which is how many of the newest lines are requested. */
+/** How many of the newest lines of a log the query `lines` may request. */
 export const LOG_LINES = { minimum: 1, maximum: 200, byDefault: 20 } as const;
 
 /** The decoded values of a path's parameters, by name. */

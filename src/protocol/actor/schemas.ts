@@ -1,6 +1,5 @@
-// Table of the schemas of records and request bodies. TypeScript types, validators and the OpenAPI document
-// follow from it. Import its values only in parts that are loaded late, because they load typebox. Its types
-// can be imported anywhere.
+// Which members records and request bodies have. Its types can be imported anywhere. Its values load typebox,
+// so only parts that are loaded late may import them.
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { BACKEND_STATES, CHILD_NAMES, type ChildName } from './backends.js';
@@ -16,7 +15,7 @@ export function oneOf<const V extends readonly string[]>(...values: V) {
 
 /**
  * A map by name, with `additionalProperties`. typebox's own record would have `patternProperties`, which
- * client generators do not understand either.
+ * client generators do not understand.
  */
 function mapOf<M>(values: TSchema) {
   return Type.Unsafe<M>({ type: 'object', additionalProperties: values });
@@ -225,7 +224,7 @@ export const AudioRecord = closed({
   clients: Type.Array(ClientRecord),
 });
 
-const AudioLevel = closed({
+const ThingLevel = closed({
   id: Type.Integer({ minimum: 0 }),
   peak: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), { description: 'one for each channel' }),
 });
@@ -241,7 +240,7 @@ export const UpgradeRun = closed({
   finished_at: Type.Optional(Type.String({ format: 'date-time' })),
 });
 
-const upgradeStatus = {
+const upgradeStatusMembers = {
   current: Type.String(),
   latest: Type.String(),
   upgrade_available: Type.Boolean(),
@@ -249,7 +248,7 @@ const upgradeStatus = {
   extra: Type.Optional(mapOf<Record<string, unknown>>(Type.Unknown())),
 };
 
-export const UpgradeStatus = closed(upgradeStatus);
+export const UpgradeStatus = closed(upgradeStatusMembers);
 
 const UpgradeCheck = closed({
   state: oneOf('idle', 'running', 'failed'),
@@ -258,7 +257,7 @@ const UpgradeCheck = closed({
 });
 
 export const UpgradeRecord = closed({
-  ...upgradeStatus,
+  ...upgradeStatusMembers,
   run: UpgradeRun,
   can_check: Type.Boolean(),
   can_upgrade: Type.Boolean(),
@@ -304,9 +303,9 @@ export const PlayerPosition = closed({ bus_name: BusName, position: Microseconds
 
 const Track = closed({ track_id: Type.String(), metadata: StringMap });
 
-const tracklist = { can_edit_tracks: Type.Boolean(), tracks: Type.Array(Track) };
+const tracklistMembers = { can_edit_tracks: Type.Boolean(), tracks: Type.Array(Track) };
 
-export const TracklistRecord = closed(tracklist);
+export const TracklistRecord = closed(tracklistMembers);
 
 const Truncated = Type.Literal(true, { description: 'the list is longer: GET has all that are shown' });
 
@@ -362,8 +361,8 @@ const SetVolume = closed({ volume: Type.Number({ minimum: 0, maximum: 1 }) });
 const ChangeVolume = closed({ delta: Type.Number({ minimum: -1, maximum: 1 }) });
 
 /** The name of a port, a profile, an output or a track. */
-const NAME = { minLength: 1, maxLength: NAME_MAX_CHARACTERS } as const;
-const Name = Type.String(NAME);
+const NAME_LENGTH = { minLength: 1, maxLength: NAME_MAX_CHARACTERS } as const;
+const Name = Type.String(NAME_LENGTH);
 
 /** Request bodies, by the names that the table of operations uses. */
 export const BODIES = {
@@ -392,7 +391,9 @@ export const BODIES = {
   addTrack: closed({
     // Without control characters: no address has them, and players differ in what they do with them.
     uri: Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]{1,4096}$' }),
-    after_track: Type.Optional(Type.String({ ...NAME, description: "a track's id, or its last segment" })),
+    after_track: Type.Optional(
+      Type.String({ ...NAME_LENGTH, description: "a track's id, or its last segment" }),
+    ),
     set_as_current: Type.Optional(Type.Boolean()),
   }),
   device: closed({ address: Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' }) }),
@@ -431,7 +432,7 @@ export const COMPONENTS = {
   Clients: Type.Array(ClientRecord),
   Sleep: SleepRecord,
   Network: NetworkRecord,
-  AudioLevel: closed({ outputs: Type.Array(AudioLevel), inputs: Type.Optional(Type.Array(AudioLevel)) }),
+  AudioLevel: closed({ outputs: Type.Array(ThingLevel), inputs: Type.Optional(Type.Array(ThingLevel)) }),
   Power: PowerRecord,
   Upgrade: UpgradeRecord,
   UpgradeStatus: UpgradeStatus,
@@ -448,7 +449,7 @@ export const COMPONENTS = {
   PlayerPositions: Type.Array(PlayerPosition),
   Track: Track,
   Tracklist: TracklistRecord,
-  TracklistEvent: closed({ bus_name: BusName, ...tracklist, truncated: Type.Optional(Truncated) }),
+  TracklistEvent: closed({ bus_name: BusName, ...tracklistMembers, truncated: Type.Optional(Truncated) }),
   Node: NodeRecord,
   Nodes: Type.Array(NodeRecord),
   NodeRemoval: closed({ name: Type.String() }),

@@ -1,5 +1,4 @@
-// The configuration as the parts of the daemon receive it: plain values, with the defaults in place of what
-// the files leave out. Types only.
+// The settings that each part of the daemon gets, in which defaults are filled in. Types only.
 
 import type { ChildName } from './backends.js';
 
@@ -52,7 +51,7 @@ export interface AudioSettings {
   readonly outputs: Readonly<Record<string, OutputChoice>>;
   /** By the names of groups: 1 to 32 of the characters a-z, 0-9, _ and -. */
   readonly groups: Readonly<Record<string, GroupChoice>>;
-  /** The outputs at which inputs are heard from the start: names of outputs by names of inputs. */
+  /** Keyed by input name: the name of the output at which the input is heard from the start. */
   readonly listen: Readonly<Record<string, string>>;
   /** The delay in milliseconds from an input to the output at which it is heard. */
   readonly listenLatency: number;
@@ -87,7 +86,7 @@ export interface BluetoothSettings {
   /** BlueZ's name of the adapter, such as `hci0`; by default the first adapter. */
   readonly adapter?: string | undefined;
   readonly powerOnStart: boolean;
-  /** The known loudspeakers and headphones that are connected again: all, none, or these (in capitals). */
+  /** Which loudspeakers and headphones are connected again: all, none, or these addresses (in capitals). */
   readonly reconnect: boolean | readonly string[];
   /** In seconds. */
   readonly pairingTimeout: number;

@@ -1,6 +1,6 @@
-// Table of the methods, signals, states and errors of org.freedesktop.Avahi in use. Comments name the
-// arguments of a method, and after `->` its reply. Data only. Reference: avahi-daemon's own introspection
-// files (org.freedesktop.Avahi.Server.xml, .EntryGroup.xml) and avahi-common/defs.h.
+// Which methods, signals, states and errors of org.freedesktop.Avahi are in use. Data only. Reference:
+// avahi-daemon's introspection files (org.freedesktop.Avahi.Server.xml, .EntryGroup.xml) and
+// avahi-common/defs.h.
 
 import { methodsOf, signalRow } from './method.js';
 
@@ -10,46 +10,45 @@ export const AVAHI_ENTRY_GROUP = 'org.freedesktop.Avahi.EntryGroup';
 export const AVAHI_BROWSER = 'org.freedesktop.Avahi.ServiceBrowser';
 export const AVAHI_RESOLVER = 'org.freedesktop.Avahi.ServiceResolver';
 
-const server = methodsOf(AVAHI_NAME, '/', AVAHI_SERVER);
+const serverMethod = methodsOf(AVAHI_NAME, '/', AVAHI_SERVER);
 /** Called on a group's path. */
-const entryGroup = methodsOf(AVAHI_NAME, undefined, AVAHI_ENTRY_GROUP);
+const entryGroupMethod = methodsOf(AVAHI_NAME, undefined, AVAHI_ENTRY_GROUP);
 /** Called on a resolver's path. */
-const resolver = methodsOf(AVAHI_NAME, undefined, AVAHI_RESOLVER);
+const resolverMethod = methodsOf(AVAHI_NAME, undefined, AVAHI_RESOLVER);
 
+/** Comments name a method's arguments, and its reply after `->`. */
 export const AVAHI_METHODS = {
   /** -> the server's state, which should be `SERVER_RUNNING`. */
-  getState: server('GetState', ['', 'i'], 'none'),
+  getState: serverMethod('GetState', ['', 'i'], 'none'),
   /** Name -> the next name to try for the same service: `NAME #2`, `NAME #3`. */
-  getAlternativeServiceName: server('GetAlternativeServiceName', ['s', 's'], 'none'),
-  /** -> the path of a group, which lasts as long as both this connection and avahi-daemon. */
-  entryGroupNew: server('EntryGroupNew', ['', 'o'], 'announcements'),
+  getAlternativeServiceName: serverMethod('GetAlternativeServiceName', ['s', 's'], 'none'),
+  /** -> the path of a group. The group ends with this connection, or with avahi-daemon. */
+  entryGroupNew: serverMethod('EntryGroupNew', ['', 'o'], 'announcements'),
   /**
-   * Interface index, protocol, flags, name, type, domain, host, port, TXT. An empty host is the default one.
+   * Interface index, protocol, flags, name, type, domain, host, port, TXT. An empty host means this node.
    */
-  addService: entryGroup('AddService', ['iiussssqaay', ''], 'announcements'),
-  /**
-   * Makes avahi-daemon ask whether others have the names of the group's services, and announce them if not.
-   */
-  commit: entryGroup('Commit', ['', ''], 'announcements'),
+  addService: entryGroupMethod('AddService', ['iiussssqaay', ''], 'announcements'),
+  /** avahi-daemon asks whether others have the services' names. If none has, it announces the services. */
+  commit: entryGroupMethod('Commit', ['', ''], 'announcements'),
   /** Withdraws the services, and ends the group. */
-  free: entryGroup('Free', ['', ''], 'announcements'),
+  free: entryGroupMethod('Free', ['', ''], 'announcements'),
   /**
-   * Interface index, protocol, type, domain, flags -> the path of a browser, which lasts as long as both this
-   * connection and avahi-daemon.
+   * Interface index, protocol, type, domain, flags -> the path of a browser. The browser ends with this
+   * connection, or with avahi-daemon.
    */
-  serviceBrowserNew: server('ServiceBrowserNew', ['iissu', 'o'], 'none'),
+  serviceBrowserNew: serverMethod('ServiceBrowserNew', ['iissu', 'o'], 'none'),
   /**
-   * Interface index, protocol, name, type, domain, protocol of the address, flags -> the path of a resolver,
-   * which lasts as long as a browser.
+   * Interface index, protocol, name, type, domain, protocol of the address, flags -> the path of a resolver.
+   * The resolver ends as a browser does.
    */
-  serviceResolverNew: server('ServiceResolverNew', ['iisssiu', 'o'], 'none'),
-  freeResolver: resolver('Free', ['', ''], 'none'),
+  serviceResolverNew: serverMethod('ServiceResolverNew', ['iisssiu', 'o'], 'none'),
+  freeResolver: resolverMethod('Free', ['', ''], 'none'),
 } as const;
 
 export const AVAHI_SIGNALS = {
   /** State, error. */
-  server: signalRow(AVAHI_SERVER, 'StateChanged', 'is'),
-  group: signalRow(AVAHI_ENTRY_GROUP, 'StateChanged', 'is'),
+  serverStateChanged: signalRow(AVAHI_SERVER, 'StateChanged', 'is'),
+  groupStateChanged: signalRow(AVAHI_ENTRY_GROUP, 'StateChanged', 'is'),
   /** Interface index, protocol, name, type, domain, flags. */
   itemNew: signalRow(AVAHI_BROWSER, 'ItemNew', 'iisssu'),
   itemRemove: signalRow(AVAHI_BROWSER, 'ItemRemove', 'iisssu'),
@@ -72,8 +71,8 @@ export const GROUP_STATES = { established: 2, collision: 3, failure: 4 } as cons
 
 export const AVAHI_ERRORS = { collision: 'org.freedesktop.Avahi.CollisionError' } as const;
 
-/** A bit in the flags of a found service: this host announces it. */
-export const IS_LOCAL = 8;
+/** The bit in the flags of a found service which says that this host announces it. */
+export const LOCAL_FLAG = 8;
 
 export const EVERY_INTERFACE = -1;
 export const PROTOCOLS = { both: -1, IPv4: 0, IPv6: 1 } as const;

@@ -1,58 +1,59 @@
-// Table of the methods, signals, properties and errors of BlueZ (org.bluez) in use, and of the agent that
-// BlueZ calls. Comments name the arguments of a method, and after `->` its reply. Data only. Reference:
-// BlueZ's doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst, .AgentManager.rst.
+// Which methods, signals, properties and errors of BlueZ (org.bluez) are in use, and which calls BlueZ makes
+// to our agent. Data only. Reference: BlueZ's doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst,
+// .AgentManager.rst.
 
 import type { PropertyTable } from './daemon.js';
 import { setProperty } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
 
 export const BLUEZ_NAME = 'org.bluez';
-/** The beginning of the paths of all objects of BlueZ. */
-export const BLUEZ_PATHS = '/org/bluez';
+/** The paths of all objects of BlueZ begin so. */
+export const BLUEZ_PATH = '/org/bluez';
 export const ADAPTER_INTERFACE = 'org.bluez.Adapter1';
 export const DEVICE_INTERFACE = 'org.bluez.Device1';
 export const BATTERY_INTERFACE = 'org.bluez.Battery1';
 const OBJECT_MANAGER = 'org.freedesktop.DBus.ObjectManager';
 
-const manager = methodsOf(BLUEZ_NAME, '/', OBJECT_MANAGER);
-const agents = methodsOf(BLUEZ_NAME, BLUEZ_PATHS, 'org.bluez.AgentManager1');
+const managerMethod = methodsOf(BLUEZ_NAME, '/', OBJECT_MANAGER);
+const agentManagerMethod = methodsOf(BLUEZ_NAME, BLUEZ_PATH, 'org.bluez.AgentManager1');
 /** Called on an adapter's path. */
-const adapter = methodsOf(BLUEZ_NAME, undefined, ADAPTER_INTERFACE);
+const adapterMethod = methodsOf(BLUEZ_NAME, undefined, ADAPTER_INTERFACE);
 /** Called on a device's path. */
-const device = methodsOf(BLUEZ_NAME, undefined, DEVICE_INTERFACE);
+const deviceMethod = methodsOf(BLUEZ_NAME, undefined, DEVICE_INTERFACE);
 
+/** Comments name a method's arguments, and its reply after `->`. */
 export const BLUEZ_METHODS = {
-  /** -> path -> interface -> properties. */
-  getManagedObjects: manager('GetManagedObjects', ['', 'a{oa{sa{sv}}}'], 'none'),
+  /** -> the properties of every object, by path and interface. */
+  getManagedObjects: managerMethod('GetManagedObjects', ['', 'a{oa{sa{sv}}}'], 'none'),
   /** The path of our agent, and its `AGENT_CAPABILITY`. */
-  registerAgent: agents('RegisterAgent', ['os', ''], 'bluetooth'),
+  registerAgent: agentManagerMethod('RegisterAgent', ['os', ''], 'bluetooth'),
   /** The path of our agent, which BlueZ then asks about pairings that others begin. */
-  requestDefaultAgent: agents('RequestDefaultAgent', ['o', ''], 'bluetooth'),
-  unregisterAgent: agents('UnregisterAgent', ['o', ''], 'bluetooth'),
+  requestDefaultAgent: agentManagerMethod('RequestDefaultAgent', ['o', ''], 'bluetooth'),
+  unregisterAgent: agentManagerMethod('UnregisterAgent', ['o', ''], 'bluetooth'),
   /** Filter and discovery belong to this connection to the bus. Other programs may have their own. */
-  setDiscoveryFilter: adapter('SetDiscoveryFilter', ['a{sv}', ''], 'bluetooth'),
-  startDiscovery: adapter('StartDiscovery', ['', ''], 'bluetooth'),
-  stopDiscovery: adapter('StopDiscovery', ['', ''], 'bluetooth'),
+  setDiscoveryFilter: adapterMethod('SetDiscoveryFilter', ['a{sv}', ''], 'bluetooth'),
+  startDiscovery: adapterMethod('StartDiscovery', ['', ''], 'bluetooth'),
+  stopDiscovery: adapterMethod('StopDiscovery', ['', ''], 'bluetooth'),
   /** A device's path. BlueZ also forgets the keys of the pairing. */
-  removeDevice: adapter('RemoveDevice', ['o', ''], 'bluetooth'),
-  connect: device('Connect', ['', ''], 'bluetooth'),
+  removeDevice: adapterMethod('RemoveDevice', ['o', ''], 'bluetooth'),
+  connect: deviceMethod('Connect', ['', ''], 'bluetooth'),
   /** Also ends a `Connect` that is under way. */
-  disconnect: device('Disconnect', ['', ''], 'bluetooth'),
-  pair: device('Pair', ['', ''], 'bluetooth'),
+  disconnect: deviceMethod('Disconnect', ['', ''], 'bluetooth'),
+  pair: deviceMethod('Pair', ['', ''], 'bluetooth'),
   set: setProperty(BLUEZ_NAME, 'bluetooth'),
 } as const;
 
 export const BLUEZ_SIGNALS = {
-  /** Path, interface -> properties. */
+  /** Path, properties by interface. */
   added: signalRow(OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}'),
   /** Path, interfaces. */
   removed: signalRow(OBJECT_MANAGER, 'InterfacesRemoved', 'oas'),
-  /** Why a connection has ended, as a name and for people. Older versions, such as 5.66, lack this signal. */
+  /** Why a connection has ended, as a name and as a text. Older versions, such as 5.66, lack this signal. */
   disconnected: signalRow(DEVICE_INTERFACE, 'Disconnected', 'ss'),
 } as const;
 
 /** The reasons in `disconnected` for a connection that somebody has ended, on the node or on the device. */
-export const INTENDED: readonly string[] = ['org.bluez.Reason.Local', 'org.bluez.Reason.Remote'];
+export const INTENDED_REASONS: readonly string[] = ['org.bluez.Reason.Local', 'org.bluez.Reason.Remote'];
 
 export const BLUEZ_ERRORS = {
   alreadyExists: 'org.bluez.Error.AlreadyExists',

@@ -1,6 +1,5 @@
-// Table of the methods and signals in use of the bus itself (org.freedesktop.DBus) and of the interface of
-// properties. Comments name the arguments of a method, and after `->` its reply. The file also decides which
-// of the properties that a service has sent are valid, because their values come without types. Pure.
+// Which methods and signals of the bus itself (org.freedesktop.DBus) are in use, and which received
+// properties are valid. Pure.
 
 import { type Effect, type Match, type Method, methodsOf, signalRow, type VariantValue } from './method.js';
 import type { Values } from './signatures.js';
@@ -9,6 +8,7 @@ export const BUS_NAME = 'org.freedesktop.DBus';
 
 const busMethod = methodsOf(BUS_NAME, '/org/freedesktop/DBus', BUS_NAME);
 
+/** Comments name a method's arguments, and its reply after `->`. */
 export const BUS_METHODS = {
   addMatch: busMethod('AddMatch', ['s', ''], 'none'),
   removeMatch: busMethod('RemoveMatch', ['s', ''], 'none'),
@@ -48,10 +48,10 @@ export function setProperty<const E extends Effect>(
 /** Selects the signals by which the bus reports that names change their owners. */
 export const OWNER_CHANGES: Match = { sender: BUS_NAME, interface: BUS_NAME, member: 'NameOwnerChanged' };
 
-/** Properties by name as a service has sent them, in a reply or a signal: their values may be of any type. */
+/** Properties by name, as a service has sent them. Their values may be of any type. */
 export type PropertyRecord = Readonly<Record<string, unknown>>;
 
-/** The expected signature of each property. Only those of `CHECKS` can be checked at run time. */
+/** The expected signature of each property. Only the signatures of `CHECKS` can be checked at run time. */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
 
 const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);

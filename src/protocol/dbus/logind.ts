@@ -1,24 +1,25 @@
-// Table of the methods and errors of org.freedesktop.login1 in use. Comments name the arguments of a method,
-// and after `->` its reply. Data only. Reference: org.freedesktop.login1(5).
+// Which methods and errors of org.freedesktop.login1 are in use. Data only. Reference:
+// org.freedesktop.login1(5).
 
 import { methodsOf } from './method.js';
 
 const LOGIND_NAME = 'org.freedesktop.login1';
 
-const manager = methodsOf(LOGIND_NAME, '/org/freedesktop/login1', 'org.freedesktop.login1.Manager');
+const managerMethod = methodsOf(LOGIND_NAME, '/org/freedesktop/login1', 'org.freedesktop.login1.Manager');
 
+/** Comments name a method's arguments, and its reply after `->`. */
 export const LOGIND_METHODS = {
   /** -> `yes`, `no`, `challenge` or `na`. The call itself fails if there is no polkit. */
-  canReboot: manager('CanReboot', ['', 's'], 'none'),
-  canPowerOff: manager('CanPowerOff', ['', 's'], 'none'),
+  canReboot: managerMethod('CanReboot', ['', 's'], 'none'),
+  canPowerOff: managerMethod('CanPowerOff', ['', 's'], 'none'),
   /** -> a row for each inhibitor: what (words with colons between), who, why, mode, user id, process id. */
-  listInhibitors: manager('ListInhibitors', ['', 'a(ssssuu)'], 'none'),
+  listInhibitors: managerMethod('ListInhibitors', ['', 'a(ssssuu)'], 'none'),
   /**
-   * The argument is true if logind may ask for a password. We send false, because nobody is there to ask.
+   * The argument is true if logind may ask for a password. We send false, because nobody could answer.
    * The machine goes down some milliseconds after the reply.
    */
-  reboot: manager('Reboot', ['b', ''], 'power'),
-  powerOff: manager('PowerOff', ['b', ''], 'power'),
+  reboot: managerMethod('Reboot', ['b', ''], 'power'),
+  powerOff: managerMethod('PowerOff', ['b', ''], 'power'),
 } as const;
 
 export const LOGIND_ERRORS = {

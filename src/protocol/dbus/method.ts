@@ -1,5 +1,4 @@
-// The shapes of rows in the tables of D-Bus: a method with its signatures and its effect, a signal, a match
-// rule. The types of a call's arguments and reply follow from the method's signatures (signatures.ts). Pure.
+// The form of a row in the tables of D-Bus, and how its signatures give the types of its values. Pure.
 
 import type { MethodReply, Signature, Values } from './signatures.js';
 
@@ -56,7 +55,7 @@ export function signalRow<S extends Signature>(
   return { interface: iface, member, signature };
 }
 
-/** A received signal, or a call to us. `sender` is a unique name. A variant in `values` is its content. */
+/** A received signal, or a call to us. `sender` is a unique name. `values` has the content of variants only. */
 export interface Signal {
   readonly sender: string;
   readonly path: string;
@@ -66,7 +65,7 @@ export interface Signal {
   readonly values: readonly unknown[];
 }
 
-/** The values of a signal that is the one of the row; undefined for any other signal or signature. */
+/** The values of the row's signal; undefined for any other signal, and for another signature. */
 export function signalValues<V>(row: SignalRow<V>, signal: Signal): V | undefined {
   const isSameSignal = signal.interface === row.interface && signal.member === row.member;
   if (!isSameSignal || signal.signature !== row.signature) return undefined;
@@ -99,8 +98,8 @@ export interface Match {
 
 /** The text of the rule for the bus. */
 export function matchRule(match: Match): string {
-  // Inside the quotes an apostrophe cannot be escaped. So the quotes end, an escaped one follows, and they
-  // begin again (D-Bus, "Match Rules").
+  // An apostrophe cannot be escaped inside quotes. So the quotes end before it, and begin again after it
+  // (D-Bus, "Match Rules").
   const parts = Object.entries(match).map(([key, value]) => `${key}='${value.replaceAll("'", "'\\''")}'`);
   return ["type='signal'", ...parts].join(',');
 }

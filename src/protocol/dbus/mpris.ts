@@ -1,27 +1,26 @@
-// Table of the methods, signals and properties of media players in use, MPRIS (org.mpris.MediaPlayer2).
-// Comments name the arguments of a method, and after `->` its reply. Data only. Reference: MPRIS D-Bus
-// Interface Specification, version 2.2. Players are called by their unique names, so that a call starts no
-// player.
+// Which methods, signals and properties of media players (org.mpris.MediaPlayer2) are in use. Data only.
+// Reference: MPRIS D-Bus Interface Specification, version 2.2.
 
 import { getAll, getProperty, OWNER_CHANGES, type PropertyTable, setProperty } from './daemon.js';
 import { type Match, methodsOf, signalRow } from './method.js';
 
 export const ROOT_INTERFACE = 'org.mpris.MediaPlayer2';
-export const PLAYER_NAMES = `${ROOT_INTERFACE}.`;
+export const PLAYER_NAME_PREFIX = `${ROOT_INTERFACE}.`;
 export const PLAYER_PATH = '/org/mpris/MediaPlayer2';
-export const PLAYER_INTERFACE = `${PLAYER_NAMES}Player`;
-export const TRACKLIST_INTERFACE = `${PLAYER_NAMES}TrackList`;
+export const PLAYER_INTERFACE = `${PLAYER_NAME_PREFIX}Player`;
+export const TRACKLIST_INTERFACE = `${PLAYER_NAME_PREFIX}TrackList`;
 /** Stands for no track. A track that is added after it goes to the beginning of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 /**
- * The interface by which playerctld is recognized. playerctld repeats the newest player under a name of its
- * own, and lists the names of the players that it stands for.
+ * Only playerctld has this interface. playerctld repeats the newest player under a name of its own, and lists
+ * the names of the players that it repeats.
  */
-export const STAND_IN_INTERFACE = 'com.github.altdesktop.playerctld';
+export const PLAYERCTLD_INTERFACE = 'com.github.altdesktop.playerctld';
 
 /** Selects the signals by which the bus reports that players come, go or change their owner. */
 export const PLAYER_OWNERS: Match = { ...OWNER_CHANGES, arg0namespace: ROOT_INTERFACE };
 
+/** Selects all signals of a player. */
 export function playerSignals(owner: string): Match {
   return { sender: owner, path: PLAYER_PATH };
 }
@@ -29,29 +28,33 @@ export function playerSignals(owner: string): Match {
 /** The position, in microseconds, to which the player has jumped. */
 export const SEEKED = signalRow(PLAYER_INTERFACE, 'Seeked', 'x');
 
+/**
+ * `owner` is a unique name, so that a call starts no player. Comments name a method's arguments, and its
+ * reply after `->`.
+ */
 export function playerMethods(owner: string) {
-  const player = methodsOf(owner, PLAYER_PATH, PLAYER_INTERFACE);
-  const tracklist = methodsOf(owner, PLAYER_PATH, TRACKLIST_INTERFACE);
+  const playerMethod = methodsOf(owner, PLAYER_PATH, PLAYER_INTERFACE);
+  const tracklistMethod = methodsOf(owner, PLAYER_PATH, TRACKLIST_INTERFACE);
   return {
-    play: player('Play', ['', ''], 'players'),
-    pause: player('Pause', ['', ''], 'players'),
-    playPause: player('PlayPause', ['', ''], 'players'),
-    stop: player('Stop', ['', ''], 'players'),
-    next: player('Next', ['', ''], 'players'),
-    previous: player('Previous', ['', ''], 'players'),
+    play: playerMethod('Play', ['', ''], 'players'),
+    pause: playerMethod('Pause', ['', ''], 'players'),
+    playPause: playerMethod('PlayPause', ['', ''], 'players'),
+    stop: playerMethod('Stop', ['', ''], 'players'),
+    next: playerMethod('Next', ['', ''], 'players'),
+    previous: playerMethod('Previous', ['', ''], 'players'),
     /** An offset in microseconds. */
-    seek: player('Seek', ['x', ''], 'players'),
+    seek: playerMethod('Seek', ['x', ''], 'players'),
     /**
      * Track, position in microseconds. The player ignores the call if another track plays, or if the position
      * is beyond the end.
      */
-    setPosition: player('SetPosition', ['ox', ''], 'players'),
+    setPosition: playerMethod('SetPosition', ['ox', ''], 'players'),
     /** Track ids -> metadata, each with `mpris:trackid`. */
-    getTracksMetadata: tracklist('GetTracksMetadata', ['ao', 'aa{sv}'], 'none'),
-    goTo: tracklist('GoTo', ['o', ''], 'players'),
-    removeTrack: tracklist('RemoveTrack', ['o', ''], 'players'),
+    getTracksMetadata: tracklistMethod('GetTracksMetadata', ['ao', 'aa{sv}'], 'none'),
+    goTo: tracklistMethod('GoTo', ['o', ''], 'players'),
+    removeTrack: tracklistMethod('RemoveTrack', ['o', ''], 'players'),
     /** URI, the track after which it is added, whether it plays at once. */
-    addTrack: tracklist('AddTrack', ['sob', ''], 'players'),
+    addTrack: tracklistMethod('AddTrack', ['sob', ''], 'players'),
     /** `getAll`, `get` and `set` are called on PLAYER_PATH. */
     getAll: getAll(owner),
     get: getProperty(owner),
@@ -72,7 +75,7 @@ export const ROOT_PROPERTIES = {
  */
 export const TRACKLIST_PROPERTIES = { Tracks: 'as', CanEditTracks: 'b' } as const satisfies PropertyTable;
 
-export const STAND_IN_PROPERTIES = { PlayerNames: 'as' } as const satisfies PropertyTable;
+export const PLAYERCTLD_PROPERTIES = { PlayerNames: 'as' } as const satisfies PropertyTable;
 
 /** `Position` and `mpris:length` of the metadata are microseconds. */
 export const PLAYER_PROPERTIES = {

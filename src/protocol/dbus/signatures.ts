@@ -1,9 +1,9 @@
-// Table of the signatures of D-Bus in use, with the types of their values. The compiler refuses a method or a
-// signal with any other signature, which needs a row here. Types only.
+// Which signatures of D-Bus are in use, and which types their values have. The compiler refuses any other
+// signature. Types only.
 
-/** 64 bits: a number if that is exact, else a bigint. */
+/** An integer of 64 bits: a number if a number is exact, else a bigint. */
 type Long = number | bigint;
-/** A dictionary of variants. Each variant is its value alone, without a type. */
+/** A dictionary of variants. Each variant is only its value, without its signature. */
 type Variants = Readonly<Record<string, unknown>>;
 /** The interfaces of an object, each with its properties. */
 type Interfaces = Readonly<Record<string, Variants>>;
@@ -86,9 +86,8 @@ export type Signature = keyof Signatures;
 export type Values<S extends Signature> = Signatures[S];
 
 /**
- * The result of a call whose reply has this signature: undefined without values, the value itself if there is
- * one, a tuple of several values. `''` makes `undefined`, `s` makes `string`, and `so` makes
- * `readonly [string, string]`.
+ * The result of a call whose reply has this signature: `''` makes `undefined`, `s` makes `string`, and `so`
+ * makes `readonly [string, string]`.
  */
 export type MethodReply<S extends Signature> =
   Values<S> extends readonly [] ? undefined : Values<S> extends readonly [infer Only] ? Only : Values<S>;

@@ -1,6 +1,5 @@
-// Table of the methods, signals and properties of org.freedesktop.systemd1 in use, and the path of a unit.
-// Comments name the arguments of a method, and after `->` its reply. Data only. Reference:
-// org.freedesktop.systemd1(5). The same tables serve the system's manager and the user's.
+// Which methods, signals, errors and properties of org.freedesktop.systemd1 are in use, and which path a unit
+// has. The system's manager and the user's have the same. Pure. Reference: org.freedesktop.systemd1(5).
 
 import { getAll, type PropertyTable } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
@@ -9,27 +8,30 @@ export const SYSTEMD_NAME = 'org.freedesktop.systemd1';
 export const SYSTEMD_PATH = '/org/freedesktop/systemd1';
 export const MANAGER_INTERFACE = 'org.freedesktop.systemd1.Manager';
 export const UNIT_INTERFACE = 'org.freedesktop.systemd1.Unit';
-export const UNIT_PATHS = '/org/freedesktop/systemd1/unit';
+export const UNITS_PATH = '/org/freedesktop/systemd1/unit';
 
-const manager = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
+const managerMethod = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
 
+/** Comments name a method's arguments, and its reply after `->`. */
 export const SYSTEMD_METHODS = {
   /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
-  subscribe: manager('Subscribe', ['', ''], 'none'),
+  subscribe: managerMethod('Subscribe', ['', ''], 'none'),
   /**
    * Name -> state of the unit file. The reply is always current, but the property of a loaded unit is
    * outdated until `Reload`.
    */
-  getUnitFileState: manager('GetUnitFileState', ['s', 's'], 'none'),
-  /** Name, mode -> path of the job. The same holds for `stopUnit` and `restartUnit`. */
-  startUnit: manager('StartUnit', ['ss', 'o'], 'units'),
-  stopUnit: manager('StopUnit', ['ss', 'o'], 'units'),
-  restartUnit: manager('RestartUnit', ['ss', 'o'], 'units'),
+  getUnitFileState: managerMethod('GetUnitFileState', ['s', 's'], 'none'),
+  /** Name, mode -> path of the job. */
+  startUnit: managerMethod('StartUnit', ['ss', 'o'], 'units'),
+  /** Name, mode -> path of the job. */
+  stopUnit: managerMethod('StopUnit', ['ss', 'o'], 'units'),
+  /** Name, mode -> path of the job. */
+  restartUnit: managerMethod('RestartUnit', ['ss', 'o'], 'units'),
   /** Names, runtime, force -> whether a file has an [Install] section, changes (kind, link, target). */
-  enableUnitFiles: manager('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
+  enableUnitFiles: managerMethod('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
   /** Names, runtime -> changes. */
-  disableUnitFiles: manager('DisableUnitFiles', ['asb', 'a(sss)'], 'units'),
-  reload: manager('Reload', ['', ''], 'units'),
+  disableUnitFiles: managerMethod('DisableUnitFiles', ['asb', 'a(sss)'], 'units'),
+  reload: managerMethod('Reload', ['', ''], 'units'),
   /** Called on a unit's path. */
   getAll: getAll(SYSTEMD_NAME),
 } as const;
@@ -54,7 +56,7 @@ export const SYSTEMD_ERRORS = {
 
 /**
  * Properties of `MANAGER_INTERFACE`: when the manager started, in microseconds. A reload or re-execution
- * keeps it.
+ * does not change this time.
  */
 export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
 
@@ -94,5 +96,5 @@ export function unitPath(name: string): string {
     const isLaterDigit = index > 0 && /\d/.test(character);
     return isLetter || isLaterDigit ? character : `_${byte.toString(16).padStart(2, '0')}`;
   });
-  return `${UNIT_PATHS}/${escaped.join('') || '_'}`;
+  return `${UNITS_PATH}/${escaped.join('') || '_'}`;
 }

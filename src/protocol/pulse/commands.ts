@@ -1,5 +1,5 @@
-// Table of the commands in use: number, arguments in wire order, and the reply. How commands are written, how
-// replies are read, and the types of `Session.request` follow from these rows alone.
+// Which commands of the sound server are in use, and which arguments and reply each has. How they are written
+// and read follows from these tables.
 
 import {
   acknowledgement,
@@ -22,8 +22,8 @@ import {
 import {
   cardInfo,
   moduleInfo,
-  playbackStream,
-  recordStream,
+  playbackStreamReply,
+  recordStreamReply,
   serverInfo,
   sinkInfo,
   sinkInputInfo,
@@ -33,8 +33,8 @@ import {
 import type { Writer } from './writer.js';
 
 /**
- * Arguments in wire order, by name. The type is `Writable<never>`, because a field that writes only numbers
- * cannot be assigned to a field that writes any value.
+ * Arguments in wire order, by name. The type is `Writable<never>`, because every kind of field can be
+ * assigned to it.
  */
 export type Arguments = Readonly<Record<string, Writable<never>>>;
 /** The type that an argument is written from: `typeof u32` makes `number`. */
@@ -44,9 +44,8 @@ type ArgumentOf<Kind> = Kind extends Writable<infer Value> ? Value : never;
  * The values of arguments: `{ index: typeof u32, muted: typeof bool }` makes
  * `{ index: number, muted: boolean }`.
  */
-type ArgsOf<Rows extends Arguments> = { readonly [Name in keyof Rows]: ArgumentOf<Rows[Name]> };
+type ArgsOf<Args extends Arguments> = { readonly [Name in keyof Args]: ArgumentOf<Args[Name]> };
 
-/** A row of the table. `write` writes the arguments in wire order. */
 interface RequestSpec<Args, Value> {
   readonly code: number;
   readonly args: Arguments;
@@ -54,18 +53,18 @@ interface RequestSpec<Args, Value> {
   write(writer: Writer, args: Args): void;
 }
 
-function request<const A extends Arguments, Value>(
+function request<const Args extends Arguments, Value>(
   code: number,
-  args: A,
+  args: Args,
   reply: Readable<Value>,
-): RequestSpec<ArgsOf<A>, Value> {
-  const rows = Object.entries(args) as [keyof A, Writable<unknown>][];
+): RequestSpec<ArgsOf<Args>, Value> {
+  const argumentKinds = Object.entries(args) as [keyof Args, Writable<unknown>][];
   return {
     code,
     args,
     reply,
     write: (writer, values) => {
-      for (const [name, kind] of rows) kind.write(writer, values[name]);
+      for (const [name, kind] of argumentKinds) kind.write(writer, values[name]);
     },
   };
 }
@@ -88,7 +87,7 @@ const STREAM_FLAGS = {
 };
 
 /** A stream from a source to us, whose data comes in frames of its own (frame.ts). */
-const RECORD_STREAM = {
+const RECORD_STREAM_ARGUMENTS = {
   sampleSpec,
   channelMap,
   source: byIndex,
@@ -118,18 +117,17 @@ const RECORD_STREAM = {
 };
 
 /** A stream from us to a sink. Streams with the same `syncId` start together. */
-const PLAYBACK_STREAM = {
+const PLAYBACK_STREAM_ARGUMENTS = {
   sampleSpec,
   channelMap,
   sink: byIndex,
   maxLength: index,
   corked: bool,
-  /**
-   * In bytes: how full the server keeps its buffer, how full the buffer must be at the start, and the
-   * smallest request of the server.
-   */
+  /** How full the server keeps its buffer, in bytes. */
   targetLength: index,
+  /** How full the buffer must be at the start, in bytes. */
   prebuffering: index,
+  /** The smallest request of the server, in bytes. */
   minimumRequest: index,
   syncId: u32,
   volume: volumes,
@@ -147,7 +145,7 @@ const PLAYBACK_STREAM = {
   formats,
 };
 
-/** Arguments of both kinds of streams, with the values that they have in simple streams. */
+/** Arguments of both kinds of streams, with their values for a simple stream. */
 export const SIMPLE_STREAM = {
   maxLength: undefined,
   noRemap: false,
@@ -168,8 +166,8 @@ export const SIMPLE_STREAM = {
 
 /** The requests that are allowed once the session is ready. */
 export const REQUESTS = {
-  CREATE_PLAYBACK_STREAM: request(3, PLAYBACK_STREAM, playbackStream),
-  CREATE_RECORD_STREAM: request(5, RECORD_STREAM, recordStream),
+  CREATE_PLAYBACK_STREAM: request(3, PLAYBACK_STREAM_ARGUMENTS, playbackStreamReply),
+  CREATE_RECORD_STREAM: request(5, RECORD_STREAM_ARGUMENTS, recordStreamReply),
   DELETE_RECORD_STREAM: request(6, { stream: u32 }, acknowledgement),
   GET_SERVER_INFO: request(20, {}, serverInfo),
   GET_SINK_INFO: request(21, { index: byIndex }, sinkInfo),
@@ -193,8 +191,8 @@ export const REQUESTS = {
   /** The module stays when the connection that has loaded it ends. */
   LOAD_MODULE: request(51, { name: text, argument: text }, record({ index: u32 })),
   /**
-   * Before this request it must be read which module has the index, because PipeWire gives a free index to
-   * the next module at once.
+   * Read first which module has the index now, because PipeWire gives a free index to the next module at
+   * once.
    */
   UNLOAD_MODULE: request(52, { index: u32 }, acknowledgement),
   MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),
@@ -218,7 +216,7 @@ export const FROM_SERVER = {
 /**
  * Other messages that the server may send. They do not matter to a client that only records or stays corked.
  */
-export const IGNORED: ReadonlySet<number> = new Set(
+export const IGNORED_FROM_SERVER: ReadonlySet<number> = new Set(
   Object.values({
     PLAYBACK_STREAM_REQUEST: 61,
     PLAYBACK_STREAM_KILLED: 64,
@@ -254,9 +252,7 @@ export type RequestArgs<C extends CommandName> = ArgsByName[C];
 export type Reply<C extends CommandName> = ReplyByName[C];
 
 type CommandTable = { readonly [C in CommandName]: RequestSpec<ArgsByName[C], ReplyByName[C]> };
-/**
- * Both tables in one. Its type connects the arguments and the reply of a command, so that no others compile.
- */
+/** Both tables in one. The compiler accepts a command only with its own arguments and reply. */
 export const COMMANDS: CommandTable = { ...HANDSHAKE, ...REQUESTS };
 
 /**

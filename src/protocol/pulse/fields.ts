@@ -1,9 +1,9 @@
-// The kinds of fields in the tables of records and commands: how each is read and, if we send it, written. A
-// table of fields makes the reader of a record, and the type of the record. Pure.
+// How each kind of field is read and written, and how a table of fields makes the reader and the type of a
+// record. Pure.
 
 import type { Format, Reader, SampleSpec, Values } from './reader.js';
 import type { Properties } from './text-cache.js';
-import { NEWEST_VERSION, NONE, OLDEST_VERSION, TAG } from './wire.js';
+import { NEWEST_VERSION, NONE, OLDEST_VERSION, TYPE_TAG } from './wire.js';
 import type { Writer } from './writer.js';
 
 export interface Readable<T> {
@@ -31,17 +31,14 @@ function writableKind<K extends keyof Values, T>(
 }
 
 export const u32 = writableKind('u32', (writer, value: number) => writer.u32(value));
-/**
- * The index of another object, or a number that we may leave to the server. Undefined stands for neither,
- * which is NONE on the wire.
- */
+/** The index of another object, or a number that the server may choose. Undefined is NONE on the wire. */
 export const index = writableKind('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
 export const ownIndex = readableKind('ownIndex');
 
 /**
- * The object of a request. The wire has an index and a name, and the server refuses a request with both or
- * with neither (INVALID). We always send the index and the null string as the name, because names are not
- * unique.
+ * The object that a request is for. On the wire it is an index and a name, and the server refuses a request
+ * with both or with neither (INVALID). We always send the index, because names are not unique. The name is
+ * the null string.
  */
 export const byIndex: Writable<number> = {
   write: (writer, value) => {
@@ -66,16 +63,16 @@ export const channelMap = writableKind('channelMap', (writer, value: readonly nu
   writer.channelMap(value),
 );
 
-/** 64 bits with a sign: a number if that is exact, else the digits as a text. */
+/** An integer of 64 bits with a sign: a number if a number is exact, else the digits as a text. */
 export const s64: Readable<number | string> = {
   read: (reader) => {
-    const value = reader.block(TAG.s64, 8).readBigInt64BE();
+    const value = reader.takeBytes(TYPE_TAG.s64, 8).readBigInt64BE();
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : `${value}`;
   },
 };
 
-/** Encodings that are offered in place of the sample spec. One byte before them has their number. */
+/** Encodings that are offered in place of the sample spec. One byte before them is their count. */
 export const formats: Writable<readonly Format[]> = {
   write: (writer, values) => {
     writer.u8(values.length);
@@ -113,21 +110,21 @@ interface Layout {
   /** In wire order. */
   readonly rows: readonly { readonly name: string; readonly kind: Readable<unknown> }[];
   /**
-   * All names, with undefined as the values. Copies of it are filled in. To add the members to an empty
-   * object would take a tenth more time, and twice the heap.
+   * All names, with undefined as the values. Each record begins as a copy of it. To add the members to an
+   * object without any would take a tenth more time, and twice the heap.
    */
-  readonly empty: Readonly<Record<string, unknown>>;
+  readonly emptyRecord: Readonly<Record<string, unknown>>;
 }
 
-const EMPTY_LAYOUT: Layout = { rows: [], empty: {} };
+const EMPTY_LAYOUT: Layout = { rows: [], emptyRecord: {} };
 
 /** One layout for each version that we can read, oldest first. */
 function layoutsOf(fields: FieldTable): readonly Layout[] {
-  const all = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
+  const allRows = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
   return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, index) => {
     const version = OLDEST_VERSION + index;
-    const rows = all.filter(({ kind }) => (kind.since ?? 0) <= version);
-    return { rows, empty: Object.fromEntries(rows.map(({ name }) => [name, undefined])) };
+    const rows = allRows.filter(({ kind }) => (kind.since ?? 0) <= version);
+    return { rows, emptyRecord: Object.fromEntries(rows.map(({ name }) => [name, undefined])) };
   });
 }
 
@@ -138,8 +135,8 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
   const layouts = layoutsOf(fields);
   return {
     read: (reader) => {
-      const { rows, empty } = layouts[reader.version - OLDEST_VERSION] ?? EMPTY_LAYOUT;
-      const value = { ...empty };
+      const { rows, emptyRecord } = layouts[reader.version - OLDEST_VERSION] ?? EMPTY_LAYOUT;
+      const value = { ...emptyRecord };
       for (const { name, kind } of rows) value[name] = kind.read(reader);
       // The compiler cannot follow through the loop that every field has got its value.
       return value as RecordOf<F>;
@@ -147,7 +144,7 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
   };
 }
 
-/** How many values of one list are kept: the first ones. A sink has room for 256 streams (PulseAudio 16). */
+/** A list keeps its first values, up to this number. A sink has room for 256 streams (PulseAudio 16). */
 export const RECORDS_MAX = 512;
 
 /** A list without a count, which goes to the end of the frame. Values beyond RECORDS_MAX are dropped. */
@@ -155,7 +152,7 @@ export function listToEnd<T>(kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
       const values: T[] = [];
-      while (!reader.atEnd) {
+      while (!reader.isAtEnd) {
         const value = kind.read(reader);
         if (values.length < RECORDS_MAX) values.push(value);
       }
@@ -164,7 +161,7 @@ export function listToEnd<T>(kind: Readable<T>): Readable<T[]> {
   };
 }
 
-/** A list after its count. A count beyond the list causes a WireError, at the latest at the frame's end. */
+/** A list after its count. A count that is too large causes a WireError, at the latest at the frame's end. */
 function listAfterCount<T>(count: Readable<number>, kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {

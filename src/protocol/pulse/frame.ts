@@ -5,13 +5,13 @@ import { WireError } from './wire.js';
 
 /** Five words of 32 bits, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;
-/** The channel of commands. Any other channel has audio data, and its number is that of a stream. */
+/** The channel of commands. Any other channel is the index of a stream, and has its audio data. */
 export const CONTROL_CHANNEL = 0xffffffff;
 /** PulseAudio, PipeWire and libpulse end a connection with a longer payload. 200 sink inputs have 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
- * The first size of the buffer for a frame that comes in pieces. It doubles as bytes arrive, so that memory
- * is never allocated for a length that is only claimed.
+ * The first size of the buffer for a frame that comes in pieces. It doubles as bytes arrive, because the
+ * length in the header is only a claim until then.
  */
 const STAGING_MIN_BYTES = 4096;
 
@@ -41,19 +41,20 @@ interface FrameHeader {
  */
 type Deliver = (chunk: Chunk, start: number, end: number, channel: number) => void;
 
-function readHeader(view: DataView, at: number): FrameHeader {
-  const length = view.getUint32(at);
+function readHeader(view: DataView, start: number): FrameHeader {
+  const length = view.getUint32(start);
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
-  const channel = view.getUint32(at + 4);
+  const channel = view.getUint32(start + 4);
   if (channel !== CONTROL_CHANNEL) return { length, channel };
   // Offset and flags are for audio data, and for shared memory, which the handshake has excluded.
-  if (view.getUint32(at + 8) !== 0 || view.getUint32(at + 12) !== 0 || view.getUint32(at + 16) !== 0)
-    throw new WireError('a command frame with an offset or flags');
+  const hasOffset = view.getUint32(start + 8) !== 0 || view.getUint32(start + 12) !== 0;
+  const hasFlags = view.getUint32(start + 16) !== 0;
+  if (hasOffset || hasFlags) throw new WireError('a command frame with an offset or flags');
   return { length, channel };
 }
 
 export class Framer {
-  /** A frame that comes in pieces: its first `#stagedBytes` bytes, header included. */
+  /** The first `#stagedBytes` bytes of a frame that comes in pieces, header included. */
   #staging: Uint8Array = NOTHING;
   #stagedBytes = 0;
   /** The header of the frame in `#staging`, once the header is complete. */
@@ -64,30 +65,30 @@ export class Framer {
 
   /**
    * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError for
-   * a header that no server may send. No further frame can be found then.
+   * a header that no server may send, after which no frame can be found.
    */
   push(received: Uint8Array, deliver: Deliver, length = received.length): void {
     if (received !== this.#received) this.#chunk = new Chunk(received);
     this.#received = received;
     const chunk = this.#chunk;
-    let at = 0;
-    while (at < length) {
+    let start = 0;
+    while (start < length) {
       // A frame that lies in the chunk as a whole is delivered without a copy.
-      const beginsHere = this.#stagedBytes === 0 && length - at >= HEADER_BYTES;
-      const header = beginsHere ? readHeader(chunk.view, at) : undefined;
-      const end = at + HEADER_BYTES + (header?.length ?? 0);
+      const hasWholeHeader = this.#stagedBytes === 0 && length - start >= HEADER_BYTES;
+      const header = hasWholeHeader ? readHeader(chunk.view, start) : undefined;
+      const end = start + HEADER_BYTES + (header?.length ?? 0);
       if (header === undefined || end > length) {
-        at += this.#stage(received.subarray(at, length), deliver);
+        start += this.#stage(received.subarray(start, length), deliver);
       } else {
-        deliver(chunk, at + HEADER_BYTES, end, header.channel);
-        at = end;
+        deliver(chunk, start + HEADER_BYTES, end, header.channel);
+        start = end;
       }
     }
   }
 
   /**
-   * Adds bytes to the frame that comes in pieces: first up to the end of its header, in a later call up to
-   * the end of the frame, which is delivered then. Returns how many bytes it has taken.
+   * Adds bytes to the frame that comes in pieces. A call stops at the end of the header, a later call at the
+   * end of the frame, which it delivers. Returns how many bytes it has taken.
    */
   #stage(received: Uint8Array, deliver: Deliver): number {
     const targetBytes = HEADER_BYTES + (this.#header?.length ?? 0);
@@ -102,8 +103,7 @@ export class Framer {
     }
     const { channel } = this.#header;
     const staged = new Chunk(this.#staging);
-    // The buffer is given up before it is delivered, so that no later frame is written into what somebody
-    // still reads.
+    // `deliver` may still read this buffer when the next frame comes, so it is not used again.
     this.#staging = NOTHING;
     this.#stagedBytes = 0;
     this.#header = undefined;

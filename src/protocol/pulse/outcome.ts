@@ -1,5 +1,4 @@
-// The ways in which a request and a session can end, as closed unions, and the sentence for the end of a
-// session.
+// In which ways a request and a session can end, and which sentence describes the end of a session.
 
 import type { CommandName, HandshakeName } from './commands.js';
 
@@ -7,7 +6,7 @@ import type { CommandName, HandshakeName } from './commands.js';
  * The sound server's errors: each code is an index in this list (pa_error_code in PulseAudio's
  * `pulse/def.h`).
  */
-const FAULTS = [
+const SERVER_FAULTS = [
   ['OK', 'no error'],
   ['ACCESS', 'access denied'],
   ['COMMAND', 'unknown command'],
@@ -41,12 +40,12 @@ const FAULTS = [
 export interface ServerFault {
   readonly code: number;
   /** `UNLISTED` is ours: a code that is not in the table. */
-  readonly name: (typeof FAULTS)[number][0] | 'UNLISTED';
+  readonly name: (typeof SERVER_FAULTS)[number][0] | 'UNLISTED';
   readonly meaning: string;
 }
 
 export function serverFault(code: number): ServerFault {
-  const [name, meaning] = FAULTS[code] ?? ['UNLISTED' as const, `error ${code}`];
+  const [name, meaning] = SERVER_FAULTS[code] ?? ['UNLISTED' as const, `error ${code}`];
   return { code, name, meaning };
 }
 
@@ -81,7 +80,7 @@ export type RequestError =
   /** An argument does not fit the wire; nothing was sent. */
   | { readonly kind: 'bad-argument'; readonly detail: string };
 
-export type Result<T> =
+export type RequestResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: RequestError };
 

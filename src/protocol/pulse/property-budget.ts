@@ -1,14 +1,13 @@
-// Decides which entries of a property list are kept. Their number must be bounded, because any program may
-// give each of its hundreds of streams a thousand properties. Pure; the caller skips the other entries
-// without decoding them.
+// Decides which entries of a property list are kept. Any program may give each of its hundreds of streams a
+// thousand properties.
 
 import { TEXT_MAX_BYTES } from './text-cache.js';
 
-/** How many entries of one list are kept: the first ones, and the needed ones wherever they stand. */
+/** The first entries of a list are kept, and those of `ALWAYS_KEPT_KEYS` at any place in the list. */
 const PROPS_MAX_ENTRIES = 128;
 /**
- * The bytes of keys and values that are kept of one list. An ALSA sink has 2 kB; 130 streams with 110 kB each
- * filled a thread's whole heap (measured).
+ * The limit for the keys and values of one list. An ALSA sink has 2 kB. 130 streams with 110 kB each filled a
+ * thread's whole heap (measured).
  */
 const PROPS_MAX_BYTES = 8192;
 
@@ -16,7 +15,7 @@ const PROPS_MAX_BYTES = 8192;
  * Always kept: properties that records need, and those that identify players, masters and Bluetooth devices
  * (docs/http-api.md, "Records").
  */
-const NEEDED: ReadonlySet<string> = new Set([
+const ALWAYS_KEPT_KEYS: ReadonlySet<string> = new Set([
   'media.name',
   'application.id',
   'application.name',
@@ -33,19 +32,22 @@ const NEEDED: ReadonlySet<string> = new Set([
 
 /** The budget of one list. */
 export class PropertyBudget {
-  #entries = PROPS_MAX_ENTRIES - NEEDED.size;
-  #bytes: number;
+  #entriesLeft = PROPS_MAX_ENTRIES - ALWAYS_KEPT_KEYS.size;
+  #bytesLeft: number;
 
   constructor(maxBytes = PROPS_MAX_BYTES) {
-    this.#bytes = maxBytes;
+    this.#bytesLeft = maxBytes;
   }
 
-  /** True if the next entry is kept. Only the part of a long text that would be kept counts. */
-  admits(key: string, keyBytes: number, valueBytes: number): boolean {
+  /**
+   * Counts the next entry, and returns true if it is kept. Of a long text, only the part counts that would be
+   * kept. The caller skips an entry that is not kept, without decoding it.
+   */
+  admit(key: string, keyBytes: number, valueBytes: number): boolean {
     const bytes = Math.min(keyBytes, TEXT_MAX_BYTES) + Math.min(valueBytes, TEXT_MAX_BYTES);
-    if (this.#entries === 0 || bytes > this.#bytes) return NEEDED.has(key);
-    this.#entries -= 1;
-    this.#bytes -= bytes;
+    if (this.#entriesLeft === 0 || bytes > this.#bytesLeft) return ALWAYS_KEPT_KEYS.has(key);
+    this.#entriesLeft -= 1;
+    this.#bytesLeft -= bytes;
     return true;
   }
 }

@@ -1,18 +1,17 @@
-// Reads the typed values of one frame's payload. It is strict: a value with another tag than the expected one
-// is refused, and nothing is read beyond the frame. The values that mean "none" on the wire become undefined
-// here.
+// Reads the typed values of one frame's payload. It refuses a value of an unexpected type, and reads nothing
+// beyond the frame.
 
 import type { Chunk } from './frame.js';
 import { PropertyBudget } from './property-budget.js';
 import { LISTS_PER_OBJECT, type Properties, TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
-import { describeTag, NONE, TAG, WireError } from './wire.js';
+import { describeTypeTag, NONE, TYPE_TAG, WireError } from './wire.js';
 
 const TWO_TO_32 = 0x1_0000_0000;
 /** The tag before a text's bytes and the NUL after them. */
 const TEXT_FRAME_BYTES = 2;
 /** The bytes before a property's value: the value's length as a u32, then its tag and its length again. */
 const PROP_HEADER_BYTES = 10;
-/** How many bytes of a format's properties are kept. The properties of PCM have 50. None are published. */
+/** How many bytes of a format's properties are kept. Those of PCM have 50. They are never published. */
 const FORMAT_PROPS_MAX_BYTES = 512;
 
 /** The kinds of values, and the type that each is read as. */
@@ -39,7 +38,7 @@ export interface Values {
   /** A text for people, cut to TEXT_MAX_BYTES; undefined for the null string, which is not the empty one. */
   readonly excerpt: string | undefined;
   /**
-   * The entries that `PropertyBudget` admits. If a key occurs twice the later value counts, as in the server.
+   * The entries that `PropertyBudget` keeps. If a key occurs twice, the later value counts, as in the server.
    */
   readonly props: Properties;
   readonly format: Format;
@@ -57,9 +56,9 @@ export interface Format {
 }
 
 /**
- * An object that inherits nothing, so that a stream's property called `__proto__` does no harm. A constructor
- * makes it, because V8 then gives lists with equal keys the same layout, and decodes a list of sink inputs in
- * four fifths of the time that `Object.create(null)` takes.
+ * An object that inherits nothing, so that a stream's property called `__proto__` does no harm. It has a
+ * constructor, because V8 then gives lists with equal keys the same layout. A list of sink inputs is decoded
+ * in four fifths of the time that `Object.create(null)` takes.
  */
 class PropertyList {
   [key: string]: string;
@@ -77,7 +76,7 @@ export class Reader {
   readonly #end: number;
   #offset: number;
   /** The index of the object whose record is being read. */
-  #object: number;
+  #objectIndex: number;
 
   /** Reads the payload in [start, end) of a chunk. */
   constructor({ bytes, view }: Chunk, version: number, texts: TextCache, start = 0, end = bytes.length) {
@@ -88,22 +87,22 @@ export class Reader {
     this.#start = start;
     this.#end = end;
     this.#offset = start;
-    this.#object = 0;
+    this.#objectIndex = 0;
   }
 
-  get atEnd(): boolean {
+  get isAtEnd(): boolean {
     return this.#offset === this.#end;
   }
 
   /** The unread bytes, as a view of the payload. */
-  rest(): Buffer {
+  unreadBytes(): Buffer {
     return this.#bytes.subarray(this.#offset, this.#end);
   }
 
-  /** For values that have no kind in `Values`: the `size` bytes after `tag`, as a view of the payload. */
-  block(tag: number, size: number): Buffer {
-    const at = this.#take(tag, size);
-    return this.#bytes.subarray(at, at + size);
+  /** Reads the `size` bytes of a value that has no kind in `Values`. Returns a view of the payload. */
+  takeBytes(tag: number, size: number): Buffer {
+    const start = this.#skipTagged(tag, size);
+    return this.#bytes.subarray(start, start + size);
   }
 
   /**
@@ -114,12 +113,12 @@ export class Reader {
   }
 
   u32(): number {
-    return this.#view.getUint32(this.#take(TAG.u32, 4));
+    return this.#view.getUint32(this.#skipTagged(TYPE_TAG.u32, 4));
   }
 
   /**
-   * Reads a value of any kind. One function for all kinds, because the code for a change of volume is short
-   * then and stays in the processor's caches.
+   * Reads a value of any kind. One function reads all kinds, because its code is short and stays in the
+   * processor's caches.
    */
   value(kind: keyof Values): Values[keyof Values] {
     const view = this.#view;
@@ -131,21 +130,21 @@ export class Reader {
         return value === NONE ? undefined : value;
       }
       case 'ownIndex':
-        this.#object = this.u32();
-        return this.#object;
+        this.#objectIndex = this.u32();
+        return this.#objectIndex;
       case 'u8':
-        return view.getUint8(this.#take(TAG.u8, 1));
+        return view.getUint8(this.#skipTagged(TYPE_TAG.u8, 1));
       case 'bool': {
         const tag = this.#bytes[this.#offset];
-        if (tag !== TAG.yes && tag !== TAG.no) throw this.#unexpected(TAG.yes);
-        this.#advance(1);
-        return tag === TAG.yes;
+        if (tag !== TYPE_TAG.yes && tag !== TYPE_TAG.no) throw this.#unexpected(TYPE_TAG.yes);
+        this.#skip(1);
+        return tag === TYPE_TAG.yes;
       }
       case 'volume':
-        return view.getUint32(this.#take(TAG.volume, 4));
+        return view.getUint32(this.#skipTagged(TYPE_TAG.volume, 4));
       case 'volumes': {
-        const count = view.getUint8(this.#take(TAG.volumes, 1));
-        const at = this.#advance(4 * count);
+        const count = view.getUint8(this.#skipTagged(TYPE_TAG.volumes, 1));
+        const at = this.#skip(4 * count);
         // Allocated with its final length: an array that grows to two values takes the memory of seventeen.
         const values = new Array<number>(count);
         for (let channel = 0; channel < count; channel += 1)
@@ -153,16 +152,16 @@ export class Reader {
         return values;
       }
       case 'usec': {
-        const at = this.#take(TAG.usec, 8);
+        const at = this.#skipTagged(TYPE_TAG.usec, 8);
         return Math.min(view.getUint32(at) * TWO_TO_32 + view.getUint32(at + 4), Number.MAX_SAFE_INTEGER);
       }
       case 'sampleSpec': {
-        const at = this.#take(TAG.sampleSpec, 6);
+        const at = this.#skipTagged(TYPE_TAG.sampleSpec, 6);
         return { format: view.getUint8(at), channels: view.getUint8(at + 1), rate: view.getUint32(at + 2) };
       }
       case 'channelMap': {
-        const count = view.getUint8(this.#take(TAG.channelMap, 1));
-        const at = this.#advance(count);
+        const count = view.getUint8(this.#skipTagged(TYPE_TAG.channelMap, 1));
+        const at = this.#skip(count);
         const positions = new Array<number>(count);
         for (let channel = 0; channel < count; channel += 1) positions[channel] = view.getUint8(at + channel);
         return positions;
@@ -170,11 +169,14 @@ export class Reader {
       case 'excerpt':
         return this.#excerpt();
       case 'props':
-        return this.#list(this.#object * LISTS_PER_OBJECT);
+        return this.#propertyList(this.#objectIndex * LISTS_PER_OBJECT);
       case 'format': {
-        this.#take(TAG.format, 0);
-        const encoding = view.getUint8(this.#take(TAG.u8, 1));
-        return { encoding, props: this.#list(this.#object * LISTS_PER_OBJECT + 1, FORMAT_PROPS_MAX_BYTES) };
+        this.#skipTagged(TYPE_TAG.format, 0);
+        const encoding = view.getUint8(this.#skipTagged(TYPE_TAG.u8, 1));
+        return {
+          encoding,
+          props: this.#propertyList(this.#objectIndex * LISTS_PER_OBJECT + 1, FORMAT_PROPS_MAX_BYTES),
+        };
       }
       case 'text':
       case 'optionalText':
@@ -193,11 +195,11 @@ export class Reader {
   #excerpt(): string | undefined {
     const bytes = this.#bytes;
     const tag = bytes[this.#offset];
-    if (tag === TAG.noText) {
-      this.#advance(1);
+    if (tag === TYPE_TAG.noText) {
+      this.#skip(1);
       return undefined;
     }
-    if (tag !== TAG.text) throw this.#unexpected(TAG.text);
+    if (tag !== TYPE_TAG.text) throw this.#unexpected(TYPE_TAG.text);
     const start = this.#offset + 1;
     let end = start;
     // A loop finds the end of a short text sooner than a call of indexOf.
@@ -208,21 +210,21 @@ export class Reader {
   }
 
   /** Reads a property list. `place` is its place in the cache, in which most lists are found unchanged. */
-  #list(place: number, maxBytes?: number): Properties {
+  #propertyList(place: number, maxBytes?: number): Properties {
     const start = this.#offset;
     const lists = this.#texts.lists;
     const cached = lists.find(place, this.#bytes, start);
     if (cached !== undefined) {
-      this.#advance(cached.length);
+      this.#skip(cached.length);
       return cached.props;
     }
-    const props = this.#decodeList(new PropertyBudget(maxBytes));
+    const props = this.#decodePropertyList(new PropertyBudget(maxBytes));
     lists.keep(place, this.#bytes, start, this.#offset, props);
     return props;
   }
 
-  #decodeList(budget: PropertyBudget): Properties {
-    this.#take(TAG.props, 0);
+  #decodePropertyList(budget: PropertyBudget): Properties {
+    this.#skipTagged(TYPE_TAG.props, 0);
     const props = new PropertyList();
     let keyStart = this.#offset;
     // The null string ends the list.
@@ -230,7 +232,7 @@ export class Reader {
       const keyBytes = this.#offset - keyStart - TEXT_FRAME_BYTES;
       const valueStart = this.#skipPropValue();
       const valueBytes = this.#offset - valueStart;
-      if (budget.admits(key, keyBytes, valueBytes)) props[key] = this.#valueText(valueStart);
+      if (budget.admit(key, keyBytes, valueBytes)) props[key] = this.#valueText(valueStart);
       keyStart = this.#offset;
     }
     return props;
@@ -242,14 +244,14 @@ export class Reader {
    */
   #skipPropValue(): number {
     const bytes = this.#bytes;
-    const at = this.#offset;
-    if (bytes[at] !== TAG.u32) throw this.#unexpected(TAG.u32);
-    this.#advance(PROP_HEADER_BYTES);
-    const announced = this.#view.getUint32(at + 1);
-    const length = this.#view.getUint32(at + 6);
-    if (bytes[at + 5] !== TAG.bytes || length !== announced)
+    const start = this.#offset;
+    if (bytes[start] !== TYPE_TAG.u32) throw this.#unexpected(TYPE_TAG.u32);
+    this.#skip(PROP_HEADER_BYTES);
+    const announced = this.#view.getUint32(start + 1);
+    const length = this.#view.getUint32(start + 6);
+    if (bytes[start + 5] !== TYPE_TAG.bytes || length !== announced)
       throw this.#error(`a value of ${length} bytes that was announced with ${announced}`);
-    return this.#advance(length);
+    return this.#skip(length);
   }
 
   /** The value whose bytes are [start, offset). It is a text, which ends with a NUL by convention. */
@@ -259,15 +261,15 @@ export class Reader {
     return this.#texts.text(this.#bytes, this.#view, start, hasNul ? end - 1 : end);
   }
 
-  /** Checks the tag, and skips it and the `size` bytes after it. Returns where these begin. */
-  #take(expected: number, size: number): number {
+  /** Checks and skips the type tag, and skips the `size` bytes after it. Returns where these bytes begin. */
+  #skipTagged(expected: number, size: number): number {
     if (this.#bytes[this.#offset] !== expected) throw this.#unexpected(expected);
     this.#offset += 1;
-    return this.#advance(size);
+    return this.#skip(size);
   }
 
   /** Skips `size` bytes, and returns where they begin. */
-  #advance(size: number): number {
+  #skip(size: number): number {
     const start = this.#offset;
     if (start + size > this.#end) throw this.#error(`the frame ends within ${size} bytes`);
     this.#offset = start + size;
@@ -276,7 +278,7 @@ export class Reader {
 
   #unexpected(expected: number): WireError {
     const got = this.#offset < this.#end ? this.#bytes[this.#offset] : undefined;
-    return this.#error(`expected ${describeTag(expected)}, got ${describeTag(got)}`);
+    return this.#error(`expected ${describeTypeTag(expected)}, got ${describeTypeTag(got)}`);
   }
 
   #error(what: string): WireError {

@@ -1,6 +1,5 @@
-// Tables of the server's records, with the fields in wire order. If not all versions have a field, its row
-// has the version that introduced it (PulseAudio's file PROTOCOL). Readers and TypeScript types follow from
-// these rows alone.
+// Which fields the server's records have, in wire order. `since` has the version that introduced a field
+// (PulseAudio's file PROTOCOL).
 
 import {
   bool,
@@ -102,7 +101,7 @@ export const SINK_INPUT_INFO = {
   sink: index,
   sampleSpec,
   channelMap,
-  /** One per channel, raw (volume.ts). It has no meaning unless `hasVolume` is true. */
+  /** One per channel, raw (volume.ts). It has a meaning only if `hasVolume` is true. */
   volume: volumes,
   bufferLatency: usec,
   sinkLatency: usec,
@@ -149,8 +148,8 @@ export const MODULE_INFO = {
 };
 
 /** The reply to CREATE_RECORD_STREAM, with what the server has chosen. */
-export const RECORD_STREAM = {
-  /** The stream's index: the channel of frames with its data, and the stream's name in further commands. */
+export const RECORD_STREAM_REPLY = {
+  /** The stream's index, by which further commands name it. It is also the channel of its audio data. */
   stream: u32,
   sourceOutput: index,
   /** Size of the server's buffer and of one fragment, in bytes. */
@@ -166,7 +165,7 @@ export const RECORD_STREAM = {
 };
 
 /** The reply to CREATE_PLAYBACK_STREAM, with what the server has chosen. */
-export const PLAYBACK_STREAM = {
+export const PLAYBACK_STREAM_REPLY = {
   /** The stream's index, by which further commands name it. */
   stream: u32,
   sinkInput: index,
@@ -241,5 +240,5 @@ export const sinkInputInfo = record(SINK_INPUT_INFO);
 export const sourceOutputInfo = record(SOURCE_OUTPUT_INFO);
 export const moduleInfo = record(MODULE_INFO);
 export const cardInfo = record(CARD_INFO);
-export const recordStream = record(RECORD_STREAM);
-export const playbackStream = record(PLAYBACK_STREAM);
+export const recordStreamReply = record(RECORD_STREAM_REPLY);
+export const playbackStreamReply = record(PLAYBACK_STREAM_REPLY);

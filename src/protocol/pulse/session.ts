@@ -1,12 +1,11 @@
-// One connection to the sound server as a state machine: decides what received bytes and the time mean for
-// the requests that wait, and which bytes are written. It has no socket, timer or clock; these belong to the
-// dialler.
+// Decides what received bytes and the time mean for one connection to the sound server, and which bytes are
+// written. It has no socket, timer or clock; the dialler has them.
 
 import {
   type CommandName,
   FROM_SERVER,
   type HandshakeName,
-  IGNORED,
+  IGNORED_FROM_SERVER,
   type Reply,
   type RequestArgs,
   type RequestName,
@@ -14,7 +13,7 @@ import {
 } from './commands.js';
 import type { Readable } from './fields.js';
 import { type Chunk, CONTROL_CHANNEL, Framer } from './frame.js';
-import { type ClosedReason, type Result, serverFault } from './outcome.js';
+import { type ClosedReason, type RequestResult, serverFault } from './outcome.js';
 import { Reader } from './reader.js';
 import { decodeEvent, type SubscriptionEvent } from './subscription.js';
 import { TextCache } from './text-cache.js';
@@ -33,11 +32,11 @@ export interface SessionOptions {
   readonly authDeadlineMs: number;
   /** In ms, for each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
-  /** How many requests may be without a reply, with those that have timed out. Others are refused. */
+  /** How many requests may have no reply, those that have timed out included. Further ones are refused. */
   readonly pendingMax: number;
 }
 
-/** The session's methods call these functions, which may call the session themselves. */
+/** Called by the session's methods. These functions may call the session again. */
 export interface SessionEvents {
   /** The handshake has succeeded: from now on requests are allowed. */
   onReady(version: number): void;
@@ -60,7 +59,7 @@ interface PendingRequest {
   readonly tag: number;
   readonly deadline: number;
   readonly reply: Readable<unknown>;
-  settle(result: Result<unknown>): void;
+  settle(result: RequestResult<unknown>): void;
 }
 
 export class Session {
@@ -70,7 +69,7 @@ export class Session {
   readonly #texts = new TextCache();
   /** The requests that wait for a reply, oldest first. Servers answer most requests in this order. */
   #pending: PendingRequest[] = [];
-  /** The tags of requests that have timed out: each is used again only after its late reply. */
+  /** The tags of requests that have timed out. A tag is used again only after its late reply. */
   readonly #timedOutTags = new Set<number>();
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
@@ -96,7 +95,7 @@ export class Session {
   /** Takes the first `length` bytes of a chunk from the socket. Never throws: bad bytes end the session. */
   receive(chunk: Uint8Array, length = chunk.length): void {
     try {
-      this.#framer.push(chunk, this.#frame, length);
+      this.#framer.push(chunk, this.#receiveFrame, length);
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       this.close({ kind: 'protocol-violation', detail: error.message });
@@ -108,7 +107,7 @@ export class Session {
     command: C,
     args: RequestArgs<C>,
     now: number,
-    settle: (result: Result<Reply<C>>) => void,
+    settle: (result: RequestResult<Reply<C>>) => void,
     deadlineMs: number = this.#options.requestDeadlineMs,
   ): void {
     const state = this.#state;
@@ -129,7 +128,7 @@ export class Session {
     return this.#writer.take();
   }
 
-  /** When `expire` must be called next, in ms of the same clock; undefined if nothing is pending. */
+  /** When `expire` must be called next, in ms of the clock of `now`; undefined if nothing is pending. */
   nextDeadline(): number | undefined {
     let next: number | undefined;
     for (const { deadline } of this.#pending) if (next === undefined || deadline < next) next = deadline;
@@ -172,7 +171,7 @@ export class Session {
       if (result.ok) next(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // After a timeout, a violation or an end the session is over anyway. Our arguments fit the wire.
+      // Any other error has ended the session, except `bad-argument`, which our arguments cannot cause.
     });
   }
 
@@ -183,7 +182,7 @@ export class Session {
       return;
     }
     this.#version = version;
-    // Requests wait for the reply: PipeWire takes them in any order, and refuses those before the name.
+    // Requests must wait for this reply, because PipeWire takes them in any order, and needs the name first.
     this.#sendHandshake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);
@@ -194,13 +193,9 @@ export class Session {
     command: C,
     args: RequestArgs<C>,
     deadline: number,
-    settle: (result: Result<Reply<C>>) => void,
+    settle: (result: RequestResult<Reply<C>>) => void,
   ): void {
-    let tag = this.#lastTag;
-    do {
-      tag = (tag + 1) % NONE;
-    } while (this.#timedOutTags.has(tag) || this.#pending.some((request) => request.tag === tag));
-    this.#lastTag = tag;
+    const tag = this.#nextTag();
     try {
       const reply = writeCommand(this.#writer, command, tag, args);
       this.#pending.push({ tag, deadline, reply, settle });
@@ -210,19 +205,24 @@ export class Session {
     }
   }
 
-  /** Removes the request with this tag from those that wait, and returns it; undefined if there is none. */
-  #takePending(tag: number): PendingRequest | undefined {
-    for (const [position, request] of this.#pending.entries()) {
-      if (request.tag !== tag) continue;
-      this.#pending.splice(position, 1);
-      return request;
-    }
-    return undefined;
+  /** The next tag that no request without a reply has. */
+  #nextTag(): number {
+    let tag = this.#lastTag;
+    do {
+      tag = (tag + 1) % NONE;
+    } while (this.#timedOutTags.has(tag) || this.#pending.some((request) => request.tag === tag));
+    this.#lastTag = tag;
+    return tag;
   }
 
-  readonly #frame = (chunk: Chunk, start: number, end: number, channel: number): void => {
-    // Frames that come after the end are ignored, also those in the chunk of the frame that has ended the
-    // session.
+  /** Removes the pending request with this tag, and returns it; undefined if there is none. */
+  #takePending(tag: number): PendingRequest | undefined {
+    const position = this.#pending.findIndex((request) => request.tag === tag);
+    return position < 0 ? undefined : this.#pending.splice(position, 1)[0];
+  }
+
+  readonly #receiveFrame = (chunk: Chunk, start: number, end: number, channel: number): void => {
+    // A frame may end the session while further frames follow it in the same chunk.
     if (this.#state.kind === 'closed') return;
     if (channel !== CONTROL_CHANNEL) {
       this.#events.onData?.(channel, chunk.bytes.subarray(start, end));
@@ -250,7 +250,7 @@ export class Session {
         break;
       }
       default:
-        if (!IGNORED.has(command)) throw new WireError(`unknown command ${command}`);
+        if (!IGNORED_FROM_SERVER.has(command)) throw new WireError(`unknown command ${command}`);
     }
   };
 
@@ -262,7 +262,7 @@ export class Session {
         throw new WireError(`an answer to tag ${tag}, which waits for none`);
       return;
     }
-    let result: Result<unknown>;
+    let result: RequestResult<unknown>;
     try {
       result =
         command === FROM_SERVER.REPLY

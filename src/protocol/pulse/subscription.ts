@@ -1,9 +1,10 @@
-// Decides which events of a subscription are requested, and what the word of an event means.
+// Decides which events the sound server is asked for, and what an event means.
 
 import { NONE, WireError } from './wire.js';
 
 /**
- * The kinds of objects. The index in this list is the low four bits of an event, and a bit's place in masks.
+ * The kinds of objects. The low four bits of an event are an index in this list. A mask has a bit at the
+ * index of each kind.
  */
 export const FACILITIES = [
   'sink',
@@ -48,11 +49,11 @@ export const AUDIO_MASK = maskOf('sink', 'source', 'sink-input', 'server', 'card
 export const CAPTURE_MASK = maskOf('source-output');
 
 /** Decodes an event's word and index. Throws WireError for a word that no server may send. */
-export function decodeEvent(word: number, object: number): SubscriptionEvent {
+export function decodeEvent(word: number, objectIndex: number): SubscriptionEvent {
   const facility = FACILITIES[word & FACILITY_BITS];
   // All higher bits belong to the type, so that a word with unknown bits is refused.
   const type = TYPES[word >>> TYPE_SHIFT];
   if (facility === undefined || type === undefined)
     throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);
-  return { facility, type, index: object === NONE ? undefined : object };
+  return { facility, type, index: objectIndex === NONE ? undefined : objectIndex };
 }

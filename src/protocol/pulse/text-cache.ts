@@ -1,37 +1,35 @@
-// Caches decoded texts and property lists, and decides which of them are kept. A list of sink inputs has the
-// same keys, and mostly the same values, for every stream and at every reading. To find a text costs a third
-// of decoding it, and equal texts are one string in memory. A stream is read again at every change of its
-// volume, while its properties, which are most of its record, stay the same. To compare their bytes costs a
-// tenth of decoding them, and the records of all these readings share one list.
+// Decides which decoded texts and property lists are kept, so that they need not be decoded at every reading.
 
 /** How many texts are kept; a power of two. */
-const SLOTS = 2048;
+const TEXT_SLOTS = 2048;
 /**
  * Longer texts are not kept, because they are rarely repeated. The bytes of all kept texts take 128 kB, and
  * their strings at most as much.
  */
-const CACHED_MAX_BYTES = 64;
+const CACHED_TEXT_MAX_BYTES = 64;
 /**
- * How many bytes of one text are decoded. PulseAudio and PipeWire pass on 60 000 bytes in each text, and one
- * character beyond Latin-1 makes a string take two bytes per character: 136 streams with two such texts
+ * How many bytes of one text are decoded. PulseAudio and PipeWire pass on 60 000 bytes in each text. One
+ * character beyond Latin-1 makes a string take two bytes per character. 136 streams with two such texts
  * filled a thread's whole heap (measured).
  */
 export const TEXT_MAX_BYTES = 1024;
-/** How many bytes are compared at a time. */
-const CHUNK_BYTES = 4;
-/** Odd numbers that spread similar texts over the slots: 2^32 by the golden ratio, and a prime of xxHash. */
-const FACTORS = [0x9e3779b1, 0x85ebca77] as const;
+/** How many bytes of a text are compared at a time. */
+const WORD_BYTES = 4;
+/** Odd, so that similar texts are spread over the slots: 2^32 divided by the golden ratio. */
+const GOLDEN_FACTOR = 0x9e3779b1;
+/** For the same purpose: a prime of xxHash. */
+const PRIME_FACTOR = 0x85ebca77;
 /** Leaves the highest bits of a product, because only these depend on all bits of its factors. */
-const SLOT_SHIFT = 32 - Math.log2(SLOTS);
+const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 
 /**
- * How many objects the cache can have lists of; a power of two. If objects share a place, such as a sink and
- * a stream, only the lists of the last one that was read are kept.
+ * How many objects the cache can have lists of; a power of two. Objects may share a place, such as a sink and
+ * a stream. Then only the lists of the object that was read last are kept.
  */
-const OBJECTS = 512;
+const OBJECT_PLACES = 512;
 /** An object has two lists: its own properties, and those of its format. */
 export const LISTS_PER_OBJECT = 2;
-const PLACE_MASK = OBJECTS * LISTS_PER_OBJECT - 1;
+const PLACE_MASK = OBJECT_PLACES * LISTS_PER_OBJECT - 1;
 /** Longer lists are not kept, but decoded each time. The bytes of all kept lists take at most 2 MB. */
 const LIST_MAX_BYTES = 2048;
 /** Spare room behind a list's bytes, so that a list that has grown a little fits into the same array. */
@@ -43,24 +41,28 @@ export type Properties = Readonly<Record<string, string>>;
 interface CachedList {
   /** The list's bytes on the wire, with its end mark, so that a longer list is never taken for this one. */
   readonly bytes: Uint8Array;
-  /** How many of `bytes` are the list's. */
+  /** How many of `bytes` belong to the list. */
   readonly length: number;
   readonly props: Properties;
 }
 
+/**
+ * A stream is read again at every change of its volume, while its properties, which are most of its record,
+ * stay the same. To compare their bytes costs a tenth of decoding them, and all its records share one list.
+ */
 class ListCache {
-  readonly #lists = new Array<CachedList | undefined>(OBJECTS * LISTS_PER_OBJECT).fill(undefined);
+  readonly #lists = new Array<CachedList | undefined>(OBJECT_PLACES * LISTS_PER_OBJECT).fill(undefined);
 
   /**
-   * The list at this place if it equals the one that begins at `start` of a payload; undefined if it does
-   * not. A place is LISTS_PER_OBJECT times the object's index, plus the number of the list.
+   * The list at this place if it equals the list that begins at `start` of a payload, else undefined. A place
+   * is LISTS_PER_OBJECT times the object's index, plus the number of the list.
    */
   find(place: number, payload: Buffer, start: number): CachedList | undefined {
     const cached = this.#lists[place & PLACE_MASK];
     if (cached === undefined) return undefined;
     const end = start + cached.length;
-    // Node's own comparison is faster than a loop: one call costs as much as 50 chunks in a loop, and a list
-    // has hundreds of chunks.
+    // Node's own comparison is faster than a loop: one call costs as much as 50 words in a loop, and a list
+    // has hundreds of words.
     const isSame = end <= payload.length && payload.compare(cached.bytes, 0, cached.length, start, end) === 0;
     return isSame ? cached : undefined;
   }
@@ -85,56 +87,59 @@ class ListCache {
   }
 }
 
+/**
+ * A list of sink inputs has the same keys, and mostly the same values, for every stream and at every reading.
+ * To find a text costs a third of decoding it, and equal texts are one string in memory.
+ */
 export class TextCache {
-  /** The cache of property lists. */
   readonly lists = new ListCache();
-  readonly #texts = new Array<string | undefined>(SLOTS).fill(undefined);
+  readonly #texts = new Array<string | undefined>(TEXT_SLOTS).fill(undefined);
   /**
-   * The bytes of each slot's text. To compare them by chunks is four times as fast as to compare characters.
+   * The bytes of each slot's text. To compare them by words is four times as fast as to compare characters.
    */
-  readonly #bytes = new Uint8Array(SLOTS * CACHED_MAX_BYTES);
-  readonly #chunks = new DataView(this.#bytes.buffer);
+  readonly #bytes = new Uint8Array(TEXT_SLOTS * CACHED_TEXT_MAX_BYTES);
+  readonly #words = new DataView(this.#bytes.buffer);
   /** True if the next text goes into the second of its two slots. */
   #evictSecond = false;
 
   /**
    * The UTF-8 text in [start, end) of a payload, cut to TEXT_MAX_BYTES. Invalid UTF-8 becomes U+FFFD. `bytes`
-   * and `chunks` are two views of the same payload.
+   * and `words` are two views of the same payload.
    */
-  text(bytes: Buffer, chunks: DataView, start: number, end: number): string {
+  text(bytes: Buffer, words: DataView, start: number, end: number): string {
     const length = end - start;
     if (length === 0) return '';
-    if (length > CACHED_MAX_BYTES) return longText(bytes, start, end);
-    const first = length < CHUNK_BYTES ? shortChunk(bytes, start, end) : chunks.getInt32(start);
-    const last = length < CHUNK_BYTES ? first : chunks.getInt32(end - CHUNK_BYTES);
-    // The hash is of the length and both ends: to read all bytes would cost more than the rare collisions.
-    const mixed = Math.imul(first + length, FACTORS[0]) ^ last;
-    const slot = Math.imul(mixed ^ (mixed >>> 15), FACTORS[1]) >>> SLOT_SHIFT;
-    // A text may be in two slots. With only one slot, two keys of every stream that have the same slot would
-    // evict each other for ever.
+    if (length > CACHED_TEXT_MAX_BYTES) return longText(bytes, start, end);
+    const first = length < WORD_BYTES ? shortWord(bytes, start, end) : words.getInt32(start);
+    const last = length < WORD_BYTES ? first : words.getInt32(end - WORD_BYTES);
+    // The hash uses the length and both ends. To read all bytes would cost more than the rare collisions.
+    const mixed = Math.imul(first + length, GOLDEN_FACTOR) ^ last;
+    const slot = Math.imul(mixed ^ (mixed >>> 15), PRIME_FACTOR) >>> SLOT_SHIFT;
+    // A text may be in two slots. If it had only one, two keys with the same slot would evict each other at
+    // every stream.
     return (
-      this.#find(slot, first, chunks, start, end) ??
-      this.#find(slot ^ 1, first, chunks, start, end) ??
-      this.#make(slot, first, bytes, start, end)
+      this.#find(slot, first, words, start, end) ??
+      this.#find(slot ^ 1, first, words, start, end) ??
+      this.#decode(slot, first, bytes, start, end)
     );
   }
 
   /**
-   * The slot's text if it equals the one in [start, end). The last chunk overlaps the one before if need be.
+   * The slot's text if it equals the text in [start, end). The last word may overlap the word before it.
    */
-  #find(slot: number, first: number, chunks: DataView, start: number, end: number): string | undefined {
+  #find(slot: number, first: number, words: DataView, start: number, end: number): string | undefined {
     const cached = this.#texts[slot];
-    const base = slot * CACHED_MAX_BYTES;
-    if (cached?.length !== end - start || this.#chunks.getInt32(base) !== first) return undefined;
-    for (let at = start + CHUNK_BYTES; at < end; at += CHUNK_BYTES) {
-      const chunkAt = Math.min(at, end - CHUNK_BYTES);
-      if (chunks.getInt32(chunkAt) !== this.#chunks.getInt32(base + chunkAt - start)) return undefined;
+    const base = slot * CACHED_TEXT_MAX_BYTES;
+    if (cached?.length !== end - start || this.#words.getInt32(base) !== first) return undefined;
+    for (let at = start + WORD_BYTES; at < end; at += WORD_BYTES) {
+      const wordStart = Math.min(at, end - WORD_BYTES);
+      if (words.getInt32(wordStart) !== this.#words.getInt32(base + wordStart - start)) return undefined;
     }
     return cached;
   }
 
   /** Decodes the text, and keeps it in one of its two slots. */
-  #make(slot: number, first: number, bytes: Buffer, start: number, end: number): string {
+  #decode(slot: number, first: number, bytes: Buffer, start: number, end: number): string {
     const text = bytes.toString('utf8', start, end);
     // A text is kept only if every character is one byte, because `#find` compares the length of the text
     // with a number of bytes.
@@ -142,10 +147,10 @@ export class TextCache {
     // If both slots are taken, the first and the second are evicted in turn.
     this.#evictSecond = !this.#evictSecond;
     const target = this.#texts[slot] !== undefined && this.#evictSecond ? slot ^ 1 : slot;
-    const base = target * CACHED_MAX_BYTES;
+    const base = target * CACHED_TEXT_MAX_BYTES;
     this.#texts[target] = text;
     this.#bytes.set(bytes.subarray(start, end), base);
-    if (end - start < CHUNK_BYTES) this.#chunks.setInt32(base, first);
+    if (end - start < WORD_BYTES) this.#words.setInt32(base, first);
     return text;
   }
 }
@@ -162,8 +167,8 @@ function longText(bytes: Buffer, start: number, end: number): string {
   return bytes.toString('utf8', start, cut ?? limit);
 }
 
-/** The chunk of a text that has only one to three bytes. */
-function shortChunk(bytes: Uint8Array, start: number, end: number): number {
+/** The word of a text that has only one to three bytes. */
+function shortWord(bytes: Uint8Array, start: number, end: number): number {
   let word = 0;
   for (let at = start; at < end; at += 1) word = (word << 8) | (bytes[at] ?? 0);
   return word;

@@ -8,11 +8,9 @@ export const RAW_NORM = 0x10000;
 /** The largest raw volume that a server accepts (PA_VOLUME_MAX). */
 export const RAW_MAX = 0x7fffffff;
 
-/**
- * Positions on the left and on the right: front, rear, of centre, side, top front, top rear (`channelmap.h`).
- */
-const LEFT: ReadonlySet<number> = new Set([1, 5, 8, 10, 45, 48]);
-const RIGHT: ReadonlySet<number> = new Set([2, 6, 9, 11, 46, 49]);
+/** On each side: front, rear, front beside the centre, side, top front, top rear (`channelmap.h`). */
+const LEFT_POSITIONS: ReadonlySet<number> = new Set([1, 5, 8, 10, 45, 48]);
+const RIGHT_POSITIONS: ReadonlySet<number> = new Set([2, 6, 9, 11, 46, 49]);
 
 /** The fraction of a raw volume, with two decimals. */
 export function fractionOf(raw: number): number {
@@ -27,15 +25,18 @@ export function rawOf(fraction: number): number {
   return Math.min(RAW_MAX, Math.max(0, Math.round(fraction * RAW_NORM)));
 }
 
+/** The volume of each channel as a part of the loudest channel's, 0..1. */
+export type ChannelParts = readonly number[];
+
 /**
- * The channels of a balance from -1 (left only) to 1 (right only), each as a part of the loudest one, 0..1;
- * the inverse of `balanceOf`. Undefined unless there are exactly two channels, a left and a right one.
+ * The parts that two channels, a left and a right one, have at this balance. Undefined for any other
+ * channels. It is the inverse of `balanceOf`.
  */
-export function partsOf(balance: number, channelMap: readonly number[]): number[] | undefined {
-  const hasLeft = channelMap.some((position) => LEFT.has(position));
-  const hasRight = channelMap.some((position) => RIGHT.has(position));
+export function channelPartsOf(balance: number, channelMap: readonly number[]): number[] | undefined {
+  const hasLeft = channelMap.some((position) => LEFT_POSITIONS.has(position));
+  const hasRight = channelMap.some((position) => RIGHT_POSITIONS.has(position));
   if (channelMap.length !== 2 || !hasLeft || !hasRight) return undefined;
-  return channelMap.map((position) => Math.min(1, LEFT.has(position) ? 1 - balance : 1 + balance));
+  return channelMap.map((position) => Math.min(1, LEFT_POSITIONS.has(position) ? 1 - balance : 1 + balance));
 }
 
 /** The raw volume of the loudest channel, which a single slider shows; 0 without channels. */
@@ -46,17 +47,17 @@ export function loudestOf(volume: readonly number[]): number {
 }
 
 /** The fraction of the loudest channel. */
-export function levelOf(volume: readonly number[]): number {
+export function loudestFractionOf(volume: readonly number[]): number {
   return fractionOf(loudestOf(volume));
 }
 
 /**
- * From -1 (left only) to 1 (right only), two decimals: how much quieter the quieter side is on average than
- * the louder one, like `pa_cvolume_get_balance`. 0 if a side has no channel.
+ * The balance from -1 (left only) to 1 (right only), with two decimals: it compares the averages of both
+ * sides, like `pa_cvolume_get_balance`. 0 if a side has no channel.
  */
 export function balanceOf(volume: readonly number[], channelMap: readonly number[]): number {
-  const left = averageOf(LEFT, volume, channelMap);
-  const right = averageOf(RIGHT, volume, channelMap);
+  const left = averageOf(LEFT_POSITIONS, volume, channelMap);
+  const right = averageOf(RIGHT_POSITIONS, volume, channelMap);
   if (left === undefined || right === undefined || left === right) return 0;
   const balance = left > right ? right / left - 1 : 1 - left / right;
   return Math.round(balance * 100) / 100;
@@ -72,28 +73,25 @@ function averageOf(
   return raws.length === 0 ? undefined : raws.reduce((sum, raw) => sum + raw, 0) / raws.length;
 }
 
-/** Each channel as a part of the loudest one, 0..1. */
-export type Balance = readonly number[];
-
 /** The raw volumes of the channels. `loudest` is the raw volume of the loudest channel. */
-export function channelsOf(balance: Balance, loudest: number): number[] {
-  return balance.map((part) => Math.round(part * loudest));
+export function rawVolumesOf(parts: ChannelParts, loudest: number): number[] {
+  return parts.map((part) => Math.round(part * loudest));
 }
 
 /**
- * The balance to remember when the raw volumes of a thing's channels have been read. It stays the same at
- * silence, which has no balance, and if the channels differ from it only by our own rounding. Otherwise the
- * rounding of quiet volumes would change it more and more.
+ * The parts to remember after the raw volumes of the channels have been read. `before` stays at silence,
+ * because all parts are lost there. It also stays if the channels differ only by our own rounding, which
+ * would otherwise change the parts of quiet volumes more and more.
  */
-export function rememberBalance(
-  before: Balance | undefined,
+export function rememberChannelParts(
+  before: ChannelParts | undefined,
   channels: readonly number[],
-): Balance | undefined {
+): ChannelParts | undefined {
   const loudest = loudestOf(channels);
-  const known = before?.length === channels.length ? before : undefined;
-  if (loudest === 0) return known;
+  const previous = before?.length === channels.length ? before : undefined;
+  if (loudest === 0) return previous;
   const isSame =
-    known !== undefined &&
-    channels.every((raw, channel) => raw === Math.round((known[channel] ?? 0) * loudest));
-  return isSame ? known : channels.map((raw) => raw / loudest);
+    previous !== undefined &&
+    channels.every((raw, channel) => raw === Math.round((previous[channel] ?? 0) * loudest));
+  return isSame ? previous : channels.map((raw) => raw / loudest);
 }

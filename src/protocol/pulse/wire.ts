@@ -1,5 +1,4 @@
-// The common parts of reader and writer: the protocol versions that are supported, the tag before every
-// value, the number that means "no object", and the only error of the codec.
+// The protocol versions, type tags and the error that reader and writer have in common. Pure.
 
 /** Older versions have other fields, and no server of the last decade needs them. */
 export const OLDEST_VERSION = 32;
@@ -7,8 +6,8 @@ export const OLDEST_VERSION = 32;
 export const NEWEST_VERSION = 35;
 
 /**
- * The lower half of the word that has the version. The upper half has flags for kinds of shared memory. We
- * offer no kind, so the server's flags have no effect.
+ * The version is the lower half of a word. The upper half has flags for kinds of shared memory. We offer no
+ * kind, so the server's flags have no effect.
  */
 const VERSION_BITS = 0xffff;
 
@@ -19,7 +18,7 @@ export function negotiate(serverVersion: number): number | undefined {
 }
 
 /** One ASCII letter per type, as in PulseAudio's `pulsecore/tagstruct.h`. */
-export const TAG = {
+export const TYPE_TAG = {
   text: 0x74, // t
   noText: 0x4e, // N
   u32: 0x4c, // L
@@ -39,15 +38,17 @@ export const TAG = {
   time: 0x54, // T
 } as const;
 
-const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TAG).map(([name, byte]) => [byte, name]));
+const TYPE_TAG_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(TYPE_TAG).map(([name, byte]) => [byte, name]),
+);
 
-/** Words for the byte where a tag is expected: the tag's name, or the byte if it is no tag. For messages. */
-export function describeTag(byte: number | undefined): string {
+/** How messages call the byte that stands where a type tag is expected. */
+export function describeTypeTag(byte: number | undefined): string {
   if (byte === undefined) return 'the end of the frame';
-  return NAMES.get(byte) ?? `byte 0x${byte.toString(16).padStart(2, '0')}`;
+  return TYPE_TAG_NAMES.get(byte) ?? `byte 0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** The index that means "no object". It is also the tag of messages of the server that answer no request. */
+/** The index that means "no object". Messages of the server that answer no request have it as their tag. */
 export const NONE = 0xffffffff;
 
 /** The other side has broken the protocol, or a value does not fit it. Caught where frames are handled. */

@@ -4,10 +4,10 @@
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
 import type { Format, SampleSpec } from './reader.js';
 import { RAW_MAX } from './volume.js';
-import { TAG, WireError } from './wire.js';
+import { TYPE_TAG, WireError } from './wire.js';
 
 /** Room for some two hundred requests. One buffer for each would cost half the time of a small request. */
-const CHUNK_BYTES = 8192;
+const BUFFER_BYTES = 8192;
 const U8_MAX = 0xff;
 const U32_MAX = 0xffffffff;
 const TWO_TO_32 = 0x1_0000_0000;
@@ -18,17 +18,17 @@ const NOTHING = new Uint8Array(0);
 
 export class Writer {
   /** The present buffer. Bytes that have been taken are never overwritten, as they may still be read. */
-  #bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   /** Where the first complete frame begins that has not been taken. */
-  #first = 0;
+  #untakenStart = 0;
   /** Where the last complete frame ends. */
-  #end = 0;
+  #completeEnd = 0;
   /** Where the frame that is being written ends so far. */
-  #length = 0;
+  #writtenEnd = 0;
 
   /** Begins a frame, with the command's code and tag. What was written of an unfinished frame is dropped. */
   begin(code: number, tag: number): void {
-    this.#length = this.#end;
+    this.#writtenEnd = this.#completeEnd;
     this.#grow(HEADER_BYTES);
     this.u32(code);
     this.u32(tag);
@@ -36,21 +36,21 @@ export class Writer {
 
   /** Completes the frame by writing its header. */
   end(): void {
-    const bytes = this.#bytes;
-    const start = this.#end;
+    const bytes = this.#buffer;
+    const start = this.#completeEnd;
     const payload = start + HEADER_BYTES;
-    bytes.writeUInt32BE(this.#length - payload, start);
+    bytes.writeUInt32BE(this.#writtenEnd - payload, start);
     bytes.writeUInt32BE(CONTROL_CHANNEL, start + 4);
     // Offset and flags are 0. With Node's `fill` the whole frame would take a seventh longer (measured).
     for (let at = start + 8; at < payload; at += 1) bytes[at] = 0;
-    this.#end = this.#length;
+    this.#completeEnd = this.#writtenEnd;
   }
 
   /** The frames that were completed since the last call. */
   take(): Uint8Array {
-    if (this.#first === this.#end) return NOTHING;
-    const written = this.#bytes.subarray(this.#first, this.#end);
-    this.#first = this.#end;
+    if (this.#untakenStart === this.#completeEnd) return NOTHING;
+    const written = this.#buffer.subarray(this.#untakenStart, this.#completeEnd);
+    this.#untakenStart = this.#completeEnd;
     return written;
   }
 
@@ -58,69 +58,69 @@ export class Writer {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
       throw new WireError(`${value} is not a u32`);
     const at = this.#grow(5);
-    this.#bytes[at] = TAG.u32;
-    this.#bytes.writeUInt32BE(value, at + 1);
+    this.#buffer[at] = TYPE_TAG.u32;
+    this.#buffer.writeUInt32BE(value, at + 1);
   }
 
   u8(value: number): void {
-    this.#tag(TAG.u8);
+    this.#tag(TYPE_TAG.u8);
     this.#byte(value);
   }
 
   bool(value: boolean): void {
-    this.#tag(value ? TAG.yes : TAG.no);
+    this.#tag(value ? TYPE_TAG.yes : TYPE_TAG.no);
   }
 
   optionalText(value: string | undefined): void {
     if (value?.includes('\0')) throw new WireError('a text with a NUL in it');
-    this.#tag(value === undefined ? TAG.noText : TAG.text);
+    this.#tag(value === undefined ? TYPE_TAG.noText : TYPE_TAG.text);
     if (value !== undefined) this.#text(value, Buffer.byteLength(value));
   }
 
   bytes(value: Uint8Array): void {
-    this.#tag(TAG.bytes);
+    this.#tag(TYPE_TAG.bytes);
     this.#word(value.length);
     const at = this.#grow(value.length);
-    this.#bytes.set(value, at);
+    this.#buffer.set(value, at);
   }
 
   /** Microseconds, as the reader returns them. */
   usec(value: number): void {
-    this.#tag(TAG.usec);
+    this.#tag(TYPE_TAG.usec);
     this.#word(Math.floor(value / TWO_TO_32));
     this.#word(value % TWO_TO_32);
   }
 
   sampleSpec({ format, channels, rate }: SampleSpec): void {
-    this.#tag(TAG.sampleSpec);
+    this.#tag(TYPE_TAG.sampleSpec);
     this.#byte(format);
     this.#byte(channels);
     this.#word(rate);
   }
 
   channelMap(positions: readonly number[]): void {
-    this.#channels(TAG.channelMap, positions.length);
+    this.#tagAndCount(TYPE_TAG.channelMap, positions.length);
     for (const position of positions) this.#byte(position);
   }
 
   volumes(values: readonly number[]): void {
-    this.#channels(TAG.volumes, values.length);
+    this.#tagAndCount(TYPE_TAG.volumes, values.length);
     let at = this.#grow(4 * values.length);
     for (const value of values) {
       // A larger volume is refused here, because PipeWire would accept it.
       if (!(value >= 0 && value <= RAW_MAX && Number.isInteger(value)))
         throw new WireError(`a volume of ${value}`);
-      at = this.#bytes.writeUInt32BE(value, at);
+      at = this.#buffer.writeUInt32BE(value, at);
     }
   }
 
   props(values: Readonly<Record<string, string>>): void {
-    this.#tag(TAG.props);
+    this.#tag(TYPE_TAG.props);
     for (const [key, value] of Object.entries(values)) {
       const length = Buffer.byteLength(value);
       this.optionalText(key);
       this.u32(length + 1);
-      this.#tag(TAG.bytes);
+      this.#tag(TYPE_TAG.bytes);
       this.#word(length + 1);
       this.#text(value, length);
     }
@@ -128,61 +128,61 @@ export class Writer {
   }
 
   format({ encoding, props }: Format): void {
-    this.#tag(TAG.format);
+    this.#tag(TYPE_TAG.format);
     this.u8(encoding);
     this.props(props);
   }
 
-  #channels(tag: number, count: number): void {
+  #tagAndCount(tag: number, count: number): void {
     if (count === 0 || count > CHANNELS_MAX)
       throw new WireError(`${count} channels, not 1 to ${CHANNELS_MAX}`);
     const at = this.#grow(2);
-    this.#bytes[at] = tag;
-    this.#bytes[at + 1] = count;
+    this.#buffer[at] = tag;
+    this.#buffer[at + 1] = count;
   }
 
   #tag(tag: number): void {
     const at = this.#grow(1);
-    this.#bytes[at] = tag;
+    this.#buffer[at] = tag;
   }
 
   #byte(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U8_MAX) throw new WireError(`${value} is not a u8`);
     const at = this.#grow(1);
-    this.#bytes[at] = value;
+    this.#buffer[at] = value;
   }
 
   #word(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
       throw new WireError(`${value} is not a u32`);
     const at = this.#grow(4);
-    this.#bytes.writeUInt32BE(value, at);
+    this.#buffer.writeUInt32BE(value, at);
   }
 
   /** Adds a NUL at the end. `length`: the text's length in bytes. */
   #text(value: string, length: number): void {
     const at = this.#grow(length + 1);
-    this.#bytes.write(value, at);
-    this.#bytes[at + length] = 0;
+    this.#buffer.write(value, at);
+    this.#buffer[at + length] = 0;
   }
 
-  /** Makes room for `more` bytes, if need be in a larger buffer, and returns where they begin. */
+  /** Makes room for `more` bytes, in a new buffer if need be. Returns where they begin. */
   #grow(more: number): number {
-    if (this.#length + more > this.#bytes.length) this.#move(more);
-    const at = this.#length;
-    this.#length = at + more;
+    if (this.#writtenEnd + more > this.#buffer.length) this.#replaceBuffer(more);
+    const at = this.#writtenEnd;
+    this.#writtenEnd = at + more;
     return at;
   }
 
   /** Replaces the buffer by another one, with the bytes that have not been taken and room for `more`. */
-  #move(more: number): void {
-    const first = this.#first;
-    const untaken = this.#length - first;
-    const other = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, 2 * (untaken + more)));
-    this.#bytes.copy(other, 0, first, this.#length);
-    this.#bytes = other;
-    this.#first = 0;
-    this.#end -= first;
-    this.#length = untaken;
+  #replaceBuffer(more: number): void {
+    const first = this.#untakenStart;
+    const untaken = this.#writtenEnd - first;
+    const other = Buffer.allocUnsafeSlow(Math.max(BUFFER_BYTES, 2 * (untaken + more)));
+    this.#buffer.copy(other, 0, first, this.#writtenEnd);
+    this.#buffer = other;
+    this.#untakenStart = 0;
+    this.#completeEnd -= first;
+    this.#writtenEnd = untaken;
   }
 }

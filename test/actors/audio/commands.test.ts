@@ -12,7 +12,13 @@ import {
 } from '../../../src/actors/audio/setting-plan.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
-import { levelOf, RAW_MAX, RAW_NORM, rawOf, rememberBalance } from '../../../src/protocol/pulse/volume.js';
+import {
+  loudestFractionOf,
+  RAW_MAX,
+  RAW_NORM,
+  rawOf,
+  rememberChannelParts,
+} from '../../../src/protocol/pulse/volume.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 const FULL = RAW_NORM;
@@ -172,17 +178,17 @@ describe('setting a volume', () => {
 
 test('the balance is kept through volume 0 and the lowest volumes', () => {
   let channels = [FULL, rawOf(0.37)];
-  let memory = rememberBalance(undefined, channels);
+  let memory = rememberChannelParts(undefined, channels);
   for (const volume of [0.01, 0.00002, 0, 0.003, 0, 1]) {
     channels = channelVolumes(volume, channels, memory);
-    memory = rememberBalance(memory, channels);
+    memory = rememberChannelParts(memory, channels);
   }
   assert.deepEqual(channels, [FULL, rawOf(0.37)]);
 });
 
 test('a balance that others set replaces the remembered one', () => {
-  const memory = rememberBalance([1, 0.5], [HALF, HALF]);
-  assert.deepEqual(rememberBalance(memory, [0, 0]), [1, 1]);
+  const memory = rememberChannelParts([1, 0.5], [HALF, HALF]);
+  assert.deepEqual(rememberChannelParts(memory, [0, 0]), [1, 1]);
 });
 
 describe('a relative change', () => {
@@ -195,7 +201,7 @@ describe('a relative change', () => {
   for (const [what, delta, from, expected] of rows) {
     test(what, () => {
       const result = volumeAfterStep(delta, [rawOf(from), 0]);
-      assert.equal(result === undefined ? undefined : levelOf([rawOf(result)]), expected);
+      assert.equal(result === undefined ? undefined : loudestFractionOf([rawOf(result)]), expected);
     });
   }
 
@@ -203,7 +209,7 @@ describe('a relative change', () => {
     let channels = [0, 0];
     for (let step = 1; step <= 100; step += 1) {
       channels = channelVolumes(volumeAfterStep(0.01, channels) ?? 1, channels, undefined);
-      assert.equal(levelOf(channels), step / 100);
+      assert.equal(loudestFractionOf(channels), step / 100);
       assert.equal(channels[0], rawOf(step / 100));
     }
   });

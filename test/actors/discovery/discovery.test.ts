@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { Discovery } from '../../../src/actors/discovery/bridge.js';
 import type { Interfaces } from '../../../src/actors/discovery/places.js';
 import { systemClock } from '../../../src/host/clock.js';
-import { AVAHI_BROWSER, AVAHI_RESOLVER, IS_LOCAL } from '../../../src/protocol/dbus/avahi.js';
+import { AVAHI_BROWSER, AVAHI_RESOLVER, LOCAL_FLAG } from '../../../src/protocol/dbus/avahi.js';
 import { put } from '../../gateway/scripted-backends.js';
 import { until } from '../../until.js';
 import {
@@ -134,7 +134,7 @@ const itemNew = (name: string): Buffer =>
 
 function foundAs(name: string, ...txt: readonly string[]): Buffer {
   const pairs = txt.map((pair) => [...Buffer.from(pair)]);
-  const service = [2, 0, name, '_http._tcp', 'local', `${name}.local`, 0, '192.0.2.7', 80, pairs, IS_LOCAL];
+  const service = [2, 0, name, '_http._tcp', 'local', `${name}.local`, 0, '192.0.2.7', 80, pairs, LOCAL_FLAG];
   return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...service);
 }
 

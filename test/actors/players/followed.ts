@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../../src/host/clock.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
 import type { PlayerPosition, PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import type { PlayersSettings } from '../../../src/protocol/actor/settings.js';
-import { PLAYER_NAMES } from '../../../src/protocol/dbus/mpris.js';
+import { PLAYER_NAME_PREFIX } from '../../../src/protocol/dbus/mpris.js';
 import { until } from '../../until.js';
 import { type PrivateBus, privateBus } from '../bus/private-bus.js';
 import { Recorder } from '../recorder.js';
@@ -17,17 +17,17 @@ export class PlayersRecorder extends Recorder {
   readonly positions: PlayerPosition[] = [];
 
   override put(collection: Collection, key: string, json: string): void {
-    super.put(collection, key.slice(PLAYER_NAMES.length), json);
+    super.put(collection, key.slice(PLAYER_NAME_PREFIX.length), json);
     if (collection === 'players.position') this.positions.push(JSON.parse(json));
   }
 
   override drop(collection: Collection, key: string): void {
-    super.drop(collection, key.slice(PLAYER_NAMES.length));
+    super.drop(collection, key.slice(PLAYER_NAME_PREFIX.length));
   }
 
   get names(): readonly string[] {
     const records = this.all<PlayerRecord>('players');
-    return records.map(({ bus_name: name }) => name.slice(PLAYER_NAMES.length)).sort();
+    return records.map(({ bus_name: name }) => name.slice(PLAYER_NAME_PREFIX.length)).sort();
   }
 
   record(name: string): PlayerRecord | undefined {
@@ -85,4 +85,4 @@ export async function hungPlayer(t: TestContext, bus: PrivateBus): Promise<void>
   await player.own('hung');
 }
 
-export const busNameOf = (name: string): string => PLAYER_NAMES + name;
+export const busNameOf = (name: string): string => PLAYER_NAME_PREFIX + name;

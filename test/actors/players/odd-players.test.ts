@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
 import {
   PLAYER_INTERFACE,
-  STAND_IN_INTERFACE,
+  PLAYERCTLD_INTERFACE,
   TRACKLIST_INTERFACE,
 } from '../../../src/protocol/dbus/mpris.js';
 import { testsNeeding } from '../../tools/requirements.js';
@@ -54,9 +54,9 @@ test('a player may write the words of the specification in lower case', async (t
 test('playerctld, which repeats other players, is not listed as a player', async (t) => {
   const { bus, backend, recorder, start } = await startBackend(t);
   const repeater = await ScriptedPlayer.connect(t, bus);
-  repeater.properties[STAND_IN_INTERFACE] = { PlayerNames: new Variant('as', []) };
+  repeater.properties[PLAYERCTLD_INTERFACE] = { PlayerNames: new Variant('as', []) };
   await repeater.own('repeater');
-  await until('it was asked', () => repeater.calls.includes(`GetAll ${STAND_IN_INTERFACE}`));
+  await until('it was asked', () => repeater.calls.includes(`GetAll ${PLAYERCTLD_INTERFACE}`));
   const other = await start('other');
   repeater.change({ PlaybackStatus: new Variant('s', 'Playing') });
   other.change({ Volume: new Variant('d', 0.7) });

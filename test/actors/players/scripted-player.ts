@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
 import {
   PLAYER_INTERFACE,
-  PLAYER_NAMES,
+  PLAYER_NAME_PREFIX,
   PLAYER_PATH,
   ROOT_INTERFACE,
 } from '../../../src/protocol/dbus/mpris.js';
@@ -90,11 +90,11 @@ export class ScriptedPlayer {
 
   /** Requests the name from the bus. Resolves with 1 if the player owns it now, with 2 if it is queued. */
   own(name: string): Promise<number> {
-    return this.#bus.requestName(PLAYER_NAMES + name, 0);
+    return this.#bus.requestName(PLAYER_NAME_PREFIX + name, 0);
   }
 
   async disown(name: string): Promise<void> {
-    await this.#bus.releaseName(PLAYER_NAMES + name);
+    await this.#bus.releaseName(PLAYER_NAME_PREFIX + name);
   }
 
   /** Changes properties of the interface Player, and sends the signal. */

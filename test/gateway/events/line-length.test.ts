@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COLLECTION_NAMES, SPECS } from '../../../src/protocol/actor/collections.js';
+import { COLLECTION_NAMES, COLLECTION_SPECS } from '../../../src/protocol/actor/collections.js';
 import type { TracklistRecord } from '../../../src/protocol/actor/schemas.js';
 import { NodeUnderTest } from './node-under-test.js';
 
@@ -96,7 +96,7 @@ test('a track alone that is longer than a line leaves a list without tracks', ()
     assert.deepEqual(each, { can_edit_tracks: true, truncated: true, tracks: [] });
 });
 
-const COLLECTIONS_OF_EVENTS = COLLECTION_NAMES.filter((name) => SPECS[name].updated !== undefined);
+const COLLECTIONS_OF_EVENTS = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].updated !== undefined);
 
 /** Members of every shape that records have, each longer than a line. */
 const LONG_MEMBERS = {
@@ -123,7 +123,10 @@ for (const collection of COLLECTIONS_OF_EVENTS) {
       consumer.readAll();
       for (const event of consumer.events) assert.ok(lineBytes(event) <= LINE_MAX_BYTES, event.type);
     }
-    const types: readonly (string | undefined)[] = [SPECS[collection].added, SPECS[collection].updated];
+    const types: readonly (string | undefined)[] = [
+      COLLECTION_SPECS[collection].added,
+      COLLECTION_SPECS[collection].updated,
+    ];
     const event = live.events.find(({ type }) => types.includes(type));
     assert.ok(event !== undefined, 'there is an event');
     assert.ok(event.data.includes('"mqtt"') || event.data.includes('"running"'), 'short members stay');

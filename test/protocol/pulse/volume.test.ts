@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as volumes from '../../../src/protocol/pulse/volume.js';
 
-const { balanceOf, fractionOf, levelOf, partsOf, rawOf } = volumes;
+const { balanceOf, fractionOf, loudestFractionOf, channelPartsOf, rawOf } = volumes;
 
 test('every hundredth from 0 to 1 comes back exactly', () => {
   for (let percent = 0; percent <= 100; percent += 1) {
@@ -18,9 +18,9 @@ for (const [fraction, raw] of Object.entries(RAW))
   test(`${fraction} is raw ${raw}`, () => assert.equal(rawOf(Number(fraction)), raw));
 
 test('a single figure stands for the loudest channel, above 100 % too', () => {
-  assert.equal(levelOf([0x8000, 0x10000]), 1);
-  assert.equal(levelOf([98304, 0]), 1.5);
-  assert.equal(levelOf([]), 0);
+  assert.equal(loudestFractionOf([0x8000, 0x10000]), 1);
+  assert.equal(loudestFractionOf([98304, 0]), 1.5);
+  assert.equal(loudestFractionOf([]), 0);
   assert.equal(volumes.loudestOf([]), 0);
 });
 
@@ -56,7 +56,7 @@ const PARTS: readonly (readonly [balance: number, map: number[], parts: number[]
 ];
 for (const [balance, map, parts] of PARTS) {
   test(`the balance ${balance} at positions [${map}] is [${parts}] of the loudest`, () => {
-    assert.deepEqual(partsOf(balance, map), parts);
+    assert.deepEqual(channelPartsOf(balance, map), parts);
     if (parts !== undefined) assert.equal(balanceOf(parts, map), balance);
   });
 }

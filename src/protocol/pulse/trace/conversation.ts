@@ -1,19 +1,18 @@
-// Decodes both sides of one traced connection: decides which command each frame is, which request a reply
-// answers, and which names its values have. It never throws: values without a name in the table have the
-// names of their types. It changes frames only to decline shared memory.
+// Decides which command each frame of a traced connection is, which request a reply answers, and what its
+// values are called. It never throws, and changes frames only to decline shared memory.
 
 import { Chunk, HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
-import { NEWEST_VERSION, NONE, OLDEST_VERSION, TAG, WireError } from '../wire.js';
-import { type Field, type Fields, MESSAGES, recordOf } from './messages.js';
-import { type TypedValue, type Value, valueIn } from './values.js';
+import { NEWEST_VERSION, NONE, OLDEST_VERSION, TYPE_TAG, WireError } from '../wire.js';
+import { type Field, type Fields, MESSAGES, recordFields } from './messages.js';
+import { readTypedValue, type TypedValue, type Value } from './values.js';
 
 export type Side = 'client' | 'server';
 
 /** One message. A member is undefined if the message does not have it. */
 export interface DecodedMessage {
-  /** The command's name; its number if that has no name; `?` if the frame has no number. */
+  /** The command's name; its number if the number has no name; `?` if the frame has no number. */
   readonly command: string | number;
   readonly tag: number | undefined;
   /** The command that a reply or an error answers, if the trace has seen it. */
@@ -28,7 +27,7 @@ export interface DecodedMessage {
 }
 
 /** The header of a frame with audio data. */
-export interface Block {
+export interface AudioBlock {
   readonly channel: number;
   /** Bytes, relative to the position given by `seek`. */
   readonly offset: number;
@@ -36,23 +35,22 @@ export interface Block {
   readonly seek: string | number;
 }
 
-/** Positions in the header of a frame with audio data. */
-const OFFSET_AT = 8;
-const SEEK_AT = 19;
+// Positions in the header of a frame with audio data.
+const OFFSET_START = 8;
+const SEEK_POSITION = 19;
 /** Names of PA_SEEK_*. */
 const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
-/**
- * Positions in a frame: of the type tags before the code, before the command's own tag, and before the
- * version in AUTH and its reply.
- */
-const CODE_AT = HEADER_BYTES;
-const TAG_AT = CODE_AT + 5;
-const VERSION_AT = TAG_AT + 5;
+// Positions in the frame of a command. Each value begins with its type tag.
+const CODE_START = HEADER_BYTES;
+/** The tag of the command, by which its reply is found. */
+const TAG_START = CODE_START + 5;
+/** Only in AUTH and its reply. */
+const VERSION_START = TAG_START + 5;
 /** The highest byte of the version. */
-const FLAGS_AT = VERSION_AT + 1;
-/** After the version: the cookie's tag and length, then the cookie's bytes. */
-const COOKIE_AT = VERSION_AT + 5;
-const COOKIE_BYTES_AT = COOKIE_AT + 5;
+const FLAGS_POSITION = VERSION_START + 1;
+/** Only in AUTH: type tag, length, then the cookie's bytes. */
+const COOKIE_START = VERSION_START + 5;
+const COOKIE_BYTES_START = COOKIE_START + 5;
 
 /**
  * Flags in the highest byte of the version. A trace has to decline both kinds: it can neither pass file
@@ -68,16 +66,16 @@ const PENDING_MAX = 4096;
 /** How many values without a name are decoded of one message: the first ones. */
 const UNNAMED_MAX = 64;
 
-const codeOf = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
-const ERROR = codeOf('ERROR');
-const REPLY = codeOf('REPLY');
-const AUTH = codeOf('AUTH');
+const commandCode = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
+const ERROR = commandCode('ERROR');
+const REPLY = commandCode('REPLY');
+const AUTH = commandCode('AUTH');
 
 export class Conversation {
   /** The client's protocol version, once it has been sent. */
-  offered: number | undefined;
+  offeredVersion: number | undefined;
   /** The protocol version that both sides use, once it is known. */
-  negotiated: number | undefined;
+  negotiatedVersion: number | undefined;
   readonly #texts: TextCache;
   /** The numbers of the commands that wait for a reply, by their tags. */
   readonly #requests = new Map<number, number>();
@@ -88,22 +86,23 @@ export class Conversation {
 
   /** Decodes the frame of a command. Clears the flags of shared memory in it. */
   read(from: Side, frame: Buffer): DecodedMessage {
-    const { command: code = NONE, tag = NONE } = labelOf(frame);
+    const { command, tag = NONE } = commandAndTagOf(frame);
+    const code = command ?? NONE;
     const isReply = from === 'server' && code === REPLY;
     const isError = from === 'server' && code === ERROR;
     const request = isReply || isError ? this.#requests.get(tag) : undefined;
-    const named = isReply ? MESSAGES[request ?? NONE]?.reply : MESSAGES[code]?.fields;
+    const namedFields = isReply ? MESSAGES[request ?? NONE]?.reply : MESSAGES[code]?.fields;
     const reader = new Reader(new Chunk(frame), NEWEST_VERSION, this.#texts, HEADER_BYTES);
-    const { fields, unnamed, problem } = decode(reader, named ?? [], this.#version);
+    const { fields, unnamed, problem } = decode(reader, namedFields ?? [], this.#namingVersion);
     if (request !== undefined) this.#requests.delete(tag);
     if (from === 'client' && tag !== NONE) this.#remember(tag, code);
     const isAuthReply = isReply && request === AUTH;
     this.#learnVersion(code, isAuthReply, fields['version']);
     const hasVersion = isAuthReply || (from === 'client' && code === AUTH);
     const decoded = {
-      command: nameOf(code),
+      command: commandName(code),
       tag: tag === NONE ? undefined : tag,
-      answers: request === undefined ? undefined : nameOf(request),
+      answers: request === undefined ? undefined : commandName(request),
       fields,
       unnamed,
       problem,
@@ -114,13 +113,14 @@ export class Conversation {
 
   #learnVersion(code: number, isAuthReply: boolean, version: Value | undefined): void {
     if (typeof version !== 'number') return;
-    if (code === AUTH) this.offered = version;
-    if (isAuthReply) this.negotiated = Math.min(NEWEST_VERSION, version, this.offered ?? version);
+    if (code === AUTH) this.offeredVersion = version;
+    if (isAuthReply)
+      this.negotiatedVersion = Math.min(NEWEST_VERSION, version, this.offeredVersion ?? version);
   }
 
   /** The version by which fields get their names. For versions that the table lacks, some names are wrong. */
-  get #version(): number {
-    const version = this.negotiated ?? Math.min(NEWEST_VERSION, this.offered ?? NEWEST_VERSION);
+  get #namingVersion(): number {
+    const version = this.negotiatedVersion ?? Math.min(NEWEST_VERSION, this.offeredVersion ?? NEWEST_VERSION);
     return Math.max(OLDEST_VERSION, version);
   }
 
@@ -132,24 +132,25 @@ export class Conversation {
   }
 }
 
-function nameOf(code: number): string | number {
+function commandName(code: number): string | number {
   return code === NONE ? '?' : (MESSAGES[code]?.name ?? code);
 }
 
-/** The u32 whose tag is at this position; undefined if there is none. */
-function wordAt(frame: Buffer, at: number): number | undefined {
-  return frame[at] === TAG.u32 && frame.length >= at + 5 ? frame.readUInt32BE(at + 1) : undefined;
+/** The u32 whose type tag is at `start`; undefined if there is none. */
+function wordAt(frame: Buffer, start: number): number | undefined {
+  const hasWord = frame[start] === TYPE_TAG.u32 && frame.length >= start + 5;
+  return hasWord ? frame.readUInt32BE(start + 1) : undefined;
 }
 
 /** The number and the tag of a command; undefined where the frame lacks them. */
-export function labelOf(frame: Buffer) {
-  return { command: wordAt(frame, CODE_AT), tag: wordAt(frame, TAG_AT) };
+export function commandAndTagOf(frame: Buffer) {
+  return { command: wordAt(frame, CODE_START), tag: wordAt(frame, TAG_START) };
 }
 
 /** Reads the header of a frame with audio data. */
-export function blockOf(frame: Buffer, channel: number): Block {
-  const seek = frame.readUInt8(SEEK_AT);
-  const offset = Number(frame.readBigInt64BE(OFFSET_AT));
+export function audioBlockOf(frame: Buffer, channel: number): AudioBlock {
+  const seek = frame.readUInt8(SEEK_POSITION);
+  const offset = Number(frame.readBigInt64BE(OFFSET_START));
   return { channel, offset, length: frame.length - HEADER_BYTES, seek: SEEKS[seek] ?? seek };
 }
 
@@ -158,21 +159,22 @@ export function blockOf(frame: Buffer, channel: number): Block {
  * is 0 from the cookie's bytes on. If the cookie is not in its place, everything after the version is 0.
  */
 export function withoutCookie(frame: Buffer): Buffer {
-  if (labelOf(frame).command !== AUTH) return frame;
-  return Buffer.from(frame).fill(0, frame[COOKIE_AT] === TAG.bytes ? COOKIE_BYTES_AT : COOKIE_AT);
+  if (commandAndTagOf(frame).command !== AUTH) return frame;
+  const secretStart = frame[COOKIE_START] === TYPE_TAG.bytes ? COOKIE_BYTES_START : COOKIE_START;
+  return Buffer.from(frame).fill(0, secretStart);
 }
 
 /** Clears the flags of shared memory in the frame's version, and returns the names of those that were set. */
 function declineSharedMemory(frame: Buffer): readonly string[] {
-  if (wordAt(frame, VERSION_AT) === undefined) return [];
-  let flags = frame.readUInt8(FLAGS_AT);
+  if (wordAt(frame, VERSION_START) === undefined) return [];
+  let flags = frame.readUInt8(FLAGS_POSITION);
   const offered = Object.entries(SHARED_MEMORY_FLAGS).filter(([, flag]) => (flags & flag) !== 0);
   for (const [, flag] of offered) flags &= ~flag;
-  frame[FLAGS_AT] = flags;
+  frame[FLAGS_POSITION] = flags;
   return offered.map(([name]) => name);
 }
 
-/** Returns AUTH as it is if it has the usual form, else without values, because any may be the cookie. */
+/** Returns AUTH as it is if it has the usual form, else without values: any of them may be the cookie. */
 function withoutSecrets(auth: DecodedMessage): DecodedMessage {
   const { fields, unnamed, problem } = auth;
   const { version, cookie } = fields;
@@ -189,9 +191,9 @@ function decode(reader: Reader, named: Fields, version: number) {
     reader.u32();
     reader.u32();
     readRecord(reader, named, version, fields);
-    while (!reader.atEnd) {
-      if (unnamed.length === UNNAMED_MAX) throw new WireError(`${reader.rest().length} bytes more`);
-      unnamed.push(valueIn(reader));
+    while (!reader.isAtEnd) {
+      if (unnamed.length === UNNAMED_MAX) throw new WireError(`${reader.unreadBytes().length} bytes more`);
+      unnamed.push(readTypedValue(reader));
     }
     return { fields, unnamed, problem: undefined };
   } catch (error) {
@@ -204,7 +206,7 @@ function decode(reader: Reader, named: Fields, version: number) {
 function readRecord(reader: Reader, fields: Fields, version: number, values: Record<string, Value> = {}) {
   for (const field of fields) {
     if (version < (field.since ?? 0)) continue;
-    if (reader.atEnd && field.list !== '+')
+    if (reader.isAtEnd && field.list !== '+')
       throw new WireError(`${field.name} is missing: this is the end of the frame`);
     values[field.name] =
       field.list === undefined ? plainValue(reader, field) : listValue(reader, field, version);
@@ -212,19 +214,22 @@ function readRecord(reader: Reader, fields: Fields, version: number, values: Rec
   return values;
 }
 
-function plainValue(reader: Reader, { as }: Field): Value {
-  const { value } = valueIn(reader);
-  return as !== undefined && typeof value === 'number' ? as(value) : value;
+function plainValue(reader: Reader, { naming }: Field): Value {
+  const { value } = readTypedValue(reader);
+  return naming !== undefined && typeof value === 'number' ? naming(value) : value;
 }
 
-/** Reads a list. A count beyond the list causes a WireError, at the latest at the frame's end. */
+/** Reads a list. A count that is too large causes a WireError, at the latest at the frame's end. */
 function listValue(reader: Reader, field: Field, version: number): Value[] {
   const isToEnd = field.list === '+';
-  const count = isToEnd ? Number.POSITIVE_INFINITY : valueIn(reader).value;
+  const count = isToEnd ? Number.POSITIVE_INFINITY : readTypedValue(reader).value;
   if (typeof count !== 'number') throw new WireError(`${field.name} is a list without its count`);
   const values: Value[] = [];
-  while (values.length < count && !(isToEnd && reader.atEnd)) {
-    const value = field.of ? readRecord(reader, recordOf(field.of), version) : valueIn(reader).value;
+  while (values.length < count && !(isToEnd && reader.isAtEnd)) {
+    const { itemRecord } = field;
+    const value = itemRecord
+      ? readRecord(reader, recordFields(itemRecord), version)
+      : readTypedValue(reader).value;
     values.push(value);
   }
   return values;

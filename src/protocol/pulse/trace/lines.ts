@@ -1,18 +1,19 @@
-// Decides what a line of a trace looks like, for people or as JSON. Texts in it are not trusted: characters
-// that could control a terminal are escaped, and lines for people cut long texts.
+// Decides what a line of a trace looks like, for people or as JSON. Characters that could control a terminal
+// are escaped.
 
-import type { Block, DecodedMessage, Side } from './conversation.js';
+import type { AudioBlock, DecodedMessage, Side } from './conversation.js';
 import type { Value } from './values.js';
 
 /** The subject of a line: a command, a block of audio data, or a note about the connection. */
 export type TraceItem =
   | ({ readonly from: Side } & DecodedMessage)
-  | { readonly from: Side; readonly data: Block }
+  | { readonly from: Side; readonly data: AudioBlock }
   | { readonly from?: Side; readonly note: string };
 
 /** `seconds` is the time since the trace began. The first connection is 1. */
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
+/** Lines for people cut longer texts. */
 const TEXT_MAX_CHARS = 160;
 const TIME_CHARS = 11;
 /** Characters that a terminal may obey and JSON does not escape: C1 controls and marks of direction. */
@@ -23,7 +24,7 @@ export function jsonLine(line: TraceLine): string {
   const isLeftOut = (key: string, value: unknown): boolean =>
     ['unnamed', 'declined'].includes(key) && Array.isArray(value) && value.length === 0;
   const json = JSON.stringify(line, (key, value: unknown) => (isLeftOut(key, value) ? undefined : value));
-  return printable(json);
+  return escapeUnprintable(json);
 }
 
 export function textLine(line: TraceLine): string {
@@ -37,19 +38,19 @@ function arrowOf(from: Side | undefined): string {
 }
 
 function itemText(item: TraceItem): string {
-  if ('note' in item) return printable(item.note);
+  if ('note' in item) return escapeUnprintable(item.note);
   return 'data' in item ? `data${fieldsText({ ...item.data })}` : commandText(item);
 }
 
 function commandText({ tag, command, answers, fields, unnamed, problem, declined }: DecodedMessage): string {
-  const rest = unnamed.map(({ type, value }) => `${type}:${valueText(value)}`);
+  const unnamedTexts = unnamed.map(({ type, value }) => `${type}:${valueText(value)}`);
   const parts = [
     `${tag ?? '-'} ${command}`,
     answers === undefined ? '' : ` ${answers}`,
     fieldsText(fields),
-    rest.length === 0 ? '' : ` unnamed=[${rest.join(' ')}]`,
+    unnamedTexts.length === 0 ? '' : ` unnamed=[${unnamedTexts.join(' ')}]`,
     declined.length === 0 ? '' : ` (declined: ${declined.join(', ')})`,
-    problem === undefined ? '' : ` (${printable(problem)})`,
+    problem === undefined ? '' : ` (${escapeUnprintable(problem)})`,
   ];
   return parts.join('');
 }
@@ -74,16 +75,16 @@ function quotedIfUnclear(text: string): string {
   return isClear ? text : inQuotes(text);
 }
 
-/** The name of a field, or the key of a property, which may be any text: a client chooses it. */
+/** The name of a field, or the key of a property. A client may choose any text as a key. */
 function nameText(name: string): string {
   return /^[\w.-]+$/.test(name) ? name : inQuotes(name);
 }
 
 function inQuotes(text: string): string {
-  const inside = printable(JSON.stringify(text.slice(0, TEXT_MAX_CHARS)));
+  const inside = escapeUnprintable(JSON.stringify(text.slice(0, TEXT_MAX_CHARS)));
   return text.length > TEXT_MAX_CHARS ? `${inside}...` : inside;
 }
 
-function printable(text: string): string {
+function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,7 +1,6 @@
-// Table of all commands of the protocol, versions 32 to 35: number, name, and the names of the fields of
-// request and reply in wire order (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). The types
-// of fields are not needed, because they stand on the wire. Where the daemon has a table of its own, the
-// names come from that table.
+// The names of all commands of the protocol, versions 32 to 35, and of the fields of their requests and
+// replies (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). Types are not needed, because the
+// wire has them.
 
 import { type Arguments, COMMANDS, type CommandName } from '../commands.js';
 import { byIndex } from '../fields.js';
@@ -13,32 +12,36 @@ export interface Field {
   /** The protocol version that introduced the field. Absent if all versions have it. */
   readonly since?: number;
   /** Makes the name of a value that is a number. */
-  readonly as?: Naming | undefined;
+  readonly naming?: Naming | undefined;
   /** The field is a list: after its count (`*`), or to the end of the message (`+`). */
   readonly list?: string | undefined;
   /** The name in RECORDS of the list's items, if these are records. */
-  readonly of?: string | undefined;
+  readonly itemRecord?: string | undefined;
 }
 
 export type Fields = readonly Field[];
 
 /**
- * A field in the texts below is written as `index`, with a name of NAMINGS as `state:deviceState`, as a list
- * of values `formats*`, as a list of records `ports*PORT`. A name in capitals stands for all fields of that
- * record.
+ * How a field is written in the texts below:
+ * - `index`: a plain value.
+ * - `state:deviceState`: a number that a row of NAMINGS gives a name.
+ * - `formats*`: a list of values.
+ * - `ports*PORT`: a list of records.
+ * - `PORT`: all fields of this row of RECORDS.
  */
 const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
 
-function fieldsOf(text: string): Fields {
+function parseFields(text: string): Fields {
   return (text.match(/\S+/g) ?? []).flatMap((word) => {
-    const [, name = word, naming = '', list, of] = FIELD.exec(word) ?? [];
-    return /^[A-Z_]+$/.test(word) ? recordOf(word) : { name, as: NAMINGS[naming], list, of };
+    if (/^[A-Z_]+$/.test(word)) return recordFields(word);
+    const [, name = word, namingName = '', list, itemRecord] = FIELD.exec(word) ?? [];
+    return [{ name, naming: NAMINGS[namingName], list, itemRecord }];
   });
 }
 
 /** The fields of one of the daemon's tables. `details` are those fields that have a naming or are a list. */
 function fieldsOfTable(table: Arguments | Readonly<Record<string, object>>, details = ''): Fields {
-  const detailed = fieldsOf(details);
+  const detailed = parseFields(details);
   return Object.entries(table).flatMap(([name, kind]) => {
     const since = 'since' in kind && typeof kind.since === 'number' ? { since: kind.since } : {};
     const field = { name, ...since, ...detailed.find((detail) => detail.name === name) };
@@ -51,7 +54,7 @@ function fieldsOfTable(table: Arguments | Readonly<Record<string, object>>, deta
 
 /** Named groups of fields, which are the items of lists or belong to several commands. */
 const RECORDS: Readonly<Record<string, Fields>> = {
-  OBJECT: fieldsOf('index name'),
+  OBJECT: parseFields('index name'),
   /**
    * Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next.
    */
@@ -62,21 +65,21 @@ const RECORDS: Readonly<Record<string, Fields>> = {
   SINK_INPUT: fieldsOfTable(records.SINK_INPUT_INFO),
   SOURCE_OUTPUT: fieldsOfTable(records.SOURCE_OUTPUT_INFO),
   MODULE: fieldsOfTable(records.MODULE_INFO),
-  CLIENT: fieldsOf('index name ownerModule driver props'),
-  SAMPLE: fieldsOf('index name volume duration sampleSpec channelMap length lazy filename props'),
+  CLIENT: parseFields('index name ownerModule driver props'),
+  SAMPLE: parseFields('index name volume duration sampleSpec channelMap length lazy filename props'),
   CARD: fieldsOfTable(records.CARD_INFO, 'profiles*CARD_PROFILE ports*CARD_PORT'),
   CARD_PROFILE: fieldsOfTable(records.CARD_PROFILE),
   CARD_PORT: fieldsOfTable(records.CARD_PORT, 'available:available profiles*'),
-  PLAYBACK_STREAM: fieldsOfTable(records.PLAYBACK_STREAM),
-  RECORD_STREAM: fieldsOfTable(records.RECORD_STREAM),
+  PLAYBACK_STREAM: fieldsOfTable(records.PLAYBACK_STREAM_REPLY),
+  RECORD_STREAM: fieldsOfTable(records.RECORD_STREAM_REPLY),
   /** The buffer attributes of libpulse, in bytes. The server chooses those that are null. */
-  PLAYBACK_BUFFER: fieldsOf('maxLength targetLength prebuffering minimumRequest'),
-  RECORD_BUFFER: fieldsOf('maxLength fragmentLength'),
-  TIMES: fieldsOf('sinkLatency sourceLatency running sent answered writeIndex readIndex'),
+  PLAYBACK_BUFFER: parseFields('maxLength targetLength prebuffering minimumRequest'),
+  RECORD_BUFFER: parseFields('maxLength fragmentLength'),
+  TIMES: parseFields('sinkLatency sourceLatency running sent answered writeIndex readIndex'),
 };
 
 /** The fields of a record; none for an unknown name. */
-export const recordOf = (name: string): Fields => RECORDS[name] ?? [];
+export const recordFields = (name: string): Fields => RECORDS[name] ?? [];
 
 /**
  * A line for each command, in the order of their numbers: its name, its fields, and after the arrow the
@@ -200,6 +203,6 @@ export const MESSAGES = LINES.trim()
     const [name = ''] = request.trim().split(' ', 1);
     const args = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
     const sentByDaemon = fieldsOfTable(args, 'version:protocolVersion mask:facilities formats*');
-    const written = fieldsOf(request.replace(name, ''));
-    return { name, fields: [...sentByDaemon, ...written], reply: fieldsOf(reply) };
+    const written = parseFields(request.replace(name, ''));
+    return { name, fields: [...sentByDaemon, ...written], reply: parseFields(reply) };
   });

@@ -1,13 +1,12 @@
-// Decodes and names the values of a trace. The tag before a value on the wire decides how the value is read.
-// The result is a value of JSON, in which null means "none". The table in ./messages.ts says which numbers
-// have names.
+// Decides how a value in a trace is read by its type tag, and which numbers have names.
 
 import * as fields from '../fields.js';
 import { serverFault } from '../outcome.js';
 import type { Reader } from '../reader.js';
 import { decodeEvent, FACILITIES } from '../subscription.js';
-import { describeTag, NONE, TAG, WireError } from '../wire.js';
+import { describeTypeTag, NONE, TYPE_TAG, WireError } from '../wire.js';
 
+/** A value of JSON, in which null means "none". */
 export type Value =
   | string
   | number
@@ -16,7 +15,6 @@ export type Value =
   | readonly Value[]
   | { readonly [name: string]: Value | undefined };
 
-/** A value with its type. */
 export interface TypedValue {
   readonly type: string;
   readonly value: Value;
@@ -30,7 +28,7 @@ const SAMPLE_FORMATS =
 const POSITIONS = [
   ...'mono front-left front-right front-center rear-center rear-left rear-right lfe'.split(' '),
   ...'front-left-of-center front-right-of-center side-left side-right'.split(' '),
-  ...Array.from({ length: 32 }, (_, at) => `aux${at}`),
+  ...Array.from({ length: 32 }, (_, number) => `aux${number}`),
   ...'top-center top-front-left top-front-right top-front-center'.split(' '),
   ...'top-rear-left top-rear-right top-rear-center'.split(' '),
 ];
@@ -41,14 +39,14 @@ const ENCODINGS = [
   ...'truehd-iec61937 dtshd-iec61937'.split(' '),
 ];
 
-/** Keyed by the names of tags in ../wire.ts. */
-const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
+/** How a value of each type is read. The keys are names of type tags in ../wire.ts. */
+const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   text: (reader) => fields.excerpt.read(reader) ?? null,
   u32: (reader) => fields.index.read(reader) ?? null,
   u8: fields.u8.read,
-  /** 64 bits without a sign: a number if that is exact, else the digits as a text. */
+  /** An integer of 64 bits without a sign: a number if a number is exact, else the digits as a text. */
   u64: (reader) => {
-    const value = reader.block(TAG.u64, 8).readBigUInt64BE();
+    const value = reader.takeBytes(TYPE_TAG.u64, 8).readBigUInt64BE();
     return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
   },
   s64: fields.s64.read,
@@ -58,19 +56,19 @@ const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
   /** Only the number of bytes, because the bytes may be a secret. */
   bytes: (reader) => {
-    const rest = reader.rest();
-    const length = rest.length < 5 ? 0 : rest.readUInt32BE(1);
-    reader.block(TAG.bytes, 4 + length);
+    const unread = reader.unreadBytes();
+    const length = unread.length < 5 ? 0 : unread.readUInt32BE(1);
+    reader.takeBytes(TYPE_TAG.bytes, 4 + length);
     return `${length} bytes`;
   },
   bool: fields.bool.read,
   /** In seconds, since the epoch or since another moment. */
   time: (reader) => {
-    const words = reader.block(TAG.time, 8);
+    const words = reader.takeBytes(TYPE_TAG.time, 8);
     return (words.readUInt32BE(0) * 1e6 + words.readUInt32BE(4)) / 1e6;
   },
   usec: fields.usec.read,
-  channelMap: (reader) => fields.channelMap.read(reader).map((at) => POSITIONS[at] ?? at),
+  channelMap: (reader) => fields.channelMap.read(reader).map((position) => POSITIONS[position] ?? position),
   volumes: fields.volumes.read,
   volume: fields.volume.read,
   props: fields.props.read,
@@ -80,16 +78,16 @@ const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
 };
 
-/** The types of tags that are values themselves. */
-const TYPES: Readonly<Record<string, string>> = { noText: 'text', yes: 'bool', no: 'bool' };
+/** The types of the type tags that are values themselves. */
+const VALUE_TAG_TYPES: Readonly<Record<string, string>> = { noText: 'text', yes: 'bool', no: 'bool' };
 
-/** Reads the next value. Throws WireError if there is none, or none with a known tag. */
-export function valueIn(reader: Reader): TypedValue {
-  const rest = reader.rest();
-  const tagName = describeTag(rest[0]);
-  const type = TYPES[tagName] ?? tagName;
-  const read = KINDS[type];
-  if (read === undefined) throw new WireError(`${rest.length} bytes more, from ${tagName} on`);
+/** Reads the next value. Throws WireError at the end of the frame, and at an unknown type tag. */
+export function readTypedValue(reader: Reader): TypedValue {
+  const unread = reader.unreadBytes();
+  const tagName = describeTypeTag(unread[0]);
+  const type = VALUE_TAG_TYPES[tagName] ?? tagName;
+  const read = READERS[type];
+  if (read === undefined) throw new WireError(`${unread.length} bytes more, from ${tagName} on`);
   return { type, value: read(reader) };
 }
 

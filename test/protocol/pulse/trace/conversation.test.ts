@@ -120,9 +120,14 @@ test('a cookie is not kept, nor is anything else in its place', () => {
 });
 
 test('the kept frames are listed with number and tag, and audio data with its place', () => {
-  assert.deepEqual(trace.labelOf(auth(35)), { command: AUTH, tag: 0 });
+  assert.deepEqual(trace.commandAndTagOf(auth(35)), { command: AUTH, tag: 0 });
   const data = Buffer.from(wire.framed(Array(100).fill(0xaa), { channel: 2, offset: 1, flags: 1 }));
-  assert.deepEqual(trace.blockOf(data, 2), { channel: 2, offset: 2 ** 32, length: 100, seek: 'absolute' });
+  assert.deepEqual(trace.audioBlockOf(data, 2), {
+    channel: 2,
+    offset: 2 ** 32,
+    length: 100,
+    seek: 'absolute',
+  });
 });
 
 test('the requests that wait for a reply are bounded', () => {

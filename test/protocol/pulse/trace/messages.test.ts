@@ -22,7 +22,7 @@ function speaking(version: number): Conversation {
   const auth = wire.command(numberOf('AUTH'), 0, wire.u32(version), wire.blob([]));
   conversation.read('client', Buffer.from(auth));
   conversation.read('server', Buffer.from(wire.reply(0, wire.u32(version))));
-  assert.equal(conversation.negotiated, Math.min(version, NEWEST_VERSION));
+  assert.equal(conversation.negotiatedVersion, Math.min(version, NEWEST_VERSION));
   return conversation;
 }
 
