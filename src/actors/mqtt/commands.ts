@@ -170,7 +170,7 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
     });
   }
   const [refusing = matched.members[0]] = knownMembers;
-  const wholePayload = json === undefined ? { unread: payload } : { body: json };
+  const wholePayload = json === undefined ? { invalidBody: payload } : { body: json };
   const request = { operation: refusing?.operation, params, ...wholePayload };
   return [queuedRequest(topic, request, undefined)];
 }

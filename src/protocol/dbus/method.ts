@@ -55,7 +55,7 @@ export function signalRow<S extends Signature>(
   return { interface: iface, member, signature };
 }
 
-/** A received signal, or a call to us. `sender` is a unique name. `values` has the content of variants only. */
+/** A received signal, or a call to us. `sender` is a unique name. A variant in `values` has no signature. */
 export interface Signal {
   readonly sender: string;
   readonly path: string;
