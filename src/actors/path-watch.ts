@@ -102,8 +102,8 @@ export class PathWatch {
       this.#endWatch();
       try {
         const watcher = watch(directory.path, (_, name) => this.#onDirectoryEvent(directory.path, name));
-        // The kernel may end a watch by itself. Only the slow poll goes on without it.
-        watcher.on('error', () => watcher.close());
+        // The kernel may end a watch by itself. The next slow poll sets another one.
+        watcher.on('error', () => this.#onWatchEnded(watcher));
         this.#watched = { ...directory, watcher };
       } catch {
         // Permission, a free watch or the directory is missing. The slow poll tries again.
@@ -118,6 +118,11 @@ export class PathWatch {
     // The directory's own name means that the directory was removed or renamed.
     const mayConcernFile = name === null || name === nextOnPath || name === basename(directory);
     if (mayConcernFile && !this.#isClosed) this.#pendingReport ??= setTimeout(this.#report, this.#settleMs);
+  }
+
+  #onWatchEnded(watcher: FSWatcher): void {
+    watcher.close();
+    if (this.#watched?.watcher === watcher) this.#watched = undefined;
   }
 
   #endWatch(): void {

@@ -1,7 +1,16 @@
 // A watch on a path, on a real file system: every way in which a file appears, changes and vanishes.
 
 import assert from 'node:assert/strict';
-import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import fileSystem, {
+  linkSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileIdentity, PathWatch } from '../../src/actors/path-watch.js';
@@ -109,6 +118,19 @@ describe('the watch of a path reports when a file', () => {
     writeFileSync(join(folder, 'elsewhere', 'file'), 'longer');
     await noticed('another text');
   });
+});
+
+test('a watch that the kernel has ended is set again at the next poll', async (t) => {
+  const watch = t.mock.method(fileSystem, 'watch');
+  syncBuiltinESMExports();
+  t.after(() => {
+    watch.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const path = join(temporaryFolder(t), 'file');
+  watching(t, path, 5);
+  watch.mock.calls[0]?.result?.emit('error', new Error('ended'));
+  await until('there is another watch', () => watch.mock.callCount() === 2);
 });
 
 test('a watch that is closed reports nothing', async (t) => {
