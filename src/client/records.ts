@@ -82,9 +82,10 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
     : Promise<Binary>;
 
 /**
- * A function that fails rejects with a `ProblemError`, or with a `URIError` if a parameter of the path
- * cannot be encoded. Functions that change something resolve when the sound server, systemd, logind or the
- * player has accepted the change. Pass names as they are, because the functions encode them.
+ * A function that fails rejects with a `ProblemError`; or with a `URIError` if a parameter of the path cannot
+ * be encoded, and a `TypeError` if JSON cannot write the body. Functions that change something resolve when
+ * the sound server, systemd, logind or the player has accepted the change. Pass names as they are, because
+ * the functions encode them.
  */
 export type Routes = {
   readonly [N in keyof OperationTable]: (

@@ -60,6 +60,14 @@ describe('each function of the client', () => {
     assert.deepEqual(sent, []);
   });
 
+  test('rejects, and sends nothing, where JSON cannot write a body', async () => {
+    const { node, sent } = noting();
+    const circle: Record<string, unknown> = {};
+    circle['itself'] = circle;
+    await assert.rejects(node.setServerVolume(circle as never), TypeError);
+    assert.deepEqual(sent, []);
+  });
+
   test('a function that reads a log requests the given number of lines', async () => {
     const { node, sent } = noting();
     await node.unitLog('user', 'mpd.service', { lines: 5 });
