@@ -7,7 +7,7 @@ import { type Failure, failed, type Result, success } from '../../protocol/actor
 export interface Refusal {
   readonly kind: 'refused';
   readonly topics: readonly string[];
-  /** The name of the first refusing reason code, such as `Not authorized`. */
+  /** The name of the reason code, such as `Not authorized`; several names if the topics have several codes. */
   readonly reason: string;
 }
 
@@ -42,9 +42,9 @@ export function refusalIn(
   codes: readonly number[],
   reasonNames: Readonly<Record<number, string>>,
 ): Refusal | undefined {
-  const firstRefusingCode = codes.find((code) => code >= FIRST_REFUSAL_CODE);
-  if (firstRefusingCode === undefined) return undefined;
+  const refusingCodes = new Set(codes.filter((code) => code >= FIRST_REFUSAL_CODE));
+  if (refusingCodes.size === 0) return undefined;
   const refused = topics.filter((_topic, index) => (codes[index] ?? 0) >= FIRST_REFUSAL_CODE);
-  const reason = reasonNames[firstRefusingCode] ?? `reason code ${firstRefusingCode}`;
-  return { kind: 'refused', topics: refused, reason };
+  const reasons = [...refusingCodes].map((code) => reasonNames[code] ?? `reason code ${code}`);
+  return { kind: 'refused', topics: refused, reason: reasons.join(' or ') };
 }
