@@ -172,7 +172,7 @@ async function checkConfig(loaded: LoadResult): Promise<ExitStatus> {
 
 function threadsWithPreload(): Threads {
   const threads = new Threads(HEAP_LIMITS, systemClock);
-  threads.preload(fileURLToPath(new URL(FIRST_CHILD.entry, ROOT)));
+  threads.preload(fileURLToPath(new URL(FIRST_CHILD.actorFile, ROOT)));
   return threads;
 }
 

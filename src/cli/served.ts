@@ -35,8 +35,8 @@ export function servedSentences(
   { bind, api: { port } }: Pick<Settings, 'bind' | 'api'>,
   { interfaces, hasInterface }: Machine,
 ): readonly string[] {
-  const { present, waiting } = resolveBind(bind, interfaces);
-  const absent = waiting.map((name) =>
+  const { present, missing } = resolveBind(bind, interfaces);
+  const absent = missing.map((name) =>
     hasInterface(name)
       ? `${name} is not connected now; it is served once it is connected`
       : `${name} does not exist now; it is served once it exists`,
@@ -52,7 +52,7 @@ export function servedSentences(
   const [first] = served;
   if (first === undefined) return ['nothing is served now', ...absent];
   const here = urlOf(REACHED_BY_LOCALHOST.includes(first) ? 'localhost' : first, port);
-  return [...absent, `open ${here} on this machine; ${otherMachinesSentence(served, waiting)}`];
+  return [...absent, `open ${here} on this machine; ${otherMachinesSentence(served, missing)}`];
 }
 
 /** The sentence about other machines, none of which can reach the service now. */

@@ -1,6 +1,5 @@
-// The names that Avahi has given this host: the second `raspberrypi` of a network is `raspberrypi-2.local`,
-// and its hostname does not say so. Avahi is asked over its plain socket, which needs no bus, and only if a
-// request comes by a name that Avahi may have given.
+// Decides whether Avahi has given this host a name. The hostname does not say so: Avahi calls the second
+// `raspberrypi` of a network `raspberrypi-2.local`.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -9,20 +8,21 @@ import type { Clock } from '../host/clock.js';
 
 export const AVAHI_SOCKET = '/run/avahi-daemon/socket';
 /**
- * This file stands beside the socket while avahi-daemon runs. It is looked for first, because a connection
- * would make systemd start an avahi-daemon that does not run.
+ * This file is beside the socket while avahi-daemon runs. Without the file no connection is made, because it
+ * would make systemd start avahi-daemon.
  */
-const RUNS_FILE = 'pid';
-/** Names with another ending are never trusted, because a public web server could have such a name. */
-const SUFFIX = '.local';
+const PID_FILE = 'pid';
+/** Other names are never trusted, because a public web server could have such a name. */
+const TRUSTED_SUFFIX = '.local';
 /**
  * Avahi answers for its own addresses within 4 ms. For an address that it does not know it waits for 5 s
  * (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
 const DEADLINE_MS = 1000;
-/** How long an answer is used: the first for names that Avahi gave, the second for all other names. */
-const KNOWN_MS = 10_000;
-const UNKNOWN_MS = 1000;
+/** How long the last answer is used for a name that is in it. */
+const AVAHI_NAME_MS = 10_000;
+/** How long the last answer is used for a name that is not in it. */
+const OTHER_NAME_MS = 1000;
 /** Avahi is asked for the names of this many addresses at most. */
 const ADDRESSES_MAX = 8;
 /** A correct answer, which is a name and some words before it, is always shorter. */
@@ -39,7 +39,7 @@ export class AvahiNames {
   readonly #access: AvahiAccess;
   #names: ReadonlySet<string> = new Set();
   #answeredAt = Number.NEGATIVE_INFINITY;
-  #underWay: Promise<void> | undefined;
+  #pendingAnswer: Promise<void> | undefined;
 
   constructor(access: AvahiAccess) {
     this.#access = access;
@@ -49,38 +49,42 @@ export class AvahiNames {
    * True if Avahi has given the host this name; undefined if Avahi must be asked. `name` is in lower case.
    */
   has(name: string): boolean | undefined {
-    if (!name.endsWith(SUFFIX)) return false;
-    const age = this.#access.clock.monotonic() - this.#answeredAt;
-    const isKnown = this.#names.has(name);
-    return age < (isKnown ? KNOWN_MS : UNKNOWN_MS) ? isKnown : undefined;
+    if (!name.endsWith(TRUSTED_SUFFIX)) return false;
+    const ageMs = this.#access.clock.monotonic() - this.#answeredAt;
+    const isAvahiName = this.#names.has(name);
+    const maxAgeMs = isAvahiName ? AVAHI_NAME_MS : OTHER_NAME_MS;
+    return ageMs < maxAgeMs ? isAvahiName : undefined;
   }
 
-  /** Asks Avahi for all names. Calls before the answer share that answer. Never rejects. */
+  /**
+   * Asks Avahi for all names, over its plain socket, because this needs no bus. Concurrent calls share one
+   * answer. Never rejects.
+   */
   ask(): Promise<void> {
-    this.#underWay ??= this.#requestNames().finally(() => {
-      this.#underWay = undefined;
+    this.#pendingAnswer ??= this.#requestNames().finally(() => {
+      this.#pendingAnswer = undefined;
     });
-    return this.#underWay;
+    return this.#pendingAnswer;
   }
 
   async #requestNames(): Promise<void> {
-    const isRunning = existsSync(join(dirname(this.#access.socketPath), RUNS_FILE));
+    const isRunning = existsSync(join(dirname(this.#access.socketPath), PID_FILE));
     const addresses = isRunning ? this.#access.addresses().slice(0, ADDRESSES_MAX) : [];
-    const names = await Promise.all(addresses.map((address) => nameOf(address, this.#access)));
-    this.#names = new Set(names.flatMap((name) => name ?? []));
+    const names = await Promise.all(addresses.map((address) => requestName(address, this.#access)));
+    this.#names = new Set(names.filter((name) => name !== undefined));
     this.#answeredAt = this.#access.clock.monotonic();
   }
 }
 
 /** Undefined if Avahi is not there, or does not know the address. */
-function nameOf(address: string, { socketPath, clock }: AvahiAccess): Promise<string | undefined> {
+function requestName(address: string, { socketPath, clock }: AvahiAccess): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);
     let answer = '';
     const end = (): void => {
       cancel();
       socket.destroy();
-      resolve(nameIn(answer));
+      resolve(nameInAnswer(answer));
     };
     const cancel = clock.after(DEADLINE_MS, end);
     socket.setEncoding('latin1');
@@ -95,6 +99,6 @@ function nameOf(address: string, { socketPath, clock }: AvahiAccess): Promise<st
 }
 
 /** The answer is `+ INTERFACE PROTOCOL NAME` and the end of a line, or `-` and an error. */
-function nameIn(answer: string): string | undefined {
+function nameInAnswer(answer: string): string | undefined {
   return /^\+ -?\d+ -?\d+ (\S+)\n/.exec(answer)?.[1]?.toLowerCase().replace(/\.$/, '');
 }

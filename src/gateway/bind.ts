@@ -1,5 +1,5 @@
-// Decides on which addresses the service listens for the configuration's `bind`, and at which one a client
-// reaches it. Pure: the machine's interfaces are an argument.
+// Decides which addresses the configuration's `bind` means, and at which of them a client reaches the
+// service. Pure: the machine's interfaces are an argument.
 
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
@@ -14,18 +14,15 @@ import {
 
 export interface BindAddress {
   readonly address: string;
-  /** The entry of `bind` that it comes from. */
-  readonly name: string;
+  /** The entry of `bind` that means this address. */
+  readonly bindEntry: string;
 }
 
-export interface Bound {
+export interface ResolvedBind {
   readonly present: readonly BindAddress[];
-  /**
-   * Entries of `bind` that are missing: an interface without a usable address, or an address that no
-   * interface has.
-   */
-  readonly waiting: readonly string[];
-  /** Messages for people: addresses that exist but are left out, and why. */
+  /** Entries of `bind`: interfaces without a usable address, and addresses that no interface has. */
+  readonly missing: readonly string[];
+  /** Messages for people, about addresses that exist but are left out. */
   readonly notes: readonly string[];
 }
 
@@ -36,49 +33,55 @@ const IPV4_MAPPED = '::ffff:';
  * `bind` holds interface names, IP addresses or `all`. Keeps the order. Leaves out duplicates, and addresses
  * that the socket of another address serves, too, because a second socket would be refused as taken.
  */
-export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): Bound {
-  if (bind.includes('all'))
-    return { present: [{ address: wildcardAddress(interfaces), name: 'all' }], waiting: [], notes: [] };
+export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): ResolvedBind {
+  if (bind.includes('all')) {
+    const address = wildcardAddress(interfaces);
+    return { present: [{ address, bindEntry: 'all' }], missing: [], notes: [] };
+  }
   const present = new Map<string, BindAddress>();
-  const waiting = new Set<string>();
+  const missing = new Set<string>();
   const notes: string[] = [];
-  for (const name of bind) {
-    // The first `isIP` makes Node compile its IPv6 expression, which takes 4 ms of CPU at the start. A name
-    // without a dot or a colon is an interface, and does not need it.
-    const isAddress = /[.:]/.test(name) && isIP(name) !== 0;
+  for (const bindEntry of bind) {
+    // An entry without a dot or a colon is an interface. It is not passed to `isIP`, because the first call
+    // makes Node compile its IPv6 expression, which takes 4 ms of CPU.
+    const isAddress = /[.:]/.test(bindEntry) && isIP(bindEntry) !== 0;
     const found = isAddress
-      ? presentAddresses(canonicalAddress(name), interfaces)
-      : addressesOf(name, interfaces);
+      ? presentAddresses(canonicalAddress(bindEntry), interfaces)
+      : addressesOfInterface(bindEntry, interfaces);
+    // Clients cannot write the zone of a link-local address into a URL. Such an address is used only if
+    // `bind` itself has it.
     const usable = found.filter((address) => isAddress || !isLinkLocal(address));
-    if (usable.length === 0) waiting.add(name);
+    if (usable.length === 0) missing.add(bindEntry);
     for (const address of found) {
-      // Link-local addresses need a zone, which clients cannot write into a URL. Users who need such an
-      // address write it into `bind`.
       if (!usable.includes(address))
-        notes.push(`bind: ${name}: the link-local address ${address} is left out`);
-      else if (!present.has(address)) present.set(address, { address, name });
+        notes.push(`bind: ${bindEntry}: the link-local address ${address} is left out`);
+      else if (!present.has(address)) present.set(address, { address, bindEntry });
     }
   }
-  return { present: withoutContained([...present.values()]), waiting: [...waiting], notes };
+  return { present: withoutCoveredByWildcard([...present.values()]), missing: [...missing], notes };
 }
 
 /** True if an address of `bind` can come and go. Loopback and the addresses of all interfaces cannot. */
 export function canChange(bind: readonly string[]): boolean {
-  const isSteady = (name: string): boolean =>
-    name === 'lo' || name === '::1' || isAlwaysThere(canonicalAddress(name));
+  const isSteady = (bindEntry: string): boolean =>
+    bindEntry === 'lo' || bindEntry === '::1' || isAlwaysThere(canonicalAddress(bindEntry));
   return !bind.includes('all') && !bind.every(isSteady);
 }
 
 /** True if no entry of `bind` can ever exist: all are IPv6 addresses, and the kernel has no IPv6. */
 export function canNeverExist(bind: readonly string[], hasIpv6: boolean): boolean {
-  return !hasIpv6 && bind.every((name) => isIP(canonicalAddress(name)) === 6);
+  return !hasIpv6 && bind.every((bindEntry) => isIP(canonicalAddress(bindEntry)) === 6);
 }
 
 /**
  * The host at which `client` can reach this service: an address on the client's network, else the first one
- * that other machines can reach, else `localhost`. The best of `interfaces` stands first.
+ * that other machines can reach, else `localhost`. `interfaces` are sorted, the best first.
  */
-export function hostFor(client: string, served: readonly string[], interfaces: InterfaceAddresses): string {
+export function hostForClient(
+  client: string,
+  served: readonly string[],
+  interfaces: InterfaceAddresses,
+): string {
   const reachable = reachableAt(served, interfaces).map(({ info }) => info);
   const found = reachable.find((info) => isNeighbour(client, info)) ?? reachable[0];
   if (found === undefined) return 'localhost';
@@ -86,17 +89,17 @@ export function hostFor(client: string, served: readonly string[], interfaces: I
 }
 
 function isNeighbour(client: string, { address, cidr, family }: NetworkInterfaceInfo): boolean {
-  const bits = cidr?.split('/')[1];
-  if (bits === undefined) return false;
+  const prefixLength = cidr?.split('/')[1];
+  if (prefixLength === undefined) return false;
   const network = new BlockList();
-  network.addSubnet(address, Number(bits), family === 'IPv6' ? 'ipv6' : 'ipv4');
+  network.addSubnet(address, Number(prefixLength), family === 'IPv6' ? 'ipv6' : 'ipv4');
   return network.check(client, isIP(client) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** The addresses of an interface, also those that the system lists under a label of the interface. */
-function addressesOf(name: string, interfaces: InterfaceAddresses): readonly string[] {
-  const own = Object.entries(interfaces).filter(([nameOrLabel]) => withoutLabel(nameOrLabel) === name);
-  return own.flatMap(([, infos = []]) => infos.map(({ address }) => address));
+function addressesOfInterface(name: string, interfaces: InterfaceAddresses): readonly string[] {
+  const labelled = Object.entries(interfaces).filter(([nameOrLabel]) => withoutLabel(nameOrLabel) === name);
+  return labelled.flatMap(([, infos = []]) => infos.map(({ address }) => address));
 }
 
 /** The address of one dual-stack socket if the machine has IPv6, else that of all IPv4 interfaces. */
@@ -105,7 +108,7 @@ function wildcardAddress(interfaces: InterfaceAddresses): string {
   return infos.some((info) => info.family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4;
 }
 
-function withoutContained(present: readonly BindAddress[]): readonly BindAddress[] {
+function withoutCoveredByWildcard(present: readonly BindAddress[]): readonly BindAddress[] {
   const dualStack = present.find(({ address }) => address === EVERY_ADDRESS);
   if (dualStack !== undefined) return [dualStack];
   if (!present.some(({ address }) => address === EVERY_IPV4)) return present;
@@ -123,25 +126,27 @@ function isAlwaysThere(address: string): boolean {
 
 /**
  * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address becomes the
- * IPv4 address: two sockets for both would listen on the same address twice.
+ * IPv4 address, because two sockets cannot listen on the same address.
  */
 function canonicalAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   const [bare = '', zone] = address.split('%');
   const canonical = new SocketAddress({ address: bare, family: 'ipv6' }).address;
-  const mapped = canonical.startsWith(IPV4_MAPPED) ? canonical.slice(IPV4_MAPPED.length) : '';
-  if (isIP(mapped) === 4) return mapped;
+  const mappedAddress = canonical.startsWith(IPV4_MAPPED) ? canonical.slice(IPV4_MAPPED.length) : '';
+  if (isIP(mappedAddress) === 4) return mappedAddress;
   return zone === undefined ? canonical : `${canonical}%${zone}`;
 }
 
 /**
  * The address in each form that can be listened on now; empty if no interface has it. A link-local address
- * gets each zone that has it.
+ * has a form for each interface that has it, with this interface as its zone.
  */
 function presentAddresses(address: string, interfaces: InterfaceAddresses): readonly string[] {
   if (isAlwaysThere(address)) return [address];
   const [bare = '', zone] = address.split('%');
-  const names = Object.keys(interfaces).filter((name) => addressesOf(name, interfaces).includes(bare));
-  if (!isLinkLocal(address)) return names.length === 0 ? [] : [address];
-  return names.filter((name) => zone === undefined || name === zone).map((name) => `${bare}%${name}`);
+  const holders = Object.keys(interfaces).filter((name) =>
+    addressesOfInterface(name, interfaces).includes(bare),
+  );
+  if (!isLinkLocal(address)) return holders.length === 0 ? [] : [address];
+  return holders.filter((name) => zone === undefined || name === zone).map((name) => `${bare}%${name}`);
 }

@@ -18,38 +18,40 @@ interface PlainSchema {
   readonly required?: readonly string[] | undefined;
 }
 
-/** Limit for a refused value in a problem's detail. */
+/** A longer value is cut in a problem's detail. */
 const QUOTED_CHARACTERS_MAX = 60;
 
-/** One sentence; undefined if the body fits. */
+/** One sentence that says why the body does not fit its schema; undefined if it does. */
 export function bodyFault(name: BodyName, json: unknown): string | undefined {
   const schema = BODIES[name] as TSchema & PlainSchema;
   return Check(schema, json) ? undefined : explain(schema, json);
 }
 
-/**
- * Typebox lists the errors of every branch of a union; people need only the fault of the field that they
- * sent.
- */
+/** Typebox's own errors are not used, because it lists those of every branch of a union. */
 function explain(schema: PlainSchema, json: unknown): string {
   const variants = schema.anyOf ?? [schema];
-  const allowed: Record<string, PlainSchema> = Object.assign({}, ...variants.map((each) => each.properties));
-  const names = Object.keys(allowed).join(' or ');
-  if (json === undefined) return `A body is needed: an object with ${names}`;
+  const allowedFields: Record<string, PlainSchema> = Object.assign(
+    {},
+    ...variants.map(({ properties }) => properties),
+  );
+  const allowedNames = Object.keys(allowedFields).join(' or ');
+  if (json === undefined) return `A body is needed: an object with ${allowedNames}`;
   if (typeof json !== 'object' || json === null || Array.isArray(json))
-    return `The body must be an object with ${names}, got ${quotedValue(json)}`;
+    return `The body must be an object with ${allowedNames}, got ${quotedValue(json)}`;
   const fields = Object.entries(json);
-  const unknown = fields.map(([field]) => field).find((field) => !Object.hasOwn(allowed, field));
-  if (unknown !== undefined) return `Field ${quotedValue(unknown)} does not exist, only ${names}`;
+  const unknown = fields.map(([field]) => field).find((field) => !Object.hasOwn(allowedFields, field));
+  if (unknown !== undefined) return `Field ${quotedValue(unknown)} does not exist, only ${allowedNames}`;
   for (const [field, value] of fields) {
-    const expected = allowed[field];
+    const expected = allowedFields[field];
     if (expected === undefined || Check(expected, value)) continue;
     return `Field ${field} must be ${expectation(expected)}, got ${quotedValue(value)}`;
   }
   const missing = schema.required?.find((field) => !Object.hasOwn(json, field));
   if (missing !== undefined) return `Field ${missing} is missing`;
-  // Each field fits by itself, so a required field is missing, or several fields exclude each other.
-  return fields.length === 0 ? `Field ${names} is missing` : `Only one of ${names} can be given`;
+  // Each field fits its own schema, so only the set of fields can be wrong.
+  return fields.length === 0
+    ? `Field ${allowedNames} is missing`
+    : `Only one of ${allowedNames} can be given`;
 }
 
 function expectation(schema: PlainSchema): string {
@@ -61,13 +63,17 @@ function expectation(schema: PlainSchema): string {
   if (minimum !== undefined && maximum !== undefined) return `${number} between ${minimum} and ${maximum}`;
   if (type === 'integer') return 'a non-negative integer';
   if (type === 'boolean') return 'true or false';
-  return `a non-empty ${type}${maxLength === undefined ? '' : ` of at most ${maxLength} characters`}`;
+  const length = maxLength === undefined ? '' : ` of at most ${maxLength} characters`;
+  return `a non-empty ${type}${length}`;
 }
 
-/** Does not print objects: JSON.stringify overflows the stack on a body that is nested thousands deep. */
+/**
+ * Objects are not printed, because JSON.stringify overflows the stack on a body that is nested thousands
+ * deep.
+ */
 function quotedValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
-  // JSON.stringify would show 1e400, which parses to Infinity, as null.
+  // A body may have the number 1e400. It is parsed as Infinity, which JSON.stringify would print as null.
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
   return text.length <= QUOTED_CHARACTERS_MAX ? text : `${text.slice(0, QUOTED_CHARACTERS_MAX)}...`;
 }

@@ -1,6 +1,4 @@
-// Parses a request body and checks it against its schema; the result is the JSON, or a problem that names
-// field and fault. Schemas are loaded with the first body that needs them, so a node without such a body
-// never loads the validator.
+// Parses the body of a request, and checks it against its schema. A problem names the field and its fault.
 
 import { errorText } from '../printable.js';
 import type { ChangeOperation } from '../protocol/actor/operations.js';
@@ -12,17 +10,17 @@ export const BODY_LIMIT_BYTES = 64 * 1024;
 
 export const BODY_TOO_LARGE = problem('body-too-large', `The body is larger than ${BODY_LIMIT_BYTES} bytes`);
 
-/** How the receiving of a body has ended; `gone`: the client has disconnected. */
+/** `gone` means that the client has disconnected before the end of the body. */
 export type ReceivedBody =
   | { readonly kind: 'whole'; readonly bytes: Buffer }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
 
-const badBody = (detail: string): ParsedBody => failed(problem('bad-body', detail));
-
 /** The JSON of a body; undefined without a body. */
 export type ParsedBody = Result<unknown, Problem>;
+
+const badBody = (detail: string): ParsedBody => failed(problem('bad-body', detail));
 
 /** An empty body counts as no body, whatever its content type. */
 export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
@@ -36,14 +34,15 @@ export async function checkBody(
   { body, isBodyRequired, defaultBody }: Pick<ChangeOperation, 'body' | 'isBodyRequired' | 'defaultBody'>,
   json: unknown,
 ): Promise<ParsedBody> {
-  if (isEmptyBody(json) && !isBodyRequired) return success(defaultBody);
+  if (countsAsNoBody(json) && !isBodyRequired) return success(defaultBody);
   if (body === undefined) return badBody('This route takes no fields');
+  // A node that gets no such body never loads the validator.
   const { bodyFault } = await import('./body-schemas.js');
   const fault = bodyFault(body, json);
   return fault === undefined ? success(json) : badBody(fault);
 }
 
-/** Parameters are allowed, but only `charset` is checked: JSON must be UTF-8. */
+/** Only the parameter `charset` is checked, because JSON must be UTF-8. */
 export function contentTypeProblem(contentType: string): Problem | undefined {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   const wrong = (detail: string): Problem => problem('unsupported-type', `Content-Type: ${detail}`);
@@ -71,7 +70,7 @@ function parseJson(bytes: Uint8Array): ParsedBody {
   }
 }
 
-function isEmptyBody(json: unknown): boolean {
+function countsAsNoBody(json: unknown): boolean {
   if (json === undefined || json === null) return true;
   if (typeof json !== 'object' || Array.isArray(json)) return false;
   return Object.keys(json).length === 0;

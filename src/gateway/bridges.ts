@@ -1,11 +1,9 @@
-// Sends the journal to bridges and other subscribers, to each at its own pace: a slow subscriber gets the
-// newest text of each record, and nothing is queued for it. Requests of bridges are carried out as over
-// HTTP, with the same checks, deadlines and refusals. Trust is not checked, because a bridge is part of the
-// node. This file parses no text of the journal, and knows no thread.
+// Sends the journal to bridges and other subscribers, and carries out what bridges request. This file parses
+// no text of the journal, and knows no thread.
 
 import { errorText } from '../printable.js';
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
-import { COLLECTION_NAMES, COLLECTION_SPECS } from '../protocol/actor/collections.js';
+import { COLLECTION_NAMES, COLLECTION_SPECS, type Collection } from '../protocol/actor/collections.js';
 import {
   type BridgeReply,
   type BridgeRequest,
@@ -21,19 +19,28 @@ import { BODY_LIMIT_BYTES, BODY_TOO_LARGE, type ParsedBody, parseBody } from './
 import type { RequestHandler } from './handler.js';
 import type { Journal, JournalEntry } from './journal.js';
 import type { OperationReplies } from './operation-replies.js';
-import { problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
+import { problemOfError, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HttpReply } from './reply.js';
-import { BAD_PATHS, lackingKey, noSuchPath, type RouteSettings } from './routes.js';
+import { BAD_PATHS, missingKeyFor, noSuchPath, type RouteSettings } from './routes.js';
 
-/** How far a subscriber's thread has read the journal. Only a subscriber's newest thread has a feed. */
+/** A feed sends the journal to the newest thread of a subscriber. */
 interface Feed {
   readonly send: (batch: ChangeBatch) => void;
-  /** Undefined if the thread is new. */
-  reached: number | undefined;
+  /** The last sequence number that was sent; undefined if the thread is new. */
+  sentUpTo: number | undefined;
   /** True if the thread has applied everything that it was sent. */
   isReady: boolean;
 }
 
+interface UnsentEntries {
+  /** True if `entries` has all records that there are. */
+  readonly isWhole: boolean;
+  readonly entries: readonly JournalEntry[];
+}
+
+/**
+ * Nothing is queued for a slow subscriber: when it is ready again, it gets the newest text of each record.
+ */
 export class BridgeFeeds {
   readonly #journal: Journal;
   readonly #feeds = new Map<Subscriber, Feed>();
@@ -42,10 +49,10 @@ export class BridgeFeeds {
     this.#journal = journal;
   }
 
-  /** To be called with the new entries of the journal. A feed that is ready has sent all earlier entries. */
-  changed(entries: readonly JournalEntry[]): void {
+  /** Sends the new entries of the journal to the subscribers that are ready. They have all earlier ones. */
+  sendNew(entries: readonly JournalEntry[]): void {
     for (const [subscriber, feed] of this.#feeds)
-      if (feed.isReady) this.#send(subscriber, feed, false, entries);
+      if (feed.isReady) this.#send(subscriber, feed, { isWhole: false, entries });
   }
 
   /** To be called when the child is not enabled any more. */
@@ -53,40 +60,37 @@ export class BridgeFeeds {
     for (const subscriber of SUBSCRIBERS) if (subscriber === child) this.#feeds.delete(subscriber);
   }
 
-  /**
-   * Must be the last call. Sends unread changes also to subscribers that are not ready, because `stop` is
-   * the next message that they get.
-   */
-  end(): void {
+  /** To be called last: every subscriber gets its unread changes before `stop`, also if it is not ready. */
+  sendAllUnread(): void {
     for (const [subscriber, feed] of this.#feeds) this.#sendUnread(subscriber, feed);
   }
 
   /**
-   * To be called when the subscriber's thread is ready for more. `isFirst` and `send` are those of
-   * `ChildListener`. The new feed replaces that of an earlier thread.
+   * To be called when the subscriber's thread is ready for more. `isFirst` is true if the thread is new. The
+   * new feed replaces the feed of an earlier thread.
    */
-  feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
+  continueFeed(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
     const subscriber = SUBSCRIBERS.find((name) => name === child);
     if (subscriber === undefined) return;
-    const reached = isFirst ? undefined : this.#feeds.get(subscriber)?.reached;
-    const feed: Feed = { send, reached, isReady: true };
+    const sentUpTo = isFirst ? undefined : this.#feeds.get(subscriber)?.sentUpTo;
+    const feed: Feed = { send, sentUpTo, isReady: true };
     this.#feeds.set(subscriber, feed);
     this.#sendUnread(subscriber, feed);
   }
 
   /**
-   * Sends what the thread has not read. If it has read nothing, it gets all records. If the journal has
-   * dropped something that it has not read, it gets the actions that are left, and all records.
+   * A new thread gets all records. If the journal has dropped something that a thread has not read, the
+   * thread gets the unread actions that are kept, and all records.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
-    const { reached } = feed;
+    const { sentUpTo } = feed;
     const journal = this.#journal;
-    const isUnwanted = UNWANTED[subscriber];
-    const unread = reached === undefined ? [] : [...journal.after(reached)];
-    const isWhole = reached === undefined || !journal.isCompleteAfter(reached, (name) => !isUnwanted(name));
+    const isNeeded = (name: Collection): boolean => !UNWANTED[subscriber](name);
+    const unread = sentUpTo === undefined ? [] : [...journal.entriesAfter(sentUpTo)];
+    const isWhole = sentUpTo === undefined || !journal.isCompleteAfter(sentUpTo, isNeeded);
     const unreadActions = unread.filter(({ kind }) => kind === 'action');
     const entries = isWhole ? unreadActions.concat(this.#allRecords()) : unread;
-    this.#send(subscriber, feed, isWhole, entries);
+    this.#send(subscriber, feed, { isWhole, entries });
   }
 
   #allRecords(): readonly JournalEntry[] {
@@ -94,8 +98,8 @@ export class BridgeFeeds {
     return collections.flatMap((name) => [...this.#journal.records(name)]);
   }
 
-  #send(subscriber: Subscriber, feed: Feed, isWhole: boolean, entries: readonly JournalEntry[]): void {
-    feed.reached = this.#journal.newest;
+  #send(subscriber: Subscriber, feed: Feed, { isWhole, entries }: UnsentEntries): void {
+    feed.sentUpTo = this.#journal.newestSequence;
     const relevant = entries.filter(({ collection }) => !UNWANTED[subscriber](collection));
     const changes = relevant.map(
       ({ kind, collection, key, json }): Change =>
@@ -107,37 +111,42 @@ export class BridgeFeeds {
   }
 }
 
-interface Parts {
+interface GatewayParts {
   readonly handler: Pick<RequestHandler, 'isShutDown'>;
   readonly replies: Pick<OperationReplies, 'reply'>;
   readonly settings: RouteSettings;
   readonly log: Log;
 }
 
-/** Carries a request out, and never rejects. Each bridge limits its own pending requests. */
-export async function carryOut(request: BridgeRequest, parts: Parts): Promise<BridgeReply> {
+/**
+ * Carries a request out as over HTTP, with the same checks, deadlines and refusals. Only trust is not
+ * checked, because a bridge is part of the node. Never rejects. Each bridge limits its own pending requests.
+ */
+export async function carryOut(request: BridgeRequest, parts: GatewayParts): Promise<BridgeReply> {
   try {
     return bridgeReply(await replyTo(request, parts));
   } catch (error) {
     const reason = error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error);
     const facts = { operation: request.operation ?? '', reason };
     parts.log('error', 'a request failed inside the gateway', facts);
-    return bridgeReply(problemReply(problemOf(error)));
+    return bridgeReply(problemReply(problemOfError(error)));
   }
 }
 
 function replyTo(
-  { operation: name, params = {}, body: sent, invalidBody }: BridgeRequest,
-  { handler, replies, settings }: Parts,
+  request: BridgeRequest,
+  { handler, replies, settings }: GatewayParts,
 ): HttpReply | Promise<HttpReply> {
+  const { params = {} } = request;
   if (handler.isShutDown) return problemReply(SHUTTING_DOWN);
   if (!areTexts(params)) return problemReply(BAD_PATHS.encoding);
   if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
-  const operation = name && OPERATIONS[name];
-  const lacking = operation && lackingKey(operation, settings);
-  const hasAllParams = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
-  if (!hasAllParams || lacking !== undefined) return problemReply(noSuchPath(lacking));
-  const body = invalidBody === undefined ? success(sent) : parseText(invalidBody);
+  if (request.operation === undefined) return problemReply(noSuchPath());
+  const operation = OPERATIONS[request.operation];
+  const missingKey = missingKeyFor(operation, settings);
+  const hasAllParams = parametersOf(operation.path).every((parameter) => params[parameter]);
+  if (!hasAllParams || missingKey !== undefined) return problemReply(noSuchPath(missingKey));
+  const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
   // `api.control` is for HTTP. MQTT is the only bridge with clients of its own, so its key decides here.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });

@@ -1,14 +1,11 @@
-// Decides how many connections may be open: as many as the configuration needs, within the process's limit
-// of descriptors. If there are more, server.ts closes some, because without free descriptors the main thread
-// would spin in accept and answer nobody (docs/development/what-we-learnt.md, "uWebSockets.js"). This file
-// must be imported before uWebSockets.js, which reads the limit of a request's head from the environment
-// while it is loaded.
+// Decides how many connections may be open. Without free descriptors the main thread would spin in accept and
+// answer nobody (docs/development/what-we-learnt.md, "uWebSockets.js").
 
 /**
- * The limit of a request's head in bytes; above it uWebSockets.js answers 431. The default of 4 KiB is less
- * than a browser may send, because a browser sends the cookies of all services on the host, whatever their
- * port. Each connection stores its incomplete head. More than 97 headers are answered with 431, too, even if
- * they are small: this number is built in.
+ * The limit of a request's head in bytes. uWebSockets.js reads it while it is loaded, so this file must be
+ * imported first. The default of 4 KiB is too little: a browser sends the cookies of all services on the
+ * host, whatever their port. A larger head is answered with 431. More than 97 headers are, too: this number
+ * is built in. Each connection stores its incomplete head.
  */
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
@@ -17,25 +14,25 @@ const CONNECTIONS_BESIDE_STREAMS = 512;
 /** Descriptors for everything else: progress connections, buses, files, threads (31 at rest). */
 const OTHER_DESCRIPTORS = 512;
 /**
- * This many connections may be open above the limit for a moment, if descriptors are left, until some are
- * closed. Clients whose connections are closed at once come back at once: without this room the daemon would
- * use a whole core to accept and close.
+ * This many connections may be open above the limit for a moment, if descriptors are left. Clients whose
+ * connections are closed at once come back at once. Without this room the daemon would use a whole core to
+ * accept and close.
  */
 const SPARE_CONNECTIONS = 1024;
 /**
- * One connection in this many is reserved for loopback: for the node's own programs, such as a reverse proxy.
- * The same number is reserved for all other peers.
+ * One connection in eight is reserved for the node's own programs, such as a reverse proxy. As many are
+ * reserved for all other peers.
  */
-const RESERVED_PART = 8;
+const RESERVED_ONE_IN = 8;
 /** Each peer may have at least this many connections, which is enough for several pages in one browser. */
 const PER_PEER_MIN = 32;
 
 export interface ConnectionLimits {
   readonly connections: number;
-  /** How many there may be above `connections`, until others are closed for them. */
+  /** How many may be open above `connections` for a moment, until others are closed. */
   readonly spare: number;
-  /** The number that is reserved for loopback, and the same number for all other peers. */
-  readonly reserved: number;
+  /** This number is reserved for loopback, and again for all other peers. */
+  readonly reservedPerSide: number;
   /** A peer is one IPv4 address, or one /64 of IPv6. */
   readonly perPeer: number;
   readonly streams: number;
@@ -51,7 +48,7 @@ export function connectionLimits(configuredStreams: number, descriptorsMax: numb
   return {
     connections,
     spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
-    reserved: Math.floor(connections / RESERVED_PART),
+    reservedPerSide: Math.floor(connections / RESERVED_ONE_IN),
     // One peer must not be able to take all streams.
     perPeer: Math.max(PER_PEER_MIN, Math.floor(streams / 2)),
     streams,

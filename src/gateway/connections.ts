@@ -1,10 +1,11 @@
-// Keeps the open connections by peer, and decides which one is closed when there are too many. Pure.
+// Decides which connection is closed when there are too many. Pure.
 
 import type { ConnectionLimits } from './connection-limits.js';
 
 /** All programs on this machine count as one peer. */
 export const LOOPBACK = 'loopback';
 
+/** An IPv4 address in IPv6 form begins with these bytes (RFC 4291, section 2.5.5.2). */
 const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
 const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
 /** The network part of an IPv6 address: one device may take any number of addresses of its /64 (RFC 8981). */
@@ -15,9 +16,9 @@ const NETWORK_BYTES = 8;
  * IPv6 form. All IPv6 addresses of one /64 are one peer.
  */
 export function peerOf(address: ArrayBuffer): string {
-  const whole = Buffer.from(address);
-  const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
-  const bytes = isMapped ? whole.subarray(12) : whole;
+  const allBytes = Buffer.from(address);
+  const isMapped = allBytes.length === 16 && allBytes.subarray(0, 12).equals(MAPPED_PREFIX);
+  const bytes = isMapped ? allBytes.subarray(12) : allBytes;
   if (bytes.length === 4) return bytes[0] === 127 ? LOOPBACK : bytes.join('.');
   if (bytes.equals(IPV6_LOOPBACK)) return LOOPBACK;
   const groups = bytes.subarray(0, NETWORK_BYTES).toString('hex').match(/.{4}/g) ?? [];
@@ -28,7 +29,9 @@ export interface Connection {
   readonly peer: string;
   /** The call makes a system call. */
   readonly isOpen: () => boolean;
-  /** False if it has sent no request since it was opened, or if its first one was a `POST` (server.ts). */
+  /**
+   * False if it has sent no request since it was opened, or if its first request was a `POST` (server.ts).
+   */
   readonly hasRequested: () => boolean;
   /** True if its last request was answered with a body, and no further request has come (server.ts). */
   readonly isIdle: () => boolean;
@@ -36,10 +39,10 @@ export interface Connection {
 
 interface Peer {
   readonly name: string;
-  open: number;
+  openCount: number;
 }
 
-interface Entry<C> {
+interface OpenConnection<C> {
   readonly connection: C;
   readonly peer: Peer;
 }
@@ -47,7 +50,7 @@ interface Entry<C> {
 export class Connections<C extends Connection> {
   readonly #limits: Omit<ConnectionLimits, 'streams'>;
   /** Oldest first. */
-  readonly #open: Entry<C>[] = [];
+  readonly #open: OpenConnection<C>[] = [];
   readonly #peers = new Map<string, Peer>();
 
   constructor(limits: Omit<ConnectionLimits, 'streams'>) {
@@ -59,15 +62,15 @@ export class Connections<C extends Connection> {
     return this.#open.length > this.#limits.connections + this.#limits.spare;
   }
 
-  arrived(connection: C): void {
-    const peer = this.#peers.get(connection.peer) ?? { name: connection.peer, open: 0 };
+  add(connection: C): void {
+    const peer = this.#peers.get(connection.peer) ?? { name: connection.peer, openCount: 0 };
     this.#peers.set(connection.peer, peer);
-    peer.open += 1;
+    peer.openCount += 1;
     this.#open.push({ connection, peer });
   }
 
   /** Removes the connection that has closed. The newest are checked first, because it is usually recent. */
-  left(): void {
+  removeClosed(): void {
     this.#remove(this.#open.findLastIndex(({ connection }) => !connection.isOpen()));
   }
 
@@ -76,31 +79,31 @@ export class Connections<C extends Connection> {
    * connection that has sent no request is chosen first, then an idle one. If there are several, it is the
    * oldest one of the peer that has most connections. If all are in use, the newest is chosen.
    */
-  surplus(): C | undefined {
-    const mustLose = this.#whoMustLose();
-    if (mustLose === undefined) return undefined;
-    const isSilent = ({ connection }: Entry<C>): boolean => !connection.hasRequested();
-    const isIdle = ({ connection }: Entry<C>): boolean => connection.isIdle();
+  takeSurplus(): C | undefined {
+    const mustLoseOne = this.#conditionForLosingOne();
+    if (mustLoseOne === undefined) return undefined;
+    const isSilent = ({ connection }: OpenConnection<C>): boolean => !connection.hasRequested();
+    const isIdle = ({ connection }: OpenConnection<C>): boolean => connection.isIdle();
     for (const isUnused of [isSilent, isIdle]) {
-      const index = this.#oldestOfLargestPeer((entry) => mustLose(entry.peer) && isUnused(entry));
+      const index = this.#oldestOfLargestPeer((open) => mustLoseOne(open.peer) && isUnused(open));
       if (index >= 0) return this.#remove(index);
     }
-    return this.#remove(this.#open.findLastIndex(({ peer }) => mustLose(peer)));
+    return this.#remove(this.#open.findLastIndex(({ peer }) => mustLoseOne(peer)));
   }
 
-  /** Returns a function that is true for peers with a connection too many; undefined if no peer has one. */
-  #whoMustLose(): ((peer: Peer) => boolean) | undefined {
-    const { connections, reserved, perPeer } = this.#limits;
-    // In the ordinary case there are too few connections to exceed a bound, whoever has them.
-    if (this.#open.length <= Math.min(perPeer, connections - reserved)) return undefined;
-    const local = this.#peers.get(LOOPBACK)?.open ?? 0;
-    const others = this.#open.length - local;
+  /** The condition by which a peer must lose a connection; undefined if no peer has to. */
+  #conditionForLosingOne(): ((peer: Peer) => boolean) | undefined {
+    const { connections, reservedPerSide, perPeer } = this.#limits;
+    const perSide = connections - reservedPerSide;
+    // This is the ordinary case: so few connections exceed no bound, whoever has them.
+    if (this.#open.length <= Math.min(perPeer, perSide)) return undefined;
+    const localCount = this.#peers.get(LOOPBACK)?.openCount ?? 0;
+    const otherCount = this.#open.length - localCount;
     const isLocal = ({ name }: Peer): boolean => name === LOOPBACK;
-    const isAboveBound = (peer: Peer): boolean => !isLocal(peer) && peer.open > perPeer;
+    const isAboveBound = (peer: Peer): boolean => !isLocal(peer) && peer.openCount > perPeer;
     for (const peer of this.#peers.values()) if (isAboveBound(peer)) return isAboveBound;
-    // Neither loopback nor the others may take the part that is reserved for the other side.
-    if (local > connections - reserved) return isLocal;
-    if (others > connections - reserved) return (peer) => !isLocal(peer);
+    if (localCount > perSide) return isLocal;
+    if (otherCount > perSide) return (peer) => !isLocal(peer);
     return this.#open.length > connections ? () => true : undefined;
   }
 
@@ -108,23 +111,23 @@ export class Connections<C extends Connection> {
    * The index of a connection that can be closed: the oldest of the peer that has most connections; -1 if no
    * connection can be closed.
    */
-  #oldestOfLargestPeer(canBeClosed: (entry: Entry<C>) => boolean): number {
-    let found = -1;
-    let most = 0;
-    for (const [index, entry] of this.#open.entries()) {
-      if (entry.peer.open <= most || !canBeClosed(entry)) continue;
-      found = index;
-      most = entry.peer.open;
+  #oldestOfLargestPeer(canBeClosed: (open: OpenConnection<C>) => boolean): number {
+    let foundIndex = -1;
+    let highestCount = 0;
+    for (const [index, open] of this.#open.entries()) {
+      if (open.peer.openCount <= highestCount || !canBeClosed(open)) continue;
+      foundIndex = index;
+      highestCount = open.peer.openCount;
     }
-    return found;
+    return foundIndex;
   }
 
   /** Undefined for the index -1. */
   #remove(index: number): C | undefined {
     const [gone] = index < 0 ? [] : this.#open.splice(index, 1);
     if (gone === undefined) return undefined;
-    gone.peer.open -= 1;
-    if (gone.peer.open === 0) this.#peers.delete(gone.peer.name);
+    gone.peer.openCount -= 1;
+    if (gone.peer.openCount === 0) this.#peers.delete(gone.peer.name);
     return gone.connection;
   }
 }

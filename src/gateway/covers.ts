@@ -1,21 +1,22 @@
-// Serves the covers of players: asks the backend for the current cover at each request, and caches the newest
-// bytes of each player. No image is decoded: the backend decides what is an image and may be served.
+// Serves the covers of players. The backend is asked at each request, and decides what may be served. The
+// newest cover of each player is cached.
 
-import type { CoverAnswer } from '../protocol/actor/commands.js';
+import type { CoverAnswer, PlayersCommand } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import { type Result, success } from '../protocol/actor/result.js';
 import { type Problem, problemReply } from './problem.js';
 import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
 /** For all players together; one cover has at most 8 MiB. */
-const KEPT_MAX_BYTES = 16 << 20;
+const CACHED_MAX_BYTES = 16 << 20;
 
-type KeptCover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
+type CoverCommand = Extract<PlayersCommand, { readonly do: 'cover' }>;
+type CachedCover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
 type CoverResult = Result<Exclude<CoverAnswer, 'unchanged'>, Problem>;
 
 export class Covers {
   readonly #backends: Backends;
-  readonly #kept = new Map<string, KeptCover>();
+  readonly #cached = new Map<string, CachedCover>();
   /** Concurrent requests for the same cover share one answer. */
   readonly #pending = new Map<string, Promise<CoverResult>>();
 
@@ -48,26 +49,27 @@ export class Covers {
   }
 
   async #fetch(player: string): Promise<CoverResult> {
-    const cached = this.#kept.get(player);
-    const command = { do: 'cover', player, ...(cached && { cachedTag: cached.tag }) } as const;
+    const cached = this.#cached.get(player);
+    const command: CoverCommand =
+      cached === undefined ? { do: 'cover', player } : { do: 'cover', player, cachedTag: cached.tag };
     const answer = await this.#backends.ask('players', command);
-    this.#kept.delete(player);
+    this.#cached.delete(player);
     if (!answer.ok) return answer;
     const cover = answer.value.cover === 'unchanged' ? cached : answer.value.cover;
     if (cover === undefined) throw new Error('The backend answered without a cover');
-    if ('bytes' in cover) this.#keep(player, cover);
+    if ('bytes' in cover) this.#cache(player, cover);
     return success(cover);
   }
 
   /** Drops the covers that were requested least recently, such as those of players that have gone. */
-  #keep(player: string, cover: KeptCover): void {
-    this.#kept.set(player, cover);
-    let keptBytes = 0;
-    for (const { bytes } of this.#kept.values()) keptBytes += bytes.byteLength;
-    for (const [oldest, { bytes }] of this.#kept) {
-      if (keptBytes <= KEPT_MAX_BYTES) return;
-      this.#kept.delete(oldest);
-      keptBytes -= bytes.byteLength;
+  #cache(player: string, cover: CachedCover): void {
+    this.#cached.set(player, cover);
+    let cachedBytes = 0;
+    for (const { bytes } of this.#cached.values()) cachedBytes += bytes.byteLength;
+    for (const [leastRecent, { bytes }] of this.#cached) {
+      if (cachedBytes <= CACHED_MAX_BYTES) return;
+      this.#cached.delete(leastRecent);
+      cachedBytes -= bytes.byteLength;
     }
   }
 }

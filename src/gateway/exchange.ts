@@ -1,8 +1,9 @@
-// One request and its response. This file and response-stream.ts, for event streams, are the only ones that
-// use the request and response objects of uWebSockets.js. They follow its rules, so that no other file has
-// to: a request is invalid when the handler returns, a response must not be used after an abort, and writes
-// outside the handler are corked. This file decides nothing. docs/development/what-we-learnt.md,
-// "uWebSockets.js", describes how uWebSockets.js behaves.
+// One request and its response. Only this file and response-stream.ts use the request and response objects of
+// uWebSockets.js, so no other file has to follow its rules (docs/development/what-we-learnt.md,
+// "uWebSockets.js"):
+// - A request is invalid when its handler has returned.
+// - A response must not be used after an abort.
+// - Writes outside the handler are corked.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../host/clock.js';
@@ -13,39 +14,38 @@ import { type HeaderPairs, type HttpReply, KEEP_ALIVE, oneLine, STATUS_LINES } f
 import { ResponseStream } from './response-stream.js';
 
 /**
- * A body that is too large is read up to this size and discarded, because otherwise the client would get a
- * reset instead of the answer.
+ * A body that is too large is read up to this size and discarded. Otherwise the client would get a reset
+ * instead of the answer.
  */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The longest time for a whole body to arrive: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 /**
- * A larger body of an asynchronous reply, such as a cover, is sent in the parts that the kernel accepts,
- * because `end` would keep a copy of it for each slow reader.
+ * A larger body, such as a cover, is sent in the parts that the kernel accepts, because `end` would keep a
+ * copy of it for each slow reader.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
 /**
- * Made by the server for each request, and passed to the handler once. Methods that read the request
- * (`header`, `query`, `repeated`, `receiveBody`, `openStream`) must be called before the handler's first
- * await, or after `keep`. An exchange ends in exactly one way: by `answer`, by the end of a stream, by
- * `cut`, or because the peer disconnects.
+ * Methods that read the request (`header`, `query`, `firstRepeatedHeader`, `receiveBody`, `openStream`) must
+ * be called before the handler's first await, or after `keep`. An exchange ends in exactly one way: by
+ * `answer`, by the end of a stream, by `cut`, or because the peer disconnects.
  */
 export class Exchange {
   /** Methods are case-sensitive. */
   readonly method: string;
   /** Percent-encoded, without the query. */
   readonly path: string;
-  /** The operation's name, or the kind of a route that is no operation; `none` until a route is found. */
-  operation = 'none';
+  /** The operation's name, or the kind of a route without an operation; `none` until a route is found. */
+  routeName = 'none';
   /** Called once, with the status, when an answer or a stream begins. */
   onAnswer: (status: number) => void = () => undefined;
   readonly #response: HttpResponse;
   readonly #clock: Clock;
   #request: RequestHead | undefined;
-  #kept: KeptRequest | undefined;
+  #keptRequest: KeptRequest | undefined;
   #keptBody: Promise<ReceivedBody> | undefined;
-  /** True until the handler returns: uWebSockets.js corks the writes until then. */
+  /** Until the handler returns, uWebSockets.js itself corks the writes. */
   #isInHandler = true;
   #state: 'open' | 'streaming' | 'answered' | 'gone' = 'open';
   #headers: HeaderPairs = [];
@@ -72,7 +72,7 @@ export class Exchange {
     return peerOf(this.#response.getRemoteAddress()) === LOOPBACK;
   }
 
-  /** True if the other end has to act next. If it does nothing for a time, the connection may be closed. */
+  /** True if the other end has to send or read next. If it does not for a time, it may be disconnected. */
   get isPeersTurn(): boolean {
     return (
       this.#state === 'answered' || (this.#state === 'streaming' && this.#stream?.isWriteComplete === false)
@@ -85,7 +85,7 @@ export class Exchange {
   }
 
   /** The first of these headers that is repeated. Same rule as `header`. */
-  repeated(names: readonly string[]): string | undefined {
+  firstRepeatedHeader(names: readonly string[]): string | undefined {
     const earlier = new Set<string>();
     let firstRepeated: string | undefined;
     this.#head().forEach((name) => {
@@ -102,7 +102,7 @@ export class Exchange {
 
   /** Makes the request readable after an await. Call it in the handler's synchronous part, at most once. */
   keep(): void {
-    this.#kept = new KeptRequest(this.#head());
+    this.#keptRequest = new KeptRequest(this.#head());
     if (this.method !== 'GET' && this.method !== 'HEAD') this.#keptBody = this.#collectBody();
   }
 
@@ -118,16 +118,16 @@ export class Exchange {
 
   /** Called by the server when the handler has returned. */
   handlerReturned(): void {
-    this.#request = this.#kept;
+    this.#request = this.#keptRequest;
     this.#isInHandler = false;
     if (this.#isOver()) return;
-    // uWebSockets.js also calls this when this side closes the connection. The exchange is over by then.
+    // The callback is also called when this side has closed the connection, but then the exchange is over.
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#markGone();
     });
-    // A kept request is not paused, because it may become a stream, and the `resume` after a pause sets a
-    // timeout that would end the stream.
-    if (!this.#isCollecting && this.#kept === undefined) this.#pause();
+    // A kept request may become a stream, so it is not paused: the `resume` after a pause sets a timeout,
+    // which would end the stream.
+    if (!this.#isCollecting && this.#keptRequest === undefined) this.#pause();
   }
 
   /**
@@ -161,8 +161,8 @@ export class Exchange {
         }
         // The chunk's memory is invalid after this callback.
         chunks.push(Buffer.from(new Uint8Array(chunk)));
-        // The rest of the packet is parsed first: if another request follows in it, uWebSockets.js ends the
-        // connection, which should happen before this request has an effect.
+        // If another request follows in the same packet, uWebSockets.js ends the connection. This request
+        // must have no effect then, so it waits until the packet is parsed.
         if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
       });
     });
@@ -176,7 +176,7 @@ export class Exchange {
   answer(reply: HttpReply): void {
     if (this.#state !== 'open') return;
     this.#state = 'answered';
-    this.#stream?.leave();
+    this.#stream?.detach();
     this.onAnswer(reply.status);
     try {
       if (this.#isInHandler) this.#write(reply);
@@ -194,7 +194,7 @@ export class Exchange {
   openStream(headers: HeaderPairs): ResponseStream {
     const stream = new ResponseStream(this.#response, {
       begin: () => this.#beginStream(headers),
-      ended: () => {
+      onEnded: () => {
         this.#state = 'answered';
       },
       cut: () => this.cut(),
@@ -216,10 +216,10 @@ export class Exchange {
   }
 
   /**
-   * Stops reading until the answer is written. If uWebSockets.js reads another request, or the end of the
-   * client's side, while this request is pending, it ends the connection without an answer. A pause cannot
-   * prevent this for another request in the same packet. While reading is paused, a disconnect is noticed
-   * only when the answer is written, so streams are not paused.
+   * Stops reading until the answer is written. If uWebSockets.js reads another request, or a half-close of
+   * the client, while this request is pending, it ends the connection without an answer. For another request
+   * in the same packet the pause comes too late. Streams are not paused, because a disconnect would not be
+   * noticed.
    */
   #pause(): void {
     if (this.#state !== 'open' || this.#isPaused) return;
@@ -228,28 +228,29 @@ export class Exchange {
   }
 
   #write(reply: HttpReply): void {
-    const { body, close = false } = reply;
+    const { body, closesConnection = false } = reply;
     // A `resume` without a `pause` before it would stop all further reading.
     if (this.#isPaused) this.#response.resume();
     this.#isPaused = false;
     this.#response.writeStatus(STATUS_LINES[reply.status]);
     this.#writeHeaders(reply.headers);
     this.#writeHeaders(this.#headers);
-    if (!close) this.#writeHeaders([KEEP_ALIVE]);
+    if (!closesConnection) this.#writeHeaders([KEEP_ALIVE]);
     if (body !== undefined && this.method !== 'HEAD') {
       const isLarge = typeof body !== 'string' && body.byteLength > COPIED_MAX_BYTES;
-      if (isLarge && !close && !this.#isInHandler) this.#sendAsAccepted(body);
-      else this.#response.end(body, close);
+      const isAsynchronous = !this.#isInHandler;
+      if (isLarge && isAsynchronous && !closesConnection) this.#sendInParts(body);
+      else this.#response.end(body, closesConnection);
       return;
     }
-    // `end` would send a body in reply to HEAD, too. `endWithoutBody` with any argument leaves the response
-    // pending, which ends the process.
-    if (close) this.#response.writeHeader('Connection', 'close');
+    // `end` would send a body also in reply to HEAD. `endWithoutBody` has no argument, because with any
+    // argument it leaves the response pending, which ends the process.
+    if (closesConnection) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#response.endWithoutBody();
   }
 
-  #sendAsAccepted(body: Uint8Array): void {
+  #sendInParts(body: Uint8Array): void {
     const bodyStart = this.#response.getWriteOffset();
     const sendFrom = (start: number) => this.#response.tryEnd(body.subarray(start), body.byteLength);
     const [, isAllSent] = sendFrom(0);
@@ -273,7 +274,7 @@ export class Exchange {
     return this.#state === 'answered' || this.#state === 'gone';
   }
 
-  /** Closes the connection. `close` is last, because the response is invalid after it. */
+  /** `close` is last, because the response is invalid after it. */
   #abandon(): void {
     this.#markGone();
     this.#response.close();
@@ -282,6 +283,6 @@ export class Exchange {
   #markGone(): void {
     this.#state = 'gone';
     this.#onGone?.();
-    this.#stream?.leave();
+    this.#stream?.detach();
   }
 }

@@ -22,12 +22,12 @@ import { OperationReplies } from './operation-replies.js';
 import { Page, type PageFiles } from './page.js';
 import { ResponseMaker } from './reply.js';
 import { RequestCounts } from './request-counts.js';
-import { lackingKey, ROUTES, Router, type RouteSettings } from './routes.js';
+import { missingKeyFor, ROUTES, Router, type RouteSettings } from './routes.js';
 import { HttpServer } from './server.js';
 import { shutDown } from './shut-down.js';
 import { trustSettings } from './trust.js';
 
-/** Avahi is asked for the name of this address first, because it usually knows one. */
+/** Avahi is asked for the name of this address first, because it usually has one. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
@@ -73,12 +73,14 @@ export class Gateway {
     this.#options = options;
     this.#settings = settings;
     this.#startedAt = clock.monotonic();
-    this.#bootId = Math.floor(clock.date()).toString(36) + Math.floor(clock.random() * 36 ** 6).toString(36);
+    const startText = Math.floor(clock.date()).toString(36);
+    const randomText = Math.floor(clock.random() * 36 ** 6).toString(36);
+    this.#bootId = startText + randomText;
     const bootId = this.#bootId;
     const responses = new ResponseMaker(bootId);
     const journal = this.#journal;
-    this.#documents = new Documents(enabledIn(settings), journal, responses, clock);
-    const limits = limitsOf(options);
+    this.#documents = new Documents(enabledChildren(settings), journal, responses, clock);
+    const limits = limitsWithWarning(options);
     this.#hub = new EventHub({
       bootId,
       clock,
@@ -103,15 +105,17 @@ export class Gateway {
     this.listener = this.#newListener();
   }
 
-  /** Resolves when an enabled child is up or has reported why it is not, at the latest after `withinMs`. */
-  async firstHealth(child: ChildName, withinMs: number): Promise<void> {
-    await this.#documents.firstHealth(child, withinMs);
+  /**
+   * Resolves when an enabled child is up, or has reported why it is not, at the latest after `withinMs`.
+   */
+  async waitForFirstHealth(child: ChildName, withinMs: number): Promise<void> {
+    await this.#documents.waitForFirstHealth(child, withinMs);
   }
 
   /**
    * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means a
-   * free port, which is the same for all addresses. It does not throw: `refused` has the addresses that
-   * exist but cannot be listened on, and these are tried again.
+   * free port, which is the same for all addresses. It does not throw: `refused` has the addresses that exist
+   * but cannot be listened on. They are tried again.
    */
   listen(bind: readonly string[], port: number): Pick<ListeningSockets, 'port' | 'refused'> {
     const { interfaces, clock, log } = this.#options;
@@ -122,25 +126,25 @@ export class Gateway {
       open: (address, boundPort) => this.#server.open(address, boundPort),
       clock,
       log,
-      changed: () => this.#publishServed(),
+      onListeningChanged: () => this.#publishServed(),
     });
     this.#publishServed();
     return { port: this.#sockets.port, refused: this.#sockets.refused };
   }
 
   /**
-   * Serves by other settings from now on; open streams stay. `stopped` are the children whose settings have
-   * changed. Their threads have ended, and may start again only after this call, because it forgets their
-   * records. The port and the limit of streams do not change.
+   * Serves by other settings from now on. Open streams stay, and so do the port and the limit of streams.
+   * `stopped` are the children whose settings have changed. Their threads must have ended, and may start
+   * again only after this call, because it forgets their records.
    */
   reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>, stopped: readonly ChildName[]): void {
     if (this.#closing !== undefined) return;
     this.#settings = settings;
     this.#identity.reconfigure(trustSettings(settings));
     this.#handler.reconfigure(this.#configuredParts());
-    this.#replies.reconfigured();
-    this.#intake.follow(enabledIn(settings), stopped);
-    this.#sockets?.follow(settings.bind);
+    this.#replies.forgetOpenapi();
+    this.#intake.setEnabled(enabledChildren(settings), stopped);
+    this.#sockets?.setBind(settings.bind);
   }
 
   /**
@@ -157,12 +161,12 @@ export class Gateway {
   async #close(withinMs: number): Promise<void> {
     const { clock } = this.#options;
     await shutDown({ handler: this.#handler, streams: this.#hub, server: this.#server, clock }, withinMs);
-    this.#feeds.end();
+    this.#feeds.sendAllUnread();
   }
 
   #publishServed(): void {
     const port = this.#sockets?.port ?? this.#settings.api.port;
-    this.#intake.served({ port, addresses: this.#sockets?.state.listening ?? [] });
+    this.#intake.publishServed({ port, addresses: this.#sockets?.state.listening ?? [] });
   }
 
   #newIdentity(): HostIdentity {
@@ -196,7 +200,7 @@ export class Gateway {
           backends: this.#documents.allHealth(),
           listening: this.#sockets?.state ?? { listening: [], waiting: [] },
         }),
-      openapi: (mayChange) => openapiText(this.#settings, version, mayChange),
+      openapiText: (mayChange) => openapiText(this.#settings, version, mayChange),
     });
   }
 
@@ -212,7 +216,7 @@ export class Gateway {
       hostAndPortFor: (client) => this.#sockets?.hostAndPortFor(client) ?? 'localhost',
       requests: this.#requests,
       metrics: () => this.#metrics(),
-      isOfHouse: (origin) => this.#journal.record('nodes.origins', origin) !== undefined,
+      isOfTrustedNode: (origin) => this.#journal.record('nodes.origins', origin) !== undefined,
     });
   }
 
@@ -241,12 +245,12 @@ export class Gateway {
       control: api.control,
       page: new Page({
         files: this.#pageFiles ?? new Map(),
-        origins: api.cors.origins,
+        corsOrigins: api.cors.origins,
         bootId: this.#bootId,
         hostname: () => this.#identity.hostname(),
         house: () => ({
           origins: [...journal.records('nodes.origins')].map(({ key }) => key),
-          order: journal.lastChange('nodes.origins').order,
+          changeNumber: journal.lastChange('nodes.origins').changeNumber,
         }),
       }),
     };
@@ -260,27 +264,26 @@ export class Gateway {
       changes: this.#intake.changes,
       level: this.#intake.level,
       health: this.#intake.health,
-      feedRequest: (child, isFirst, send) => this.#feeds.feedRequest(child, isFirst, send),
+      feedRequest: (child, isFirst, send) => this.#feeds.continueFeed(child, isFirst, send),
       bridgeRequest: (_child, request) =>
         handler.track(carryOut(request, { handler, replies, settings: this.#settings, log })),
     };
   }
 }
 
-/** Each child has a section of its own name in the settings. */
-function enabledIn(settings: RouteSettings): readonly ChildName[] {
+function enabledChildren(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
 /** Clients that may change nothing get a document without commands. */
 async function openapiText(settings: RouteSettings, version: string, mayChange: boolean): Promise<string> {
-  const enabled = ROUTES.filter((route) => lackingKey(route, settings) === undefined);
+  const enabled = ROUTES.filter((route) => missingKeyFor(route, settings) === undefined);
   const routes = mayChange ? enabled : enabled.filter(({ method }) => method === 'GET');
   const { openapiDocument } = await import('./openapi.js');
   return JSON.stringify(openapiDocument(routes, version));
 }
 
-function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {
+function limitsWithWarning({ settings, node, log }: GatewayOptions): ConnectionLimits {
   const { enabled, maxClients } = settings.api.sse;
   const limits = connectionLimits(maxClients, node.descriptorsMax ?? Number.POSITIVE_INFINITY);
   if (enabled && limits.streams < maxClients) {

@@ -1,5 +1,5 @@
-// Serves one request: checks trust, then route, then method, then runs the route. Every request is answered
-// here. Headers are read before the first await, and nothing has an effect before trust is checked.
+// Serves one request: checks trust, then route, then method, and runs the route. Nothing has an effect before
+// trust is checked.
 
 import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
@@ -13,7 +13,7 @@ import type { Exchange } from './exchange.js';
 import type { HostIdentity } from './host-identity.js';
 import type { OperationReplies } from './operation-replies.js';
 import type { Page } from './page.js';
-import { type Problem, problem, problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
+import { type Problem, problem, problemOfError, problemReply, SHUTTING_DOWN } from './problem.js';
 import { refusedNameReply } from './refused-name.js';
 import { type HeaderPairs, METRICS_TYPE, NO_STORE } from './reply.js';
 import type { RequestCounts } from './request-counts.js';
@@ -40,12 +40,12 @@ export interface ConfiguredParts {
 export interface HandlerParts {
   readonly configured: ConfiguredParts;
   readonly replies: Pick<OperationReplies, 'reply'>;
-  readonly hub: Pick<EventHub, 'open'>;
+  readonly hub: Pick<EventHub, 'openStream'>;
   /** `host:port` at which the client with this IP address reaches the node. */
   readonly hostAndPortFor: (client: string) => string;
   readonly identity: HostIdentity;
   /** True for the origin of another node whose pages are trusted. */
-  readonly isOfHouse: (origin: string) => boolean;
+  readonly isOfTrustedNode: (origin: string) => boolean;
   readonly requests: RequestCounts;
   /** The text of `GET /metrics`. */
   readonly metrics: () => Promise<string>;
@@ -56,10 +56,10 @@ export interface HandlerParts {
 /** Settles when the request is answered; undefined if it is answered already. */
 type Handled = void | Promise<void>;
 
-/** Without the last header nginx would keep events in its buffer. */
 const STREAM_HEADERS: HeaderPairs = [
   ['Content-Type', 'text/event-stream'],
   ['Cache-Control', 'no-cache'],
+  // Without this header nginx would keep events in its buffer.
   ['X-Accel-Buffering', 'no'],
 ];
 
@@ -76,7 +76,7 @@ const TOO_MANY_STREAMS = problem(
 export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
   /** The pending answers to requests of clients and bridges. Event streams are not among them. */
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #pendingAnswers = new Set<Promise<unknown>>();
   #configured: ConfiguredParts;
   #isShutDown = false;
 
@@ -100,39 +100,38 @@ export class RequestHandler implements ExchangeHandler {
    */
   async shutDown(withinMs: number): Promise<void> {
     this.#isShutDown = true;
-    await within(this.#parts.clock, withinMs, Promise.allSettled(this.#underWay));
+    await within(this.#parts.clock, withinMs, Promise.allSettled(this.#pendingAnswers));
   }
 
   serve(exchange: Exchange): Handled {
     this.#count(exchange);
-    const nameResolved = this.#parts.identity.resolveName(exchange.header('host'));
+    const avahiAnswer = this.#parts.identity.askAvahiIfNeeded(exchange.header('host'));
     const handled =
-      nameResolved === undefined ? this.#serve(exchange) : this.#serveAfter(nameResolved, exchange);
+      avahiAnswer === undefined ? this.#serveIfTrusted(exchange) : this.#serveAfter(avahiAnswer, exchange);
     return handled && this.track(handled);
   }
 
   #count(exchange: Exchange): void {
     const { requests, clock } = this.#parts;
     const arrivedAt = clock.monotonic();
-    exchange.onAnswer = (status) => requests.note(exchange.operation, status, clock.monotonic() - arrivedAt);
+    exchange.onAnswer = (status) => requests.note(exchange.routeName, status, clock.monotonic() - arrivedAt);
   }
 
   /** Makes `shutDown` wait for this answer. */
   track<T>(answer: Promise<T>): Promise<T> {
-    this.#underWay.add(answer);
-    const forget = (): boolean => this.#underWay.delete(answer);
+    this.#pendingAnswers.add(answer);
+    const forget = (): boolean => this.#pendingAnswers.delete(answer);
     answer.then(forget, forget);
     return answer;
   }
 
-  /** Serves a request whose host name must be looked up first. */
-  async #serveAfter(nameResolved: Promise<void>, exchange: Exchange): Promise<void> {
+  async #serveAfter(avahiAnswer: Promise<void>, exchange: Exchange): Promise<void> {
     exchange.keep();
-    await nameResolved;
-    if (!exchange.isGone) await this.#serve(exchange);
+    await avahiAnswer;
+    if (!exchange.isGone) await this.#serveIfTrusted(exchange);
   }
 
-  #serve(exchange: Exchange): Handled {
+  #serveIfTrusted(exchange: Exchange): Handled {
     const { identity, hostAndPortFor } = this.#parts;
     const host = exchange.header('host');
     const origin = exchange.header('origin');
@@ -150,47 +149,48 @@ export class RequestHandler implements ExchangeHandler {
     return this.#serveTrusted(exchange, standing);
   }
 
-  /** A page of a trusted node has the standing `listed` on the routes that are open to the house. */
+  /** A page of a trusted node has the standing `allowed` on the routes that are open to the house. */
   #standingOf({ path }: Exchange, origin: string, host: string): OriginStanding {
-    const { identity, isOfHouse } = this.#parts;
+    const { identity, isOfTrustedNode } = this.#parts;
     const standing = originStanding(origin, host, identity.rules);
-    if (standing !== 'foreign' || !isOfHouse(origin)) return standing;
+    if (standing !== 'foreign' || !isOfTrustedNode(origin)) return standing;
     const match = this.#configured.router.match(path);
-    return match.ok && isOpenToHouse(match.value.route.path) ? 'listed' : standing;
+    return match.ok && isOpenToHouse(match.value.route.path) ? 'allowed' : standing;
   }
 
   #serveOptions(exchange: Exchange, origin: string, standing: OriginStanding): Handled {
     const match = this.#configured.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match.error);
-    const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
-    const request = { origin, standing, privateNetwork };
-    // The reply to OPTIONS has CORS headers of its own.
+    const asksForPrivateNetwork = exchange.header('access-control-request-private-network') === 'true';
+    const request = { origin, standing, asksForPrivateNetwork };
+    // The reply to OPTIONS has CORS headers itself.
     exchange.setHeaders([]);
     exchange.answer(optionsReply(request, methodsOf(match.value), this.#parts.identity.rules));
   }
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
-    const readOnly = controlProblem(this.#configured.control, exchange);
-    if (readOnly !== undefined && exchange.method === 'POST') return refuse(exchange, readOnly);
+    const refusedChange = controlProblem(this.#configured.control, exchange);
+    const mayChange = refusedChange === undefined;
+    if (!mayChange && exchange.method === 'POST') return refuse(exchange, refusedChange);
     const match = this.#configured.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match.error);
     // HEAD uses the GET route; the exchange leaves out the body.
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
-    const { route: first, other, params } = match.value;
-    const route = first.method === method ? first : other;
+    const { params, other } = match.value;
+    const route = match.value.route.method === method ? match.value.route : other;
     if (route?.method !== method) return refuseMethod(exchange, match.value);
-    return this.#serveRoute(exchange, standing, { route, params }, readOnly === undefined);
+    return this.#serveRoute(exchange, standing, { route, params }, mayChange);
   }
 
   onFault(exchange: Exchange, error: unknown): void {
     const reason = error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error);
     this.#parts.log('error', 'a request failed inside the gateway', { path: exchange.path, reason });
     try {
-      refuse(exchange, problemOf(error));
+      refuse(exchange, problemOfError(error));
     } catch (secondError) {
       this.#parts.log('error', 'a failed request could not be answered', { reason: String(secondError) });
     }
-    // After an answer `cut` does nothing; it ends a stream that has begun.
+    // `cut` ends a stream that has begun. After an answer it does nothing.
     exchange.cut();
   }
 
@@ -202,15 +202,15 @@ export class RequestHandler implements ExchangeHandler {
   ): Handled {
     const { replies } = this.#parts;
     const { page } = this.#configured;
-    exchange.operation = 'name' in route ? route.name : route.kind;
+    exchange.routeName = 'name' in route ? route.name : route.kind;
     if (route.kind === 'events') return this.#openStream(exchange);
     if (route.kind === 'metrics') return this.#sendMetrics(exchange);
     if (route.kind === 'page')
       return exchange.answer(page.reply(exchange, standing, route.part, params['file']));
     if (route.method === 'POST') return this.#change(exchange, route, params);
-    const knownTag = exchange.header('if-none-match');
+    const ifNoneMatch = exchange.header('if-none-match');
     const query = route.kind === 'log' ? exchange.query() : '';
-    const reply = replies.reply(route, { params, mayChange, knownTag, query });
+    const reply = replies.reply(route, { params, mayChange, ifNoneMatch, query });
     return reply instanceof Promise ? reply.then((ready) => exchange.answer(ready)) : exchange.answer(reply);
   }
 
@@ -237,9 +237,8 @@ export class RequestHandler implements ExchangeHandler {
     if (!query.ok) return refuse(exchange, problem('bad-query', query.error));
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
     const response = exchange.openStream(STREAM_HEADERS);
-    const stream = this.#parts.hub.open(query.value, response);
-    // The connection of a refused stream is closed. If it stayed open, it would use up the room that is
-    // reserved for requests.
+    const stream = this.#parts.hub.openStream(query.value, response);
+    // The connection of a refused stream is closed, because it would take the place of one for requests.
     if (stream.ok) response.attach(stream.value);
     else refuseAndClose(exchange, TOO_MANY_STREAMS);
   }
@@ -250,13 +249,13 @@ function refuse(exchange: Exchange, found: Problem): void {
 }
 
 function refuseAndClose(exchange: Exchange, found: Problem): void {
-  exchange.answer({ ...problemReply(found), close: true });
+  exchange.answer({ ...problemReply(found), closesConnection: true });
 }
 
 /**
- * The end of an ambiguous request is unclear, so no bytes after it may be read as a request. The answer
- * waits until the packet has been parsed, because uWebSockets.js closes the connection without an answer if
- * another request follows in it (docs/development/what-we-learnt.md, "uWebSockets.js").
+ * It is unclear where an ambiguous request ends, so the bytes after it must not be read as a request. The
+ * answer waits until the packet is parsed: if another request follows in it, uWebSockets.js closes the
+ * connection without an answer (docs/development/what-we-learnt.md, "uWebSockets.js").
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,5 @@
-// Decides whether a name in a Host header is one of the node's. The hostname may change while the service
-// runs, and Avahi may give the node another name.
+// Decides whether the name in a Host header is the node's. The hostname may change while the service runs,
+// and Avahi may give the node another name.
 
 import type { AvahiNames } from './avahi-names.js';
 import { type Problem, problem } from './problem.js';
@@ -11,15 +11,15 @@ interface IdentityParts {
   readonly avahi: Pick<AvahiNames, 'has' | 'ask'>;
 }
 
-/** A check reads the hostname, or asks Avahi, only if the request would be refused otherwise. */
+/** The hostname is read, and Avahi asked, only for a request that would be refused otherwise. */
 export class HostIdentity {
   readonly #parts: IdentityParts;
   #settings: TrustSettings;
   #hostname: string;
   #rules: TrustRules;
   /**
-   * The last Host header that was trusted. Clients send the same header again and again, and its check would
-   * take a tenth of the time of a whole GET.
+   * The last Host header that was trusted. Clients send the same header again and again, and a check takes a
+   * tenth of the time of a whole GET.
    */
   #lastTrusted: string | undefined;
 
@@ -39,11 +39,11 @@ export class HostIdentity {
     return this.#rules;
   }
 
-  /** Reads the hostname and updates the rules. */
+  /** Updates the rules, too, if the hostname has changed. */
   hostname(): string {
-    const hostname = this.#parts.hostname();
-    if (hostname !== this.#hostname) this.#updateRules(hostname);
-    return hostname;
+    const currentHostname = this.#parts.hostname();
+    if (currentHostname !== this.#hostname) this.#updateRules(currentHostname);
+    return currentHostname;
   }
 
   #updateRules(hostname: string): void {
@@ -53,10 +53,10 @@ export class HostIdentity {
   }
 
   /**
-   * Asks Avahi about the name in this Host header, if only Avahi can tell whether it is the node's. Settles
-   * when `hostProblem` can decide about the header; undefined if it can decide now.
+   * Asks Avahi, if only Avahi can tell whether the name in this Host header is the node's. Undefined if
+   * `hostProblem` can decide at once; otherwise it can when the promise has settled.
    */
-  resolveName(header: string): Promise<void> | undefined {
+  askAvahiIfNeeded(header: string): Promise<void> | undefined {
     if (this.#isTrusted(header)) return undefined;
     const host = parseHost(header)?.host;
     const { avahi } = this.#parts;
@@ -65,7 +65,7 @@ export class HostIdentity {
 
   hostProblem(header: string): Problem | undefined {
     if (this.#isTrusted(header)) return undefined;
-    // Avahi may take this name away again, so the header is not remembered as trusted.
+    // Avahi may take this name away again, so this header does not become the last trusted one.
     if (this.#parts.avahi.has(parseHost(header)?.host ?? '') === true) return undefined;
     const host = JSON.stringify(header);
     return problem('foreign-host', `Host ${host} is not a name of this node; the key api.hosts adds names`);

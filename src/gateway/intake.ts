@@ -20,7 +20,7 @@ interface Recipients {
 export class Intake implements BackendListener {
   readonly #recipients: Recipients;
 
-  /** The constructor publishes the health of every enabled child, as `documents` has it. */
+  /** Publishes the health of every enabled child. */
   constructor(recipients: Recipients) {
     this.#recipients = recipients;
     this.#publishHealth();
@@ -30,10 +30,10 @@ export class Intake implements BackendListener {
    * Forgets the stopped children, with their records. A stopped child that is still enabled is `connecting`
    * again, and so is a newly enabled one.
    */
-  follow(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
+  setEnabled(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
     const { documents, journal, feeds } = this.#recipients;
-    const unchanged = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
-    documents.follow(enabled, unchanged);
+    const unstopped = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
+    documents.setEnabled(enabled, unstopped);
     const disabled = stopped.filter((child) => !enabled.includes(child));
     for (const child of disabled) feeds.forget(child);
     this.changes([
@@ -45,7 +45,7 @@ export class Intake implements BackendListener {
 
   #publishHealth(): void {
     const children = this.#recipients.documents.allHealth();
-    this.changes([...children].map(([child, health]) => backendChange(child, health)));
+    this.changes([...children].map(([child, health]) => healthChange(child, health)));
   }
 
   readonly changes = (changes: readonly Change[]): void => {
@@ -54,7 +54,7 @@ export class Intake implements BackendListener {
     const entries = journal.apply(changes, date);
     if (entries.length === 0) return;
     hub.publish(entries, date);
-    feeds.changed(entries);
+    feeds.sendNew(entries);
   };
 
   readonly level = (json: string): void => this.#recipients.hub.publishLevel(json);
@@ -67,15 +67,15 @@ export class Intake implements BackendListener {
     const { documents, journal } = this.#recipients;
     documents.setHealth(child, health);
     const drops = health.state === 'up' ? [] : journal.dropsOfAway(child);
-    this.changes([backendChange(child, health), ...drops]);
+    this.changes([healthChange(child, health), ...drops]);
   };
 
-  served(served: ServedRecord): void {
+  publishServed(served: ServedRecord): void {
     this.changes([{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(served) }]);
   }
 }
 
-function backendChange(backend: ChildName, health: BackendHealth): Change {
+function healthChange(backend: ChildName, health: BackendHealth): Change {
   const record: BackendRecord = { backend, ...health };
   return { kind: 'put', collection: 'backends', key: backend, json: JSON.stringify(record) };
 }

@@ -13,15 +13,15 @@ import {
 } from '../protocol/actor/collections.js';
 import type { Change, Drop, Put } from '../protocol/actor/messages.js';
 
-/** At most this many removals are kept, and as many actions (docs/events.md, "Coming back"). */
-const KEPT_MAX = 1024;
+/** At most this many removals are kept, and this many actions (docs/events.md, "Coming back"). */
+const KEPT_ENTRIES_MAX = 1024;
 /**
- * The limit for all removals together, and for all actions together. Without it, 1024 records of 130 kB each
- * would fill a small node's memory.
+ * The limit for all kept removals together, and for all kept actions together. Without it, 1024 records of
+ * 130 kB each would fill a small node's memory.
  */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
 
-/** Immutable: a change of its record creates another entry. */
+/** Immutable: a change of the record creates another entry. */
 export interface JournalEntry {
   readonly sequence: number;
   readonly kind: 'record' | 'removal' | 'action';
@@ -29,28 +29,28 @@ export interface JournalEntry {
   readonly key: string;
   /** JSON; for a removal, the record's last text. */
   readonly json: string;
-  /** The record's first sequence number: a client that has not read up to it does not know the record. */
-  readonly since: number;
+  /** The sequence number of the record's first entry. Clients that have not read up to it lack the record. */
+  readonly firstSequence: number;
   readonly rank: number;
-  /** When it happened, in milliseconds since the epoch. */
-  readonly at: number;
+  /** In milliseconds since the epoch. */
+  readonly changedAt: number;
 }
 
-type Content = Pick<JournalEntry, 'collection' | 'key' | 'json' | 'at'>;
+type EntryContent = Pick<JournalEntry, 'collection' | 'key' | 'json' | 'changedAt'>;
 
 /** A collection's last change. */
 export interface LastChange {
-  /** Its number among all changes of records, also those that make no entry; 0 if there was no change. */
-  readonly order: number;
-  readonly at: number;
+  /** Its number among all changes of all records; 0 if the collection has not changed. */
+  readonly changeNumber: number;
+  readonly changedAt: number;
 }
 
-/** The current records of a collection, by key. */
 interface CollectionState extends LastChange {
   readonly spec: CollectionSpec;
+  /** The current records, by key. */
   readonly records: Map<string, JournalEntry>;
-  order: number;
-  at: number;
+  changeNumber: number;
+  changedAt: number;
 }
 
 /** Removals or actions, oldest first, within a bound. */
@@ -70,12 +70,12 @@ class BoundedEntries {
 
   /** The oldest entry; undefined if the bound is not exceeded. */
   get excess(): JournalEntry | undefined {
-    if (this.entries.size <= KEPT_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
+    if (this.entries.size <= KEPT_ENTRIES_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
     return this.entries.values().next().value;
   }
 }
 
-/** True if a removal has no event, so that clients learn of it only from a snapshot without the record. */
+/** True if removals have no event. Then clients learn of a removal only by a snapshot without the record. */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
 }
@@ -87,49 +87,49 @@ export class Journal {
   readonly #kept = { removal: new BoundedEntries(), action: new BoundedEntries() };
   /** By collection, the highest sequence number of an entry that readers cannot get any more. */
   readonly #forgotten = new Map<Collection, number>();
-  #order = 0;
-  #newest = 0;
+  #changeCount = 0;
+  #newestSequence = 0;
 
   constructor() {
     const empty = (name: Collection): CollectionState => ({
       spec: COLLECTION_SPECS[name],
       records: new Map(),
-      order: 0,
-      at: 0,
+      changeNumber: 0,
+      changedAt: 0,
     });
     const entries = COLLECTION_NAMES.map((name) => [name, empty(name)] as const);
     // `fromEntries` has a type that allows any text as a name.
     this.#collections = Object.fromEntries(entries) as Record<Collection, CollectionState>;
   }
 
-  get newest(): number {
-    return this.#newest;
+  get newestSequence(): number {
+    return this.#newestSequence;
   }
 
-  /** The number of changes of records so far. */
-  get order(): number {
-    return this.#order;
+  /** All changes of records so far, also those without an entry. */
+  get changeCount(): number {
+    return this.#changeCount;
   }
 
   /**
-   * Applies changes of the time `at` and returns the resulting entries in order, for each record only the
-   * newest. An equal text is no change.
+   * Returns the resulting entries in order, for each record only the newest. An equal text is no change.
+   * `changedAt` is the time of the changes.
    */
-  apply(changes: readonly Change[], at: number): readonly JournalEntry[] {
+  apply(changes: readonly Change[], changedAt: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
     for (const change of changes) {
-      const entry = change.kind === 'put' ? this.#put(change, at) : this.#drop(change, at);
+      const entry = change.kind === 'put' ? this.#put(change, changedAt) : this.#drop(change, changedAt);
       if (entry !== undefined) entries.push(entry);
     }
     if (entries.length <= 1) return entries;
-    // An earlier entry of a record is left out if a newer one has replaced it. Removals and actions stay,
-    // even if the bound has dropped them already.
+    // A record's entry is left out if a newer one has replaced it. Removals and actions are returned even if
+    // the bound has dropped them already.
     return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry.sequence));
   }
 
   /**
-   * The drops for a backend that is no longer up: of records whose removal has an event, of parts of these,
-   * and of passing records. All other records, such as units, keep their last text.
+   * The drops for a backend that is no longer up. Records whose removal has an event are dropped, with their
+   * parts, and so are passing records. All other records, such as units, keep their last text.
    */
   dropsOfAway(backend: ChildName): readonly Drop[] {
     return this.#dropsOf(
@@ -138,7 +138,6 @@ export class Journal {
     );
   }
 
-  /** The drops of all records of a backend. */
   dropsOfAll(backend: ChildName): readonly Drop[] {
     return this.#dropsOf(backend, () => true);
   }
@@ -168,8 +167,8 @@ export class Journal {
   }
 
   /** The entries after a sequence number. Entries that are added during the iteration are included. */
-  *after(sequence: number): Iterable<JournalEntry> {
-    if (sequence === this.#newest) return;
+  *entriesAfter(sequence: number): Iterable<JournalEntry> {
+    if (sequence === this.#newestSequence) return;
     for (const entry of this.#entries.values()) if (entry.sequence > sequence) yield entry;
   }
 
@@ -180,65 +179,77 @@ export class Journal {
     return true;
   }
 
-  #put({ collection, key, json, rank }: Put, at: number): JournalEntry | undefined {
+  #put({ collection, key, json, rank }: Put, changedAt: number): JournalEntry | undefined {
     const state = this.#collections[collection];
     const { keeps, shape } = state.spec;
-    if (keeps === 'actions') return this.#keep('action', { collection, key, json, at });
+    if (keeps === 'actions') return this.#keep('action', { collection, key, json, changedAt });
     const before = state.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
     if (before !== undefined) this.#entries.delete(before.sequence);
-    // Readers need not learn that a record was away if it is back unchanged. A player that is back is a new
-    // one for them (`player.added`), so they get its removal first.
-    else if (shape !== 'player') this.#forgetRemoval({ collection, key, json });
-    this.#newest += 1;
+    // A record that is back unchanged was never away for readers. Only a player that is back is a new one for
+    // them (`player.added`), so they must get its removal first.
+    else if (shape !== 'player') this.#deleteEarlierRemoval({ collection, key, json });
+    this.#newestSequence += 1;
     const entry: JournalEntry = {
-      sequence: this.#newest,
+      sequence: this.#newestSequence,
       kind: 'record',
       collection,
       key,
       json,
-      since: before?.since ?? this.#newest,
+      firstSequence: before?.firstSequence ?? this.#newestSequence,
       rank: rank ?? before?.rank ?? Number.POSITIVE_INFINITY,
-      at,
+      changedAt,
     };
     state.records.set(key, entry);
     this.#entries.set(entry.sequence, entry);
-    this.#order += 1;
-    state.order = this.#order;
-    state.at = at;
+    this.#changeCount += 1;
+    state.changeNumber = this.#changeCount;
+    state.changedAt = changedAt;
     return entry;
   }
 
-  #drop({ collection, key }: Drop, at: number): JournalEntry | undefined {
+  #drop({ collection, key }: Drop, changedAt: number): JournalEntry | undefined {
     const state = this.#collections[collection];
     const before = state.records.get(key);
     if (before === undefined) return undefined;
     state.records.delete(key);
     this.#entries.delete(before.sequence);
-    this.#order += 1;
-    state.order = this.#order;
-    state.at = at;
-    const removal = { collection, key, json: before.json, at };
+    this.#changeCount += 1;
+    state.changeNumber = this.#changeCount;
+    state.changedAt = changedAt;
+    const removal = { collection, key, json: before.json, changedAt };
     if (state.spec.removed !== undefined) return this.#keep('removal', removal);
     return needsSnapshot(state.spec) ? this.#forget(removal) : undefined;
   }
 
   /**
-   * Numbers a removal that has no event, and does not keep it. A reader that has not read up to this number
-   * gets a snapshot, which lacks the record.
+   * Gives a number to a removal without an event, which is not kept. A reader that has not read up to this
+   * number gets a snapshot, which lacks the record.
    */
-  #forget(removal: Content): JournalEntry {
-    this.#newest += 1;
-    this.#forgotten.set(removal.collection, this.#newest);
-    return { ...removal, kind: 'removal', sequence: this.#newest, since: this.#newest, rank: 0 };
+  #forget(removal: EntryContent): JournalEntry {
+    this.#newestSequence += 1;
+    this.#forgotten.set(removal.collection, this.#newestSequence);
+    return {
+      ...removal,
+      kind: 'removal',
+      sequence: this.#newestSequence,
+      firstSequence: this.#newestSequence,
+      rank: 0,
+    };
   }
 
   /** Keeps an entry until newer ones of its kind fill the bound. */
-  #keep(kind: 'removal' | 'action', content: Content): JournalEntry {
-    this.#newest += 1;
-    const entry: JournalEntry = { ...content, sequence: this.#newest, kind, since: this.#newest, rank: 0 };
+  #keep(kind: 'removal' | 'action', content: EntryContent): JournalEntry {
+    this.#newestSequence += 1;
+    const entry: JournalEntry = {
+      ...content,
+      sequence: this.#newestSequence,
+      kind,
+      firstSequence: this.#newestSequence,
+      rank: 0,
+    };
     const kept = this.#kept[kind];
-    if (kind === 'removal') this.#forgetRemoval(content);
+    if (kind === 'removal') this.#deleteEarlierRemoval(content);
     kept.add(entry);
     this.#entries.set(entry.sequence, entry);
     for (let oldest = kept.excess; oldest !== undefined; oldest = kept.excess) {
@@ -250,12 +261,11 @@ export class Journal {
   }
 
   /**
-   * Deletes the earlier removal of the same record. The texts are compared, too, because a sound server that
-   * restarts reuses its ids: the next record under a key may be a different one with another name, and
-   * clients know records by their names (docs/http-api.md, "Names of clients"). The texts of players are not
-   * compared, because a player's key is its name.
+   * Deletes the earlier removal of the same record. Two records are the same if key and text are equal: a
+   * sound server that restarts reuses its ids for records with other names, and clients know records by their
+   * names (docs/http-api.md, "Names of clients"). A player's key is its name, so its text is not compared.
    */
-  #forgetRemoval({ collection, key, json }: Omit<Content, 'at'>): void {
+  #deleteEarlierRemoval({ collection, key, json }: Omit<EntryContent, 'changedAt'>): void {
     const isPlayer = COLLECTION_SPECS[collection].shape === 'player';
     for (const entry of this.#kept.removal.entries) {
       if (entry.key !== key || entry.collection !== collection) continue;

@@ -1,5 +1,4 @@
-// A copy of a request's head, for a request that is served only after an await: uWebSockets.js' own head is
-// invalid then. Pure.
+// A copy of a request's head, which stays valid after an await. The head of uWebSockets.js does not. Pure.
 
 import type { HeaderPair } from './reply.js';
 

@@ -1,5 +1,5 @@
-// Finds out why an address cannot be listened on. uWebSockets.js reports only that listening failed, so a
-// server of Node's own tries it.
+// Finds out why an address cannot be listened on. uWebSockets.js does not report the reason, so a server of
+// Node tries the address, too.
 
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -9,8 +9,8 @@ import { canNeverExist, resolveBind } from './bind.js';
 import { portHolder } from './port-holder.js';
 
 /**
- * Errors that do not pass by waiting, each with its reason for people. EADDRNOTAVAIL passes, because a new
- * address may become usable only after a second.
+ * Errors that do not pass by waiting, and their reasons for people. EADDRNOTAVAIL passes: a new address may
+ * become usable only after a second.
  */
 const LASTING_ERRORS: Readonly<Record<string, (port: number) => string>> = {
   EADDRINUSE: (port) =>
@@ -18,9 +18,7 @@ const LASTING_ERRORS: Readonly<Record<string, (port: number) => string>> = {
   EACCES: () => 'this user may not listen on a port this low',
 };
 
-/**
- * One line that names an address that can never be listened on, and the reason; undefined if there is none.
- */
+/** One line: an address that can never be listened on, and why; undefined if there is no such address. */
 export async function listenProblem(
   bind: readonly string[],
   port: number,

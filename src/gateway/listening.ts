@@ -4,7 +4,7 @@
 import type { Clock } from '../host/clock.js';
 import { bestFirst, type InterfaceAddresses, reachableAt } from '../host/own-addresses.js';
 import type { Log } from '../protocol/actor/messages.js';
-import { type BindAddress, canChange, hostFor, resolveBind } from './bind.js';
+import { type BindAddress, canChange, hostForClient, resolveBind } from './bind.js';
 
 /**
  * A new address must be served within 10 s (docs/configuration.md, "Addresses"). Polls are no more frequent,
@@ -20,7 +20,7 @@ export interface ListeningSocket {
 
 export interface ListeningOptions {
   readonly bind: readonly string[];
-  /** 0: any free port, the same for all addresses. */
+  /** 0 means any free port, the same for all addresses. */
   readonly port: number;
   /** `os.networkInterfaces()`, which may throw. */
   readonly interfaces: () => InterfaceAddresses;
@@ -28,7 +28,7 @@ export interface ListeningOptions {
   readonly open: (address: string, port: number) => ListeningSocket | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  readonly changed: () => void;
+  readonly onListeningChanged: () => void;
 }
 
 export interface ListeningState {
@@ -43,7 +43,7 @@ export class ListeningSockets {
   readonly #open = new Map<string, ListeningSocket>();
   #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
-  /** The sentences that the last poll has found. A sentence is logged only when it is new. */
+  /** The last poll has found these. Only new findings are logged. */
   #findings: ReadonlySet<string> = new Set();
   #cancelPoll: () => void = () => undefined;
 
@@ -55,7 +55,7 @@ export class ListeningSockets {
   }
 
   /** Listens on the addresses of another `bind` from now on; accepted connections stay open. */
-  follow(bind: readonly string[]): void {
+  setBind(bind: readonly string[]): void {
     this.#bind = bind;
     this.#cancelPoll();
     this.#poll();
@@ -78,35 +78,35 @@ export class ListeningSockets {
 
   /** `host:port` at which a client, given by its IP address, can reach this service. */
   hostAndPortFor(client: string): string {
-    const host = hostFor(client, this.state.listening, this.#bestFirst());
+    const host = hostForClient(client, this.state.listening, this.#interfacesBestFirst());
     return `${host}:${this.port}`;
   }
 
   /** Addresses at which other machines reach this service, best first. */
   reachable(): readonly string[] {
-    return reachableAt(this.state.listening, this.#bestFirst()).map(({ info }) => info.address);
+    return reachableAt(this.state.listening, this.#interfacesBestFirst()).map(({ info }) => info.address);
   }
 
   /** Closes all listening sockets; accepted connections stay open. */
   stop(): void {
     this.#cancelPoll();
-    this.#closeAllBut([]);
+    this.#closeAllExcept([]);
   }
 
   readonly #poll = (): void => {
-    const interfaces = this.#interfaces();
-    if (interfaces !== undefined) this.#openAndClose(interfaces);
+    const interfaces = this.#readInterfaces();
+    if (interfaces !== undefined) this.#openAndCloseSockets(interfaces);
     const { clock } = this.#options;
-    const isComplete = this.#waiting.length === 0 && interfaces !== undefined;
-    if (!isComplete || canChange(this.#bind)) this.#cancelPoll = clock.after(POLL_EVERY_MS, this.#poll);
+    const isEverythingOpen = this.#waiting.length === 0 && interfaces !== undefined;
+    if (!isEverythingOpen || canChange(this.#bind)) this.#cancelPoll = clock.after(POLL_EVERY_MS, this.#poll);
   };
 
-  #bestFirst(): InterfaceAddresses {
-    return bestFirst(this.#interfaces() ?? {});
+  #interfacesBestFirst(): InterfaceAddresses {
+    return bestFirst(this.#readInterfaces() ?? {});
   }
 
   /** Undefined if the system call fails; nothing is changed then. */
-  #interfaces(): InterfaceAddresses | undefined {
+  #readInterfaces(): InterfaceAddresses | undefined {
     try {
       return this.#options.interfaces();
     } catch (error) {
@@ -115,32 +115,31 @@ export class ListeningSockets {
     }
   }
 
-  /** Opens and closes sockets, so that those of the present addresses are open. */
-  #openAndClose(interfaces: InterfaceAddresses): void {
-    const { changed } = this.#options;
-    const { present, waiting, notes } = resolveBind(this.#bind, interfaces);
-    const before = [...this.#open.keys()].join();
+  #openAndCloseSockets(interfaces: InterfaceAddresses): void {
+    const { onListeningChanged } = this.#options;
+    const { present, missing, notes } = resolveBind(this.#bind, interfaces);
+    const addressesBefore = [...this.#open.keys()].join();
     // Sockets are closed first, because an old socket may block a new one on the same port.
-    this.#closeAllBut(present);
-    const refused = this.#openAll(present);
+    this.#closeAllExcept(present);
+    const refused = this.#openMissing(present);
     this.#refused = refused.map(({ address }) => address);
-    this.#waiting = [...new Set([...waiting, ...refused.map(({ name }) => name)])];
-    if ([...this.#open.keys()].join() !== before) changed();
+    this.#waiting = [...new Set([...missing, ...refused.map(({ bindEntry }) => bindEntry)])];
+    if ([...this.#open.keys()].join() !== addressesBefore) onListeningChanged();
     const why = 'the port is taken, or the address is not ready';
     this.#logNew([
       ...notes,
       ...this.#refused.map((address) => `cannot listen yet on ${address} port ${this.port}: ${why}`),
-      ...waiting.map((name) => `waiting for ${name} of bind, which does not exist yet`),
+      ...missing.map((bindEntry) => `waiting for ${bindEntry} of bind, which does not exist yet`),
     ]);
   }
 
-  #logNew(sentences: readonly string[]): void {
-    const findings = new Set(sentences);
-    for (const finding of findings) if (!this.#findings.has(finding)) this.#options.log('warn', finding);
-    this.#findings = findings;
+  #logNew(findings: readonly string[]): void {
+    const distinct = new Set(findings);
+    for (const finding of distinct) if (!this.#findings.has(finding)) this.#options.log('warn', finding);
+    this.#findings = distinct;
   }
 
-  #closeAllBut(present: readonly BindAddress[]): void {
+  #closeAllExcept(present: readonly BindAddress[]): void {
     const gone = [...this.#open.keys()].filter((open) => !present.some(({ address }) => address === open));
     for (const address of gone) {
       this.#open.get(address)?.close();
@@ -150,7 +149,7 @@ export class ListeningSockets {
   }
 
   /** Returns the addresses that cannot be listened on. */
-  #openAll(present: readonly BindAddress[]): readonly BindAddress[] {
+  #openMissing(present: readonly BindAddress[]): readonly BindAddress[] {
     const missing = present.filter(({ address }) => !this.#open.has(address));
     for (const { address } of missing) {
       const socket = this.#options.open(address, this.port);

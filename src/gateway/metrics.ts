@@ -1,6 +1,5 @@
-// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures") at each request. This file is loaded
-// at the first request. Labels come from closed sets or name a thing of the node; no label contains a title,
-// a stream or an address.
+// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures"). A label comes from a closed set or
+// names a thing of the node. No label contains a title, a stream or an address.
 
 import { processFacts, threadCpuSeconds, threadReport } from '../host/process-facts.js';
 import { BACKEND_STATES, type BackendHealth, type ChildName } from '../protocol/actor/backends.js';
@@ -8,7 +7,7 @@ import type { ThreadReport } from '../protocol/actor/messages.js';
 import type { OutputRecord, PlayerRecord } from '../protocol/actor/schemas.js';
 import type { Journal } from './journal.js';
 import { type Metric, openMetricsText, type Sample } from './open-metrics.js';
-import { BUCKETS_S, type OperationCounts, type RequestCounts } from './request-counts.js';
+import { BUCKET_BOUNDS_S, type OperationCounts, type RequestCounts } from './request-counts.js';
 
 export interface MetricsFacts {
   readonly version: string;
@@ -18,7 +17,7 @@ export interface MetricsFacts {
   readonly health: ReadonlyMap<ChildName, BackendHealth>;
   readonly threads: ReadonlyMap<ChildName, ThreadReport>;
   readonly streams: { readonly open: number; readonly closedSlow: number; readonly published: number };
-  readonly requests: Pick<RequestCounts, 'all'>;
+  readonly requests: Pick<RequestCounts, 'countsByOperation'>;
   readonly journal: Pick<Journal, 'records'>;
 }
 
@@ -28,19 +27,19 @@ export function metricsText(facts: MetricsFacts): string {
     ...threadMetrics(facts),
     ...backendMetrics(facts),
     ...streamMetrics(facts),
-    ...requestMetrics([...facts.requests.all()]),
+    ...requestMetrics([...facts.requests.countsByOperation()]),
     ...outputMetrics(recordsIn<OutputRecord>(facts, 'audio.outputs')),
     playerMetric(recordsIn<PlayerRecord>(facts, 'players')),
   ]);
 }
 
-type Labelled = readonly (readonly [labels: NonNullable<Sample['labels']>, value: number])[];
+type LabelledValues = readonly (readonly [labels: NonNullable<Sample['labels']>, value: number])[];
 
-function gauge(name: string, help: string, values: Labelled): Metric {
+function gauge(name: string, help: string, values: LabelledValues): Metric {
   return { name, type: 'gauge', help, samples: values.map(([labels, value]) => ({ labels, value })) };
 }
 
-function counter(name: string, help: string, values: Labelled): Metric {
+function counter(name: string, help: string, values: LabelledValues): Metric {
   return { ...gauge(name, help, values), type: 'counter' };
 }
 
@@ -52,36 +51,35 @@ function processMetrics({ version, startedAt, uptimeSeconds }: MetricsFacts): re
     samples: [{ labels: { version, node: process.versions.node }, value: 1 }],
   };
   const facts = processFacts();
-  const all = [
+  const systemIndependent = [
     build,
     gauge('process_start_time_seconds', 'When the service was started, since the epoch.', [[{}, startedAt]]),
     gauge('tonearm_uptime_seconds', 'How long the service has run.', [[{}, uptimeSeconds]]),
   ];
-  if (facts === undefined) return all;
+  if (facts === undefined) return systemIndependent;
   return [
-    ...all,
+    ...systemIndependent,
     counter('process_cpu_seconds', 'Processor time of all threads.', [[{}, facts.cpuSeconds]]),
     gauge('process_resident_memory_bytes', 'Memory of the process.', [[{}, facts.residentBytes]]),
     gauge('process_open_fds', 'Open files and sockets.', [[{}, facts.openFiles]]),
   ];
 }
 
-/**
- * The other threads report when `GET /metrics` asks them, so their figures are those of the request before.
- */
+/** Each request makes the other threads report, so their figures are those of the request before. */
 function threadMetrics({ threads }: MetricsFacts): readonly Metric[] {
-  const all = [['main', threadReport()] as const, ...threads];
-  const cpu = all.flatMap(([thread, { tid }]) => {
+  const reports = [['main', threadReport()] as const, ...threads];
+  const cpuSeconds: [labels: { thread: string }, seconds: number][] = [];
+  for (const [thread, { tid }] of reports) {
     const seconds = tid === undefined ? undefined : threadCpuSeconds(tid);
-    return seconds === undefined ? [] : [[{ thread }, seconds] as const];
-  });
-  const heap = all.map(([thread, { heapBytes }]) => [{ thread }, heapBytes] as const);
+    if (seconds !== undefined) cpuSeconds.push([{ thread }, seconds]);
+  }
+  const heapBytes = reports.map(([thread, report]) => [{ thread }, report.heapBytes] as const);
   return [
-    counter('tonearm_thread_cpu_seconds', 'Processor time of a thread.', cpu),
+    counter('tonearm_thread_cpu_seconds', 'Processor time of a thread.', cpuSeconds),
     gauge(
       'tonearm_thread_heap_bytes',
       'The heap of a thread in use, for others than main at the request before.',
-      heap,
+      heapBytes,
     ),
   ];
 }
@@ -109,8 +107,10 @@ function streamMetrics({ streams }: MetricsFacts): readonly Metric[] {
   ];
 }
 
-function requestMetrics(all: readonly (readonly [string, OperationCounts])[]): readonly Metric[] {
-  const statuses = all.flatMap(([operation, counts]) =>
+function requestMetrics(
+  countsByOperation: readonly (readonly [operation: string, OperationCounts])[],
+): readonly Metric[] {
+  const statuses = countsByOperation.flatMap(([operation, counts]) =>
     [...counts.statuses].map(([status, count]) => [{ operation, status }, count] as const),
   );
   return [
@@ -119,7 +119,7 @@ function requestMetrics(all: readonly (readonly [string, OperationCounts])[]): r
       name: 'tonearm_request_duration_seconds',
       type: 'histogram',
       help: 'From the head of a request to its answer.',
-      samples: all.flatMap(([operation, counts]) => histogram(operation, counts)),
+      samples: countsByOperation.flatMap(([operation, counts]) => histogram(operation, counts)),
     },
   ];
 }
@@ -127,42 +127,40 @@ function requestMetrics(all: readonly (readonly [string, OperationCounts])[]): r
 /** In OpenMetrics the bucket `le` counts all requests that took at most `le` seconds. */
 function histogram(operation: string, { buckets, count, sumS }: OperationCounts): readonly Sample[] {
   let countSoFar = 0;
-  const bounded = BUCKETS_S.map((bound, index): Sample => {
+  const boundedBuckets: Sample[] = [];
+  for (const [index, bound] of BUCKET_BOUNDS_S.entries()) {
     countSoFar += buckets[index] ?? 0;
     const le = Number.isInteger(bound) ? `${bound}.0` : bound;
-    return { suffix: '_bucket', labels: { operation, le }, value: countSoFar };
-  });
+    boundedBuckets.push({ suffix: '_bucket', labels: { operation, le }, value: countSoFar });
+  }
   return [
-    ...bounded,
+    ...boundedBuckets,
     { suffix: '_bucket', labels: { operation, le: '+Inf' }, value: count },
     { suffix: '_sum', labels: { operation }, value: sumS },
     { suffix: '_count', labels: { operation }, value: count },
   ];
 }
 
-/** A series may have one value only, so of two outputs with one name the first counts. */
+/** A series has one value, so of two outputs with the same name only the first counts. */
 function outputMetrics(outputs: readonly OutputRecord[]): readonly Metric[] {
-  const isFirst = ({ name }: OutputRecord, at: number): boolean =>
-    outputs.findIndex((other) => other.name === name) === at;
-  const counted = outputs.filter(isFirst);
-  const perOutput = (value: (output: OutputRecord) => number): Labelled =>
+  const isFirstOfName = ({ name }: OutputRecord, index: number): boolean =>
+    outputs.findIndex((other) => other.name === name) === index;
+  const counted = outputs.filter(isFirstOfName);
+  const perOutput = (value: (output: OutputRecord) => number): LabelledValues =>
     counted.map((output) => [{ output: output.name }, value(output)]);
   const volumes = perOutput(({ volume }) => volume);
-  const muted = perOutput((output) => Number(output.muted));
-  const isDefault = perOutput((output) => Number(output.default));
+  const mutes = perOutput((output) => Number(output.muted));
+  const defaults = perOutput((output) => Number(output.default));
   return [
     gauge('tonearm_output_volume_ratio', 'The volume of an output, 1 = 100 %.', volumes),
-    gauge('tonearm_output_muted', '1 while the output is muted.', muted),
-    gauge('tonearm_output_default', '1 for the default output.', isDefault),
+    gauge('tonearm_output_muted', '1 while the output is muted.', mutes),
+    gauge('tonearm_output_default', '1 for the default output.', defaults),
   ];
 }
 
 const PLAYER_STATES = ['Playing', 'Paused', 'Stopped'] as const;
 
-/**
- * Processes of one program count under one name, because their bus names differ only in the number of the
- * process (`.instance`).
- */
+/** Processes of one program count under one name: their bus names differ only in `.instance` and a number. */
 function playerMetric(players: readonly PlayerRecord[]): Metric {
   const counts = new Map<string, Record<(typeof PLAYER_STATES)[number], number>>();
   for (const { bus_name, playback_status } of players) {

@@ -1,5 +1,5 @@
-// The records of `GET /server` and `GET /health` (docs/http-api.md, "Records"). Facts about the machine are
-// read once, at start, except for the hostname. The rest is pure.
+// Makes the records of `GET /server` and `GET /health` (docs/http-api.md, "Records"). Except for the
+// hostname, facts about the machine are read once, at the start.
 
 import { arch, hostname, release, type } from 'node:os';
 import { textIfThere } from '../host/text-if-there.js';
@@ -10,7 +10,7 @@ import type { ListeningState } from './listening.js';
 import type { RouteSettings } from './routes.js';
 
 export interface NodeInfo {
-  /** The current hostname: it may change while the service runs. */
+  /** Read at each use, because it may change while the service runs. */
   readonly hostname: string;
   /** `linux/ARCH` with Go's architecture names. */
   readonly platform: string;
@@ -21,23 +21,24 @@ export interface NodeInfo {
 }
 
 export function readNodeInfo(): NodeInfo {
-  // The files are in the order of os-release(5): the first one that names the system counts.
+  // In the order of os-release(5), the first file that names the system counts.
   const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
+  // Node and Go name only this architecture differently, among those with a binary of uWebSockets.js.
+  const goArchitecture = arch() === 'x64' ? 'amd64' : arch();
   return {
     get hostname() {
       return hostname();
     },
     descriptorsMax: openFilesMax(textIfThere('/proc/self/limits')),
-    // Node and Go name x64 differently, and no other architecture that has a binary of uWebSockets.js.
-    platform: `linux/${arch() === 'x64' ? 'amd64' : arch()}`,
-    osVersion: names.find(Boolean) ?? `${type()} ${release()}`,
+    platform: `linux/${goArchitecture}`,
+    osVersion: names.find((name) => name !== undefined) ?? `${type()} ${release()}`,
   };
 }
 
 /** The soft limit in the text of /proc/PID/limits. Node raises it to the hard limit when it starts. */
 export function openFilesMax(limits: string): number {
-  const soft = /^Max open files +(\d+) /m.exec(limits)?.[1];
-  return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+  const softLimit = /^Max open files +(\d+) /m.exec(limits)?.[1];
+  return softLimit === undefined ? Number.POSITIVE_INFINITY : Number(softLimit);
 }
 
 /** PRETTY_NAME in the text of an os-release file, which has shell syntax. Undefined if there is none. */
@@ -94,8 +95,9 @@ export function healthRecord({ version, uptimeMs, streams, listening, backends }
   const rows = [...backends].map(
     ([backend, health]) => [backend, { ...health, since: new Date(health.since).toISOString() }] as const,
   );
+  const areAllUp = [...backends.values()].every(({ state }) => state === 'up');
   return {
-    status: rows.every(([, { state }]) => state === 'up') ? 'ok' : 'degraded',
+    status: areAllUp ? 'ok' : 'degraded',
     version,
     uptime_s: Math.max(0, Math.floor(uptimeMs / 1000)),
     listening: [...listening.listening],

@@ -1,21 +1,21 @@
 // Encodes metrics as the text of OpenMetrics 1.0. Pure.
 
 export interface Sample {
-  /** The end that the metric's name gets, such as `_bucket`; by default the end that the type demands. */
+  /** The end of the sample's name, such as `_bucket`. The type decides the default. */
   readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string | number>>;
   readonly value: number;
 }
 
 export interface Metric {
-  /** In Prometheus' form, without `_total` and `_info`; the unit, if there is one, is its end. */
+  /** Without `_total` and `_info`. If there is a unit, the name ends with it. */
   readonly name: string;
   readonly type: keyof typeof SUFFIXES;
   readonly help: string;
   readonly samples: readonly Sample[];
 }
 
-/** By type, the end of the names of samples. */
+/** The default suffix of samples, by type. */
 const SUFFIXES = { gauge: '', counter: '_total', info: '_info', histogram: '' } as const;
 
 const UNITS = ['seconds', 'bytes', 'ratio'];
@@ -27,17 +27,13 @@ export function openMetricsText(metrics: readonly Metric[]): string {
 }
 
 function familyText({ name, type, help, samples }: Metric): string {
-  const unit = UNITS.find((each) => name.endsWith(`_${each}`));
-  const head = [
-    `# TYPE ${name} ${type}`,
-    ...(unit === undefined ? [] : [`# UNIT ${name} ${unit}`]),
-    `# HELP ${name} ${escaped(help)}`,
-  ];
-  const lines = samples.map(
-    ({ suffix = SUFFIXES[type], labels = {}, value }) =>
-      `${name}${suffix}${labelText(labels)} ${numberText(value)}`,
-  );
-  return `${[...head, ...lines].join('\n')}\n`;
+  const unit = UNITS.find((candidate) => name.endsWith(`_${candidate}`));
+  const lines = [`# TYPE ${name} ${type}`];
+  if (unit !== undefined) lines.push(`# UNIT ${name} ${unit}`);
+  lines.push(`# HELP ${name} ${escaped(help)}`);
+  for (const { suffix = SUFFIXES[type], labels = {}, value } of samples)
+    lines.push(`${name}${suffix}${labelText(labels)} ${numberText(value)}`);
+  return `${lines.join('\n')}\n`;
 }
 
 function labelText(labels: Readonly<Record<string, string | number>>): string {

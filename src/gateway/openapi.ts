@@ -1,5 +1,5 @@
-// The document of `GET /openapi.json`: OpenAPI 3.1, made from the route table, the problem table and the
-// schemas. Pure. This file loads typebox, so gateway.ts imports it only when the document is requested.
+// Makes the document of `GET /openapi.json` from the tables of routes and problems, and from the schemas.
+// This file loads typebox, so gateway.ts imports it only when the document is requested.
 
 import { type TSchema, Type } from 'typebox';
 import { EVENTS } from '../protocol/actor/collections.js';
@@ -23,10 +23,15 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
-/** The problems of every route. */
-const ANYWHERE = ['bad-request', 'bad-path', 'foreign-host', 'gateway-failed', 'shutting-down'] as const;
-/** The further problems of each kind of route; `problemsOf` adds those of a backend. */
-const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
+const PROBLEMS_OF_EVERY_ROUTE = [
+  'bad-request',
+  'bad-path',
+  'foreign-host',
+  'gateway-failed',
+  'shutting-down',
+] as const;
+/** `problemsOf` adds the problems of single backends. */
+const PROBLEMS_BY_KIND: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
     'foreign-origin',
     'read-only',
@@ -53,7 +58,7 @@ const TEXT = Type.String();
 const EVENT_TABLE = Object.fromEntries(Object.entries(EVENTS).map(([type, name]) => [type, ref(name)]));
 const UNCHANGED = { description: 'Not changed since If-None-Match' };
 
-const { byDefault, ...bounds } = LOG_LINES;
+const { byDefault, ...logLinesBounds } = LOG_LINES;
 
 const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> = {
   events: [
@@ -67,7 +72,9 @@ const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> =
     query('snapshot', '1: the stream begins with the current state', oneOf('0', '1')),
     query('lastEventId', 'Replaces the header Last-Event-ID for clients that cannot set it'),
   ],
-  log: [query('lines', 'How many of the newest lines', Type.Integer({ ...bounds, default: byDefault }))],
+  log: [
+    query('lines', 'How many of the newest lines', Type.Integer({ ...logLinesBounds, default: byDefault })),
+  ],
 };
 
 export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
@@ -96,13 +103,15 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
 function operation(route: Route): JsonObject {
   const { method, path, summary, kind } = route;
   const parameters = [...parametersOf(path).map(pathParameter), ...(QUERIES[kind] ?? [])];
+  const parametersIfAny = parameters.length > 0 ? { parameters } : {};
+  const eventsIfStream = kind === 'events' ? { 'x-events': EVENT_TABLE } : {};
   return {
     operationId: operationId(method, documentedPath(path)),
     summary,
     tags: [path.split('/')[1] || 'ui'],
-    ...(parameters.length > 0 ? { parameters } : {}),
+    ...parametersIfAny,
     ...requestBody(route),
-    ...(kind === 'events' ? { 'x-events': EVENT_TABLE } : {}),
+    ...eventsIfStream,
     responses: { ...successesOf(route), ...problemResponses(problemsOf(route)) },
   };
 }
@@ -118,11 +127,14 @@ function requestBody(route: Route): JsonObject {
 }
 
 function problemsOf(route: Route): readonly ProblemCode[] {
-  const own = PROBLEMS_OF[route.kind] ?? [];
-  if (route.kind === 'log' && route.backend === 'systemd') return [...own, 'not-found', 'no-such-unit'];
-  if (route.kind !== 'command') return own;
-  const ofBackend = Object.entries(FAULTS).filter(([, { refusedBy }]) => refusedBy?.includes(route.backend));
-  return [...own, ...ofBackend.map(([code]) => code as FaultCode)];
+  const problemsOfKind = PROBLEMS_BY_KIND[route.kind] ?? [];
+  if (route.kind === 'log' && route.backend === 'systemd')
+    return [...problemsOfKind, 'not-found', 'no-such-unit'];
+  if (route.kind !== 'command') return problemsOfKind;
+  const faultsOfBackend = Object.entries(FAULTS)
+    .filter(([, { refusedBy }]) => refusedBy?.includes(route.backend))
+    .map(([code]) => code as FaultCode);
+  return [...problemsOfKind, ...faultsOfBackend];
 }
 
 function successesOf(route: Route): JsonObject {
@@ -139,17 +151,18 @@ function successesOf(route: Route): JsonObject {
       return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
     case 'cover': {
       const etag = { ETag: { schema: TEXT } };
-      const place = { Location: { schema: TEXT } };
+      const location = { Location: { schema: TEXT } };
       return {
         200: { description: 'The image', headers: etag, content: COVER_CONTENT },
         304: UNCHANGED,
-        307: { description: 'The image is on another server', headers: place },
+        307: { description: 'The image is on another server', headers: location },
       };
     }
     case 'page': {
       const file = { 200: { description: 'A file', content: FILE_CONTENT }, 304: UNCHANGED };
       const redirect = { 308: { description: 'Redirect to the page' } };
-      return { ...(route.part !== 'way' && file), ...(route.part !== 'file' && redirect) };
+      if (route.part === 'redirect') return redirect;
+      return route.part === 'file' ? file : { ...file, ...redirect };
     }
     case 'health':
       return { 200: json(route.schema) };
@@ -160,15 +173,15 @@ function successesOf(route: Route): JsonObject {
 
 function problemResponses(codes: readonly ProblemCode[]): JsonObject {
   const titles = new Map<number, string[]>();
-  for (const code of new Set([...ANYWHERE, ...codes])) {
+  for (const code of new Set([...PROBLEMS_OF_EVERY_ROUTE, ...codes])) {
     const { status, title } = PROBLEMS[code];
     titles.set(status, [...(titles.get(status) ?? []), title]);
   }
   const content = { 'application/problem+json': { schema: ref('Problem') } };
   return Object.fromEntries(
-    [...titles].map(([status, all]) => {
+    [...titles].map(([status, titlesOfStatus]) => {
       const headers = status === 503 ? { headers: { 'Retry-After': { schema: Type.Integer() } } } : {};
-      return [status, { description: all.join('; '), ...headers, content }];
+      return [status, { description: titlesOfStatus.join('; '), ...headers, content }];
     }),
   );
 }
@@ -196,27 +209,29 @@ function query(name: string, description: string, schema: TSchema = TEXT): JsonO
 }
 
 /**
- * Returns the components. A component that is part of another one becomes a reference to it. An optional
- * object is a copy of its component with the same JSON. It becomes a reference, too, because otherwise
- * generators of clients would make two types with one name, and leave one out.
+ * A component within another component becomes a reference. Typebox makes a copy of an optional object, so
+ * objects are also compared by their JSON. Without the reference, generators of clients would make two types
+ * with one name, and leave one out.
  */
 function schemaComponents(): JsonObject {
-  const all: [string, TSchema][] = Object.entries(COMPONENTS);
-  const names = new Map<unknown, string>(all.map(([name, schema]) => [schema, name]));
-  const objects = new Map(
-    all.flatMap(([name, schema]) => ('properties' in schema ? [[JSON.stringify(schema), name]] : [])),
-  );
+  const components: [string, TSchema][] = Object.entries(COMPONENTS);
+  const namesBySchema = new Map<unknown, string>(components.map(([name, schema]) => [schema, name]));
+  const objects = components.filter(([, schema]) => 'properties' in schema);
+  const namesByJson = new Map(objects.map(([name, schema]) => [JSON.stringify(schema), name]));
   const nameOfCopy = (value: unknown): string | undefined => {
     const isObject = typeof value === 'object' && value !== null && 'properties' in value;
-    return isObject ? objects.get(JSON.stringify(value)) : undefined;
+    return isObject ? namesByJson.get(JSON.stringify(value)) : undefined;
   };
-  const nameOf = (value: unknown): string | undefined => names.get(value) ?? nameOfCopy(value);
-  const referring = (schema: TSchema): string =>
+  const componentName = (value: unknown): string | undefined => namesBySchema.get(value) ?? nameOfCopy(value);
+  const jsonWithReferences = (schema: TSchema): string =>
     JSON.stringify(schema, (key, value: unknown) => {
-      const name = key === '' ? undefined : nameOf(value);
+      const isWholeSchema = key === '';
+      const name = isWholeSchema ? undefined : componentName(value);
       return name === undefined ? value : ref(name);
     });
-  return Object.fromEntries(all.map(([name, schema]) => [name, JSON.parse(referring(schema))]));
+  return Object.fromEntries(
+    components.map(([name, schema]) => [name, JSON.parse(jsonWithReferences(schema))]),
+  );
 }
 
 function ref(name: string): JsonObject {

@@ -1,5 +1,5 @@
-// Carries out operations for HTTP requests and for bridges, and makes the replies. It knows no connections
-// and no trust: the caller has checked trust and parsed the body.
+// Carries out operations for HTTP requests and for bridges, and makes the replies. The caller has checked
+// trust and parsed the body.
 
 import type { Clock } from '../host/clock.js';
 import type { Backend } from '../protocol/actor/backends.js';
@@ -21,7 +21,7 @@ import {
   JSON_TYPE,
   NO_STORE,
   type ResponseMaker,
-  replyOf,
+  replyFor,
 } from './reply.js';
 
 export interface ReplyParts {
@@ -29,23 +29,23 @@ export interface ReplyParts {
   readonly responses: ResponseMaker;
   readonly backends: Backends;
   readonly covers: Pick<Covers, 'reply'>;
-  /** The record says whether the client that gets it may change something. */
+  /** `mayChange` becomes a member of the record. */
   readonly serverRecord: (mayChange: boolean) => ServerRecord;
   readonly healthRecord: (uptimeMs: number) => HealthRecord;
   /**
-   * The text of `GET /openapi.json` for clients that may change something, or nothing. Each of the two texts
-   * is requested again until a request for it has succeeded.
+   * The text of `GET /openapi.json`, which differs for clients that may change nothing. After a failure the
+   * text is requested again.
    */
-  readonly openapi: (mayChange: boolean) => Promise<string>;
+  readonly openapiText: (mayChange: boolean) => Promise<string>;
   readonly clock: Clock;
 }
 
 export interface OperationInput {
   readonly params: Params;
-  /** True if the sender of the request may change something. */
+  /** True if the client may change something. */
   readonly mayChange: boolean;
-  /** The text of the header If-None-Match. */
-  readonly knownTag?: string;
+  /** The header's text. */
+  readonly ifNoneMatch?: string;
   /** The raw text behind the question mark. */
   readonly query?: string;
   /** The body; undefined if none was sent. */
@@ -53,19 +53,20 @@ export interface OperationInput {
 }
 
 /** This many answers of backends are remembered, to recognize equal ones. A log may have up to 64 KiB. */
-const REMEMBERED_MAX = 32;
+const REMEMBERED_ANSWERS_MAX = 32;
 
 type Reply = HttpReply | Promise<HttpReply>;
 
 export class OperationReplies {
   readonly #parts: ReplyParts;
-  readonly #startedDate: number;
+  /** Milliseconds since the epoch. */
   readonly #startedAt: number;
+  readonly #startedMonotonicMs: number;
   /**
-   * The newest answer to each question to a backend. If the next answer has an equal text, it gets the same
-   * response, with the same tag and time. The newest question is at the end.
+   * The newest answer to each question to a backend, by question, the newest question last. An answer with an
+   * equal text gets the same response, with the same tag and time.
    */
-  readonly #remembered = new Map<string, CachedResponse>();
+  readonly #rememberedAnswers = new Map<string, CachedResponse>();
   /** By `mayChange`. */
   readonly #server = new Map<boolean, CachedResponse>();
   /** By `mayChange`. */
@@ -73,65 +74,68 @@ export class OperationReplies {
 
   constructor(parts: ReplyParts) {
     this.#parts = parts;
-    this.#startedDate = parts.clock.date();
-    this.#startedAt = parts.clock.monotonic();
+    this.#startedAt = parts.clock.date();
+    this.#startedMonotonicMs = parts.clock.monotonic();
   }
 
   /** To be called when the configuration has changed, because then other routes may exist. */
-  reconfigured(): void {
+  forgetOpenapi(): void {
     this.#openapi = new Map();
   }
 
   reply(operation: Operation, input: OperationInput): Reply {
-    const isReading = operation.method === 'GET' && 'backend' in operation;
-    const firstHealth = isReading ? this.#parts.documents.firstHealth(operation.backend) : undefined;
+    const readsFromBackend = operation.method === 'GET' && 'backend' in operation;
+    const firstHealth = readsFromBackend
+      ? this.#parts.documents.waitForFirstHealth(operation.backend)
+      : undefined;
     if (firstHealth === undefined) return this.#replyNow(operation, input);
     return firstHealth.then(() => this.#replyNow(operation, input));
   }
 
   #replyNow(operation: Operation, input: OperationInput): Reply {
-    const { params, knownTag = '', query = '', mayChange } = input;
+    const { params, ifNoneMatch = '', query = '', mayChange } = input;
     const { documents, covers, clock } = this.#parts;
     switch (operation.kind) {
       case 'command':
         return this.#change(operation, input);
       case 'document':
-        return documentReply(documents.read(operation.resource), knownTag);
+        return documentReply(documents.responseTo(operation.resource), ifNoneMatch);
       case 'tracklist':
-        return documentReply(documents.tracklist(fullBusName(params['player'] ?? '')), knownTag);
+        return documentReply(documents.tracklist(fullBusName(params['player'] ?? '')), ifNoneMatch);
       case 'text':
       case 'cookie':
-        return this.#ask(operation.backend, operation.command, knownTag);
+        return this.#ask(operation.backend, operation.command, ifNoneMatch);
       case 'log': {
         const lines = logLines(query);
-        const fault = badParameter(params);
-        if (fault !== undefined || lines === undefined) return problemReply(fault ?? BAD_LINES);
-        return this.#ask(operation.backend, operation.command(params, lines), knownTag);
+        const fault = parameterProblem(params);
+        if (fault !== undefined) return problemReply(fault);
+        if (lines === undefined) return problemReply(BAD_LINES);
+        return this.#ask(operation.backend, operation.command(params, lines), ifNoneMatch);
       }
       case 'cover':
-        return covers.reply(fullBusName(params['player'] ?? ''), knownTag);
+        return covers.reply(fullBusName(params['player'] ?? ''), ifNoneMatch);
       case 'server':
-        return this.#serverReply(mayChange, knownTag);
+        return this.#serverReply(mayChange, ifNoneMatch);
       case 'health': {
-        const body = JSON.stringify(this.#parts.healthRecord(clock.monotonic() - this.#startedAt));
+        const body = JSON.stringify(this.#parts.healthRecord(clock.monotonic() - this.#startedMonotonicMs));
         return { status: 200, headers: [JSON_TYPE, NO_STORE], body };
       }
       case 'openapi':
-        return this.#openapiReply(mayChange, knownTag);
+        return this.#openapiReply(mayChange, ifNoneMatch);
     }
   }
 
   async #change(operation: ChangeOperation, { params, json }: OperationInput): Promise<HttpReply> {
     const body = await checkBody(operation, json);
     if (!body.ok) return problemReply(body.error);
-    const fault = badParameter(params);
+    const fault = parameterProblem(params);
     if (fault !== undefined) return problemReply(fault);
     const command = operation.command(params, body.value);
     const answer = await this.#parts.backends.ask(operation.backend, command);
     return answer.ok ? ACCEPTED : problemReply(answer.error);
   }
 
-  async #ask(backend: Backend, command: Command, knownTag: string): Promise<HttpReply> {
+  async #ask(backend: Backend, command: Command, ifNoneMatch: string): Promise<HttpReply> {
     const question = `${backend} ${JSON.stringify(command)}`;
     const answer = await this.#parts.backends.ask(backend, command);
     if (!answer.ok) return problemReply(answer.error);
@@ -139,36 +143,37 @@ export class OperationReplies {
     if (bytes !== undefined) return cookieReply(bytes);
     if (text === undefined) throw new Error('The backend answered without the bytes or the text');
     const { responses, clock } = this.#parts;
-    const response = responses.remake(this.#remembered.get(question), text, clock.date());
+    const response = responses.makeIfChanged(this.#rememberedAnswers.get(question), text, clock.date());
     this.#remember(question, response);
-    return replyOf(response, knownTag);
+    return replyFor(response, ifNoneMatch);
   }
 
   #remember(question: string, response: CachedResponse): void {
-    // The question is deleted first, because `set` would leave a known question at its old place.
-    this.#remembered.delete(question);
-    this.#remembered.set(question, response);
-    const [oldest] = this.#remembered.keys();
-    if (this.#remembered.size > REMEMBERED_MAX && oldest !== undefined) this.#remembered.delete(oldest);
+    // Without `delete`, a question that is there already would not become the last one.
+    this.#rememberedAnswers.delete(question);
+    this.#rememberedAnswers.set(question, response);
+    const [oldestQuestion] = this.#rememberedAnswers.keys();
+    const isFull = this.#rememberedAnswers.size > REMEMBERED_ANSWERS_MAX;
+    if (isFull && oldestQuestion !== undefined) this.#rememberedAnswers.delete(oldestQuestion);
   }
 
-  #serverReply(mayChange: boolean, knownTag: string): HttpReply {
+  #serverReply(mayChange: boolean, ifNoneMatch: string): HttpReply {
     const { responses, serverRecord, clock } = this.#parts;
     const before = this.#server.get(mayChange);
-    const date = before === undefined ? this.#startedDate : clock.date();
-    const response = responses.remake(before, JSON.stringify(serverRecord(mayChange)), date);
+    const date = before === undefined ? this.#startedAt : clock.date();
+    const response = responses.makeIfChanged(before, JSON.stringify(serverRecord(mayChange)), date);
     this.#server.set(mayChange, response);
-    return replyOf(response, knownTag);
+    return replyFor(response, ifNoneMatch);
   }
 
-  /** A failure is not remembered, because the next attempt to load the document may succeed. */
-  async #openapiReply(mayChange: boolean, knownTag: string): Promise<HttpReply> {
-    const { openapi, responses } = this.#parts;
-    // A change of the configuration replaces `#openapi`. A text that is made meanwhile stays in the old map.
+  async #openapiReply(mayChange: boolean, ifNoneMatch: string): Promise<HttpReply> {
+    const { openapiText: openapi, responses } = this.#parts;
+    // If the configuration changes while the text is made, the text goes into the old map, which is not used
+    // any more.
     const cached = this.#openapi;
-    const response = cached.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedDate);
+    const response = cached.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedAt);
     cached.set(mayChange, response);
-    return replyOf(response, knownTag);
+    return replyFor(response, ifNoneMatch);
   }
 }
 
@@ -177,21 +182,22 @@ const BAD_LINES = problem(
   `Parameter lines must be given once, as ${LOG_LINES.minimum} to ${LOG_LINES.maximum}`,
 );
 
-/** The value of `lines`; undefined if it is not a number within the bounds. Other parameters are ignored. */
+/** Undefined if `lines` is not a number within the bounds. Other parameters are ignored. */
 function logLines(query: string): number | undefined {
   const values = new URLSearchParams(query).getAll('lines');
   if (values.length === 0) return LOG_LINES.byDefault;
   const [value = ''] = values;
-  const lines = values.length === 1 && /^\d{1,3}$/.test(value) ? Number(value) : 0;
+  const isOneNumber = values.length === 1 && /^\d{1,3}$/.test(value);
+  const lines = isOneNumber ? Number(value) : 0;
   return lines >= LOG_LINES.minimum && lines <= LOG_LINES.maximum ? lines : undefined;
 }
 
-function documentReply(document: Result<CachedResponse, Problem>, knownTag: string): HttpReply {
-  return document.ok ? replyOf(document.value, knownTag) : problemReply(document.error);
+function documentReply(document: Result<CachedResponse, Problem>, ifNoneMatch: string): HttpReply {
+  return document.ok ? replyFor(document.value, ifNoneMatch) : problemReply(document.error);
 }
 
-/** Checks the length of each parameter, which bounds what an actor gets, and the words of a scope. */
-function badParameter(params: Params): Problem | undefined {
+/** The length of parameters is checked, because it bounds what an actor gets. */
+function parameterProblem(params: Params): Problem | undefined {
   if (Object.values(params).some(({ length }) => length > NAME_MAX_CHARACTERS))
     return problem('not-found', `A name has at most ${NAME_MAX_CHARACTERS} characters`);
   const { scope } = params;

@@ -1,5 +1,5 @@
-// Serves the page (docs/http-api.md, "The page"): the built and compressed files, with headers for caching,
-// content security and framing. The files are read once; this file does not know their content.
+// Serves the page (docs/http-api.md, "The page"). Decides how its files may be cached, what the page may
+// load, and which sites may frame it.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { problem, problemReply } from './problem.js';
 import { type HeaderPair, type HttpReply, isMatch, REVALIDATE, weightsIn } from './reply.js';
 import { foreignOrigin, type OriginStanding } from './trust.js';
 
-/** One file in each encoding that exists; `identity` always does. */
+/** One file, in each encoding that the build has made. */
 export interface PageFile {
   readonly identity: Buffer;
   readonly gzip?: Buffer;
@@ -19,8 +19,8 @@ export interface PageFile {
 /** By name. The document is `index.html`; every other name contains a hash of the file's content. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** `way`: the path `/`, which redirects to the document. */
-export type PagePart = 'document' | 'file' | 'way';
+/** `redirect` is the path `/`. */
+export type PagePart = 'document' | 'file' | 'redirect';
 
 const DOCUMENT = 'index.html';
 
@@ -41,24 +41,24 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The content types of all files, as OpenAPI writes them. */
 export const FILE_CONTENT = Object.fromEntries(Object.values(TYPES).map((type) => [type, {}]));
 
-const ALWAYS: HttpReply['headers'] = [
+const COMMON_HEADERS: HttpReply['headers'] = [
   ['X-Content-Type-Options', 'nosniff'],
   ['Referrer-Policy', 'no-referrer'],
   ['Vary', 'Accept-Encoding'],
 ];
-/** Clients may keep such a file for ever, because its name changes with its content. */
-const FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, immutable'];
+/** Clients may keep a file for ever, because its name changes with its content. */
+const KEEP_FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, immutable'];
 
 /** @throws if the folder cannot be read; the build always makes it. */
 export function readPageFiles(folder: string): PageFiles {
   const names = readdirSync(folder).sort();
-  const bytes = (name: string): Buffer => readFileSync(join(folder, name));
-  const plain = names.filter((name) => ENCODINGS.every(([, ending]) => !name.endsWith(ending)));
+  const bytesOf = (name: string): Buffer => readFileSync(join(folder, name));
+  const uncompressed = names.filter((name) => ENCODINGS.every(([, ending]) => !name.endsWith(ending)));
   return new Map(
-    plain.map((name) => {
+    uncompressed.map((name) => {
       const available = ENCODINGS.filter(([, ending]) => names.includes(name + ending));
-      const encoded = Object.fromEntries(available.map(([coding, ending]) => [coding, bytes(name + ending)]));
-      return [name, { identity: bytes(name), ...encoded }];
+      const compressed = available.map(([coding, ending]) => [coding, bytesOf(name + ending)]);
+      return [name, { identity: bytesOf(name), ...Object.fromEntries(compressed) }];
     }),
   );
 }
@@ -67,19 +67,18 @@ export function readPageFiles(folder: string): PageFiles {
 export interface House {
   readonly origins: readonly string[];
   /** A number that differs after each change. */
-  readonly order: number;
+  readonly changeNumber: number;
 }
 
 interface PageParts {
   readonly files: PageFiles;
   /** `api.cors.origins`, already checked; `*` allows every origin. */
-  readonly origins: readonly string[];
+  readonly corsOrigins: readonly string[];
   /**
-   * Differs for each start, and is part of the tags. To make a tag from a hash would load Node's
-   * cryptography at each start, which takes 7 ms of CPU (docs/development/what-we-learnt.md, "Node and V8").
+   * Differs for each start, and is part of the tags. A hash of the file would be a tag, too, but Node would
+   * load its cryptography, which takes 7 ms of CPU (docs/development/what-we-learnt.md, "Node and V8").
    */
   readonly bootId: string;
-  /** The node's name, as it is now. */
   readonly hostname: () => string;
   readonly house: () => House;
 }
@@ -87,11 +86,11 @@ interface PageParts {
 export class Page {
   readonly #parts: PageParts;
   /** The sites that may frame the page. */
-  readonly #ancestors: string;
+  readonly #frameAncestors: string;
 
   constructor(parts: PageParts) {
     this.#parts = parts;
-    this.#ancestors = parts.origins.includes('*') ? '*' : ["'self'", ...parts.origins].join(' ');
+    this.#frameAncestors = parts.corsOrigins.includes('*') ? '*' : ["'self'", ...parts.corsOrigins].join(' ');
   }
 
   reply(
@@ -100,54 +99,58 @@ export class Page {
     part: PagePart,
     name = DOCUMENT,
   ): HttpReply {
-    // Browsers load a page without an Origin header. An origin that may not use the interface does not get
-    // the page either.
+    // A browser that loads a page sends no Origin header, so only scripts of other pages are refused.
     if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
-    if (part === 'way') return redirectTo('ui', request.query());
+    if (part === 'redirect') return redirectTo('ui', request.query());
     // At `/ui/` the relative addresses in the document would be wrong.
     if (part === 'document' && request.path.endsWith('/')) return redirectTo('../ui', request.query());
-    const file = part === 'file' && name === DOCUMENT ? undefined : this.#parts.files.get(name);
+    const isDocumentAsFile = part === 'file' && name === DOCUMENT;
+    const file = isDocumentAsFile ? undefined : this.#parts.files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
-    const nodesOwn = this.#nodesOwnFile(name, file, request.header('if-none-match'));
-    if (nodesOwn !== undefined) return nodesOwn;
-    const [coding, body] = encodingOf(file, request.header('accept-encoding'));
+    const replyForNode = this.#replyForNode(name, file, request.header('if-none-match'));
+    if (replyForNode !== undefined) return replyForNode;
+    const [coding, body] = bestEncoding(file, request.header('accept-encoding'));
     if (part === 'file')
-      return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
-    return this.#document(coding, body, request.header('if-none-match'));
+      return {
+        status: 200,
+        headers: [...COMMON_HEADERS, KEEP_FOR_EVER, ...contentHeaders(name, coding)],
+        body,
+      };
+    return this.#documentReply(coding, body, request.header('if-none-match'));
   }
 
   /**
-   * Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1). Each
-   * policy has its own tag, too, because after a 304 WebKit keeps the policy of the stored document.
+   * Each encoding has its own tag, because a strong tag means equal bytes (RFC 9110, section 8.8.1). Each
+   * policy has its own tag, because after a 304 WebKit keeps the policy of the stored document.
    */
-  #document(coding: string, body: Buffer, ifNoneMatch: string): HttpReply {
+  #documentReply(coding: string, body: Buffer, ifNoneMatch: string): HttpReply {
     const { bootId, house } = this.#parts;
-    const { origins, order } = house();
-    const etag = `"${bootId}-${order.toString(36)}-${coding}"`;
-    const policy: HeaderPair = ['Content-Security-Policy', securityPolicy(origins, this.#ancestors)];
-    const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, policy, ['ETag', etag]];
+    const { origins, changeNumber } = house();
+    const etag = `"${bootId}-${changeNumber.toString(36)}-${coding}"`;
+    const policy: HeaderPair = ['Content-Security-Policy', securityPolicy(origins, this.#frameAncestors)];
+    const headers: HttpReply['headers'] = [...COMMON_HEADERS, REVALIDATE, policy, ['ETag', etag]];
     if (isMatch(ifNoneMatch, etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(DOCUMENT, coding)], body };
   }
 
   /**
-   * The reply with a file that is made for this node; undefined for a file that all nodes share. The node's
-   * own file changes with the node's name, so clients must revalidate it.
+   * Undefined for a file that is the same on every node. Another file changes with the node's name, so
+   * clients must revalidate it.
    */
-  #nodesOwnFile(name: string, file: PageFile, ifNoneMatch: string): HttpReply | undefined {
-    const node = this.#parts.hostname();
-    const body = fileForNode(name, file.identity, node);
+  #replyForNode(name: string, file: PageFile, ifNoneMatch: string): HttpReply | undefined {
+    const hostname = this.#parts.hostname();
+    const body = fileForNode(name, file.identity, hostname);
     if (body === undefined) return undefined;
-    const etag = `"${this.#parts.bootId}-${encodeURIComponent(node)}"`;
-    const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, ['ETag', etag]];
+    const etag = `"${this.#parts.bootId}-${encodeURIComponent(hostname)}"`;
+    const headers: HttpReply['headers'] = [...COMMON_HEADERS, REVALIDATE, ['ETag', etag]];
     if (isMatch(ifNoneMatch, etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, 'identity')], body };
   }
 }
 
 /**
- * The redirect is permanent, because the page will not move, and relative, because a proxy may serve the
- * page below a path of its own.
+ * The redirect is permanent, because the page will not move. It is relative, because a proxy may serve the
+ * page below another path.
  */
 function redirectTo(path: string, query: string): HttpReply {
   const location = query === '' ? path : `${path}?${query}`;
@@ -155,12 +158,12 @@ function redirectTo(path: string, query: string): HttpReply {
 }
 
 /**
- * The page runs only its own script and style, connects only to its own node and the other nodes of the
- * house, and never runs text as script. Only `frame-ancestors` decides which sites may frame the page:
- * browsers that know this directive ignore X-Frame-Options, which cannot name an origin.
+ * The page uses only its own script and style, connects only to its own node and the other nodes of the
+ * house, and never runs text as script. X-Frame-Options is not needed, because browsers that know
+ * `frame-ancestors` ignore it.
  */
-function securityPolicy(house: readonly string[], ancestors: string): string {
-  const nodes = ["'self'", ...house].join(' ');
+function securityPolicy(houseOrigins: readonly string[], ancestors: string): string {
+  const nodes = ["'self'", ...houseOrigins].join(' ');
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -181,8 +184,7 @@ function contentHeaders(name: string, coding: string): HttpReply['headers'] {
   return coding === 'identity' ? [type] : [type, ['Content-Encoding', coding]];
 }
 
-/** The best encoding that the client accepts. */
-function encodingOf(file: PageFile, acceptEncoding: string): readonly [coding: string, body: Buffer] {
+function bestEncoding(file: PageFile, acceptEncoding: string): readonly [coding: string, body: Buffer] {
   const weights = weightsIn(acceptEncoding);
   for (const [coding] of ENCODINGS) {
     const body = file[coding];

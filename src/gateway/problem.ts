@@ -30,14 +30,13 @@ export interface Problem {
   readonly detail: string;
 }
 
-/** All problems; the OpenAPI document and the tests use this table. */
 export const PROBLEMS: {
   readonly [C in ProblemCode]: { readonly status: HttpReply['status']; readonly title: string };
 } = { ...FAULTS, ...GATEWAY_PROBLEMS };
 
 /**
- * Seconds. A lost sound server or bus is usually back after one or two attempts to connect
- * (docs/http-api.md, "Backends that are away").
+ * A lost sound server or bus is usually back after one or two attempts to connect (docs/http-api.md,
+ * "Backends that are away").
  */
 const RETRY_AFTER_S = 2;
 
@@ -52,10 +51,10 @@ export const SHUTTING_DOWN = problem(
 const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
 
 /**
- * The problem of a request that ended in an error. A part that is used for the first time cannot be loaded
- * while the process has no free descriptor; this passes, so the client may try again.
+ * The problem for an error that a request has thrown. The lack of free descriptors passes, so the client may
+ * try again. It happens where a part is loaded late.
  */
-export function problemOf(error: unknown): Problem {
+export function problemOfError(error: unknown): Problem {
   const isOutOfFiles =
     error instanceof Error && 'code' in error && ['EMFILE', 'ENFILE'].includes(`${error.code}`);
   return isOutOfFiles ? problem('unavailable', 'The node has no free file descriptor') : GATEWAY_FAILED;
@@ -65,8 +64,8 @@ export function problemOf(error: unknown): Problem {
 export function problemReply(found: Problem, headers: HttpReply['headers'] = []): HttpReply {
   const { fault, detail } = found;
   const { status, title } = PROBLEMS[fault];
-  const own: [string, string][] = [['Content-Type', 'application/problem+json']];
-  if (status === 503) own.push(['Retry-After', String(RETRY_AFTER_S)]);
+  const documentHeaders: [string, string][] = [['Content-Type', 'application/problem+json']];
+  if (status === 503) documentHeaders.push(['Retry-After', String(RETRY_AFTER_S)]);
   const body = JSON.stringify({ type: `urn:tonearm:problem:${fault}`, title, status, detail });
-  return { status, headers: [...own, ...headers], body };
+  return { status, headers: [...documentHeaders, ...headers], body };
 }

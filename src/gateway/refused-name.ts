@@ -1,22 +1,19 @@
-// The reply to a request by a name that is not the node's: programs get a problem, and people get a page
-// with an address that works.
+// Decides what a request by a name that is not the node's is answered. Programs get a problem, and people get
+// a page with an address that works.
 
 import type { Exchange } from './exchange.js';
 import { PROBLEMS, type Problem, problemReply } from './problem.js';
 import { type HttpReply, weightsIn } from './reply.js';
 import { parseHost } from './trust.js';
 
-/**
- * `found` is the problem of the name. `hostAndPortFor`, that of `ListeningSockets`, is called only where the
- * reply is a page.
- */
+/** `hostAndPortFor` is called only if the reply is a page. */
 export function refusedNameReply(
-  found: Problem,
+  nameProblem: Problem,
   request: Pick<Exchange, 'header' | 'path' | 'peer'>,
   hostAndPortFor: (client: string) => string,
 ): HttpReply {
-  if (!prefersHtml(request.header('accept'))) return problemReply(found);
-  const { status, title } = PROBLEMS[found.fault];
+  if (!prefersHtml(request.header('accept'))) return problemReply(nameProblem);
+  const { status, title } = PROBLEMS[nameProblem.fault];
   const host = request.header('host');
   const name = escapeHtml(parseHost(host)?.host ?? host);
   const address = escapeHtml(`http://${hostAndPortFor(request.peer)}${request.path}`);
@@ -37,9 +34,7 @@ export function refusedNameReply(
   };
 }
 
-/**
- * True for a browser that loads a page, false for a program that accepts anything (RFC 9110, section 12.5.1).
- */
+/** True for browsers, false for a program that accepts everything alike (RFC 9110, section 12.5.1). */
 export function prefersHtml(accept: string): boolean {
   const weights = weightsIn(accept);
   const weightOf = (type: string, range: string): number =>

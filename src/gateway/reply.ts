@@ -1,6 +1,6 @@
-// Defines the types of replies, and makes cached responses once per change for all clients. Pure.
+// Defines what a reply is, and makes the responses that are cached for all clients. Pure.
 
-/** Every status that is sent, with its reason: uWebSockets.js takes both as one text. */
+/** Every status that is sent. uWebSockets.js takes the status and its reason as one text. */
 export const STATUS_LINES = {
   200: '200 OK',
   202: '202 Accepted',
@@ -25,8 +25,8 @@ export type HeaderPair = readonly [name: string, value: string];
 export type HeaderPairs = readonly HeaderPair[];
 
 /**
- * uWebSockets.js closes a connection 8 to 12 s after its last answer. A client that reuses the connection
- * within 8 s at most never sends a `POST` into a connection that is being closed, where it would be lost.
+ * uWebSockets.js closes a connection 8 to 12 s after its last answer. After 8 s clients must not reuse it: a
+ * `POST` would be lost if the connection is just being closed.
  */
 export const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
 
@@ -35,15 +35,13 @@ export interface HttpReply {
   readonly headers: HeaderPairs;
   /** Absent: no content at all (204, 304). An empty string is a body of length 0. */
   readonly body?: string | Uint8Array;
-  /** True if the connection is closed after the reply. */
-  readonly close?: boolean;
+  /** After the reply. */
+  readonly closesConnection?: boolean;
 }
 
 export const ACCEPTED: HttpReply = { status: 202, headers: [], body: '' };
 
-/**
- * A JSON text that is ready to send. It is made once per change, so that polling costs only the sending.
- */
+/** A JSON text that is made once per change, so that polling costs only the sending. */
 export interface CachedResponse {
   /** Strong: equal tags mean equal bytes. */
   readonly etag: string;
@@ -61,10 +59,10 @@ export const METRICS_TYPE: HeaderPair = [
 
 export const NO_STORE: HeaderPair = ['Cache-Control', 'no-store'];
 
-/** Clients may keep replies, but must revalidate each time. */
+/** Clients may keep the reply, but must revalidate it at each use. */
 export const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
 
-/** Makes cached responses. No two of them have the same tag, not even over restarts of the process. */
+/** No two responses have the same tag, also after a restart of the process. */
 export class ResponseMaker {
   readonly #bootId: string;
   #revision = 0;
@@ -91,14 +89,14 @@ export class ResponseMaker {
     };
   }
 
-  /** For a text that is built anew each time: returns `before` if its text is the same. */
-  remake(before: CachedResponse | undefined, text: string, changedAt: number): CachedResponse {
+  /** Returns `before` if it has this text. */
+  makeIfChanged(before: CachedResponse | undefined, text: string, changedAt: number): CachedResponse {
     return before?.whole.body.toString() === text ? before : this.make(text, changedAt);
   }
 }
 
 /** The reply to a GET. `ifNoneMatch` is the header's text, '' when absent. */
-export function replyOf(cached: CachedResponse, ifNoneMatch: string): HttpReply {
+export function replyFor(cached: CachedResponse, ifNoneMatch: string): HttpReply {
   return ifNoneMatch !== '' && isMatch(ifNoneMatch, cached.etag) ? cached.unchanged : cached.whole;
 }
 
@@ -109,8 +107,8 @@ export function cookieReply(bytes: Uint8Array): HttpReply {
 }
 
 /**
- * True if `If-None-Match` contains this tag. Weak comparison (RFC 9110, section 13.1.2): the prefix `W/` is
- * ignored, because a cache in between may have added it.
+ * True if `If-None-Match` contains this tag. The prefix `W/` is ignored (RFC 9110, section 13.1.2), because a
+ * cache in between may have added it.
  */
 export function isMatch(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
@@ -119,21 +117,21 @@ export function isMatch(ifNoneMatch: string, etag: string): boolean {
 }
 
 /**
- * The types or encodings in an Accept header, in lower case, with their weights (RFC 9110, section 12.4.2); 0
- * means not accepted.
+ * The weights of the types or encodings in an Accept header, by name in lower case (RFC 9110, section
+ * 12.4.2). The weight 0 means not accepted.
  */
 export function weightsIn(accept: string): ReadonlyMap<string, number> {
-  const ranges = accept.toLowerCase().split(',');
+  const items = accept.toLowerCase().split(',');
   return new Map(
-    ranges.map((range) => {
-      const [name = '', ...parameters] = range.split(';').map((part) => part.trim());
+    items.map((item) => {
+      const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
       const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
       return [name, weight === undefined ? 1 : Number(weight)];
     }),
   );
 }
 
-/** uWebSockets.js does not check header values: a line break would start another header. */
+/** uWebSockets.js does not check header values, so a line break would start another header. */
 export function oneLine(value: string): string {
   return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]+/g, ' ') : value;
 }

@@ -1,15 +1,13 @@
 // Counts requests and their durations by operation, for `GET /metrics`. Operations and statuses are closed
 // sets, so the counts have a bound.
 
-/** Upper bounds of durations in seconds; the last one is 10, the deadline of a command. */
-export const BUCKETS_S = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
+/** Upper bounds of durations. The last one is the deadline of a command. */
+export const BUCKET_BOUNDS_S = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
 
 export interface OperationCounts {
   /** By HTTP status. */
   readonly statuses: Map<number, number>;
-  /**
-   * The number of requests that took at most the bound of the same index, and longer than the bound before.
-   */
+  /** How many requests took at most the bound of the same index, but longer than the bound before it. */
   readonly buckets: number[];
   count: number;
   sumS: number;
@@ -18,23 +16,23 @@ export interface OperationCounts {
 export class RequestCounts {
   readonly #byOperation = new Map<string, OperationCounts>();
 
-  /** `tookMs`: from the arrival of the head to the answer. */
+  /** `tookMs` is the time from the arrival of the head to the answer. */
   note(operation: string, status: number, tookMs: number): void {
     const counts = this.#byOperation.get(operation) ?? this.#newOperation(operation);
     counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
     const seconds = tookMs / 1000;
     counts.count += 1;
     counts.sumS += seconds;
-    const bucket = BUCKETS_S.findIndex((bound) => seconds <= bound);
-    if (bucket >= 0) counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1;
+    const index = BUCKET_BOUNDS_S.findIndex((bound) => seconds <= bound);
+    if (index >= 0) counts.buckets[index] = (counts.buckets[index] ?? 0) + 1;
   }
 
-  all(): ReadonlyMap<string, OperationCounts> {
+  countsByOperation(): ReadonlyMap<string, OperationCounts> {
     return this.#byOperation;
   }
 
   #newOperation(operation: string): OperationCounts {
-    const counts = { statuses: new Map(), buckets: BUCKETS_S.map(() => 0), count: 0, sumS: 0 };
+    const counts = { statuses: new Map(), buckets: BUCKET_BOUNDS_S.map(() => 0), count: 0, sumS: 0 };
     this.#byOperation.set(operation, counts);
     return counts;
   }

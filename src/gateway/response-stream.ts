@@ -1,16 +1,15 @@
-// The connection of an event stream: writes each text of the stream to uWebSockets.js' response, and calls
-// the stream when the connection can take more, or is lost. The rules of exchange.ts hold here, too.
+// Writes the texts of an event stream to uWebSockets.js' response. It calls the stream when the connection
+// can take more, or is lost. The rules of exchange.ts hold here, too.
 
 import type { OpenStream, TextSink } from './events/stream.js';
 
 /**
- * A comment line, which clients ignore. uWebSockets.js makes it necessary in two places.
+ * A comment line, which clients ignore. It is written in two places because of uWebSockets.js.
  *
- * - After each text: the end of a chunk is sent only with the next chunk. Clients that read whole chunks,
- *   such as Python's urllib3 and requests, would get every event one event late.
- * - Before the first text when the connection is writable again: bytes that the kernel did not accept are in
- *   a buffer, also when no write was refused. Only the next write flushes the buffer, and its result shows
- *   whether the buffer is empty.
+ * - After each text, because the end of a chunk is sent only with the next chunk. Clients that read whole
+ *   chunks, such as Python's urllib3 and requests, would get every event one event late.
+ * - When the connection is writable again. A buffer may still have bytes that the kernel did not accept, even
+ *   if no write was refused. Only a write flushes the buffer, and its result says whether it is empty.
  */
 const COMMENT = ':\n';
 
@@ -28,7 +27,7 @@ export interface StreamedExchange {
   /** Writes the head. */
   begin(): void;
   /** To be called when the response has been ended. */
-  ended(): void;
+  onEnded(): void;
   cut(): void;
 }
 
@@ -37,7 +36,7 @@ export class ResponseStream implements TextSink {
   readonly #response: StreamedResponse;
   readonly #exchange: StreamedExchange;
   #state: 'prepared' | 'begun' | 'over' = 'prepared';
-  #pending = '';
+  #textToWrite = '';
   #isWriteComplete = true;
   #stream: OpenStream | undefined;
 
@@ -53,21 +52,21 @@ export class ResponseStream implements TextSink {
 
   write(text: string): boolean {
     if (this.#state === 'over') return false;
-    this.#pending = text;
+    this.#textToWrite = text;
     this.#response.cork(this.#writeCorked);
     return this.#isWriteComplete;
   }
 
   readonly #writeCorked = (): void => {
     if (this.#state === 'prepared') this.#begin();
-    this.#isWriteComplete = this.#response.write(this.#pending) && this.#response.write(COMMENT);
+    this.#isWriteComplete = this.#response.write(this.#textToWrite) && this.#response.write(COMMENT);
   };
 
   end(): void {
     if (this.#state === 'over') return;
     if (this.#state === 'prepared') this.#begin();
     this.#state = 'over';
-    this.#exchange.ended();
+    this.#exchange.onEnded();
     this.#response.cork(() => this.#response.end());
   }
 
@@ -75,13 +74,13 @@ export class ResponseStream implements TextSink {
     this.#exchange.cut();
   }
 
-  /** From now on the stream gets the connection's notifications. */
+  /** From now on the stream is called when the connection can take more, or is lost. */
   attach(stream: OpenStream): void {
-    // A stream that ended within its first write has no connection any more.
+    // A stream may have ended within its first write.
     if (this.#state !== 'begun') return;
     this.#stream = stream;
     this.#response.onWritable(() => {
-      if (this.write(COMMENT)) stream.writable();
+      if (this.write(COMMENT)) stream.onWritable();
       return true;
     });
   }
@@ -89,9 +88,9 @@ export class ResponseStream implements TextSink {
   /**
    * To be called when the other end has left, the connection was cut, or the exchange got another answer.
    */
-  leave(): void {
+  detach(): void {
     this.#state = 'over';
-    this.#stream?.gone();
+    this.#stream?.onGone();
   }
 
   #begin(): void {

@@ -1,5 +1,4 @@
-// Decides which routes exist, which route a path has, and which configuration key would enable a path. The
-// router, the replies to a wrong method and to OPTIONS, and the OpenAPI document use `ROUTES`. Pure.
+// Decides which routes exist, which route a path has, and which configuration key would enable a path. Pure.
 
 import { type ChildName, outerNames } from '../protocol/actor/backends.js';
 import {
@@ -32,7 +31,7 @@ type OtherRoute = Pick<Operation, 'path' | 'summary' | 'needs'> & { readonly met
 
 export type Route = OperationRoute | OtherRoute;
 
-function page(path: string, summary: string, part: PagePart): Route {
+function pageRoute(path: string, summary: string, part: PagePart): Route {
   return { method: 'GET', path, summary, needs: ['api.ui.enabled'], kind: 'page', part };
 }
 
@@ -56,9 +55,9 @@ const OPERATION_ROUTES = OPERATION_NAMES.map((name): OperationRoute => ({ ...OPE
 
 /** In the order of the OpenAPI document: the node's own routes before those of backends. */
 export const ROUTES: readonly Route[] = [
-  page('/', 'The way to the page', 'way'),
-  page('/ui', 'The page', 'document'),
-  page('/ui/{file}', 'A file of the page', 'file'),
+  pageRoute('/', 'The way to the page', 'redirect'),
+  pageRoute('/ui', 'The page', 'document'),
+  pageRoute('/ui/{file}', 'A file of the page', 'file'),
   ...OPERATION_ROUTES.filter((route) => !('backend' in route)),
   EVENTS,
   METRICS,
@@ -66,7 +65,7 @@ export const ROUTES: readonly Route[] = [
 ];
 
 /** The value of each key that a route may need. The key is set if the value is neither false nor empty. */
-const VALUE_OF: Readonly<Record<Need, (settings: RouteSettings) => boolean | string | undefined>> = {
+const VALUES_OF_KEYS: Readonly<Record<Need, (settings: RouteSettings) => boolean | string | undefined>> = {
   'api.logs': ({ api }) => api.logs,
   'api.metrics': ({ api }) => api.metrics,
   'api.sse.enabled': ({ api }) => api.sse.enabled,
@@ -77,18 +76,17 @@ const VALUE_OF: Readonly<Record<Need, (settings: RouteSettings) => boolean | str
 };
 
 /** The configuration key that must be set so that a route exists; undefined if the route exists. */
-export function lackingKey(
+export function missingKeyFor(
   { needs, backend }: { readonly needs: readonly Need[]; readonly backend?: ChildName },
   settings: RouteSettings,
 ): string | undefined {
   if (backend !== undefined && !settings[backend].enabled) return `${outerNames(backend).section}.enabled`;
-  return needs.find((need) => !VALUE_OF[need](settings));
+  return needs.find((need) => !VALUES_OF_KEYS[need](settings));
 }
 
-/** The routes of one path: one to read it, one to change it, or both. */
+/** The routes of one path. If there are two, one is GET and the other is POST. */
 interface PathRoutes {
   readonly route: Route;
-  /** The route of the other method. */
   readonly other: Route | undefined;
 }
 
@@ -96,10 +94,10 @@ export interface RouteMatch extends PathRoutes {
   readonly params: Params;
 }
 
-interface Template extends PathRoutes {
+interface PathTemplate extends PathRoutes {
   readonly segments: readonly string[];
   /** The configuration key that would enable a disabled route. */
-  readonly lacking: string | undefined;
+  readonly missingKey: string | undefined;
 }
 
 /** Problems of paths that no route can have. */
@@ -109,33 +107,34 @@ export const BAD_PATHS = {
 } as const;
 
 /** `key` is the configuration key that would enable the path. */
-export function noSuchPath(key: string | undefined): Problem {
+export function noSuchPath(key?: string): Problem {
   const remark = key === undefined ? '' : `; ${key} in the configuration enables it`;
   return problem('not-found', `There is no such path${remark}`);
 }
 
 export class Router {
   /**
-   * Paths without parameters, with and without trailing slash. Clients poll these, and the look-up saves 1 of
-   * the 7 µs that a GET takes.
+   * The routes of paths without parameters, by path, with and without a trailing slash. Clients poll these
+   * routes, and the look-up saves 1 of the 7 µs that a GET takes.
    */
-  readonly #fixed = new Map<string, Success<RouteMatch>>();
-  readonly #templates: readonly Template[];
+  readonly #routesByPath = new Map<string, Success<RouteMatch>>();
+  readonly #templates: readonly PathTemplate[];
 
   /** A path must have at most one route of each method, and both routes must need the same keys. */
   constructor(routes: readonly Route[], settings: RouteSettings) {
-    const isFirst = (route: Route): boolean => routes.find(({ path }) => path === route.path) === route;
-    this.#templates = routes.filter(isFirst).map((route) => ({
+    const isFirstOfPath = (route: Route): boolean => routes.find(({ path }) => path === route.path) === route;
+    this.#templates = routes.filter(isFirstOfPath).map((route) => ({
       segments: withoutSlash(route.path).split('/'),
       route,
       other: routes.find((candidate) => candidate !== route && candidate.path === route.path),
-      lacking: lackingKey(route, settings),
+      missingKey: missingKeyFor(route, settings),
     }));
-    for (const { route, other, lacking } of this.#templates) {
-      if (lacking !== undefined || route.path.includes('{')) continue;
-      const bare = withoutSlash(route.path);
-      for (const path of bare === '' ? ['/'] : [bare, `${bare}/`])
-        this.#fixed.set(path, success({ route, other, params: {} }));
+    for (const { route, other, missingKey } of this.#templates) {
+      if (missingKey !== undefined || route.path.includes('{')) continue;
+      const plainPath = withoutSlash(route.path);
+      const match = success({ route, other, params: {} });
+      this.#routesByPath.set(`${plainPath}/`, match);
+      if (plainPath !== '') this.#routesByPath.set(plainPath, match);
     }
   }
 
@@ -144,38 +143,36 @@ export class Router {
    * (docs/http-api.md, "Paths and methods").
    */
   match(path: string): Result<RouteMatch, Problem> {
-    const fixed = this.#fixed.get(path);
-    if (fixed !== undefined) return fixed;
+    const found = this.#routesByPath.get(path);
+    if (found !== undefined) return found;
     const segments = decodeSegments(path.replace(/\/{2,}/g, '/'));
     if (segments === undefined) return failed(BAD_PATHS.encoding);
     if (segments.some((segment) => segment.includes('\0'))) return failed(BAD_PATHS.nul);
     if (segments.at(-1) === '') segments.pop();
-    for (const { segments: template, route, other, lacking } of this.#templates) {
-      const params = paramsIn(segments, template);
-      if (params !== undefined)
-        return lacking === undefined ? success({ route, other, params }) : failed(noSuchPath(lacking));
+    for (const template of this.#templates) {
+      const params = paramsIn(segments, template.segments);
+      if (params === undefined) continue;
+      const { route, other, missingKey } = template;
+      return missingKey === undefined ? success({ route, other, params }) : failed(noSuchPath(missingKey));
     }
-    return failed(noSuchPath(undefined));
+    return failed(noSuchPath());
   }
 }
 
 /** The value of `Allow`. */
 export function methodsOf({ route, other }: PathRoutes): string {
-  const methods = [route.method, other?.method];
-  return [
-    ...(methods.includes('GET') ? ['GET', 'HEAD'] : []),
-    ...(methods.includes('POST') ? ['POST'] : []),
-    'OPTIONS',
-  ].join(', ');
+  const routeMethods = [route.method, other?.method];
+  const allowed: string[] = [];
+  if (routeMethods.includes('GET')) allowed.push('GET', 'HEAD');
+  if (routeMethods.includes('POST')) allowed.push('POST');
+  return [...allowed, 'OPTIONS'].join(', ');
 }
 
 function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/**
- * Undefined if the percent-encoding is bad. Splits before decoding, so that `%2F` stays inside its segment.
- */
+/** Undefined if the percent-encoding is bad. The path is split first, so `%2F` stays inside its segment. */
 function decodeSegments(path: string): string[] | undefined {
   try {
     return path.split('/').map(decodeURIComponent);
@@ -185,14 +182,15 @@ function decodeSegments(path: string): string[] | undefined {
   }
 }
 
-/** The parameters of a path; undefined if the path does not match. A parameter is never empty. */
+/** Undefined if the path does not match the template. A parameter is never empty. */
 function paramsIn(segments: readonly string[], template: readonly string[]): Params | undefined {
   if (template.length !== segments.length) return undefined;
   const params: Record<string, string> = {};
-  for (const [index, expected] of template.entries()) {
+  for (const [index, templateSegment] of template.entries()) {
     const segment = segments[index] ?? '';
-    if (expected.startsWith('{') && segment !== '') params[expected.slice(1, -1)] = segment;
-    else if (segment !== expected) return undefined;
+    const isParameter = templateSegment.startsWith('{') && segment !== '';
+    if (isParameter) params[templateSegment.slice(1, -1)] = segment;
+    else if (segment !== templateSegment) return undefined;
   }
   return params;
 }

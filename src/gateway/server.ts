@@ -1,8 +1,7 @@
 // The HTTP server listens, passes each request on as an exchange, and closes surplus connections. It knows
-// neither routes nor backends. Only this file, exchange.ts and response-stream.ts know uWebSockets.js;
-// docs/development/what-we-learnt.md, "uWebSockets.js", describes how it behaves.
+// neither routes nor backends.
 
-// This import stands before that of uWebSockets.js, because it sets a limit that uWebSockets.js reads.
+// This import must be before the import of uWebSockets.js, because it sets a limit that uWebSockets.js reads.
 import './connection-limits.js';
 import {
   App,
@@ -39,8 +38,8 @@ export interface ExchangeHandler {
 }
 
 /**
- * Loads the binary of uWebSockets.js, which is not loaded before. Undefined if that works, else one line
- * that says that there is no binary for this machine.
+ * Loads the binary of uWebSockets.js. Returns undefined if it is loaded, and one line if there is none for
+ * this machine.
  */
 export function whyNoServer(): string | undefined {
   try {
@@ -52,21 +51,18 @@ export function whyNoServer(): string | undefined {
   }
 }
 
-/** The shortest time between two lines of the log about too many connections. */
+/** The log has at most one line in this time about too many connections. */
 const LOG_PAUSE_MS = 3_600_000;
 /** While there are too many connections, `CLOSED_TOGETHER` of them are closed every `CLOSE_EVERY_MS`. */
 const CLOSED_TOGETHER = 8;
 const CLOSE_EVERY_MS = 20;
 
-/**
- * Passes every request, whatever its method and path, to `handler`, and closes surplus connections. It does
- * not listen yet.
- */
+/** Passes every request to `handler`, whatever its method and path. It listens only after `open`. */
 export class HttpServer {
   readonly #app = App() as TemplatedApp & ExclusiveListener;
   readonly #handler: ExchangeHandler;
   readonly #clock: Clock;
-  #newest: Exchange | undefined;
+  #newestExchange: Exchange | undefined;
 
   /**
    * `onFull` is called at most once an hour while there are too many connections, with the peer of a
@@ -80,8 +76,8 @@ export class HttpServer {
   ) {
     this.#handler = handler;
     this.#clock = clock;
-    const bound = new ConnectionBound(limits, clock, onFull, () => this.#newest);
-    this.#app.filter((response, change) => bound.changed(response, Number(change)));
+    const closer = new SurplusCloser(limits, clock, onFull, () => this.#newestExchange);
+    this.#app.filter((response, change) => closer.connectionChanged(response, Number(change)));
     this.#app.any('/*', (response, request) => this.#serve(response, request));
   }
 
@@ -104,33 +100,33 @@ export class HttpServer {
     this.#app.close();
   }
 
-  /** A handler that throws, or returns without an answer or an abort handler, would end the process. */
+  /** An error that is not caught here would end the process. */
   #serve(response: HttpResponse, request: HttpRequest): void {
     const handler = this.#handler;
     const exchange = new Exchange(response, request, this.#clock);
-    this.#newest = exchange;
+    this.#newestExchange = exchange;
     try {
       const later = handler.serve(exchange);
       later?.catch((error: unknown) => handler.onFault(exchange, error));
     } catch (error) {
       handler.onFault(exchange, error);
     }
+    // This sets an abort handler, without which a pending exchange would end the process.
     exchange.handlerReturned();
   }
 }
 
 /**
- * Closes surplus connections, a few at a time. uWebSockets.js itself closes a connection that sends no
+ * Closes surplus connections, a few at a time. uWebSockets.js itself closes only a connection that sends no
  * request for 10 s.
  */
-class ConnectionBound {
+class SurplusCloser {
   readonly #connections: Connections<HttpConnection>;
   readonly #clock: Clock;
   readonly #onFull: (peer: string) => void;
   readonly #newestExchange: () => Exchange | undefined;
-  /** True while this object closes a connection. */
-  #isClosing = false;
-  /** True while a timer is set that closes more. */
+  #isClosingOne = false;
+  /** The timer closes more connections. */
   #isTimerSet = false;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
@@ -147,17 +143,17 @@ class ConnectionBound {
   }
 
   /**
-   * The filter of uWebSockets.js. `change` is 1 when a connection opens; `response` is then valid until the
-   * connection closes. `change` is -1 when a connection has closed, also when this object has closed it.
-   * `response` is then another object, so the closed connection is recognized by its lack of an address.
+   * `change` is 1 when a connection opens. `response` is then valid until the connection closes. `change` is
+   * -1 when a connection has closed, also if this object closes it. `response` is then another object, so the
+   * closed connection is recognized by its lack of an address.
    */
-  changed(response: HttpResponse, change: number): void {
-    if (change > 0) this.#opened(response);
-    else if (!this.#isClosing) this.#connections.left();
+  connectionChanged(response: HttpResponse, change: number): void {
+    if (change > 0) this.#addConnection(response);
+    else if (!this.#isClosingOne) this.#connections.removeClosed();
   }
 
-  #opened(response: HttpResponse): void {
-    this.#connections.arrived(new HttpConnection(response, this.#newestExchange));
+  #addConnection(response: HttpResponse): void {
+    this.#connections.add(new HttpConnection(response, this.#newestExchange));
     if (this.#connections.isOverfull) this.#closeOne();
     else if (!this.#isTimerSet) this.#closeSome(1);
   }
@@ -171,11 +167,11 @@ class ConnectionBound {
 
   /** False if there are not too many connections. */
   #closeOne(): boolean {
-    const surplus = this.#connections.surplus();
+    const surplus = this.#connections.takeSurplus();
     if (surplus === undefined) return false;
-    this.#isClosing = true;
+    this.#isClosingOne = true;
     surplus.close();
-    this.#isClosing = false;
+    this.#isClosingOne = false;
     const now = this.#clock.monotonic();
     if (now - this.#loggedAt < LOG_PAUSE_MS) return true;
     this.#loggedAt = now;
@@ -185,10 +181,10 @@ class ConnectionBound {
 }
 
 /**
- * uWebSockets.js does not tell on which connection a request comes. But a data handler that is set when the
- * connection opens is called right after the handler of the connection's first request. A `POST` replaces
- * this data handler, so a connection that begins with a `POST` counts as silent for its whole life. If its
- * peer has too many connections, it is cut when it is the oldest silent one.
+ * Finds out whether the connection has sent a request, because uWebSockets.js does not say on which
+ * connection a request comes. A data handler that is set when the connection opens is called right after the
+ * handler of its first request. If the first request is a `POST`, it replaces the data handler. The
+ * connection then counts as silent for its whole life, so it may be cut if its peer has too many connections.
  */
 class HttpConnection implements Connection {
   readonly peer: string;
@@ -198,7 +194,7 @@ class HttpConnection implements Connection {
   constructor(response: HttpResponse, newestExchange: () => Exchange | undefined) {
     this.peer = peerOf(response.getRemoteAddress());
     this.#response = response;
-    response.onData(() => this.#requested(newestExchange));
+    response.onData(() => this.#noteRequest(newestExchange));
   }
 
   isOpen(): boolean {
@@ -211,7 +207,7 @@ class HttpConnection implements Connection {
 
   /**
    * True after an answer with a body. The offset counts its bytes, but not the texts of a stream, and is 0
-   * again when the next request comes. It stays 0 after an answer without a body (304, 204, HEAD), so such a
+   * again when the next request comes. After an answer without a body (304, 204, HEAD) it stays 0, so the
    * connection counts as in use until uWebSockets.js closes it.
    */
   isIdle(): boolean {
@@ -222,12 +218,13 @@ class HttpConnection implements Connection {
     this.#response.close();
   }
 
-  #requested(newestExchange: () => Exchange | undefined): void {
+  #noteRequest(newestExchange: () => Exchange | undefined): void {
     if (this.#hasRequested) return;
     this.#hasRequested = true;
-    if (newestExchange()?.isPeersTurn !== true) return;
-    // Setting the data handler has switched off the timeout of uWebSockets.js for idle connections. `resume`
-    // sets it again, but only after `pause`.
+    const isPeersTurn = newestExchange()?.isPeersTurn === true;
+    if (!isPeersTurn) return;
+    // The data handler has switched off the timeout of uWebSockets.js for idle connections. `resume` sets the
+    // timeout again, but only after `pause`.
     this.#response.pause();
     this.#response.resume();
   }

@@ -1,14 +1,14 @@
-// Ends the gateway in order: answers, streams, then all connections, within a time.
+// Decides in which order the gateway ends what is open: first answers, then event streams, then connections.
 
 import type { Clock } from '../host/clock.js';
 
-/** The share of the time for pending answers; the rest is for `bye` to reach slow readers. */
+/** The share of the time for pending answers. In the remaining time `bye` must reach slow readers. */
 const ANSWERS_SHARE = 0.5;
 
 export interface ShutdownParts {
-  /** Refuses new requests, and resolves when the earlier ones are answered, or after the time. */
+  /** Refuses new requests. Resolves when the earlier ones are answered, or after the time. */
   readonly handler: { shutDown(withinMs: number): Promise<void> };
-  /** Resolves when `bye` has reached all streams; those that have not taken it within the time are cut. */
+  /** Resolves when `bye` has reached all streams. Streams that do not take it within the time are cut. */
   readonly streams: { bye(withinMs: number): Promise<void> };
   /** Cuts all connections that are left. */
   readonly server: { close(): void };
@@ -16,8 +16,9 @@ export interface ShutdownParts {
 }
 
 /**
- * Resolves within `withinMs`, even if backends do not answer or clients do not read. Answers come first,
- * because the SIGTERM of a reboot may overtake logind's answer: `power.action` must precede `bye`.
+ * Resolves within `withinMs`, even if backends do not answer or clients do not read. Streams end after the
+ * answers, because at a reboot SIGTERM may come before logind's answer, whose `power.action` must precede
+ * `bye`.
  */
 export async function shutDown(
   { handler, streams, server, clock }: ShutdownParts,

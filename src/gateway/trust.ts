@@ -1,6 +1,5 @@
-// Decides who may use the interface (docs/http-api.md, "Host and Origin"): checks Host, Origin,
-// Sec-Fetch-Site and ambiguous headers, and makes the CORS headers. Pure: headers, settings and the hostname
-// are arguments. The checks run on every request before it has an effect.
+// Decides by its headers whether a request is trusted (docs/http-api.md, "Host and Origin"), and which CORS
+// headers the reply has. Pure.
 
 import { isIP } from 'node:net';
 import type { ControlChoice, Settings } from '../protocol/actor/settings.js';
@@ -9,8 +8,8 @@ import { type Problem, problem } from './problem.js';
 import type { HeaderPair, HeaderPairs, HttpReply } from './reply.js';
 
 /**
- * The configuration has normalized hosts and origins: lower case, no trailing dot or slash, an origin as
- * browsers send it.
+ * The reader of the configuration has normalized hosts and origins: they are in lower case, without a
+ * trailing dot or slash, and origins are as browsers send them.
  */
 export interface TrustSettings {
   readonly hosts: readonly string[];
@@ -24,29 +23,29 @@ export function trustSettings({ api, discovery }: Pick<Settings, 'api' | 'discov
   return { hosts: api.hosts, origins: api.cors.origins, trustsHouse };
 }
 
-/** The settings in the form that requests are compared with. */
+/** The settings and the hostname, in the form that requests are compared with. */
 export interface TrustRules {
   readonly names: ReadonlySet<string>;
   readonly origins: ReadonlySet<string>;
   /** True if what a page may read depends on its origin. */
-  readonly isVarying: boolean;
+  readonly variesByOrigin: boolean;
 }
 
-type RequestHead = Pick<Exchange, 'method' | 'header' | 'repeated'>;
+type ReadableHead = Pick<Exchange, 'method' | 'header' | 'firstRepeatedHeader'>;
 
-/** `none`: the request has no Origin header, as from a program, or from a browser that loads the page. */
-export type OriginStanding = 'none' | 'same' | 'listed' | 'foreign';
+/** `none` means no Origin header, as from programs, and from a browser that loads the page. */
+export type OriginStanding = 'none' | 'same' | 'allowed' | 'foreign';
 
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /**
  * Routers and mDNS name the node below these suffixes (docs/http-api.md, "Host and Origin"). No public name
- * server serves these suffixes, except `fritz.box`: that is the router maker's own domain, where nobody else
+ * server serves these suffixes, except `fritz.box`: it is the router maker's own domain, where nobody else
  * can make a name.
  */
 const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 
-/** Headers that make a request ambiguous if repeated: programs differ in which one they use. */
+/** If such a header is repeated, programs differ in which one they use. */
 const SINGLE_HEADERS = ['host', 'origin', 'content-length', 'content-type', 'transfer-encoding'] as const;
 
 const HOST_HEADER = ['host'] as const;
@@ -54,7 +53,7 @@ const HOST_HEADER = ['host'] as const;
 const METHODS = 'GET, POST, OPTIONS';
 const REQUEST_HEADERS = 'Content-Type, Last-Event-ID';
 const EXPOSED_HEADERS = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition';
-/** Seconds. Without this age browsers repeat the preflight every 5 s, which delays a volume slider. */
+/** Without this age browsers repeat the preflight every 5 s, which delays a volume slider. */
 const PREFLIGHT_AGE_S = 600;
 const VARY: HeaderPair = ['Vary', 'Origin'];
 /** Both lists are made once, because almost every request gets one of them. */
@@ -65,11 +64,12 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
   const hostname = plainName(nodeName);
   // mDNS and DHCP use only the first label, even if the hostname is a full domain name.
   const label = hostname.split('.')[0] ?? hostname;
-  const own = label === '' ? [] : [hostname, label, ...HOME_SUFFIXES.map((suffix) => `${label}.${suffix}`)];
+  const homeNames = HOME_SUFFIXES.map((suffix) => `${label}.${suffix}`);
+  const nodeNames = label === '' ? [] : [hostname, label, ...homeNames];
   return {
-    names: new Set(['localhost', ...own, ...settings.hosts]),
+    names: new Set(['localhost', ...nodeNames, ...settings.hosts]),
     origins: new Set(settings.origins),
-    isVarying: settings.trustsHouse || settings.origins.length > 0,
+    variesByOrigin: settings.trustsHouse || settings.origins.length > 0,
   };
 }
 
@@ -99,7 +99,7 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
   if (isSameOrigin(origin, host)) return 'same';
   // Every sandboxed page sends `null`, so this origin identifies nobody. The configuration does not accept
   // `null`, and only `*` can allow it.
-  return rules.origins.has('*') || rules.origins.has(origin) ? 'listed' : 'foreign';
+  return rules.origins.has('*') || rules.origins.has(origin) ? 'allowed' : 'foreign';
 }
 
 /**
@@ -108,9 +108,9 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
  * 0.75 µs, and the whole GET 6.4 µs. Headers that follow a header without a name are not checked, because
  * uWebSockets.js hides them.
  */
-export function ambiguityProblem(exchange: RequestHead): Problem | undefined {
+export function ambiguityProblem(exchange: ReadableHead): Problem | undefined {
   const isReading = exchange.method === 'GET' || exchange.method === 'HEAD';
-  const repeated = exchange.repeated(isReading ? HOST_HEADER : SINGLE_HEADERS);
+  const repeated = exchange.firstRepeatedHeader(isReading ? HOST_HEADER : SINGLE_HEADERS);
   if (repeated !== undefined) return problem('bad-request', `The header ${repeated} came more than once`);
   if (isReading) return undefined;
   const coding = exchange.header('transfer-encoding').trim().toLowerCase();
@@ -132,7 +132,7 @@ export function originProblem(
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') return foreignOrigin(origin);
-  const isCrossSite = standing !== 'listed' && secFetchSite.toLowerCase() === 'cross-site';
+  const isCrossSite = standing !== 'allowed' && secFetchSite.toLowerCase() === 'cross-site';
   if (method === 'OPTIONS' || !isCrossSite) return undefined;
   return problem('foreign-origin', 'A page of another site sent this request');
 }
@@ -174,29 +174,28 @@ export function isOpenToHouse(path: string): boolean {
  * CORS headers.
  */
 export function corsHeaders(origin: string, standing: OriginStanding, rules: TrustRules): HeaderPairs {
-  if (!rules.isVarying) return NO_HEADERS;
-  if (standing !== 'listed') return ONLY_VARY;
+  if (!rules.variesByOrigin) return NO_HEADERS;
+  if (standing !== 'allowed') return ONLY_VARY;
   return [allowOrigin(origin, rules), VARY, ['Access-Control-Expose-Headers', EXPOSED_HEADERS]];
 }
 
-/**
- * The reply to OPTIONS. `allow` lists the methods of the path. `privateNetwork` is true if the browser
- * requests access to a private network.
- */
-export function optionsReply(
-  request: { readonly origin: string; readonly standing: OriginStanding; readonly privateNetwork: boolean },
-  allow: string,
-  rules: TrustRules,
-): HttpReply {
+interface OptionsRequest {
+  readonly origin: string;
+  readonly standing: OriginStanding;
+  readonly asksForPrivateNetwork: boolean;
+}
+
+/** `allow` lists the methods of the path. */
+export function optionsReply(request: OptionsRequest, allow: string, rules: TrustRules): HttpReply {
   const headers: HeaderPair[] = [['Allow', allow]];
-  if (request.standing === 'same' || request.standing === 'listed') {
+  if (request.standing === 'same' || request.standing === 'allowed') {
     headers.push(
       allowOrigin(request.origin, rules),
       ['Access-Control-Allow-Methods', METHODS],
       ['Access-Control-Allow-Headers', REQUEST_HEADERS],
       ['Access-Control-Max-Age', String(PREFLIGHT_AGE_S)],
     );
-    if (request.privateNetwork) headers.push(['Access-Control-Allow-Private-Network', 'true']);
+    if (request.asksForPrivateNetwork) headers.push(['Access-Control-Allow-Private-Network', 'true']);
   }
   headers.push(['Vary', 'Origin, Access-Control-Request-Private-Network']);
   return { status: 204, headers };
@@ -207,15 +206,15 @@ function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
 }
 
 /**
- * True for the node's own page, also behind a proxy that adds https: the scheme is not compared, because the
- * host is a trusted name. A proxy's `X-Forwarded-Proto` is not needed, and anybody could send it.
+ * The scheme is not compared, so this is true also behind a proxy that adds https. The host is a trusted name
+ * anyway. A proxy's `X-Forwarded-Proto` is not needed, and anybody could send it.
  */
 function isSameOrigin(origin: string, host: string): boolean {
   const [, scheme = '', authority = ''] = /^(https?):\/\/(.+)$/i.exec(origin) ?? [];
   const usualPort = scheme.toLowerCase() === 'https' ? HTTPS_PORT : HTTP_PORT;
-  const page = parseHost(authority, usualPort);
-  const node = parseHost(host, usualPort);
-  return page !== undefined && page.host === node?.host && page.port === node.port;
+  const pageHost = parseHost(authority, usualPort);
+  const nodeHost = parseHost(host, usualPort);
+  return pageHost !== undefined && pageHost.host === nodeHost?.host && pageHost.port === nodeHost.port;
 }
 
 function plainName(name: string): string {

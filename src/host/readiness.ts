@@ -9,7 +9,7 @@ const FIRST_REPORT_MS = 20_000;
 
 interface FirstReports {
   /** Resolves when the child is up or has reported why it is not, at the latest after `withinMs`. */
-  firstHealth(child: ChildName, withinMs: number): Promise<void>;
+  waitForFirstHealth(child: ChildName, withinMs: number): Promise<void>;
 }
 
 /**
@@ -26,7 +26,7 @@ export async function reportReady(
   onFailed: (reason: string) => void,
 ): Promise<void> {
   if (runtimeDirectory === undefined) return;
-  await reports.firstHealth('upgrade', FIRST_REPORT_MS);
+  await reports.waitForFirstHealth('upgrade', FIRST_REPORT_MS);
   try {
     writeFileSync(`${runtimeDirectory}/ready.${pid}`, '');
   } catch (error) {

@@ -1,4 +1,4 @@
-// The health of one child: decides which of its reports reach the clients, and which reach the log.
+// Decides which reports of one child's health reach the clients, and which reach the log.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
@@ -10,10 +10,10 @@ export type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & {
   readonly detail: string | undefined;
 };
 
-/** A longer reason is cut. It may quote another program, or the error that ended a thread. */
+/** A longer detail is cut. It may quote another program, or the error that ended a thread. */
 const DETAIL_MAX_CHARACTERS = 4096;
 
-const LEVELS = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;
+const LEVEL_OF_STATE = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;
 
 export interface ChildHealthContext {
   readonly clock: Pick<Clock, 'date'>;
@@ -42,19 +42,20 @@ export class ChildHealth {
   }
 
   /** Does nothing if neither state, restarts nor detail has changed. `stack` is for the log only. */
-  report({ state, restarts, detail: whole }: ReportedHealth, stack?: string): void {
-    const detail = whole?.slice(0, DETAIL_MAX_CHARACTERS);
+  report(reported: ReportedHealth, stack?: string): void {
+    const { state, restarts } = reported;
+    const detail = reported.detail?.slice(0, DETAIL_MAX_CHARACTERS);
     const before = this.#last;
     const isSameState = before?.state === state;
     if (isSameState && before.restarts === restarts && before.detail === detail) return;
     const since = isSameState ? before.since : this.#context.clock.date();
-    const reason = detail === undefined ? {} : { detail };
-    this.#last = { state, since, restarts, ...reason };
-    // While an actor is up, it logs its own details.
-    const hasOtherReason = state !== 'up' && detail !== undefined && detail !== before?.detail;
-    if (!isSameState || hasOtherReason) {
-      const fields = { ...reason, ...(stack !== undefined && { stack }) };
-      const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVELS[state];
+    const detailIfAny = detail === undefined ? {} : { detail };
+    this.#last = { state, since, restarts, ...detailIfAny };
+    // While an actor is up, it logs its details itself.
+    const hasNewDetail = state !== 'up' && detail !== undefined && detail !== before?.detail;
+    if (!isSameState || hasNewDetail) {
+      const fields = stack === undefined ? detailIfAny : { ...detailIfAny, stack };
+      const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVEL_OF_STATE[state];
       this.log(level, `backend is ${state}`, fields);
     }
     this.#context.listener.health(this.#child, this.#last);

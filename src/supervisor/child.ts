@@ -1,7 +1,6 @@
-// Decides about the life of one child: when its thread starts, starts again and stops, where the thread's
-// messages go, and what happens to commands while there is no thread. A child on demand has a thread only
-// while commands come. Clients see the child's health as docs/http-api.md, "Backends that are away",
-// describes it. incarnation.ts decides whether a thread is dead.
+// Decides when the thread of one child starts, starts again and stops, and what becomes of commands while
+// there is no thread (docs/http-api.md, "Backends that are away"). incarnation.ts decides whether a thread is
+// dead.
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../host/clock.js';
@@ -14,7 +13,7 @@ import type { ChildSettings } from '../protocol/actor/settings.js';
 import { ChildHealth } from './child-health.js';
 import { Incarnation } from './incarnation.js';
 import { PendingCommands, type PostCommand } from './pending-commands.js';
-import { afterDeath, type ChildSpec, IDLE_MS_MAX, type RestartPolicy } from './policy.js';
+import { type ChildSpec, IDLE_MS_MAX, type RestartPolicy, restartAfterDeath } from './policy.js';
 import { type Death, RETURNED, type Threads } from './threads.js';
 
 export interface ChildContext {
@@ -23,18 +22,18 @@ export interface ChildContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly listener: ChildListener;
-  readonly restarts: RestartPolicy;
+  readonly restartPolicy: RestartPolicy;
   readonly askWithinMs: number;
   /** Returns true while a client watches the meters. */
   readonly areLevelsWatched: () => boolean;
-  /** Called when a pong has arrived, and when the thread has ended, after which no pong can arrive. */
+  /** Called when a pong has arrived, or can arrive no more because the thread has ended. */
   readonly onPong: () => void;
 }
 
 /**
- * The state of the thread. It gets commands only while it is `running`. A child on demand is `resting`
- * without a thread, `starting` until its thread has reported a state, then `running`, and `ending` after a
- * minute without commands. Every other child is always `running`.
+ * A child on demand has a thread only while commands come. It is `resting` without a thread, `starting` until
+ * the thread has reported a state, and then `running`. After a minute without commands it is `ending`. Every
+ * other child is always `running`. The thread gets commands only in this phase.
  */
 type Phase = 'resting' | 'starting' | 'running' | 'ending';
 
@@ -52,19 +51,22 @@ export class Child {
   readonly #commands: PendingCommands;
   #phase: Phase = 'running';
   readonly #health: ChildHealth;
-  /** `stopping`: no further thread will start. `stopped`: the last thread has ended. */
-  #end: 'stopping' | 'stopped' | undefined;
+  /** While it is `stopping`, no further thread starts. It is `stopped` when the last thread has ended. */
+  #stopState: 'stopping' | 'stopped' | undefined;
   /** Times of recent deaths, oldest first. */
   #deaths: readonly number[] = [];
-  /** The present thread; undefined while the child waits for its next start, and when it has stopped. */
+  /** The present thread; undefined if there is none. */
   #incarnation: Incarnation | undefined;
   #cancelTimer: () => void = () => undefined;
   #onStopped: () => void = () => undefined;
   #resolveFirstMessage: (() => void) | undefined;
-  /** Resolves when the first thread has sent a message or has ended, or when a child on demand rests. */
+  /**
+   * Resolves when the first thread has sent a message or has ended. For a child on demand it resolves when
+   * the child rests.
+   */
   readonly firstMessage = new Promise<void>((resolve) => {
     this.#resolveFirstMessage = () => {
-      // Node reports each further call of `resolve` to a handler.
+      // A further call of `resolve` would do nothing, but Node reports it to a handler.
       this.#resolveFirstMessage = undefined;
       resolve();
     };
@@ -85,131 +87,129 @@ export class Child {
     else this.#startThread();
   }
 
-  /** Also called by a timer, after the wait that follows a death. */
   readonly #startThread = (): void => {
     const { threads, root, clock } = this.#context;
     const incarnation = new Incarnation({
       threads,
       clock,
-      entry: fileURLToPath(new URL(this.spec.entry, root)),
+      actorFile: fileURLToPath(new URL(this.spec.actorFile, root)),
       settings: this.#settings,
       onBatch: this.#deliver,
-      onEnded: (death) => this.#ended(incarnation, death),
+      onEnded: (death) => this.#threadEnded(incarnation, death),
     });
     this.#incarnation = incarnation;
     if (this.spec.isOnDemand) this.#phase = 'starting';
     if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
     const { state, restarts = 0, detail } = this.#health.last ?? {};
-    // A child that rested stays `up` for clients, because their commands wait for the thread.
+    // A child that was resting stays `up` for clients, because their commands wait for the thread.
     if (state === 'up') return;
     this.#health.report({ state: restarts === 0 ? 'connecting' : 'restarting', restarts, detail });
   };
 
-  /** Call it when there is no thread. The next command starts one. */
+  /** The next command starts a thread. */
   #rest(): void {
     this.#phase = 'resting';
     this.#health.report({ state: 'up', restarts: this.#health.restarts, detail: 'started on demand' });
     this.#resolveFirstMessage?.();
   }
 
-  /** Call it when the thread of a child on demand has reported its first state. */
+  /** To be called when the thread of a child on demand has reported its first state. */
   #startCommands(): void {
     this.#phase = 'running';
     this.#commands.postQueued(this.#post);
-    this.#endWhenIdle();
+    this.#stopThreadWhenIdle();
   }
 
-  /** Ends the thread after a minute without a command. Each call begins that minute anew. */
-  #endWhenIdle(): void {
+  /** Stops the thread after a minute without a command. The minute begins anew with each call. */
+  #stopThreadWhenIdle(): void {
     this.#after(IDLE_MS_MAX, () => {
       // A thread that is not `up` must stay, because only it can report the return of its peer.
       const isIdle = this.#commands.isEmpty && this.#health.last?.state === 'up';
-      if (!isIdle) return this.#endWhenIdle();
+      if (!isIdle) return this.#stopThreadWhenIdle();
       this.#phase = 'ending';
-      this.#endThread(this.spec.stopWithinMs);
+      this.#stopThread(this.spec.stopWithinMs);
     });
   }
 
-  /** Call it when the idle thread of a child on demand has ended. Commands may have come meanwhile. */
-  #endedIdle(): void {
+  /** Commands may have come since `stop` was sent. */
+  #restOrStartAgain(): void {
     this.#cancelTimer();
     if (this.#commands.isEmpty) this.#rest();
     else this.#startThread();
   }
 
-  /** Call it before `stop`. No further thread starts. A present thread runs until `stop` or its own end. */
-  stayDown(): void {
-    this.#end = 'stopping';
-    if (this.#incarnation === undefined) this.#halt();
+  /** To be called before `stop`. No further thread starts. A present thread runs until `stop`. */
+  preventStart(): void {
+    this.#stopState = 'stopping';
+    if (this.#incarnation === undefined) this.#finishStop();
   }
 
-  /** Ends the thread, by force after `withinMs`. Resolves when the thread has ended. Call it once. */
+  /** Resolves when the thread has ended. It is killed after `withinMs`. Call it once. */
   stop(withinMs = this.spec.stopWithinMs): Promise<void> {
     return new Promise((resolve) => {
       this.#onStopped = resolve;
-      if (this.#incarnation === undefined) return this.#halt();
-      this.#endThread(withinMs);
+      if (this.#incarnation === undefined) return this.#finishStop();
+      this.#stopThread(withinMs);
     });
   }
 
-  #endThread(stopWithinMs: number): void {
+  #stopThread(stopWithinMs: number): void {
     this.#incarnation?.send({ kind: 'stop' });
     this.#after(stopWithinMs, () => this.#incarnation?.kill(`did not stop within ${stopWithinMs} ms`));
   }
 
-  #halt(): void {
+  #finishStop(): void {
     this.#cancelTimer();
-    this.#end = 'stopped';
+    this.#stopState = 'stopped';
     this.#onStopped();
   }
 
-  /** Does `action` after `ms`, in place of the action that was waiting. */
+  /** An action that is still waiting is dropped. */
   #after(ms: number, action: () => void): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#context.clock.after(ms, action);
   }
 
   async ask(command: Command): Promise<Answer> {
-    if (this.#phase === 'resting' && this.#end === undefined) this.#startThread();
-    if (this.#incarnation === undefined || this.#end !== undefined) return this.#unavailable();
+    if (this.#phase === 'resting' && this.#stopState === undefined) this.#startThread();
+    if (this.#incarnation === undefined || this.#stopState !== undefined) return this.#unavailable();
     const isRunning = this.#phase === 'running';
     const answer = this.#commands.add(command, isRunning ? this.#post : undefined);
-    if (isRunning && this.spec.isOnDemand) this.#endWhenIdle();
+    if (isRunning && this.spec.isOnDemand) this.#stopThreadWhenIdle();
     return answer;
   }
 
   readonly #post: PostCommand = (id, command) => this.#incarnation?.send({ kind: 'command', id, command });
 
-  /** Call it when `areLevelsWatched` may have changed. A later thread gets the value when it starts. */
+  /** To be called when `areLevelsWatched` may have changed. A later thread gets the value at its start. */
   watchLevels(): void {
     this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#context.areLevelsWatched() });
   }
 
-  /** The present thread, for the heartbeat; undefined if there is none. */
+  /** For the heartbeat; undefined if there is no thread. */
   get incarnation(): Incarnation | undefined {
     return this.#incarnation;
   }
 
-  /** The fault of a command to a child without a thread, or with a thread that has to stop. */
   #unavailable(): Answer {
     const { last } = this.#health;
-    // A child without a report was never started.
-    const state = last === undefined ? 'connecting' : (this.#end ?? last.state);
+    // A child without a report has not been started yet.
+    const state = last === undefined ? 'connecting' : (this.#stopState ?? last.state);
     const reason = last?.detail === undefined ? '' : `: ${last.detail}`;
     return failure('unavailable', `The ${this.name} backend is ${state}${reason}`);
   }
 
-  #ended(incarnation: Incarnation, death: Death): void {
+  #threadEnded(incarnation: Incarnation, death: Death): void {
     for (const items of incarnation.close()) this.#deliver(items);
     this.#incarnation = undefined;
     this.#context.onPong();
-    const wasEndExpected = this.#end !== undefined || this.#phase === 'ending';
+    const wasEndExpected = this.#stopState !== undefined || this.#phase === 'ending';
     if (!wasEndExpected) this.#died(death);
     else if (death !== RETURNED)
       this.#health.log('warn', 'backend did not stop cleanly', { detail: death.reason });
-    if (this.#end !== undefined) this.#halt();
+    if (this.#stopState !== undefined) this.#finishStop();
     else if (this.#phase === 'ending') {
-      this.#endedIdle();
+      this.#restOrStartAgain();
       return;
     }
     // The health has changed already, so a client that gets the fault finds the reason in `/health`.
@@ -218,8 +218,8 @@ export class Child {
   }
 
   #died({ reason, stack }: Death): void {
-    const { clock, restarts: policy } = this.#context;
-    const { verdict, waitMs, deaths } = afterDeath(this.#deaths, clock.monotonic(), policy);
+    const { clock, restartPolicy: policy } = this.#context;
+    const { verdict, waitMs, deaths } = restartAfterDeath(this.#deaths, clock.monotonic(), policy);
     this.#deaths = deaths;
     const count = verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.windowMs / 1000} s` : '';
     const restarts = this.#health.restarts + 1;
@@ -227,14 +227,15 @@ export class Child {
     this.#health.report({ state: verdict, restarts, detail: `thread ended: ${reason}${count}` }, stack);
   }
 
-  /** Keeps the order of sending: the listener gets changes before an answer or a status that follows them. */
+  /** The listener gets everything in the order of sending, so changes come before the answer that follows. */
   readonly #deliver = (items: FromActor): void => {
     const { listener } = this.#context;
     const changes: Change[] = [];
     for (const item of items) {
       if (!('kind' in item)) {
-        const [number, key, json, rank] = item;
-        changes.push({ kind: 'put', collection: COLLECTION_NAMES[number] as Collection, key, json, rank });
+        const [collectionNumber, key, json, rank] = item;
+        const collection = COLLECTION_NAMES[collectionNumber] as Collection;
+        changes.push({ kind: 'put', collection, key, json, rank });
       } else if (item.kind === 'drop') changes.push(item);
       else {
         if (changes.length > 0) listener.changes(changes.splice(0));
@@ -255,7 +256,7 @@ export class Child {
     level: ({ json }) => this.#context.listener.level(json),
     answer: ({ id, answer }) => this.#commands.settle(id, answer),
     status: ({ state, detail }) => {
-      if (this.#end !== undefined) return;
+      if (this.#stopState !== undefined) return;
       this.#health.report({ state, restarts: this.#health.restarts, detail });
       if (this.#phase === 'starting') this.#startCommands();
     },

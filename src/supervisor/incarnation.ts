@@ -1,5 +1,5 @@
-// One thread of one child, from start to end: decides when its messages are delivered, when it is pinged, and
-// for which reasons it is killed. It does not know about earlier or later threads of the child.
+// Decides about one thread of a child: when its messages are delivered, when it is pinged, and why it is
+// killed. This file knows nothing of earlier or later threads of the child.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, RateLimit } from '../host/clock.js';
@@ -25,7 +25,9 @@ export interface HeartbeatPolicy {
   readonly idleBeats: number;
 }
 
-/** Idle threads are pinged ten times less often, because each ping wakes a thread, and each pong this one. */
+/**
+ * Idle threads are pinged ten times less often, because a ping wakes the thread and its pong the main thread.
+ */
 export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
 
 /**
@@ -43,22 +45,22 @@ const BUSY_UTILIZATION = 0.95;
 /** Batches that follow each other faster than this are a storm. */
 const STORM_MS = 2;
 
-/** The id of a ping that is sent only for the report in its pong. The pong has no deadline. */
-const REPORT_ID = 0;
+/** The id of a ping that is sent for the report in its pong. This pong has no deadline. */
+const REPORT_PING_ID = 0;
 
-/** How many batches are read after a thread's end. Only a faulty actor has sent more of them. */
+/** This many batches are read after a thread's end. Only a faulty actor has sent more. */
 const LAST_BATCHES_MAX = 1024;
 
 /**
- * A thread that sends more is killed, because its messages queue in the main thread's memory, where nothing
- * else limits them. A storm of 1000 changes of sound a second is far below. A thread that calls `publish` in
- * a loop reaches the limit within the second.
+ * A thread that sends more is killed, because nothing else limits its messages in the main thread's memory. A
+ * storm has 1000 changes of sound a second. A thread that calls `publish` in a loop reaches the limit within
+ * the second.
  */
 const ITEMS_PER_SECOND_MAX = 50_000;
 
 export interface IncarnationOptions {
   readonly threads: Pick<Threads, 'run'>;
-  readonly entry: string;
+  readonly actorFile: string;
   readonly settings: unknown;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Receives one batch, or all items of one storm. */
@@ -78,24 +80,24 @@ export class Incarnation {
   /** The monotonic time after the last delivery, in ms. */
   #deliveredAt = Number.NEGATIVE_INFINITY;
   readonly #itemRate = new RateLimit(ITEMS_PER_SECOND_MAX);
-  /** The ping that has no pong yet. `missed`: how often the pong was due and had not arrived. */
+  /** The ping that has no pong yet. `missed` counts how often the pong was due and had not arrived. */
   #openPing: { readonly id: number; readonly missed: number } | undefined;
   #lastPing = 0;
-  #report: ThreadReport | undefined;
+  #lastReport: ThreadReport | undefined;
   #isReportRequested = false;
   #beatsSincePing = 0;
   #isKilled = false;
 
-  constructor({ threads, entry, settings, clock, onBatch, onEnded }: IncarnationOptions) {
-    const { port1: here, port2: there } = new MessageChannel();
+  constructor({ threads, actorFile, settings, clock, onBatch, onEnded }: IncarnationOptions) {
+    const { port1: ownPort, port2: threadPort } = new MessageChannel();
     this.#startedAt = clock.monotonic();
     this.#clock = clock;
     this.#onBatch = onBatch;
-    this.#rawPort = here;
-    this.#port = typedPort<ToActor | ToBridge, FromActor>(here);
-    // The close of the port is ignored, because only the end of the thread counts, which may come later.
+    this.#rawPort = ownPort;
+    this.#port = typedPort<ToActor | ToBridge, FromActor>(ownPort);
+    // The port may close before the thread ends. Only the end of the thread counts.
     this.#port.listen(this.#receive, () => undefined);
-    this.#thread = threads.run(entry, { port: there, settings });
+    this.#thread = threads.run(actorFile, { port: threadPort, settings });
     this.#thread.ended.then(onEnded);
   }
 
@@ -141,8 +143,8 @@ export class Incarnation {
   }
 
   /**
-   * Call it at each beat: pings the thread unless it is too young, idle, killed, or has not answered the last
-   * ping. Returns true if it was pinged.
+   * To be called at each beat. A thread that is too young, idle, killed, or has not answered the last ping is
+   * not pinged. Returns true if it was pinged.
    */
   ping(now: number, policy: HeartbeatPolicy): boolean {
     const isTooYoung = now - this.#startedAt < policy.everyMs;
@@ -159,18 +161,18 @@ export class Incarnation {
   }
 
   pong(id: number, report: ThreadReport): void {
-    this.#report = report;
+    this.#lastReport = report;
     this.#isReportRequested = false;
     if (this.#openPing?.id === id) this.#openPing = undefined;
   }
 
   /**
-   * The thread's last report; undefined before the first. The call requests a newer one, for the next call.
+   * Returns the last report, and requests a newer one for the next call. Undefined before the first report.
    */
-  report(): ThreadReport | undefined {
-    if (!this.#isReportRequested) this.send({ kind: 'ping', id: REPORT_ID });
+  requestReport(): ThreadReport | undefined {
+    if (!this.#isReportRequested) this.send({ kind: 'ping', id: REPORT_PING_ID });
     this.#isReportRequested = true;
-    return this.#report;
+    return this.#lastReport;
   }
 
   get isPongDue(): boolean {
@@ -178,13 +180,13 @@ export class Incarnation {
   }
 
   /**
-   * Call it when the pong is due. Returns true if the thread gets more time. Otherwise it has answered or is
-   * killed.
+   * To be called when the pong is due. Returns true if the thread gets more time. Otherwise the thread has
+   * answered, or is killed.
    */
   checkPong(policy: HeartbeatPolicy): boolean {
     if (this.#openPing === undefined) return false;
     const { id, missed } = this.#openPing;
-    const reason = whyKilled(this.#thread.utilization(), missed, policy);
+    const reason = reasonToKill(this.#thread.utilization(), missed, policy);
     if (reason !== undefined) {
       this.#openPing = undefined;
       this.kill(reason);
@@ -196,9 +198,8 @@ export class Incarnation {
   }
 
   /**
-   * Closes the port and returns the batches that were not delivered, oldest first. For a killed thread it
-   * returns none. A thread's last messages explain its death, and Node does not guarantee that they arrive
-   * before its end.
+   * Returns the batches that were not delivered, oldest first, and none of a killed thread. A thread's last
+   * messages explain its death, and Node does not guarantee that they arrive before its end.
    */
   close(): FromActor[] {
     const batches = this.#isKilled ? [] : this.#unreadBatches();
@@ -219,24 +220,28 @@ export class Incarnation {
 }
 
 /**
- * True if a thread is to be pinged at this beat. `utilization` is that of its event loop since the last beat,
- * 0..1; undefined for a task that never got a thread. `beats` counts the beats since the last ping.
+ * `utilization` is that of the thread's event loop since the last beat, 0..1; undefined for a task that never
+ * got a thread.
  */
-export function needsPing(utilization: number | undefined, beats: number, policy: HeartbeatPolicy): boolean {
-  return utilization === undefined || utilization >= IDLE_UTILIZATION || beats >= policy.idleBeats;
+export function needsPing(
+  utilization: number | undefined,
+  beatsSincePing: number,
+  policy: HeartbeatPolicy,
+): boolean {
+  const isIdle = utilization !== undefined && utilization < IDLE_UTILIZATION;
+  return !isIdle || beatsSincePing >= policy.idleBeats;
 }
 
 /**
- * Decides about a thread whose pong is late: the reason for which it must be killed, or undefined if it gets
- * more time. `utilization` is that of its event loop since the ping or the last verdict, 0..1; undefined for
- * a task that never got a thread. `missed` counts earlier verdicts on the same ping.
+ * The reason why a thread whose pong is late must be killed; undefined if it gets more time. `utilization` is
+ * that of its event loop since the ping or the last verdict, 0..1; undefined for a task that never got a
+ * thread. `missed` counts earlier verdicts on the same ping.
  *
- * A thread with a busy loop hangs. If the loop is idle, the actor may be innocent: the whole process or the
- * main thread was suspended, and the pong is still unread. So the thread gets the same time once more. If
- * there is no pong then, the port is broken, and a thread that gets no messages is as useless as one that
- * hangs.
+ * A thread with a busy loop hangs. If the loop is idle, the pong may be unread, because the whole process or
+ * the main thread was suspended. So the thread gets the same time once more. If there is no pong then, the
+ * port is broken, and the thread would get no commands.
  */
-export function whyKilled(
+export function reasonToKill(
   utilization: number | undefined,
   missed: number,
   policy: HeartbeatPolicy,

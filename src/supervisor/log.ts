@@ -1,7 +1,5 @@
-// The log: decides what a line looks like, and what becomes of lines that cannot be written. A line is a JSON
-// object on standard output, which journald stores; on a terminal it is text for people. Lines are written at
-// once and never wait: when a disk is full or a reader is blocked, lines are lost and the service goes on.
-// pino's own destination would retry for ever on the main thread (measured). Only this file knows pino.
+// Decides what a line of the log looks like, and what becomes of lines that cannot be written. A line is a
+// JSON object on standard output, and text for people on a terminal. Only this file knows pino.
 
 import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -12,7 +10,7 @@ import { CHILD_NAMES } from '../protocol/actor/backends.js';
 import type { Log, LogFields } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
 
-const STDOUT = 1;
+const STDOUT_FD = 1;
 
 /** Parameters of the escape sequence that chooses a colour (ECMA-48, SGR). */
 const COLOURS = { fatal: 31, error: 31, warn: 33, info: 32, debug: 36, trace: 36 } as const;
@@ -29,8 +27,8 @@ export interface Logger {
 }
 
 /**
- * A logger that drops lines below `level`. Fields are plain values, so that no object can bring in a secret
- * by accident. Writing is synchronous, because the last line before a crash is the one that is needed.
+ * Lines below `level` are dropped. Fields are plain values, so that no object can bring in a secret by
+ * accident. Writing is synchronous, because the last line before a crash is the one that is needed.
  */
 export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = processOutput()): Logger {
   const options = {
@@ -39,8 +37,8 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    // The log must never contain the cookie (docs/security.md, "What the daemon defends"). No code logs it,
-    // and this guards against a mistake.
+    // The log must never contain the cookie (docs/security.md, "What the daemon defends"). No code logs the
+    // cookie, so this only guards against a mistake.
     redact: ['cookie'],
   };
   const logger = pino(options, sink);
@@ -52,7 +50,7 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
   };
 }
 
-/** Escapes the texts, because JSON escapes only some of the characters that a terminal obeys. */
+/** JSON escapes only some of the characters that a terminal obeys. */
 function printableFields(fields: LogFields): LogFields {
   const entries = Object.entries(fields).map(([name, value]) => {
     if (typeof value !== 'string') return [name, value];
@@ -67,8 +65,8 @@ function printableLines(stack: string): string {
 }
 
 function processOutput(): LogOutput {
-  // Without a terminal process.stdout is not used, because it makes a stream that nothing else here needs.
-  if (!isatty(STDOUT)) return new LogOutput(standardOutput());
+  // process.stdout is used only for a terminal, because it makes a stream that nothing else here needs.
+  if (!isatty(STDOUT_FD)) return new LogOutput(standardOutput());
   // hasColors() knows the types of terminals, and respects NO_COLOR.
   const hasColours = process.stdout.hasColors();
   return new LogOutput(standardOutput(), (line) => terminalLine(line, hasColours));
@@ -84,24 +82,25 @@ interface LogEntry {
 }
 
 /**
- * The text for people of a log line: one line, and below it the lines of a stack. `json` may end with a line
- * feed, and the text always does. pino-pretty is not used: it has 53 kB and 19 packages, which plain fields
- * do not need, and it lets an escape sequence in a stream's name reach the terminal (measured, version 13).
+ * One line for people, and below it the lines of a stack. `json` may end with a line feed, and the text
+ * always does. pino-pretty is not used, because it lets an escape sequence in a stream's name reach the
+ * terminal (measured, version 13). It also has 53 kB and 19 packages.
  */
 export function terminalLine(json: string, hasColours: boolean): string {
   const { time, level, backend = '', msg, stack, ...fields }: LogEntry = JSON.parse(json);
   const painted = (colour: number, text: string) =>
     hasColours && text !== '' ? `\x1b[${colour}m${text}\x1b[0m` : text;
-  const others = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
+  const fieldWords = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
   const words = [
     painted(FAINT, clockTime(time)),
     painted(COLOURS[level], level.toUpperCase().padEnd(LEVEL_COLUMNS)),
     backend.padEnd(BACKEND_COLUMNS),
     printable(msg),
-    painted(FAINT, printable(others.join(' '))),
+    painted(FAINT, printable(fieldWords.join(' '))),
   ];
-  const calls = stack === undefined ? [] : stack.split('\n').map((call) => `    ${printable(call.trim())}`);
-  return `${[words.join(' ').trimEnd(), ...calls].join('\n')}\n`;
+  const stackLines = stack === undefined ? [] : stack.split('\n');
+  const indented = stackLines.map((line) => `    ${printable(line.trim())}`);
+  return `${[words.join(' ').trimEnd(), ...indented].join('\n')}\n`;
 }
 
 /** The time of day in the local time zone, with milliseconds; blanks for a line without a time. */
@@ -111,10 +110,7 @@ function clockTime(time: string | undefined): string {
   return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
-/**
- * Writes to a file descriptor, and returns how many of the bytes were written. Throws the system's error,
- * also if a write would have to wait.
- */
+/** Returns how many of the bytes were written. Throws the system's error, also if it would have to wait. */
 type WriteBytes = (bytes: Uint8Array) => number;
 
 /**
@@ -125,52 +121,56 @@ export function standardOutput(): WriteBytes {
   const stats = statsOfOutput();
   if (stats?.isSocket()) makeSocketNonBlocking();
   const pipe = stats?.isFIFO() ? openPipeNonBlocking() : undefined;
-  const fd = pipe ?? STDOUT;
+  const fd = pipe ?? STDOUT_FD;
   return (bytes) => writeSync(fd, bytes);
 }
 
 function statsOfOutput(): Stats | undefined {
   try {
-    return fstatSync(STDOUT);
+    return fstatSync(STDOUT_FD);
   } catch {
-    // There is no standard output: each line will be lost, and counted.
+    // Without a standard output each line will be lost, and counted.
     return undefined;
   }
 }
 
 /**
- * The socket belongs to journald, which may stop reading. Node makes a stream socket non-blocking when a
- * `Socket` is made for it, which then lives as long as the process. Node cannot make a `Socket` for other
- * kinds of sockets, which still block.
+ * journald may stop reading. Node makes a stream socket non-blocking when a `Socket` is made for it. This
+ * object lives as long as the process. Sockets of other kinds still block, because Node cannot make a
+ * `Socket` for them.
  */
 function makeSocketNonBlocking(): void {
   try {
-    new Socket({ fd: STDOUT, readable: false }).unref();
+    new Socket({ fd: STDOUT_FD, readable: false }).unref();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
   }
 }
 
 /**
- * Opens the pipe once more, because the flag belongs to the open file. If standard output had the flag, the
- * standard output of other processes would have it, too.
+ * The pipe is opened once more, because other processes may share the open file, and would get its flag
+ * `O_NONBLOCK`, too.
  */
 function openPipeNonBlocking(): number | undefined {
   try {
-    return openSync(`/proc/self/fd/${STDOUT}`, constants.O_WRONLY | constants.O_NONBLOCK);
+    return openSync(`/proc/self/fd/${STDOUT_FD}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // There is no /proc: standard output is used as it is, and may block.
+    // Without /proc, standard output is used as it is, and may block.
     return undefined;
   }
 }
 
-/** Where lines are written. Lost lines are counted, and the count is written when there is room again. */
+/**
+ * Lines never wait. If a disk is full or a reader is blocked, lines are lost and counted, and the count is
+ * written when there is room again. pino's own destination would retry for ever on the main thread
+ * (measured).
+ */
 export class LogOutput {
   readonly #write: WriteBytes;
   readonly #format: (line: string) => string;
   #lostLines = 0;
-  /** The unwritten rest of the last line. Until it is written, all further lines are lost. */
-  #rest: Uint8Array = new Uint8Array();
+  /** The unwritten end of the last line. Until it is written, all further lines are lost. */
+  #unwritten: Uint8Array = new Uint8Array();
 
   /** `format` converts each line before it is written. */
   constructor(write: WriteBytes, format: (line: string) => string = (line) => line) {
@@ -187,13 +187,14 @@ export class LogOutput {
     if (!this.#tryToWrite(line)) this.#lostLines += 1;
   }
 
-  /** Returns true if the line was written at least in part. The next call begins with its rest. */
+  /** Returns true if the line was written at least in part. The next call begins with its unwritten end. */
   #tryToWrite(line: string): boolean {
     try {
-      if (this.#rest.length > 0) this.#rest = this.#rest.subarray(this.#write(this.#rest));
-      if (this.#rest.length > 0) return false;
+      if (this.#unwritten.length > 0)
+        this.#unwritten = this.#unwritten.subarray(this.#write(this.#unwritten));
+      if (this.#unwritten.length > 0) return false;
       const bytes = Buffer.from(this.#format(line));
-      this.#rest = bytes.subarray(this.#write(bytes));
+      this.#unwritten = bytes.subarray(this.#write(bytes));
       return true;
     } catch {
       return false;

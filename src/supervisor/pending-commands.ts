@@ -1,5 +1,5 @@
-// The commands of one child that have no answer yet: decides how many there may be, how long each may take,
-// and which of them are still to be posted to the thread. It knows no thread.
+// Decides how many commands of one child may be without an answer, how long each may take, and which of them
+// must still be posted to the thread.
 
 import { type Clock, within } from '../host/clock.js';
 import type { ChildName } from '../protocol/actor/backends.js';
@@ -21,15 +21,15 @@ interface PendingCommand {
 export class PendingCommands {
   readonly #child: ChildName;
   readonly #clock: Clock;
-  readonly #withinMs: number;
+  readonly #answerWithinMs: number;
   /** By id, oldest first. */
   readonly #pending = new Map<number, PendingCommand>();
   #lastId = 0;
 
-  constructor(child: ChildName, clock: Clock, withinMs: number) {
+  constructor(child: ChildName, clock: Clock, answerWithinMs: number) {
     this.#child = child;
     this.#clock = clock;
-    this.#withinMs = withinMs;
+    this.#answerWithinMs = answerWithinMs;
   }
 
   get isEmpty(): boolean {
@@ -37,22 +37,22 @@ export class PendingCommands {
   }
 
   /**
-   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post` the command is
-   * queued until `postQueued`; if its deadline passes before that, it is never posted.
+   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post` the command waits
+   * for `postQueued`. If its deadline passes before, it is never posted.
    */
   async add(command: Command, post: PostCommand | undefined): Promise<Answer> {
     if (this.#pending.size >= PENDING_MAX)
       return failure('unavailable', `${PENDING_MAX} commands wait for this backend already`);
     this.#lastId += 1;
     const id = this.#lastId;
-    const settled = new Promise<Answer>((resolve) => {
+    const answered = new Promise<Answer>((resolve) => {
       this.#pending.set(id, { command, resolve, isPosted: post !== undefined });
     });
     try {
       post?.(id, command);
-      const answer = await within(this.#clock, this.#withinMs, settled);
-      const late = `The ${this.#child} backend gave no answer within ${this.#withinMs / 1000} s`;
-      return answer ?? failure('timeout', late);
+      const answer = await within(this.#clock, this.#answerWithinMs, answered);
+      const noAnswer = `The ${this.#child} backend gave no answer within ${this.#answerWithinMs / 1000} s`;
+      return answer ?? failure('timeout', noAnswer);
     } finally {
       this.#pending.delete(id);
     }
@@ -67,7 +67,7 @@ export class PendingCommands {
     }
   }
 
-  /** Has no effect after the command's deadline, when nobody waits for the answer any more. */
+  /** After the command's deadline an answer has no effect. */
   settle(id: number, answer: Answer): void {
     this.#pending.get(id)?.resolve(answer);
   }

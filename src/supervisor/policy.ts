@@ -1,13 +1,13 @@
-// The supervisor's policy: which children there are, in start order, how long each may take to stop, and when
-// a dead one is started again. Actors are named by their files and never imported. Pure.
+// Decides which children there are, in which order they start, how long each may take to stop, and when a
+// dead child is started again. Actors are named by their files and never imported. Pure.
 
 import { BACKENDS, BRIDGES, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface ChildSpec {
   readonly name: ChildName;
-  /** The actor's file, relative to the directory of main.js. It has the same path whether bundled or not. */
-  readonly entry: string;
+  /** The actor's file, relative to the directory of main.js. A bundle has the same paths. */
+  readonly actorFile: string;
   readonly isEnabled: (settings: Settings) => boolean;
   /**
    * How long the actor may take to stop before its thread is killed. If the shutdown has less time left for
@@ -16,15 +16,13 @@ export interface ChildSpec {
    */
   readonly stopWithinMs: number;
   /**
-   * True if the thread is started by a command, and ends after a minute without one. Such a child must own
-   * no record and watch nothing.
+   * True if a command starts the thread, and a minute without commands ends it. Such a child must own no
+   * record and watch nothing.
    */
   readonly isOnDemand: boolean;
 }
 
-/**
- * The times that differ from the default. The upgrade backend may be writing its state file to slow flash.
- */
+/** The upgrade backend may be writing its state file to slow flash. */
 const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
   upgrade: 1000,
   discovery: 250,
@@ -33,17 +31,17 @@ const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
 };
 const STOP_WITHIN_MS_DEFAULT = 500;
 
-/** The power backend asks logind for each answer. Between two commands its thread would only cost memory. */
+/** `power` asks logind for each answer, so between two commands its thread would only cost memory. */
 const ON_DEMAND: readonly ChildName[] = ['power'];
 
-/** The thread of a child on demand, which takes 5 MB, ends after this time without a command. */
+/** After this time without a command, the thread of a child on demand ends, because it takes 5 MB. */
 export const IDLE_MS_MAX = 60_000;
 
-function childOf(name: ChildName): ChildSpec {
+function childSpec(name: ChildName): ChildSpec {
   const isBridge = BRIDGES.some((bridge) => bridge === name);
   return {
     name,
-    entry: `actors/${name}/${isBridge ? 'bridge' : 'backend'}.js`,
+    actorFile: `actors/${name}/${isBridge ? 'bridge' : 'backend'}.js`,
     isEnabled: (settings) => settings[name].enabled,
     stopWithinMs: STOP_WITHIN_MS[name] ?? STOP_WITHIN_MS_DEFAULT,
     isOnDemand: ON_DEMAND.includes(name),
@@ -53,9 +51,9 @@ function childOf(name: ChildName): ChildSpec {
 /**
  * The first child to start. It is enabled by default, so its thread boots while the settings are being read.
  */
-export const FIRST_CHILD: ChildSpec = childOf(BACKENDS[0]);
+export const FIRST_CHILD: ChildSpec = childSpec(BACKENDS[0]);
 
-export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childOf);
+export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childSpec);
 
 /**
  * In ms after the signal. The whole shutdown takes at most `wholeMs`, whatever hangs (docs/configuration.md,
@@ -65,8 +63,8 @@ export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childOf);
 export const SHUTDOWN = { wholeMs: 4_800, gatewayMs: 1_800, childrenMs: 4_500 } as const;
 
 /**
- * How long the first of the children may take to stop if all of them have `leftMs` together. If that is too
- * short for all, each child gets the same part of its own time, so that the last ones can stop, too.
+ * Returns how long the first of the children may take to stop. All of them have `leftMs` together. If this is
+ * too short, each child gets the same part of its own time, so that the last ones can stop, too.
  * `stopTimesMs` are the own times of the children that have not stopped, in the order of stopping.
  */
 export function stopTimeMs(stopTimesMs: readonly number[], leftMs: number): number {
@@ -76,38 +74,37 @@ export function stopTimeMs(stopTimesMs: readonly number[], leftMs: number): numb
   return Math.floor((ownMs * Math.max(0, leftMs)) / neededMs);
 }
 
-/** When a dead child is started again (docs/http-api.md, "Backends that are away"). Times in ms. */
+/** Decides when a dead child is started again (docs/http-api.md, "Backends that are away"). */
 export interface RestartPolicy {
   /** The waits after the first, second and further deaths within the window. One more death is too many. */
   readonly waitsMs: readonly number[];
-  /** Deaths that are longer ago do not count. */
+  /** Older deaths do not count. */
   readonly windowMs: number;
   /** The pause of a child that died too often. */
-  readonly restMs: number;
+  readonly pauseMs: number;
 }
 
-/**
- * The first restart is at once, the next ones are after ever longer waits, and the sixth death within 60 s is
- * too many. The waits have no random part, because nothing else restarts at the same time.
- */
-export const RESTARTS = { waitsMs: [0, 250, 500, 1000, 2000], windowMs: 60_000, restMs: 60_000 } as const;
+/** The waits have no random part, because nothing else restarts at the same time. */
+export const RESTARTS = { waitsMs: [0, 250, 500, 1000, 2000], windowMs: 60_000, pauseMs: 60_000 } as const;
 
 export interface Restart {
   readonly verdict: 'restarting' | 'failed';
   /** From now to the next start. */
   readonly waitMs: number;
-  /** The deaths within the window, oldest first; at most one more than there are waits. */
+  /** The times of the deaths within the window, oldest first. There is at most one more than waits. */
   readonly deaths: readonly number[];
 }
 
-/**
- * Decides about a child that has died at `now`. `earlierDeaths` are times on the same clock, oldest first,
- * without this death.
- */
-export function afterDeath(earlierDeaths: readonly number[], now: number, policy: RestartPolicy): Restart {
-  const { waitsMs, windowMs, restMs } = policy;
+/** For a child that has died at `now`. `earlierDeaths` are times on the same clock, oldest first. */
+export function restartAfterDeath(
+  earlierDeaths: readonly number[],
+  now: number,
+  policy: RestartPolicy,
+): Restart {
+  const { waitsMs, windowMs, pauseMs } = policy;
   const deaths = [...earlierDeaths.filter((diedAt) => now - diedAt < windowMs), now];
   const waitMs = waitsMs[deaths.length - 1];
   if (waitMs !== undefined) return { verdict: 'restarting', waitMs, deaths };
-  return { verdict: 'failed', waitMs: restMs, deaths: deaths.slice(-waitsMs.length - 1) };
+  const countedDeaths = deaths.slice(-waitsMs.length - 1);
+  return { verdict: 'failed', waitMs: pauseMs, deaths: countedDeaths };
 }

@@ -1,6 +1,5 @@
-// Reads the configuration again while the service runs (docs/configuration.md, "Reloading"), and decides
-// what changes. If the configuration is wrong, nothing changes. Otherwise every part takes its settings, and
-// the children whose settings differ start anew. This file knows nothing else of the parts.
+// Reads the configuration again while the service runs (docs/configuration.md, "Reloading"), and decides what
+// changes. Children whose settings differ start anew.
 
 import { errorText } from '../printable.js';
 import type { ChildName } from '../protocol/actor/backends.js';
@@ -9,26 +8,24 @@ import type { Settings } from '../protocol/actor/settings.js';
 import { KEYS, type KeyValues, pathsIn, settingsOf } from './config/keys.js';
 import type { LoadResult } from './config/load.js';
 
-/** Keys whose values are taken only at the start. `withStartKeys` must have the same keys. */
+/** Keys whose values take effect only at the start. `withStartKeys` must have the same keys. */
 const NEED_RESTART: readonly string[] = ['api.port', 'api.sse.maxClients'];
 
 export interface ReloadParts {
   readonly load: () => Promise<LoadResult>;
   readonly log: Log;
   readonly setLogLevel: (level: Settings['logLevel']) => void;
-  /**
-   * A child whose settings differ is stopped before the gateway takes the settings, and started after that.
-   */
+  /** The gateway takes the settings after `stopChanged` and before `startMissing`. */
   readonly supervisor: {
     stopChanged(settings: Settings): Promise<readonly ChildName[]>;
     startMissing(): void;
   };
   readonly gateway: { reconfigure(settings: Settings, stopped: readonly ChildName[]): void };
-  /** Called when the last requested reading has ended, whether it succeeded or not. */
+  /** Called when the last requested reading has ended, also if it has failed. */
   readonly onDone: () => void;
 }
 
-/** Reads one at a time. All requests that come during a reading make one more reading follow. */
+/** Only one reading runs at a time. All requests that come meanwhile cause one more reading. */
 export class Reload {
   readonly #parts: ReloadParts;
   readonly #valuesAtStart: KeyValues;
@@ -36,24 +33,23 @@ export class Reload {
   #isReading = false;
   #isRequested = false;
 
-  /** `values` are those that the service was started with. */
-  constructor(parts: ReloadParts, values: KeyValues) {
+  constructor(parts: ReloadParts, valuesAtStart: KeyValues) {
     this.#parts = parts;
-    this.#valuesAtStart = values;
-    this.#lastValues = values;
+    this.#valuesAtStart = valuesAtStart;
+    this.#lastValues = valuesAtStart;
   }
 
-  /** Returns at once. The result of the reading is in the log only. */
+  /** Returns at once. The result is only in the log. */
   request(): void {
     this.#isRequested = true;
-    if (!this.#isReading) void this.#readAll();
+    if (!this.#isReading) void this.#readWhileRequested();
   }
 
-  async #readAll(): Promise<void> {
+  async #readWhileRequested(): Promise<void> {
     this.#isReading = true;
     while (this.#isRequested) {
       this.#isRequested = false;
-      await this.#read().catch((error: unknown) =>
+      await this.#readOnce().catch((error: unknown) =>
         this.#parts.log('error', 'the configuration could not be read again', { reason: errorText(error) }),
       );
     }
@@ -61,7 +57,7 @@ export class Reload {
     this.#parts.onDone();
   }
 
-  async #read(): Promise<void> {
+  async #readOnce(): Promise<void> {
     const { load, log } = this.#parts;
     const loaded = await load();
     const { warnings } = loaded.ok ? loaded.value : loaded.error;
@@ -78,13 +74,12 @@ export class Reload {
     const restarted = await this.#apply(settings);
     for (const key of changedKeys(this.#valuesAtStart, values))
       if (NEED_RESTART.includes(key)) log('warn', `${key} takes effect with the next start`);
-    log('info', 'the configuration was read again', {
-      changed: changed.join(' ') || 'nothing',
-      ...(restarted.length > 0 && { restarted: restarted.join(' ') }),
-    });
+    const changedText = changed.length > 0 ? changed.join(' ') : 'nothing';
+    const restartedIfAny = restarted.length > 0 ? { restarted: restarted.join(' ') } : {};
+    log('info', 'the configuration was read again', { changed: changedText, ...restartedIfAny });
   }
 
-  /** Returns the names of the children that were stopped to take the settings. */
+  /** Returns the children that were restarted. */
   async #apply(settings: Settings): Promise<readonly ChildName[]> {
     const { setLogLevel, supervisor, gateway } = this.#parts;
     setLogLevel(settings.logLevel);
@@ -95,22 +90,22 @@ export class Reload {
   }
 }
 
-/** The values, except that the keys of `NEED_RESTART` have their values of the start. */
+/** The keys of `NEED_RESTART` keep their values of the start. */
 function withStartKeys(values: KeyValues, valuesAtStart: KeyValues): KeyValues {
-  const { port, sse } = valuesAtStart.api;
-  const sseOfBoth = { ...values.api.sse, maxClients: sse.maxClients };
-  return { ...values, api: { ...values.api, port, sse: sseOfBoth } };
+  const { port } = valuesAtStart.api;
+  const sse = { ...values.api.sse, maxClients: valuesAtStart.api.sse.maxClients };
+  return { ...values, api: { ...values.api, port, sse } };
 }
 
 /** The dotted paths of the keys whose values differ. */
 function changedKeys(before: KeyValues, after: KeyValues): readonly string[] {
   const paths = pathsIn(KEYS);
   const isSection = (path: string): boolean => paths.some((other) => other.startsWith(`${path}.`));
-  return paths.filter((path) => !isSection(path) && jsonAt(before, path) !== jsonAt(after, path));
+  return paths.filter((path) => !isSection(path) && jsonOfKey(before, path) !== jsonOfKey(after, path));
 }
 
-/** The JSON text of a key's value; undefined if the key has no value. */
-function jsonAt(values: KeyValues, path: string): string | undefined {
+/** Undefined if the key has no value. */
+function jsonOfKey(values: KeyValues, path: string): string | undefined {
   let value: unknown = values;
   for (const name of path.split('.')) value = Reflect.get(Object(value), name);
   return JSON.stringify(value);

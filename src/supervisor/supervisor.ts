@@ -1,5 +1,5 @@
-// The supervisor: starts the children one after another, runs the heartbeat of all, and stops them in reverse
-// order. What becomes of one child is decided in child.ts. The supervisor does not know what a backend does.
+// Starts the children one after another, pings their threads, and stops them in reverse order. child.ts
+// decides about a single child.
 
 import { type Clock, systemClock, Timers, within } from '../host/clock.js';
 import { IdleHeap } from '../host/idle-heap.js';
@@ -15,26 +15,25 @@ import { CHILDREN, type ChildSpec, RESTARTS, type RestartPolicy, stopTimeMs } fr
 import type { Threads } from './threads.js';
 
 /**
- * The longest wait for a child's first message before the next child starts. Children start one after
- * another because threads that load at once are all ready late: on two cores the first of four is ready
- * after 125 ms instead of 163 (measured). With a tenth of a core the first child needs more than 300 ms for
- * its first message. A long wait costs little, because the first HTTP answer does not need the second child.
+ * The longest wait for a child's first message before the next child starts. Threads that load at once are
+ * all ready late: on two cores the first of four is ready after 163 ms, and after 125 ms if it loads alone
+ * (measured). With a tenth of a core the first child needs more than 300 ms for its first message. A long
+ * wait costs little, because the first HTTP answer does not need the second child.
  */
 const START_SPACING_MS_MAX = 1000;
 /**
- * A command that has no answer by then is a 504 (docs/http-api.md, "Limits"). Actors have a somewhat shorter
- * deadline of their own, because the fault in their answer is more exact.
+ * A command without an answer is a 504 then (docs/http-api.md, "Limits"). Actors have a somewhat shorter
+ * deadline, because the fault in their answer is more exact.
  */
 const COMMAND_DEADLINE_MS = 10_000;
 
-/** True if the settings of this child, which are the section with its name, are not the same any more. */
-function hasChanged(name: ChildName, before: Settings, after: Settings): boolean {
+function haveSettingsChanged(name: ChildName, before: Settings, after: Settings): boolean {
   return JSON.stringify(before[name]) !== JSON.stringify(after[name]);
 }
 
 export interface SupervisorOptions {
   readonly settings: Settings;
-  /** The directory to which the entries of the children are relative. It ends with a slash. */
+  /** The directory of main.js. It ends with a slash. */
   readonly root: URL;
   readonly log: Log;
   readonly children?: readonly ChildSpec[];
@@ -57,7 +56,7 @@ export class Supervisor implements Backends {
   #settings: Settings;
   #listener: ChildListener | undefined;
   #areLevelsWatched = false;
-  #stopped: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -71,19 +70,21 @@ export class Supervisor implements Backends {
   start(listener: ChildListener): void {
     this.#listener = listener;
     this.startMissing();
-    // If the first child has not taken the preloaded thread by now, no child will.
+    // Only the first child can take the preloaded thread, and it has started now.
     void this.#options.threads.endPreloaded();
   }
 
   /**
-   * Takes other settings, and stops the children whose part of them has changed, in reverse order. Returns
-   * the names of the stopped children; some of them may not be enabled any more. Never rejects.
+   * Stops the children whose settings differ from the present ones, in reverse order, and returns their
+   * names. Some of them may not be enabled any more. Never rejects.
    */
   async stopChanged(settings: Settings): Promise<readonly ChildName[]> {
     const before = this.#settings;
     this.#settings = settings;
-    const changed = [...this.#children.values()].filter(({ name }) => hasChanged(name, before, settings));
-    for (const child of changed) child.stayDown();
+    const changed = [...this.#children.values()].filter(({ name }) =>
+      haveSettingsChanged(name, before, settings),
+    );
+    for (const child of changed) child.preventStart();
     for (const child of changed.toReversed()) {
       await child.stop();
       this.#children.delete(child.name);
@@ -94,7 +95,7 @@ export class Supervisor implements Backends {
   /** Starts the enabled children that do not run, in order. */
   startMissing(): void {
     const { children = CHILDREN } = this.#options;
-    if (this.#stopped !== undefined) return;
+    if (this.#stopping !== undefined) return;
     const running = new Map(this.#children);
     this.#children.clear();
     const enabled = children.filter((spec) => spec.isEnabled(this.#settings));
@@ -113,7 +114,7 @@ export class Supervisor implements Backends {
       clock: this.#clock,
       log,
       listener,
-      restarts,
+      restartPolicy: restarts,
       askWithinMs,
       areLevelsWatched: () => this.#areLevelsWatched,
       onPong: () => this.#disarmPongDue(),
@@ -132,29 +133,30 @@ export class Supervisor implements Backends {
   }
 
   threads(): ReadonlyMap<ChildName, ThreadReport> {
-    const reports = [...this.#children].flatMap(([name, { incarnation }]) => {
-      const report = incarnation?.report();
-      return report === undefined ? [] : [[name, report] as const];
-    });
-    return new Map(reports);
+    const reports = new Map<ChildName, ThreadReport>();
+    for (const [name, { incarnation }] of this.#children) {
+      const report = incarnation?.requestReport();
+      if (report !== undefined) reports.set(name, report);
+    }
+    return reports;
   }
 
   /**
-   * Stops the children in reverse order. Kills those that do not stop in time; all have `withinMs` together.
-   * Afterwards nothing of the supervisor keeps the process alive, because late threads have ended, too. Never
-   * rejects, and does not resolve while a thread is stuck.
+   * Stops the children in reverse order. All have `withinMs` together, and those that do not stop in time are
+   * killed. Afterwards no thread keeps the process alive. Never rejects, and does not resolve while a thread
+   * is stuck.
    */
   stop(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
-    this.#stopped ??= this.#stopAll(withinMs);
-    return this.#stopped;
+    this.#stopping ??= this.#stopAll(withinMs);
+    return this.#stopping;
   }
 
   async #stopAll(withinMs: number): Promise<void> {
     const deadline = this.#clock.monotonic() + withinMs;
     this.#timers.cancelAll();
     const children = [...this.#children.values()].reverse();
-    // All children are marked first, so that none restarts while another one is stopping.
-    for (const child of children) child.stayDown();
+    // No child may restart while another child is stopping.
+    for (const child of children) child.preventStart();
     const stopTimesMs = children.map(({ spec }) => spec.stopWithinMs);
     for (const [index, child] of children.entries())
       await child.stop(stopTimeMs(stopTimesMs.slice(index), deadline - this.#clock.monotonic()));
@@ -163,7 +165,7 @@ export class Supervisor implements Backends {
 
   async #startAll(children: readonly Child[]): Promise<void> {
     for (const child of children) {
-      if (this.#stopped !== undefined) return;
+      if (this.#stopping !== undefined) return;
       // A reload may have stopped the child before its turn came.
       if (this.#children.get(child.name) !== child) continue;
       child.start();
@@ -178,7 +180,7 @@ export class Supervisor implements Backends {
   #beat(): void {
     this.#armBeat();
     this.#heap.shrink();
-    // Only one round of pings at a time: a second round would postpone the deadline of the first.
+    // A second round of pings would postpone the deadline of the first one.
     if (this.#timers.has('pongs')) return;
     const now = this.#clock.monotonic();
     const policy = this.#heartbeat;

@@ -76,7 +76,7 @@ const DEATHS_AT_BIRTH: readonly DeathRow[] = [
 ];
 for (const [fixture, detail, options] of DEATHS_AT_BIRTH) {
   test(`an actor whose fixture is ${fixture} dies with a reason, and the other actor continues`, async (t) => {
-    const restarts = { waitsMs: [0], windowMs: 60_000, restMs: 60_000 };
+    const restarts = { waitsMs: [0], windowMs: 60_000, pauseMs: 60_000 };
     const supervised = startChildren(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
     const { ask, recorder } = supervised;
     await recorder.untilState('audio', 'restarting', 1);

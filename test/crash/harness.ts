@@ -24,7 +24,7 @@ export const THREW_AT_LOAD = /^thread ended: no such luck(?=;|$)/;
 const RESTARTS_WITHOUT_PAUSE = {
   waitsMs: Array.from({ length: 1000 }, () => 0),
   windowMs: 60_000,
-  restMs: 60_000,
+  pauseMs: 60_000,
 };
 
 /**
@@ -177,7 +177,7 @@ export function makeSupervisor(
     log: recorder.log,
     children: Object.entries(fixtures).map(([name, fixture]) => ({
       name: name as ChildName,
-      entry: `fixtures/${fixture}.js`,
+      actorFile: `fixtures/${fixture}.js`,
       isEnabled: () => true,
       stopWithinMs,
       isOnDemand: onDemand.includes(name),

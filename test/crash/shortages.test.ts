@@ -53,7 +53,7 @@ test('the number of threads that are stuck in the kernel is bounded, and the chi
   const fifo = join(directory, 'fifo');
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   process.env[FIFO] = fifo;
-  const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, restMs: 60_000 };
+  const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, pauseMs: 60_000 };
   const options = { restarts, heartbeat: QUICK_PULSE };
   const { recorder, ask } = startChildren(t, { audio: 'sticks', power: 'obedient' }, options);
   const stuck = 'thread ended: 3 earlier threads are still stuck';

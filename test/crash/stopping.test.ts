@@ -52,7 +52,7 @@ test('a stop that fails is logged and is not late, and a peer that is lost durin
 
 for (const [state, waitsMs] of Object.entries({ restarting: [3_600_000], failed: [] })) {
   test(`a child that is ${state} stops at once and is not started again`, async (t) => {
-    const restarts = { waitsMs, windowMs: 60_000, restMs: 3_600_000 };
+    const restarts = { waitsMs, windowMs: 60_000, pauseMs: 3_600_000 };
     const { supervisor, recorder } = startChildren(t, { audio: 'throws-at-load' }, { restarts });
     await recorder.untilState('audio', state, 1);
     assert.deepEqual(await lateAtStop({ supervisor, recorder }), []);
@@ -62,7 +62,7 @@ for (const [state, waitsMs] of Object.entries({ restarting: [3_600_000], failed:
 
 test('a child that waits for its restart is not started while another stops', async (t) => {
   const fixtures: Fixtures = { audio: 'throws-at-load', power: 'ignores-stop' };
-  const restarts = { waitsMs: [200, 0, 0], windowMs: 60_000, restMs: 60_000 };
+  const restarts = { waitsMs: [200, 0, 0], windowMs: 60_000, pauseMs: 60_000 };
   const { supervisor, recorder } = startChildren(t, fixtures, { stopWithinMs: 1000, restarts });
   await recorder.untilState('audio', 'restarting', 1);
   await recorder.untilState('power', 'connecting');

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { canNeverExist, hostFor, resolveBind } from '../../src/gateway/bind.js';
+import { canNeverExist, hostForClient, resolveBind } from '../../src/gateway/bind.js';
 import { ListeningSockets } from '../../src/gateway/listening.js';
 import type { InterfaceAddresses } from '../../src/host/own-addresses.js';
 import { again, staysFlat } from '../leaks/flat.js';
@@ -36,9 +36,9 @@ const home: InterfaceAddresses = {
 const families = Object.values(networkInterfaces()).flatMap((all) => all?.map(({ family }) => family));
 const hasNoIpv6 = !families.includes('IPv6');
 
-function outcome({ present, waiting }: ReturnType<typeof resolveBind>): string {
+function outcome({ present, missing }: ReturnType<typeof resolveBind>): string {
   const there = present.map(({ address }) => address);
-  return [...there, ...(waiting.length > 0 ? ['absent', ...waiting] : [])].join(' ');
+  return [...there, ...(missing.length > 0 ? ['absent', ...missing] : [])].join(' ');
 }
 
 const rows: [bind: string[], interfaces: InterfaceAddresses, expected: string][] = [
@@ -119,7 +119,7 @@ const clients: readonly [client: string, listening: string[], host: string, why:
 ];
 for (const [client, listening, host, why] of clients) {
   test(`a client at ${client}, with ${listening.join(' ') || 'nothing'} served, is sent to ${host}: ${why}`, () =>
-    assert.equal(hostFor(client, listening, home), host));
+    assert.equal(hostForClient(client, listening, home), host));
 }
 
 class Machine {
@@ -136,7 +136,7 @@ class Machine {
       bind,
       port: 8018,
       clock: this.clock,
-      changed: () => undefined,
+      onListeningChanged: () => undefined,
       interfaces: () => {
         if (this.interfaces === undefined) throw new Error('too many open files');
         return this.interfaces;

@@ -120,13 +120,13 @@ class Node {
   }
 
   change(...changes: readonly Change[]): void {
-    this.feeds.changed(this.journal.apply(changes, 0));
+    this.feeds.sendNew(this.journal.apply(changes, 0));
   }
 
   /** Confirms the last batch as the bridge does; returns the batch that follows, if any. */
   requestFeed(isFirst = false): readonly Change[] | undefined {
     const before = this.batches.length;
-    this.feeds.feedRequest(this.#bridge, isFirst, (batch) => this.batches.push(batch));
+    this.feeds.continueFeed(this.#bridge, isFirst, (batch) => this.batches.push(batch));
     return this.batches[before]?.changes;
   }
 }
@@ -185,8 +185,8 @@ describe('a bridge', () => {
   test('a bridge is sent nothing for a thread that has ended, even if that thread had requested changes', () => {
     const node = new Node();
     const former: ChangeBatch[] = [];
-    node.feeds.feedRequest('mqtt', true, (batch) => former.push(batch));
-    node.feeds.feedRequest('mqtt', false, (batch) => former.push(batch));
+    node.feeds.continueFeed('mqtt', true, (batch) => former.push(batch));
+    node.feeds.continueFeed('mqtt', false, (batch) => former.push(batch));
     // The thread has ended. Only the first request of the next thread shows that there is one.
     node.change(output(1));
     node.change(output(2));

@@ -19,7 +19,7 @@ for (const [bytes, peer, why] of ADDRESSES) {
     assert.equal(peerOf(new Uint8Array(bytes).buffer), peer));
 }
 
-const LIMITS = { connections: 8, spare: 2, reserved: 2, perPeer: 3 };
+const LIMITS = { connections: 8, spare: 2, reservedPerSide: 2, perPeer: 3 };
 
 /**
  * A connection by its letter: its peer, `l` for loopback. A capital letter means that it has sent a
@@ -70,8 +70,12 @@ for (const [what, arrivals, expected] of ARRIVALS) {
     for (const letter of arrivals.split(' ')) {
       const arrived = new SimulatedConnection(letter);
       open.add(arrived);
-      connections.arrived(arrived);
-      for (let surplus = connections.surplus(); surplus !== undefined; surplus = connections.surplus())
+      connections.add(arrived);
+      for (
+        let surplus = connections.takeSurplus();
+        surplus !== undefined;
+        surplus = connections.takeSurplus()
+      )
         open.delete(surplus);
     }
     assert.equal([...open].map(({ letter }) => letter).join(' '), expected);
@@ -82,24 +86,24 @@ test('a connection that leaves makes room for its peer and for all', () => {
   const connections = new Connections<SimulatedConnection>(LIMITS);
   const arrive = (letter: string): SimulatedConnection => {
     const arrived = new SimulatedConnection(letter);
-    connections.arrived(arrived);
+    connections.add(arrived);
     return arrived;
   };
   const leaving = arrive('A');
   arrive('A');
   arrive('A');
   leaving.isClosed = true;
-  connections.left();
+  connections.removeClosed();
   arrive('A');
-  assert.equal(connections.surplus(), undefined);
+  assert.equal(connections.takeSurplus(), undefined);
   const refused = arrive('A');
-  assert.equal(connections.surplus(), refused);
+  assert.equal(connections.takeSurplus(), refused);
 });
 
 test('connections above the limit may wait in the spare places', () => {
   const connections = new Connections<SimulatedConnection>(LIMITS);
-  for (const letter of 'abcdefghij') connections.arrived(new SimulatedConnection(letter));
+  for (const letter of 'abcdefghij') connections.add(new SimulatedConnection(letter));
   assert.equal(connections.isOverfull, false);
-  connections.arrived(new SimulatedConnection('k'));
+  connections.add(new SimulatedConnection('k'));
   assert.equal(connections.isOverfull, true);
 });

@@ -31,7 +31,7 @@ class DocumentsUnderTest {
   }
 
   cached(resource: Resource): CachedResponse | undefined {
-    const found = this.documents.read(resource);
+    const found = this.documents.responseTo(resource);
     return found.ok ? found.value : undefined;
   }
 
@@ -52,11 +52,14 @@ const unit = (key: string, value: string, rank: number) => put('systemd.services
 test('no record is read while a backend is not up, and the problem has the reason', () => {
   const under = new DocumentsUnderTest();
   under.apply(client('1', 'a'));
-  assert.match(JSON.stringify(under.documents.read('audio.clients')), /Backend audio is connecting"/);
+  assert.match(JSON.stringify(under.documents.responseTo('audio.clients')), /Backend audio is connecting"/);
   under.health('audio', 'up');
   assert.equal(under.text('audio.clients'), '["a"]');
   under.health('audio', 'failed', 'no luck');
-  assert.match(JSON.stringify(under.documents.read('audio.clients')), /Backend audio is failed: no luck"/);
+  assert.match(
+    JSON.stringify(under.documents.responseTo('audio.clients')),
+    /Backend audio is failed: no luck"/,
+  );
 });
 
 test('/audio joins its parts, and has no answer while one of them is missing', () => {
@@ -145,26 +148,26 @@ for (const [state, detail, isReport] of FIRST_STATES) {
   test(`${state}${detail === undefined ? '' : ` with a reason`} is ${isReport ? '' : 'not '}a first health report`, async () => {
     const under = new DocumentsUnderTest();
     let isSettled = false;
-    const firstHealth = under.documents.firstHealth('audio')?.then(() => {
+    const firstHealth = under.documents.waitForFirstHealth('audio')?.then(() => {
       isSettled = true;
     });
     assert.ok(firstHealth);
     under.health('audio', state, detail);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(isSettled, isReport);
-    assert.equal(under.documents.firstHealth('audio') === undefined, isReport);
-    assert.ok(under.documents.firstHealth('systemd'), 'another backend is waited for');
+    assert.equal(under.documents.waitForFirstHealth('audio') === undefined, isReport);
+    assert.ok(under.documents.waitForFirstHealth('systemd'), 'another backend is waited for');
   });
 }
 
 test('a GET waits 2 s for the first health report of a backend, and later not at all', async () => {
   const under = new DocumentsUnderTest();
-  const firstHealth = under.documents.firstHealth('audio');
+  const firstHealth = under.documents.waitForFirstHealth('audio');
   under.clock.advance(2000);
   await firstHealth;
   under.health('audio', 'up');
   under.health('audio', 'connecting');
-  assert.equal(under.documents.firstHealth('audio'), undefined);
+  assert.equal(under.documents.waitForFirstHealth('audio'), undefined);
   assert.equal(under.clock.timers, 0);
 });
 

@@ -26,7 +26,7 @@ class JournalUnderTest {
   }
 
   after(sequence = 0): string {
-    return [...this.journal.after(sequence)].map(textOf).join(' ');
+    return [...this.journal.entriesAfter(sequence)].map(textOf).join(' ');
   }
 }
 
@@ -96,14 +96,16 @@ test('a record keeps the time of its first appearance, however it changes', () =
   const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), client('2', 'b')], 0);
   journal.apply([client('1', 'c')], 0);
-  const times = [...journal.records('audio.clients')].map(({ key, since }) => `${key} ${since}`);
+  const times = [...journal.records('audio.clients')].map(
+    ({ key, firstSequence: since }) => `${key} ${since}`,
+  );
   assert.deepEqual(times, ['1 1', '2 2']);
 });
 
 test('a change that is applied while the journal is read is read, too', () => {
   const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), client('2', 'b')], 0);
-  const read = journal.after(0)[Symbol.iterator]();
+  const read = journal.entriesAfter(0)[Symbol.iterator]();
   assert.equal(read.next().value?.key, '1');
   journal.apply([client('1', 'c'), client('3', 'd')], 0);
   const rest = [read.next(), read.next(), read.next(), read.next()];
@@ -131,9 +133,9 @@ for (const [name, change, kept] of KEPT) {
     const { journal } = new JournalUnderTest();
     const all = kept === 0 ? 3 : kept + 10;
     for (let n = 0; n < all; n += 1) journal.apply(change(n), 0);
-    const entries = [...journal.after(0)];
+    const entries = [...journal.entriesAfter(0)];
     assert.equal(entries.length, kept);
-    const forgotten = journal.newest - kept * change(0).length;
+    const forgotten = journal.newestSequence - kept * change(0).length;
     const isRelevant = () => true;
     assert.ok(journal.isCompleteAfter(forgotten, isRelevant));
     assert.ok(!journal.isCompleteAfter(forgotten - 1, isRelevant));
@@ -161,7 +163,7 @@ test('removals do not push actions out of the journal', () => {
   journal.apply([progress(1)], 0);
   for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), removal('1')], 0);
   assert.ok(journal.isCompleteAfter(0, (collection) => collection === 'upgrade.progress'));
-  assert.equal([...journal.after(0)][0]?.kind, 'action');
+  assert.equal([...journal.entriesAfter(0)][0]?.kind, 'action');
 });
 
 test('a record is kept however many others change', () => {

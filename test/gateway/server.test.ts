@@ -83,12 +83,20 @@ const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
 
 /** A configuration's maxClients, the process's limit of descriptors, and the resulting limits. */
 const ROWS: readonly (readonly [clients: number, descriptors: number, limits: ConnectionLimits])[] = [
-  [256, 16_384, { connections: 768, spare: 1024, streams: 256, reserved: 96, perPeer: 128 }],
-  [10_000, 16_384, { connections: 10_512, spare: 1024, streams: 10_000, reserved: 1314, perPeer: 5000 }],
-  [256, 1100, { connections: 588, spare: 0, streams: 256, reserved: 73, perPeer: 128 }],
-  [10_000, 4096, { connections: 3584, spare: 0, streams: 3072, reserved: 448, perPeer: 1536 }],
-  [256, 100, { connections: 50, spare: 0, streams: 25, reserved: 6, perPeer: 32 }],
-  [1, Number.POSITIVE_INFINITY, { connections: 513, spare: 1024, streams: 1, reserved: 64, perPeer: 32 }],
+  [256, 16_384, { connections: 768, spare: 1024, streams: 256, reservedPerSide: 96, perPeer: 128 }],
+  [
+    10_000,
+    16_384,
+    { connections: 10_512, spare: 1024, streams: 10_000, reservedPerSide: 1314, perPeer: 5000 },
+  ],
+  [256, 1100, { connections: 588, spare: 0, streams: 256, reservedPerSide: 73, perPeer: 128 }],
+  [10_000, 4096, { connections: 3584, spare: 0, streams: 3072, reservedPerSide: 448, perPeer: 1536 }],
+  [256, 100, { connections: 50, spare: 0, streams: 25, reservedPerSide: 6, perPeer: 32 }],
+  [
+    1,
+    Number.POSITIVE_INFINITY,
+    { connections: 513, spare: 1024, streams: 1, reservedPerSide: 64, perPeer: 32 },
+  ],
 ];
 for (const [clients, descriptors, limits] of ROWS) {
   test(`maxClients ${clients} and ${descriptors} descriptors: ${JSON.stringify(limits)}`, () =>

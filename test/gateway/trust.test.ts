@@ -76,9 +76,9 @@ describe('Origin', () => {
     ['http://kitchen:8018/', 'kitchen:8018', 'foreign'],
     ['http://kitchen:8018@evil.example', 'kitchen:8018', 'foreign'],
     ['http://kitchen:8018.evil.example', 'kitchen:8018', 'foreign'],
-    ['http://app.lan', 'kitchen:8018', 'listed'],
-    ['https://ha.example.org:8123', 'kitchen:8018', 'listed'],
-    ['capacitor://localhost', 'kitchen:8018', 'listed'],
+    ['http://app.lan', 'kitchen:8018', 'allowed'],
+    ['https://ha.example.org:8123', 'kitchen:8018', 'allowed'],
+    ['capacitor://localhost', 'kitchen:8018', 'allowed'],
     ['http://app.lan:8080', 'kitchen:8018', 'foreign'],
     ['http://app.lan.evil.example', 'kitchen:8018', 'foreign'],
     ['http://app.lan\\evil', 'kitchen:8018', 'foreign'],
@@ -97,7 +97,7 @@ describe('Origin', () => {
   test('with * in the list every origin is listed, null too', () => {
     const open = trustRules('kitchen', { hosts: [], origins: ['*'], trustsHouse: false });
     for (const origin of ['http://evil.example', 'null', 'capacitor://x'])
-      assert.equal(originStanding(origin, 'kitchen', open), 'listed');
+      assert.equal(originStanding(origin, 'kitchen', open), 'allowed');
   });
 });
 
@@ -114,13 +114,13 @@ describe('a request may have an effect', () => {
     ['POST', 'same', 'same-origin', true],
     ['POST', 'same', '', true],
     ['POST', 'same', 'cross-site', false],
-    ['POST', 'listed', 'cross-site', true],
+    ['POST', 'allowed', 'cross-site', true],
     ['POST', 'foreign', '', false],
     ['POST', 'foreign', 'same-origin', false],
     ['PUT', 'foreign', '', false],
     ['DELETE', 'none', 'cross-site', false],
     ['OPTIONS', 'none', 'cross-site', true],
-    ['OPTIONS', 'listed', 'cross-site', true],
+    ['OPTIONS', 'allowed', 'cross-site', true],
     ['OPTIONS', 'foreign', '', false],
     ['GET', 'foreign', 'cross-site', true],
     ['HEAD', 'foreign', 'cross-site', true],
@@ -151,8 +151,8 @@ describe('CORS headers', () => {
     ['some are', rules, 'none', [vary]],
     ['some are', rules, 'same', [vary]],
     ['some are', rules, 'foreign', [vary]],
-    ['some are', rules, 'listed', [['Access-Control-Allow-Origin', 'http://app.lan'], vary, exposed]],
-    ['all are', open, 'listed', [['Access-Control-Allow-Origin', '*'], vary, exposed]],
+    ['some are', rules, 'allowed', [['Access-Control-Allow-Origin', 'http://app.lan'], vary, exposed]],
+    ['all are', open, 'allowed', [['Access-Control-Allow-Origin', '*'], vary, exposed]],
     ['all are', open, 'none', [vary]],
   ];
   for (const [what, those, standing, headers] of answers) {
@@ -167,11 +167,15 @@ describe('CORS headers', () => {
     ['Access-Control-Allow-Headers', 'Content-Type, Last-Event-ID'],
     ['Access-Control-Max-Age', '600'],
   ];
-  for (const standing of ['none', 'same', 'listed', 'foreign'] as const) {
+  for (const standing of ['none', 'same', 'allowed', 'foreign'] as const) {
     for (const privateNetwork of [false, true]) {
       test(`a preflight of an origin that is ${standing}${privateNetwork ? ', into a private network' : ''}`, () => {
-        const reply = optionsReply({ origin: 'http://app.lan', standing, privateNetwork }, 'GET', rules);
-        const isAllowed = standing === 'same' || standing === 'listed';
+        const reply = optionsReply(
+          { origin: 'http://app.lan', standing, asksForPrivateNetwork: privateNetwork },
+          'GET',
+          rules,
+        );
+        const isAllowed = standing === 'same' || standing === 'allowed';
         const network = privateNetwork ? [['Access-Control-Allow-Private-Network', 'true']] : [];
         assert.equal(reply.status, 204);
         const granted = isAllowed ? [...allowed, ...network] : [];

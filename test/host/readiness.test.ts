@@ -26,7 +26,9 @@ function begin(t: TestContext) {
       speak = resolve;
     });
   };
-  const reported = reportReady({ firstHealth }, directory, PID, (reason) => failures.push(reason));
+  const reported = reportReady({ waitForFirstHealth: firstHealth }, directory, PID, (reason) =>
+    failures.push(reason),
+  );
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
   return { directory, failures, questions, isReady, reported, speak: () => speak() };
 }

@@ -182,7 +182,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
 
 test('a thread that dies again and again leaves nothing behind', async (t) => {
   // The supervisor counts the deaths of the last minute, so a restart must be allowed after each of them.
-  const restarts = { waitsMs: Array.from({ length: 2000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
+  const restarts = { waitsMs: Array.from({ length: 2000 }, () => 0), windowMs: 60_000, pauseMs: 60_000 };
   const { recorder, ask } = startChildren(t, { audio: 'obedient', power: 'obedient' }, { restarts });
   await recorder.untilState('audio', 'up');
   let deaths = 0;

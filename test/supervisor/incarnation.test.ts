@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { MessagePort } from 'node:worker_threads';
 import type { FromActor } from '../../src/protocol/actor/messages.js';
-import { HEARTBEAT, Incarnation, needsPing, whyKilled } from '../../src/supervisor/incarnation.js';
-import { afterDeath, CHILDREN, RESTARTS, SHUTDOWN, stopTimeMs } from '../../src/supervisor/policy.js';
+import { HEARTBEAT, Incarnation, needsPing, reasonToKill } from '../../src/supervisor/incarnation.js';
+import { CHILDREN, RESTARTS, restartAfterDeath, SHUTDOWN, stopTimeMs } from '../../src/supervisor/policy.js';
 import { deathOf } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
@@ -27,7 +27,7 @@ const ROWS: readonly (readonly [utilization: number | undefined, missed: number,
 ];
 for (const [utilization, missed, expected] of ROWS) {
   test(`utilisation ${utilization}, ${missed} judgements before: ${expected}`, () =>
-    assert.equal(whyKilled(utilization, missed, HEARTBEAT) ?? 'wait', expected));
+    assert.equal(reasonToKill(utilization, missed, HEARTBEAT) ?? 'wait', expected));
 }
 
 const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: number, pinged: boolean])[] = [
@@ -55,7 +55,7 @@ function thread(t: TestContext) {
         return { ended: new Promise(nothing), kill: nothing, measure: nothing, utilization: nothing };
       },
     },
-    entry: '',
+    actorFile: '',
     settings: {},
     clock: new ManualClock(),
     onBatch: (items) => delivered.push(texts(items)),
@@ -104,7 +104,7 @@ for (const [name, deaths, verdict, waitMs] of DEATHS) {
     let history: readonly number[] = [];
     let last: unknown;
     for (const at of deaths) {
-      const { deaths: kept, ...decision } = afterDeath(history, at, RESTARTS);
+      const { deaths: kept, ...decision } = restartAfterDeath(history, at, RESTARTS);
       history = kept;
       last = decision;
     }
@@ -114,7 +114,7 @@ for (const [name, deaths, verdict, waitMs] of DEATHS) {
 
 test('the history of deaths is bounded however fast they come', () => {
   let deaths: readonly number[] = [];
-  for (let at = 0; at < 1000; at += 1) deaths = afterDeath(deaths, at, RESTARTS).deaths;
+  for (let at = 0; at < 1000; at += 1) deaths = restartAfterDeath(deaths, at, RESTARTS).deaths;
   assert.deepEqual(deaths, [994, 995, 996, 997, 998, 999]);
 });
 

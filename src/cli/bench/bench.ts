@@ -93,7 +93,7 @@ export async function runBench(
     const { port, refused } = gateway.listen(['127.0.0.1'], 0);
     if (refused.length > 0) throw new Error('cannot listen on 127.0.0.1');
     supervisor.start(gateway.listener);
-    await gateway.firstHealth('audio', UP_WITHIN_MS);
+    await gateway.waitForFirstHealth('audio', UP_WITHIN_MS);
     const rest = await measureAtRest(seconds * REST_MS_PER_SECOND);
     const measured = await runProbe(parts.root, { port, seconds, listeners: MORE_LISTENERS });
     const report = makeReport({ ...measured, figures: { ...rest, ...measured.figures } }, seconds);

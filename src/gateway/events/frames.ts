@@ -1,5 +1,4 @@
-// Converts journal entries to events of the stream: their kind, data and text (HTML standard, 9.2.5), and
-// decides which kinds a filter accepts. Pure.
+// Decides which event a journal entry becomes: its kind, its data and its text (HTML standard, 9.2.5). Pure.
 
 import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import {
@@ -15,16 +14,11 @@ import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { JournalEntry } from '../journal.js';
 import { DATA_MAX_BYTES, shortenedData, tracklistData } from './line-length.js';
 
-/**
- * Each stream gets a random `retry:` in this range, so that not all clients reconnect at once after a
- * restart.
- */
+/** `retry:` is random in this range, so that not all clients reconnect at once after a restart. */
 const RETRY_MS_MIN = 2000;
 const RETRY_MS_MAX = 5000;
 
-/**
- * A kind of event. Each type is one kind of one backend; only `backend.updated` has a kind for each child.
- */
+/** Each type of event is one kind. Only `backend.updated` is a kind for each child. */
 export interface EventKind {
   readonly type: EventType;
   readonly child: ChildName;
@@ -47,7 +41,7 @@ const KINDS_BY_TYPE = new Map(
   }),
 );
 
-/** `server.info` has no kind, because no filter decides about it: it is always sent. */
+/** `server.info` has no kind, because it is always sent, whatever the filter. */
 function kindsOf(type: EventType): readonly EventKind[] {
   if (type === LEVEL_EVENT) return [LEVEL_KIND];
   const spec = ALL_SPECS.find(({ added, updated, removed }) => [added, updated, removed].includes(type));
@@ -64,30 +58,27 @@ export function filterOf(isSelected: (type: EventType, backend: ChildName) => bo
   return new Set(KINDS.filter(({ type, child }) => isSelected(type, child)));
 }
 
-/** True if the filter has a kind of event that the collection's records make. */
+/** True if the filter has an event that the collection's records make. */
 export function acceptsCollection(filter: Filter, collection: Collection): boolean {
   const { added, updated, removed } = COLLECTION_SPECS[collection];
   return [...filter].some(({ type }) => [added, updated, removed].includes(type));
 }
 
 /**
- * Undefined if the change makes no event. `knownUpTo`: the reader knows every record up to this sequence
- * number; undefined: it knows none.
+ * Undefined if the change makes no event. The reader knows every record up to the sequence number
+ * `knownUpTo`, and none if this is undefined.
  */
 export function kindOfEntry(entry: JournalEntry, knownUpTo: number | undefined): EventKind | undefined {
-  const { kind, collection, key, since } = entry;
-  const isNew = knownUpTo === undefined || since > knownUpTo;
+  const { kind, collection, key, firstSequence } = entry;
+  const isNew = knownUpTo === undefined || firstSequence > knownUpTo;
   // A collection without a backend has a record for each child.
   const { backend = key as ChildName, added, updated, removed } = COLLECTION_SPECS[collection];
-  const changed = isNew ? (added ?? updated) : updated;
-  const type = kind === 'removal' ? removed : changed;
-  return type && kindOf(type, backend);
+  const changeType = isNew ? (added ?? updated) : updated;
+  const type = kind === 'removal' ? removed : changeType;
+  return type === undefined ? undefined : kindOf(type, backend);
 }
 
-/**
- * The event data for an entry, no longer than a line may be. `date` is the current time in milliseconds since
- * the epoch.
- */
+/** The data is no longer than a line may be. `date` is the current time in milliseconds since the epoch. */
 export function eventDataOf(entry: JournalEntry, date: number): string {
   const data = wholeDataOf(entry, date);
   return Buffer.byteLength(data) <= DATA_MAX_BYTES ? data : shortenedData(entry.collection, data);
@@ -115,34 +106,30 @@ export function backendData(backend: ChildName, state: BackendRecord['state'], d
   return JSON.stringify({ backend, state, detail });
 }
 
-export const BYE = frame('server.info', '"bye"');
+export const BYE_EVENT = frame('server.info', '"bye"');
 
 /**
- * The first lines of a stream. `chance` is 0 <= chance < 1; `unknown` are requested names that do not exist,
- * as the client wrote them.
+ * The first lines of a stream. `chance` is 0 <= chance < 1. `unknownNames` are as the client wrote them.
  */
-export function hello(chance: number, unknown: readonly string[] = []): string {
-  const remark = unknown.length === 0 ? '' : `: ignored, as unknown here: ${JSON.stringify(unknown)}\n`;
+export function firstLines(chance: number, unknownNames: readonly string[] = []): string {
+  const remark =
+    unknownNames.length === 0 ? '' : `: ignored, as unknown here: ${JSON.stringify(unknownNames)}\n`;
   const retryMs = RETRY_MS_MIN + Math.floor(chance * (RETRY_MS_MAX - RETRY_MS_MIN + 1));
   return `${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`;
 }
 
-/**
- * The event after a silence. Its id also advances clients with a narrow filter while only other events come.
- */
-export function love(bootId: string, newest: number): string {
+/** The event after a silence. Its id advances a client whose filter has kept all newer events back. */
+export function loveEvent(bootId: string, newest: number): string {
   return frame('server.info', '"love"', `${bootId}-${newest}`);
 }
 
-/**
- * One event as text; an id is the run of the daemon, a hyphen, and a sequence number. `data` is one line of
- * JSON, as actors publish it.
- */
+/** One event as text. `data` is one line of JSON. */
 export function frame(type: EventType, data: string, id?: string): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${data}\n\n`;
+  const idLine = id === undefined ? '' : `id: ${id}\n`;
+  return `${idLine}event: ${type}\ndata: ${data}\n\n`;
 }
 
-/** The sequence number in an id of this run of the daemon; undefined for any other text. */
+/** An id is the daemon's `bootId`, a hyphen, and a sequence number. Undefined for any other text. */
 export function sequenceIn(id: string, bootId: string): number | undefined {
   const sequence = id.startsWith(`${bootId}-`) ? id.slice(bootId.length + 1) : '';
   return /^[1-9]\d{0,14}$/.test(sequence) ? Number(sequence) : undefined;

@@ -1,5 +1,5 @@
-// Makes events of items. Consecutive items of one kind share one event if the events of this kind are lists,
-// as long as the event's line has room. Pure.
+// Joins consecutive items of one kind to one event, if events of this kind are lists and the event's line has
+// room. Pure.
 
 import { type EventKind, frame } from './frames.js';
 
@@ -10,7 +10,7 @@ export interface StreamItem {
   readonly upTo: number | undefined;
 }
 
-/** An event of one or more items, as its text; `upTo` is that of its last item. */
+/** An event of one or more items. `upTo` is the last item's. */
 export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
   readonly text: string;
 }
@@ -18,7 +18,7 @@ export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
 export class Joiner {
   readonly #bootId: string;
   readonly #maxBytes: number;
-  #last: StreamItem | undefined;
+  #lastItem: StreamItem | undefined;
   #data = '';
   #bytes = 0;
 
@@ -29,23 +29,23 @@ export class Joiner {
   }
 
   /**
-   * Takes the next item. Returns the event of the items before it; undefined if the item joins them, because
-   * their event is not complete yet. After the last item, call it with undefined: it returns the last event.
+   * Returns the event of the earlier items; undefined if `item` joins them, because their event is not
+   * complete yet. After the last item, call it with undefined to get the last event.
    */
-  next(item: StreamItem | undefined): FramedEvent | undefined {
-    const last = this.#last;
-    this.#last = item;
-    const bytes = item?.kind.isList ? Buffer.byteLength(item.json) : 0;
+  eventBefore(item: StreamItem | undefined): FramedEvent | undefined {
+    const last = this.#lastItem;
+    this.#lastItem = item;
+    const itemBytes = item?.kind.isList ? Buffer.byteLength(item.json) : 0;
     const isSameList = last?.kind.isList === true && last.kind === item?.kind;
-    const hasRoom = this.#bytes + 1 + bytes <= this.#maxBytes;
+    const hasRoom = this.#bytes + 1 + itemBytes <= this.#maxBytes;
     if (item !== undefined && isSameList && hasRoom) {
       this.#data += `,${item.json}`;
-      this.#bytes += 1 + bytes;
+      this.#bytes += 1 + itemBytes;
       return undefined;
     }
     const data = this.#data;
     this.#data = item?.json ?? '';
-    this.#bytes = bytes;
+    this.#bytes = itemBytes;
     if (last === undefined) return undefined;
     const { kind, upTo } = last;
     const id = upTo === undefined ? undefined : `${this.#bootId}-${upTo}`;

@@ -12,18 +12,19 @@ export interface EventQuery {
   readonly filter: Filter;
   readonly keepaliveMs: number;
   readonly snapshot: boolean;
-  /** Unknown names in the lists; they are ignored. */
-  readonly unknown: readonly string[];
+  /** Names in the lists that do not exist and are ignored. */
+  readonly unknownNames: readonly string[];
   /** Unchecked: it may be unknown, expired or rubbish. */
   readonly lastEventId?: string;
 }
 
 /**
- * Takes the raw text behind the question mark; the error is one sentence for the client. If a list is
- * repeated, all its names count. `types` and `backend` are united, `exclude` is subtracted. A list without
- * names (`types=`) counts as absent; with only unknown names it accepts nothing but `server.info`. Levels
- * are sent only if `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and refused.
- * Unknown parameters are ignored.
+ * `query` is the raw text behind the question mark. The error is one sentence for the client.
+ * - `types` and `backend` are united, and `exclude` is subtracted.
+ * - If a list is repeated, all its names count. A list without names (`types=`) counts as absent.
+ * - A list with only unknown names accepts only `server.info`.
+ * - A repeated `keepalive` or `snapshot` is ambiguous, so it is refused.
+ * - Unknown parameters are ignored.
  */
 export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<EventQuery, string> {
   const parameters = decodeParameters(query);
@@ -39,21 +40,21 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<E
   if (snapshot === undefined) return failed('Parameter snapshot must be given once, as 0 or 1');
   const types = listedNames(parameters, 'types');
   const backends = listedNames(parameters, 'backend');
-  const selectsAll = types === undefined && backends === undefined;
+  const selectsEverything = types === undefined && backends === undefined;
   const filter = filterOf((type, backend) => {
     if (excluded.includes(type)) return false;
     if (types?.includes(type)) return true;
     // Only `types` selects levels.
     if (type === LEVEL_EVENT) return false;
-    return selectsAll || namesOf(backend).some((name) => backends?.includes(name));
+    return selectsEverything || acceptedNames(backend).some((name) => backends?.includes(name));
   });
-  const lastEventId = resumeFrom(parameters, lastEventIdHeader);
-  const named = [...(types ?? []), ...excluded];
-  const unknown = [
-    ...named.filter((name) => !Object.hasOwn(EVENTS, name)),
+  const lastEventId = idToResumeFrom(parameters, lastEventIdHeader);
+  const listedTypes = [...(types ?? []), ...excluded];
+  const unknownNames = [
+    ...listedTypes.filter((name) => !Object.hasOwn(EVENTS, name)),
     ...(backends ?? []).filter((name) => !BACKEND_NAMES.includes(name)),
   ];
-  const parsed = { filter, keepaliveMs, snapshot, unknown };
+  const parsed = { filter, keepaliveMs, snapshot, unknownNames };
   return success(lastEventId === undefined ? parsed : { ...parsed, lastEventId });
 }
 
@@ -70,14 +71,15 @@ function decodeParameters(query: string): URLSearchParams | undefined {
 
 function listedNames(parameters: URLSearchParams, list: string): readonly string[] | undefined {
   const values = parameters.getAll(list).flatMap((value) => value.split(','));
-  const named = values.map((name) => name.trim()).filter((name) => name !== '');
-  return named.length === 0 ? undefined : named;
+  const names = values.map((name) => name.trim()).filter((name) => name !== '');
+  return names.length === 0 ? undefined : names;
 }
 
 function parseKeepalive(values: readonly string[]): number | undefined {
   const { least, most, byDefault } = KEEPALIVE_S;
   if (values.length === 0) return byDefault * 1000;
-  const seconds = values.length === 1 ? Number(SECONDS.exec(values[0] ?? '')?.[1]) : Number.NaN;
+  const [value = ''] = values;
+  const seconds = values.length === 1 ? Number(SECONDS.exec(value)?.[1]) : Number.NaN;
   return seconds >= least && seconds <= most ? seconds * 1000 : undefined;
 }
 
@@ -88,20 +90,20 @@ function parseSnapshot(values: readonly string[]): boolean | undefined {
 }
 
 /**
- * The header wins: a browser that reconnects sends its newest id there, while its URL still contains the
- * page's first id. In the query the last id wins, because libraries in place of EventSource append the newest
- * one at every reconnect.
+ * The header wins, because a browser that reconnects sends its newest id there, and its URL still has the
+ * page's first id. In the query the last id wins, because libraries that replace EventSource append the
+ * newest id at every reconnect.
  */
-function resumeFrom(parameters: URLSearchParams, header: string): string | undefined {
+function idToResumeFrom(parameters: URLSearchParams, header: string): string | undefined {
   if (header !== '') return header;
   const id = parameters.getAll('lastEventId').at(-1);
   return id === '' ? undefined : id;
 }
 
 /** The names that `backend=` accepts for a child. */
-function namesOf(child: ChildName): readonly string[] {
+function acceptedNames(child: ChildName): readonly string[] {
   const { queryAlias } = outerNames(child);
   return queryAlias === undefined ? [child] : [child, queryAlias];
 }
 
-const BACKEND_NAMES: readonly string[] = CHILD_NAMES.flatMap(namesOf);
+const BACKEND_NAMES: readonly string[] = CHILD_NAMES.flatMap(acceptedNames);

@@ -3,14 +3,14 @@
 
 import type { Clock } from '../../host/clock.js';
 import type { Cursor } from './cursor.js';
-import { BYE, type Filter } from './frames.js';
+import { BYE_EVENT, type Filter } from './frames.js';
 
-/** One client's connection, as the hub sees it. Implemented by `ResponseStream`. */
+/** One client's connection. Implemented by `ResponseStream`. */
 export interface TextSink {
   /**
-   * Takes the text and sends it. False: the kernel did not accept all of it, so the caller must not write
-   * again before `writable` is called, because a further text would be buffered without a bound. The
-   * argument is a text, because uWebSockets.js takes a text faster than bytes while there are few streams.
+   * False if the kernel did not accept all of the text. Then the caller must not write again before
+   * `onWritable` is called, because a further text would be buffered without a bound. The argument is a text,
+   * because uWebSockets.js takes a text faster than bytes while there are few streams.
    */
   write(text: string): boolean;
   /** Ends the response after what was written. */
@@ -20,15 +20,17 @@ export interface TextSink {
 
 /** Notifications from the connection about one open stream. */
 export interface OpenStream {
-  /** Called after a refused write, when everything written was accepted. The stream may write again. */
-  writable(): void;
+  /** Called after a refused write, when everything has been accepted. The stream may write again. */
+  onWritable(): void;
   /** The peer has disconnected; the sink must not be used any more. */
-  gone(): void;
+  onGone(): void;
 }
 
 /**
- * flowing: every event is written at once. behind: a write was refused, or the cursor has not caught up.
- * leaving: the same as behind, and `bye` follows. ending: `bye` is written but not yet accepted.
+ * - `flowing`: every event is written at once.
+ * - `behind`: a write was refused, or the cursor has not caught up.
+ * - `leaving`: like `behind`, and `bye` follows.
+ * - `ending`: `bye` is written but not yet accepted.
  */
 type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
@@ -36,12 +38,12 @@ export interface StreamOptions {
   readonly sink: TextSink;
   readonly filter: Filter;
   readonly keepaliveMs: number;
-  /** The keep-alive event, sent after silence. */
+  /** Makes the event that is sent after a silence. */
   readonly love: () => string;
-  /** A cursor for a client that has everything up to `reached`; by default up to the newest entry. */
-  readonly cursorFrom: (reached?: number) => Cursor;
+  /** The client has everything up to the sequence number `readUpTo`; by default up to the newest one. */
+  readonly cursorFrom: (readUpTo?: number) => Cursor;
   readonly clock: Clock;
-  /** `isSlow`: the client read too slowly. */
+  /** `isSlow` is true if the client read too slowly. */
   readonly onEnd: (stream: EventStream, isSlow: boolean) => void;
 }
 
@@ -50,8 +52,8 @@ export class EventStream implements OpenStream {
   readonly #options: StreamOptions;
   #state: StreamState = 'flowing';
   #cursor: Cursor | undefined;
-  /** The newest levels that could not be written; written once the cursor has caught up. */
-  #level: string | undefined;
+  /** The newest levels that could not be written. They are written when the cursor has caught up. */
+  #unsentLevel: string | undefined;
   #lastEventAt: number;
 
   constructor(options: StreamOptions) {
@@ -61,15 +63,15 @@ export class EventStream implements OpenStream {
   }
 
   /** The time of the next keep-alive, if nothing is sent before. */
-  get dueAt(): number {
+  get keepAliveDueAt(): number {
     return this.#lastEventAt + this.#options.keepaliveMs;
   }
 
   /** Writes the first lines, then what `cursor` reads, as far as the client accepts it. */
-  start(hello: string, cursor: Cursor): void {
+  start(firstLines: string, cursor: Cursor): void {
     this.#state = 'behind';
     this.#cursor = cursor;
-    if (this.#writeEvent(hello)) this.#catchUp();
+    if (this.#writeEvent(firstLines)) this.#catchUp();
   }
 
   /**
@@ -83,31 +85,28 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Makes a flowing stream read the journal after `reached`, because a change has no event. True if the
-   * caller must call `writable` then. False for a stream that is behind, which reads the journal anyway.
+   * Makes the stream read the journal after `readUpTo`, because a change has no event. True if the caller
+   * must call `onWritable` then. False for a stream that is behind, because it reads the journal anyway.
    */
-  fallBack(reached: number): boolean {
+  fallBackTo(readUpTo: number): boolean {
     if (this.#state !== 'flowing') return false;
-    this.#fallBehind(reached);
+    this.#fallBehind(readUpTo);
     return true;
   }
 
-  /**
-   * Does not postpone the keep-alive: levels have no id, so the id of "love" must be sent even while levels
-   * come all the time.
-   */
+  /** Does not postpone the keep-alive: levels have no id, so clients need the id of "love" meanwhile. */
   deliverLevel(text: string): void {
     if (this.#state === 'flowing') this.#writeText(text);
-    else if (this.#state === 'behind') this.#level = text;
+    else if (this.#state === 'behind') this.#unsentLevel = text;
   }
 
-  /** Sends "love" after a silence. A client that is behind has bytes pending, so it needs no event. */
+  /** Sends "love". A client that is behind has bytes pending, so it needs no event. */
   keepAlive(): void {
     this.#lastEventAt = this.#options.clock.monotonic();
     if (this.#state === 'flowing') this.#writeEvent(this.#options.love());
   }
 
-  /** Ends the stream after the unread events and `bye`. */
+  /** Sends the unread events and `bye`, and ends the stream. */
   bye(): void {
     const isFlowing = this.#state === 'flowing';
     if (isFlowing || this.#state === 'behind') this.#state = 'leaving';
@@ -120,17 +119,17 @@ export class EventStream implements OpenStream {
     this.#options.sink.cut();
   }
 
-  writable(): void {
+  onWritable(): void {
     if (this.#state !== 'flowing' && this.#isOpen()) this.#catchUp();
   }
 
   /**
-   * uWebSockets.js aborts a response that makes no progress for 10 s. This looks like a peer that
-   * disconnects, so each stream that is lost while it is behind counts as too slow, even if the peer has
-   * left by itself.
+   * uWebSockets.js aborts a response that makes no progress for 10 s, which looks like a peer that
+   * disconnects. So each stream that is lost while it is behind counts as too slow.
    */
-  gone(): void {
-    this.#end(this.#state === 'behind');
+  onGone(): void {
+    const isSlow = this.#state === 'behind';
+    this.#end(isSlow);
   }
 
   /** Writes the cursor's portions until a write is refused. */
@@ -140,18 +139,18 @@ export class EventStream implements OpenStream {
       if (!this.#writeEvent(portion)) return;
       portion = this.#cursor?.nextText();
     }
-    const level = this.#level;
-    this.#level = undefined;
+    const level = this.#unsentLevel;
+    this.#unsentLevel = undefined;
     if (level !== undefined && !this.#writeText(level)) return;
-    this.#caughtUp();
+    this.#flowOrEnd();
   }
 
-  #caughtUp(): void {
+  #flowOrEnd(): void {
     this.#cursor = undefined;
     if (this.#state === 'behind') this.#state = 'flowing';
     if (this.#state === 'leaving') {
       this.#state = 'ending';
-      if (!this.#writeEvent(BYE)) return;
+      if (!this.#writeEvent(BYE_EVENT)) return;
     }
     if (this.#state === 'ending') {
       this.#end();
@@ -172,18 +171,18 @@ export class EventStream implements OpenStream {
     return isAccepted && this.#isOpen();
   }
 
-  /** From now on the stream reads the journal after `upTo`, by default after its newest entry. */
-  #fallBehind(upTo?: number): void {
+  /** From now on the stream reads the journal after `readUpTo`, by default after the newest entry. */
+  #fallBehind(readUpTo?: number): void {
     if (this.#state !== 'flowing') return;
     this.#state = 'behind';
-    this.#cursor = this.#options.cursorFrom(upTo);
+    this.#cursor = this.#options.cursorFrom(readUpTo);
   }
 
   #isOpen(): boolean {
     return this.#state !== 'closed';
   }
 
-  /** Called before the sink's `cut` or `end`, as the sink may call `gone` before it returns. */
+  /** To be called before the sink's `cut` or `end`, because these may call `onGone` before they return. */
   #end(isSlow = false): void {
     if (!this.#isOpen()) return;
     this.#state = 'closed';

@@ -1,5 +1,5 @@
-// The findings about the configuration's files: decides how problems and warnings name a value, its key and
-// its place, and which known key is nearest to an unknown one. Pure; prints nothing.
+// Decides what problems and warnings about the configuration say: how they name a value, its key and its
+// place, and which known key is nearest to an unknown key. Pure.
 
 import { editDistance } from '../../edit-distance.js';
 import { printable } from '../../printable.js';
@@ -11,44 +11,41 @@ export interface Location {
   readonly col: number;
 }
 
-/** A value as YAML has it: a scalar, a list, or a map by key. */
-export type Content = string | number | boolean | null | Entry[] | Map<string, Entry>;
+export type YamlContent = string | number | boolean | null | ConfigEntry[] | Map<string, ConfigEntry>;
 
-/** One value of a file, with its key and the places of both. The key of a list's item is `LIST[INDEX]`. */
-export interface Entry {
+/** One value of a file. The key of a list's item is `LIST[INDEX]`. */
+export interface ConfigEntry {
   /** The dotted path of the key as it is written in the file; '' for the whole file. */
   readonly key: string;
   readonly keyAt: Location;
   readonly valueAt: Location;
-  readonly content: Content;
+  readonly content: YamlContent;
 }
 
 /** A longer text from a file is cut in messages. */
-const MAX_QUOTED_CHARS = 60;
+const QUOTED_CHARS_MAX = 60;
 
-/**
- * Added to the edits for a key in another section, because people mistype a key more often than its section.
- */
+/** A key in another section counts this many edits more: people mistype a key more often than its section. */
 const OTHER_SECTION_PENALTY = 1;
 
 /** User name and password in a URL (RFC 3986, section 3.2.1). They must not get into the journal. */
 const USER_INFORMATION = /\/\/\S*@/g;
 
-/** `text` in quotes, on one line, cut to the limit, without passwords. */
+/** The text in quotes on one line, without passwords. */
 export function quoted(text: string): string {
   const masked = text.replace(USER_INFORMATION, '//...@');
-  const cut = masked.length > MAX_QUOTED_CHARS ? `${masked.slice(0, MAX_QUOTED_CHARS)}...` : masked;
+  const cut = masked.length > QUOTED_CHARS_MAX ? `${masked.slice(0, QUOTED_CHARS_MAX)}...` : masked;
   return printable(JSON.stringify(cut));
 }
 
 /** The path of a key in `parent` ('' at the top). */
 export function keyPath(parent: string, name: string): string {
-  const written = /^[\w-]+$/.test(name) && name.length <= MAX_QUOTED_CHARS ? name : quoted(name);
-  return parent === '' ? written : `${parent}.${written}`;
+  const printedName = /^[\w-]+$/.test(name) && name.length <= QUOTED_CHARS_MAX ? name : quoted(name);
+  return parent === '' ? printedName : `${parent}.${printedName}`;
 }
 
-/** Describes a value for a message: `the text "abc"`, `8018`, `a list`. */
-export function describe(content: Content): string {
+/** For instance `the text "abc"`, `8018`, `a list`. */
+export function describe(content: YamlContent): string {
   if (content === null) return 'nothing';
   if (Array.isArray(content)) return 'a list';
   if (content instanceof Map) return 'a map';
@@ -56,7 +53,7 @@ export function describe(content: Content): string {
 }
 
 interface Finding {
-  readonly at: Location;
+  readonly place: Location;
   readonly line: string;
 }
 
@@ -75,20 +72,20 @@ export class Findings {
   }
 
   /** `key` is the dotted path as it is written in the file. */
-  problem(at: Location, key: string, text: string): void {
+  addProblem(at: Location, key: string, text: string): void {
     this.#problems.push(finding(at, key, text));
   }
 
-  warning(at: Location, key: string, text: string): void {
+  addWarning(at: Location, key: string, text: string): void {
     this.#warnings.push(finding(at, key, text));
   }
 
   /**
-   * Warns of a key that does not exist. `path` is its dotted path split into names, `knownPaths` the dotted
-   * paths that exist; there must be at least one.
+   * Warns of a key that does not exist. `path` is its dotted path, split into names. `knownPaths` are the
+   * dotted paths that exist. There must be at least one.
    */
-  unknownKey({ keyAt, key }: Entry, path: readonly string[], knownPaths: readonly string[]): void {
-    this.warning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, knownPaths)}`);
+  addUnknownKey({ keyAt, key }: ConfigEntry, path: readonly string[], knownPaths: readonly string[]): void {
+    this.addWarning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, knownPaths)}`);
   }
 
   get problems(): string[] {
@@ -100,21 +97,18 @@ export class Findings {
   }
 
   #sorted(findings: readonly Finding[]): string[] {
-    const fileOrder = ({ at }: Finding): number => this.#files.indexOf(at.file);
+    const fileOrder = ({ place: at }: Finding): number => this.#files.indexOf(at.file);
     return [...findings]
-      .sort((a, b) => fileOrder(a) - fileOrder(b) || a.at.line - b.at.line || a.at.col - b.at.col)
+      .sort((a, b) => fileOrder(a) - fileOrder(b) || a.place.line - b.place.line || a.place.col - b.place.col)
       .map(({ line }) => line);
   }
 }
 
 function finding(at: Location, key: string, text: string): Finding {
-  return { at, line: printable(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`) };
+  return { place: at, line: printable(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`) };
 }
 
-/**
- * The known path whose last name is nearest to that of `path`. If several are equally near, the nearest
- * section decides.
- */
+/** The known path with the nearest last name. If several are equally near, the nearest section decides. */
 function nearestKey(path: readonly string[], knownPaths: readonly string[]): string {
   const section = path.slice(0, -1).join('.');
   const name = path.at(-1) ?? '';

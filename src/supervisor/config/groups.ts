@@ -1,4 +1,4 @@
-// Reads `pulseaudio.groups`: outputs that are combined to one (docs/configuration.md, "Groups"). Pure.
+// Reads `pulseaudio.groups`, which are outputs that play together (docs/configuration.md, "Groups"). Pure.
 
 import type { GroupChoice } from '../../protocol/actor/settings.js';
 import {
@@ -17,10 +17,9 @@ const GROUP_NAME = /^[a-z0-9_-]{1,32}$/;
 
 const outputNames = listOfDifferentTexts(checkedText('the name of an output', outputName));
 
-/** The names of a group's outputs: at least one, each once. */
 const outputs: ValueReader<readonly string[]> = (entry, context) => {
   if (Array.isArray(entry.content) && entry.content.length === 0)
-    context.findings.problem(entry.valueAt, entry.key, 'must not be an empty list');
+    context.findings.addProblem(entry.valueAt, entry.key, 'must not be an empty list');
   return outputNames(entry, context);
 };
 
@@ -28,7 +27,7 @@ const group: ValueReader<GroupChoice> = (entry, context) => {
   const { valueAt, key, content } = entry;
   if (!(content instanceof Map)) return reportExpected('a map of label and outputs', entry, context);
   const fields = readFields<GroupChoice>({ label, outputs }, content, context);
-  if (!content.has('outputs')) context.findings.problem(valueAt, `${key}.outputs`, 'is required');
+  if (!content.has('outputs')) context.findings.addProblem(valueAt, `${key}.outputs`, 'is required');
   return fields.outputs === undefined ? undefined : { ...fields, outputs: fields.outputs };
 };
 

@@ -1,4 +1,4 @@
-// Reads `pulseaudio.listen`: inputs that are heard from the start on (docs/configuration.md, "Inputs that are
+// Reads `pulseaudio.listen`, which says where inputs are heard (docs/configuration.md, "Inputs that are
 // heard"). Pure.
 
 import { byCheckedName, checkedText, type ValueReader } from './readers.js';

@@ -1,6 +1,6 @@
-// Decides which files make the configuration, and which of them cannot be read (docs/configuration.md,
-// "Where files are looked for"). resolve.ts interprets their texts. Files are read synchronously, because
-// they are few, and because the first asynchronous call would start libuv's threads.
+// Decides which files make the configuration, and which of them cannot be read (docs/configuration.md, "Where
+// files are looked for"). Files are read synchronously, because the first asynchronous call would start
+// libuv's threads.
 
 import { isUtf8 } from 'node:buffer';
 import * as fs from 'node:fs';
@@ -12,22 +12,20 @@ import { type ConfigFile, type Configuration, resolve, type WrongConfiguration }
 
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
-/**
- * The size of a file. It bounds the cost of parsing, too: 64 KiB of brackets take about a second and 60 MB.
- */
-const MAX_FILE_BYTES = 64 * 1024;
+/** This limit also bounds the cost of parsing: 64 KiB of brackets take about a second and 60 MB. */
+const FILE_BYTES_MAX = 64 * 1024;
 
-/** How many files a conf.d may have. */
-const MAX_DROP_INS = 256;
+/** A folder `conf.d` has at most this many files. */
+const DROP_INS_MAX = 256;
 
 /** The bits of a file's mode by which its group and all others may read it. */
 const READ_BY_OTHERS = 0o044;
 
-/** Stands in a decoded text for bytes that are not UTF-8. */
+/** Node decodes bytes that are not UTF-8 as this character. */
 const REPLACEMENT_CHARACTER = '\ufffd';
 
 export interface LoadRequest extends Environment {
-  /** The argument of `--config`: only this file is read. */
+  /** The argument of `--config`. It replaces the user's and the system's file. */
   readonly configPath?: string | undefined;
   /** By default `/etc/tonearm/config.yaml`. */
   readonly systemConfig?: string;
@@ -40,45 +38,48 @@ export interface LoadedConfiguration extends Configuration {
   readonly source?: string;
 }
 
-/** A file, or the line for people that says why it cannot be read. */
-type FileRead = Result<ConfigFile, string>;
+/** The error is a line for people that says why the file cannot be read. */
+type FileResult = Result<ConfigFile, string>;
 
-/** A file that is wrong or cannot be read is a failed result. Rejects only by a fault of ours. */
+/** If a file is wrong or cannot be read, the result has failed. Rejects only by a fault of ours. */
 export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
   const { configPath, systemConfig = SYSTEM_CONFIG } = request;
   const directory = configDirectory(request);
-  const main =
+  const mainFile =
     configPath === undefined
       ? firstExisting(directory, systemConfig)
-      : (readConfig(configPath) ?? missing(configPath));
-  if (main === undefined) return resolve([], request);
-  if (!main.ok) return failed({ problems: [main.error], warnings: [] });
-  const { path } = main.value;
-  const reads = [main, ...dropIns(join(dirname(path), 'conf.d'))];
-  const problems = reads.flatMap((read) => (read.ok ? [] : [read.error]));
+      : (readConfig(configPath) ?? missingFile(configPath));
+  if (mainFile === undefined) return resolve([], request);
+  if (!mainFile.ok) return failed({ problems: [mainFile.error], warnings: [] });
+  const { path } = mainFile.value;
+  const files: ConfigFile[] = [];
+  const problems: string[] = [];
+  for (const result of [mainFile, ...dropIns(join(dirname(path), 'conf.d'))]) {
+    if (result.ok) files.push(result.value);
+    else problems.push(result.error);
+  }
   if (problems.length > 0) return failed({ problems, warnings: [] });
-  const files = reads.flatMap((read) => (read.ok ? [read.value] : []));
   const resolved = await resolve(files, { ...request, secretFault });
   return resolved.ok ? success({ ...resolved.value, source: path }) : resolved;
 }
 
 /**
- * The user's file, else the system's; undefined if neither exists. A user's file that exists but cannot be
- * read is a problem: it is not skipped.
+ * The user's file, else the system's; undefined if neither exists. A user's file that cannot be read is a
+ * problem, and is not skipped.
  */
-function firstExisting(directory: string | undefined, systemConfig: string): FileRead | undefined {
-  const ofUser = directory === undefined ? undefined : readConfig(`${directory}/tonearm/config.yaml`);
-  return ofUser ?? readConfig(systemConfig);
+function firstExisting(directory: string | undefined, systemConfig: string): FileResult | undefined {
+  const usersFile = directory === undefined ? undefined : readConfig(`${directory}/tonearm/config.yaml`);
+  return usersFile ?? readConfig(systemConfig);
 }
 
-/** The files of a conf.d, sorted by their names. */
-function dropIns(folder: string): readonly FileRead[] {
+/** Sorted by the names of the files. */
+function dropIns(folder: string): readonly FileResult[] {
   try {
     const names = fs.readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
-    if (names.length > MAX_DROP_INS)
-      return [failed(problemAt(folder, `more than ${MAX_DROP_INS} configuration files`))];
+    if (names.length > DROP_INS_MAX)
+      return [failed(problemAt(folder, `more than ${DROP_INS_MAX} configuration files`))];
     // A file may have been deleted since it was listed.
-    return names.sort().map((name) => readConfig(join(folder, name)) ?? missing(join(folder, name)));
+    return names.sort().map((name) => readConfig(join(folder, name)) ?? missingFile(join(folder, name)));
   } catch (error) {
     const { code, text } = systemFault(error);
     if (code !== 'ENOENT') return [failed(problemAt(folder, text))];
@@ -87,51 +88,50 @@ function dropIns(folder: string): readonly FileRead[] {
 }
 
 /** Undefined if there is no such file. */
-function readConfig(path: string): FileRead | undefined {
-  const unreadable = (text: string, line?: number) => failed(problemAt(path, text, line));
+function readConfig(path: string): FileResult | undefined {
+  const failedBecause = (text: string, line?: number) => failed(problemAt(path, text, line));
   try {
     const result = readBounded(path);
-    if (!result.ok) return unreadable(result.error);
+    if (!result.ok) return failedBecause(result.error);
     const bytes = result.value;
-    if (bytes.length > MAX_FILE_BYTES)
-      return unreadable(`document: is larger than ${MAX_FILE_BYTES} bytes`, 1);
+    if (bytes.length > FILE_BYTES_MAX)
+      return failedBecause(`document: is larger than ${FILE_BYTES_MAX} bytes`, 1);
     // A TextDecoder is not used, because the first one costs 5 ms of CPU. The parser removes a byte order
     // mark.
     const text = bytes.toString();
     if (isUtf8(bytes)) return success({ path, text });
     const beforeBadBytes = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
-    return unreadable('syntax: is not UTF-8', beforeBadBytes.split('\n').length);
+    return failedBecause('syntax: is not UTF-8', beforeBadBytes.split('\n').length);
   } catch (error) {
     const { code, text } = systemFault(error);
-    if (code === 'ENOENT' && isDanglingLink(path)) return unreadable(BROKEN_LINK);
-    return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : unreadable(text);
+    if (code === 'ENOENT' && isDanglingLink(path)) return failedBecause(BROKEN_LINK);
+    return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : failedBecause(text);
   }
 }
 
 /**
- * True if a path that does not exist is a dangling link, or if one of the directories above it is, for
- * instance a link to a disk that is not mounted. Such a link shows that there should be a configuration, so
- * the defaults must not be used in its place.
+ * `path` does not exist. True if it is a dangling link, or if a directory above it is one, for instance a
+ * link to a disk that is not mounted. Then there should be a configuration, so the defaults must not be used.
  */
 function isDanglingLink(path: string): boolean {
-  const entry = fs.lstatSync(path, { throwIfNoEntry: false });
-  if (entry === undefined) return dirname(path) !== path && isDanglingLink(dirname(path));
-  return entry.isSymbolicLink() && fs.statSync(path, { throwIfNoEntry: false }) === undefined;
+  const linkStats = fs.lstatSync(path, { throwIfNoEntry: false });
+  if (linkStats === undefined) return dirname(path) !== path && isDanglingLink(dirname(path));
+  return linkStats.isSymbolicLink() && fs.statSync(path, { throwIfNoEntry: false }) === undefined;
 }
 
 /**
- * The file's bytes, at most one more than is allowed, or what is wrong with the file. The file is opened
- * without blocking, because a FIFO that nobody writes to must neither block the start nor count as an empty
- * file. Throws the system's error.
+ * Returns at most one byte more than is allowed. The error says what is wrong with the file. Throws the
+ * system's error. The file is opened without blocking, because a FIFO that nobody writes to would block the
+ * start.
  */
 function readBounded(path: string): Result<Buffer, string> {
   const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
   try {
     const stats = fs.fstatSync(handle);
-    // A device is allowed because of /dev/null, which is empty. A link to it masks a file of conf.d.
+    // A device is allowed because of /dev/null: a link to it masks a file of conf.d.
     if (!stats.isFile() && !stats.isCharacterDevice())
       return failed(`cannot be read: it is ${kindOfFile(stats)}`);
-    const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
+    const bytes = Buffer.alloc(FILE_BYTES_MAX + 1);
     return success(bytes.subarray(0, fs.readSync(handle, bytes)));
   } finally {
     fs.closeSync(handle);
@@ -139,8 +139,7 @@ function readBounded(path: string): Result<Buffer, string> {
 }
 
 /**
- * The fault of a file that holds a secret; undefined if there is none. Only our own user may be able to read
- * the file.
+ * Undefined if nothing is wrong with the secret. Only our own user may be able to read its file.
  */
 function secretFault(path: string): string | undefined {
   try {
@@ -160,7 +159,7 @@ function kindOfFile(stats: fs.Stats): string {
 
 const BROKEN_LINK = 'cannot be read: it is, or is behind, a broken link';
 
-function missing(path: string): FileRead {
+function missingFile(path: string): FileResult {
   return failed(problemAt(path, 'cannot be read: no such file or directory'));
 }
 
@@ -169,9 +168,7 @@ function problemAt(path: string, text: string, line?: number): string {
   return `${printable(place)}: ${text}`;
 }
 
-/**
- * The code of a system error, and the system's own words for it. Throws any other error again: it is a bug.
- */
+/** The text has the system's own words. Any other error is a bug, and is thrown again. */
 function systemFault(error: unknown): { readonly code: string; readonly text: string } {
   if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) throw error;
   // The message has the form `CODE: words, CALL 'PATH'`.

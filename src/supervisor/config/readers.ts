@@ -1,11 +1,10 @@
-// Decides, with a reader for each kind of value, which values of a file are valid and what they become in
-// the settings. A reader reports a problem, with its place, for any other value. Pure.
+// Decides which values of a configuration file are valid, and what they become in the settings. There is a
+// reader for each kind of value. Pure.
 
 import type { ControlChoice, OutputChoice } from '../../protocol/actor/settings.js';
-import { describe, type Entry, type Findings, quoted } from './findings.js';
+import { type ConfigEntry, describe, type Findings, quoted } from './findings.js';
 import { outputLabel, type TextCheck } from './texts.js';
 
-/** The inputs of a reader besides the value. */
 export interface ReadingContext {
   /** The home directory; '' if there is none. */
   readonly home: string;
@@ -14,22 +13,22 @@ export interface ReadingContext {
 }
 
 /**
- * Returns the value. If it returns undefined, or only a part of the value, it has reported a problem, and
- * the whole configuration is refused.
+ * If a reader returns undefined, or only a part of the value, it has reported a problem. The whole
+ * configuration is refused then.
  */
-export type ValueReader<T> = (entry: Entry, context: ReadingContext) => T | undefined;
+export type ValueReader<T> = (entry: ConfigEntry, context: ReadingContext) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. `expected` is a noun with its article. */
 export function reportExpected(
   expected: string,
-  { valueAt, key, content }: Entry,
+  { valueAt, key, content }: ConfigEntry,
   { findings }: ReadingContext,
 ): undefined {
-  findings.problem(valueAt, key, `must be ${expected}, not ${describe(content)}`);
+  findings.addProblem(valueAt, key, `must be ${expected}, not ${describe(content)}`);
   return undefined;
 }
 
-/** A reader that returns a valid value as it is, without conversion. */
+/** A reader for values that need no conversion. */
 function unconverted<T>(expected: string, isValid: (content: unknown) => content is T): ValueReader<T> {
   return (entry, context) => {
     const { content } = entry;
@@ -60,38 +59,39 @@ const UNIT_SECONDS = { s: 1, m: 60, h: 3600 } as const;
 /** The seconds that `90`, `90s`, `10m` or `24h` stands for; NaN for any other value. */
 function secondsIn(value: unknown): number {
   if (typeof value === 'number') return value;
-  const [, count, unit] = /^(\d{1,6})([smh]?)$/.exec(typeof value === 'string' ? value : '') ?? [];
-  return Number(count) * UNIT_SECONDS[unit === 'm' || unit === 'h' ? unit : 's'];
+  const text = typeof value === 'string' ? value : '';
+  const [, count, writtenUnit] = /^(\d{1,6})([smh]?)$/.exec(text) ?? [];
+  const unit = writtenUnit === 'm' || writtenUnit === 'h' ? writtenUnit : 's';
+  return Number(count) * UNIT_SECONDS[unit];
 }
 
-/** A time in whole seconds. `min` and `max` are written as in the file: `10s`. */
+/** Returns whole seconds. `min` and `max` are written as in the file, such as `10s`. */
 export function duration(min: string, max: string): ValueReader<number> {
   return (entry, context) => {
     const seconds = secondsIn(entry.content);
     const isInRange = seconds >= secondsIn(min) && seconds <= secondsIn(max);
-    return Number.isInteger(seconds) && isInRange
-      ? seconds
-      : reportExpected(`a time from ${min} to ${max}, or seconds`, entry, context);
+    if (isInRange && Number.isInteger(seconds)) return seconds;
+    return reportExpected(`a time from ${min} to ${max}, or seconds`, entry, context);
   };
 }
 
-/** A time that `read` accepts, or 0, which means never. */
+/** Accepts 0, too, which means never. */
 export function zeroOr(read: ValueReader<number>): ValueReader<number> {
   return (entry, context) => (secondsIn(entry.content) === 0 ? 0 : read(entry, context));
 }
 
-/** One of a few words in lower case. The file may have capitals. */
+/** The words are in lower case. The file may have capitals. */
 export function oneOfWords<const W extends string>(words: readonly W[]): ValueReader<W> {
   return (entry, context) => {
     const lowerCase = String(entry.content).toLowerCase();
-    const word = words.find((known) => known === lowerCase);
+    const word = words.find((candidate) => candidate === lowerCase);
     return word ?? reportExpected(`one of ${words.join(', ')}`, entry, context);
   };
 }
 
 /**
- * A text that `check` accepts. `kind` is a noun with its article. Messages do not show a `secret` text:
- * somebody may have written a password there by mistake.
+ * `kind` is a noun with its article. Messages do not show a `secret` text, because somebody may have written
+ * a password there by mistake.
  */
 export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
@@ -101,15 +101,12 @@ export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): 
     const checked = check(text, context.home);
     if (checked.ok) return checked.value;
     const fault = secret === undefined ? `${quoted(text)} is not ${kind}` : `must be ${kind}`;
-    context.findings.problem(valueAt, key, `${fault}: ${checked.error}`);
+    context.findings.addProblem(valueAt, key, `${fault}: ${checked.error}`);
     return undefined;
   };
 }
 
-/**
- * A list whose items are read by `readItem`. An empty value is an empty list, because all lines of the list
- * may be commented out.
- */
+/** An empty value counts as an empty list, because all lines of the list may be commented out. */
 export function listOf<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, context) => {
     const items = entry.content ?? [];
@@ -118,7 +115,7 @@ export function listOf<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   };
 }
 
-/** A list in which no name occurs twice. `nameOf` returns the name of an item's value. */
+/** No name may occur twice in the list. */
 export function listOfDifferent<T>(
   readItem: ValueReader<T>,
   nameOf: (value: T) => string,
@@ -132,7 +129,7 @@ export function listOfDifferent<T>(
       const { valueAt, key } = nameEntry(entry);
       const firstLine = firstLines.get(name);
       if (firstLine === undefined) firstLines.set(name, valueAt.line);
-      else context.findings.problem(valueAt, key, `${name} is listed twice, first on line ${firstLine}`);
+      else context.findings.addProblem(valueAt, key, `${name} is listed twice, first on line ${firstLine}`);
       return value;
     };
     return listOf(readNewItem)(list, context);
@@ -143,7 +140,6 @@ export function listOfDifferentTexts(readText: ValueReader<string>): ValueReader
   return listOfDifferent(readText, (text) => text);
 }
 
-/** A list of at most `max` different texts. */
 export function shortListOfDifferentTexts(
   max: number,
   readText: ValueReader<string>,
@@ -152,7 +148,7 @@ export function shortListOfDifferentTexts(
   return (list, context) => {
     const texts = readList(list, context);
     if (texts !== undefined && texts.length > max)
-      context.findings.problem(
+      context.findings.addProblem(
         list.valueAt,
         list.key,
         `has ${texts.length} items, at most ${max} are allowed`,
@@ -161,33 +157,29 @@ export function shortListOfDifferentTexts(
   };
 }
 
-/** True, false, or a list whose items are read by `readItem`. */
 export function flagOrList<T>(readItem: ValueReader<T>): ValueReader<boolean | readonly T[]> {
   return (entry, context) => {
     const { content } = entry;
     if (typeof content === 'boolean') return content;
-    return Array.isArray(content)
-      ? listOf(readItem)(entry, context)
-      : reportExpected('true, false or a list', entry, context);
+    if (Array.isArray(content)) return listOf(readItem)(entry, context);
+    return reportExpected('true, false or a list', entry, context);
   };
 }
 
-/** One value, which becomes a list of one item, or a list of at least one item. */
+/** A single value becomes a list of one item. */
 export function oneOrMore<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, context) => {
     const content = Array.isArray(entry.content) ? entry.content : [entry];
-    if (content.length === 0) context.findings.problem(entry.valueAt, entry.key, 'must not be an empty list');
+    if (content.length === 0)
+      context.findings.addProblem(entry.valueAt, entry.key, 'must not be an empty list');
     return listOf(readItem)({ ...entry, content }, context);
   };
 }
 
-/**
- * A map by names that the administrator chooses. Its values are read by `readItem`. An empty value is an
- * empty map.
- */
+/** Reads a map by names that the administrator chooses. An empty value counts as an empty map. */
 export function byName<T>(readItem: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
   return (entry, context) => {
-    const map = entry.content ?? new Map<string, Entry>();
+    const map = entry.content ?? new Map<string, ConfigEntry>();
     if (!(map instanceof Map)) return reportExpected('a map by name', entry, context);
     const values = new Map<string, T>();
     for (const [name, item] of map) {
@@ -199,11 +191,11 @@ export function byName<T>(readItem: ValueReader<T>): ValueReader<Readonly<Record
 }
 
 interface NameRules {
-  /** How many names a map may have. */
+  /** A map has at most this many names. */
   readonly max: number;
-  /** The plural of the thing that has such a name. */
+  /** The things that have such names, in the plural. */
   readonly things: string;
-  /** Returns the problem of a name; undefined if the name is valid. */
+  /** Undefined if the name is valid. */
   readonly nameProblem: (name: string) => string | undefined;
 }
 
@@ -214,19 +206,21 @@ export function byCheckedName<T>(
 ): ValueReader<Readonly<Record<string, T>>> {
   return (entry, context) => {
     const { findings } = context;
-    const named = entry.content instanceof Map ? [...entry.content] : [];
-    for (const [name, { key, keyAt }] of named) {
+    const items = entry.content instanceof Map ? [...entry.content] : [];
+    for (const [name, { key, keyAt }] of items) {
       const problem = nameProblem(name);
-      if (problem !== undefined) findings.problem(keyAt, key, problem);
+      if (problem !== undefined) findings.addProblem(keyAt, key, problem);
     }
-    const [, beyond] = named[max] ?? [];
-    if (beyond !== undefined)
-      findings.problem(beyond.keyAt, beyond.key, `there are ${named.length} ${things}, ${max} are allowed`);
+    const [, firstExcess] = items[max] ?? [];
+    if (firstExcess !== undefined) {
+      const { keyAt, key } = firstExcess;
+      findings.addProblem(keyAt, key, `there are ${items.length} ${things}, ${max} are allowed`);
+    }
     return byName(readItem)(entry, context);
   };
 }
 
-/** One value for all things, or a map of values by the names of things. */
+/** One value for everything, or a map of values by name. */
 export function oneOrByName<T>(readItem: ValueReader<T>): ValueReader<T | Readonly<Record<string, T>>> {
   return (entry, context) => {
     const read = entry.content instanceof Map ? byName(readItem) : readItem;
@@ -234,16 +228,16 @@ export function oneOrByName<T>(readItem: ValueReader<T>): ValueReader<T | Readon
   };
 }
 
-/** The fields that the map has, by name. For an unknown field there is only a warning. */
+/** For an unknown field there is only a warning. */
 export function readFields<T extends object>(
   readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
-  map: ReadonlyMap<string, Entry>,
+  map: ReadonlyMap<string, ConfigEntry>,
   context: ReadingContext,
 ): Partial<T> {
-  const known = new Map<string, ValueReader<unknown>>(Object.entries(readers));
+  const readersByName = new Map<string, ValueReader<unknown>>(Object.entries(readers));
   const fields = [...map].map(([name, entry]): readonly [string, unknown] => {
-    const read = known.get(name);
-    if (read === undefined) context.findings.unknownKey(entry, [name], [...known.keys()]);
+    const read = readersByName.get(name);
+    if (read === undefined) context.findings.addUnknownKey(entry, [name], [...readersByName.keys()]);
     return [name, read?.(entry, context)];
   });
   // The types do not show that each value comes from the reader of its name.
@@ -252,14 +246,14 @@ export function readFields<T extends object>(
 
 export const label: ValueReader<string> = checkedText('a label', outputLabel);
 
-/** `{label, hidden, startVolume}`. Each of these may be absent. */
+/** Each of the three fields may be absent. */
 export const outputChoice: ValueReader<OutputChoice> = (entry, context) =>
   entry.content instanceof Map
     ? readFields<OutputChoice>({ label, hidden: flag, startVolume: fraction }, entry.content, context)
     : reportExpected('a map of label, hidden and startVolume', entry, context);
 
-/** The entry that has the name of a list's item: the item's `name` if the item is a map, else the item. */
-export function nameEntry(item: Entry): Entry {
+/** The entry with the name of a list's item: the member `name` of a map, else the item itself. */
+export function nameEntry(item: ConfigEntry): ConfigEntry {
   const name = item.content instanceof Map ? item.content.get('name') : undefined;
   return name ?? item;
 }

@@ -1,10 +1,10 @@
-// Turns the texts of the files into settings, or into a list of all their problems. It reads every key of
-// the table once, then checks the rules that concern two keys. Pure.
+// Turns the texts of the configuration's files into settings, or into a list of all problems. It also checks
+// the rules that concern two keys. Pure.
 
 import { posix } from 'node:path';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Settings } from '../../protocol/actor/settings.js';
-import { describe, type Entry, Findings } from './findings.js';
+import { type ConfigEntry, describe, Findings } from './findings.js';
 import {
   type Environment,
   isRow,
@@ -23,7 +23,7 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/** `warnings`, and `problems` of the next type, are lines `FILE:LINE:COL: key: what is wrong`, by file. */
+/** Warnings and problems are lines `FILE:LINE:COL: key: what is wrong`, sorted by file. */
 export interface Configuration {
   readonly settings: Settings;
   /** The settings in the shape of the file. */
@@ -38,51 +38,54 @@ export interface WrongConfiguration {
 
 const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
 
-/** `files` in ascending priority: the main file first. Without files the defaults apply. */
+/** `files` have ascending priority, so the main file is first. Without files the defaults apply. */
 export async function resolve(
   files: readonly ConfigFile[],
   environment: Environment,
 ): Promise<Result<Configuration, WrongConfiguration>> {
   const findings = new Findings(files.map(({ path }) => path));
-  const read: Entry[] = [];
+  const roots: ConfigEntry[] = [];
   for (const { path, text } of files) {
-    // The YAML reader is loaded only if there is a file, because it has 1.2 MB and takes about 15 of the 16
-    // ms of this function (measured, bundled, Node 20).
+    // The YAML reader is loaded only if there is a file: it has 1.2 MB and takes about 15 of the 16 ms of
+    // this function (measured, bundled, Node 20).
     const { parseConfig } = await import('./yaml.js');
     const root = parseConfig(path, text, findings);
-    if (root !== undefined) read.push(root);
+    if (root !== undefined) roots.push(root);
   }
-  // If a file could not be parsed, its keys are unknown, and the check of the other files would report these
+  // Nobody knows the keys of a file that cannot be parsed. The check of the other files would report these
   // keys as missing.
-  const values = read.length === files.length ? valuesFrom(read, environment, findings) : undefined;
+  const areAllParsed = roots.length === files.length;
+  const values = areAllParsed ? valuesFrom(roots, environment, findings) : undefined;
   const { problems, warnings } = findings;
-  return problems.length > 0 || values === undefined
-    ? failed({ problems, warnings })
-    : success({ settings: settingsOf(values), values, warnings });
+  if (problems.length > 0 || values === undefined) return failed({ problems, warnings });
+  return success({ settings: settingsOf(values), values, warnings });
 }
 
-type Entries = ReadonlyMap<string, Entry>;
+type EntriesByKey = ReadonlyMap<string, ConfigEntry>;
 
-/** The values are complete unless `findings` has got a problem. `files` in ascending priority. */
-function valuesFrom(files: readonly Entry[], environment: Environment, findings: Findings): KeyValues {
-  let merged: Entry | undefined;
-  for (const file of files) merged = mergedWith(merged, file);
-  const sections = withOneSpelling(entriesIn(merged, findings), findings);
-  const written = new Map<string, Entry>();
-  // A section's values have the shape of its table. The types cannot express that for a function that reads
-  // any table.
-  const values = readSection(KEYS, sections, '', { environment, findings, written }) as unknown as KeyValues;
-  reportConflicts(values, written, findings);
-  reportBroker(values, written, environment, findings);
+/** `roots` have ascending priority. If `findings` gets a problem, values may be missing. */
+function valuesFrom(roots: readonly ConfigEntry[], environment: Environment, findings: Findings): KeyValues {
+  let merged: ConfigEntry | undefined;
+  for (const root of roots) merged = mergedWith(merged, root);
+  const sections = withOurSectionNames(entriesIn(merged, findings), findings);
+  const writtenKeys = new Map<string, ConfigEntry>();
+  // The values have the shape of the table. The types cannot express this for a function that reads any
+  // table.
+  const values = readSection(KEYS, sections, '', {
+    environment,
+    findings,
+    writtenKeys,
+  }) as unknown as KeyValues;
+  reportConflicts(values, writtenKeys, findings);
+  reportBroker(values, writtenKeys, environment, findings);
   return values;
 }
 
 /**
- * The value of a key that two files may have (docs/configuration.md, "Where files are looked for"): maps are
- * merged by name, any other value replaces the one of the lower file. An empty value removes no map and no
- * list.
+ * Maps of two files are merged by name. Any other value replaces the value of the lower file, but an empty
+ * value replaces no map and no list (docs/configuration.md, "Where files are looked for").
  */
-function mergedWith(lower: Entry | undefined, higher: Entry): Entry {
+function mergedWith(lower: ConfigEntry | undefined, higher: ConfigEntry): ConfigEntry {
   if (lower === undefined) return higher;
   const lowerContent = lower.content;
   const higherContent = higher.content;
@@ -95,25 +98,25 @@ function mergedWith(lower: Entry | undefined, higher: Entry): Entry {
   return higherContent === null && isMapOrList ? lower : higher;
 }
 
-/** The keys of a section. An empty section counts as absent. */
-function entriesIn(section: Entry | undefined, findings: Findings): Entries {
+/** An empty section counts as absent. */
+function entriesIn(section: ConfigEntry | undefined, findings: Findings): EntriesByKey {
   const content = section?.content ?? null;
   if (content instanceof Map) return content;
   if (section !== undefined && content !== null)
-    findings.problem(section.valueAt, section.key, `must be a map of keys, not ${describe(content)}`);
-  return new Map<string, Entry>();
+    findings.addProblem(section.valueAt, section.key, `must be a map of keys, not ${describe(content)}`);
+  return new Map<string, ConfigEntry>();
 }
 
-/** The sections under our names. A section may not be written under two names, not even in two files. */
-function withOneSpelling(entries: Entries, findings: Findings): Entries {
-  const sections = new Map<string, Entry>();
+/** Sections get our names. A section may not have two names, not even in two files. */
+function withOurSectionNames(entries: EntriesByKey, findings: Findings): EntriesByKey {
+  const sections = new Map<string, ConfigEntry>();
   for (const [writtenName, entry] of entries) {
     const name = SECTION_ALIASES.get(writtenName) ?? writtenName;
     const first = sections.get(name);
     if (first === undefined) sections.set(name, entry);
     else {
       const place = `${first.key}, which is given at ${first.keyAt.file}:${first.keyAt.line}`;
-      findings.problem(entry.keyAt, entry.key, `is another spelling of ${place}; use one of them`);
+      findings.addProblem(entry.keyAt, entry.key, `is another spelling of ${place}; use one of them`);
     }
   }
   return sections;
@@ -122,21 +125,21 @@ function withOneSpelling(entries: Entries, findings: Findings): Entries {
 interface SectionContext {
   readonly environment: Environment;
   readonly findings: Findings;
-  /** The keys that are written in a file, by dotted path: `readSection` adds those that it finds. */
-  readonly written: Map<string, Entry>;
+  /** `readSection` adds the keys that are written in a file, by dotted path. */
+  readonly writtenKeys: Map<string, ConfigEntry>;
 }
 
-/** The values of a section's keys and subsections. A key without a value and a default is left out. */
+/** A key without a value and without a default is left out. */
 function readSection(
   table: KeyTable,
-  entries: Entries,
+  entries: EntriesByKey,
   parent: string,
   context: SectionContext,
 ): Record<string, unknown> {
-  const { environment, findings, written } = context;
+  const { environment, findings, writtenKeys } = context;
   const pathOf = (name: string) => (parent === '' ? name : `${parent}.${name}`);
   for (const [name, entry] of entries)
-    if (!Object.hasOwn(table, name)) findings.unknownKey(entry, pathOf(name).split('.'), KNOWN_PATHS);
+    if (!Object.hasOwn(table, name)) findings.addUnknownKey(entry, pathOf(name).split('.'), KNOWN_PATHS);
   const values: Record<string, unknown> = {};
   for (const [name, row] of Object.entries(table)) {
     const entry = entries.get(name);
@@ -145,26 +148,26 @@ function readSection(
       values[name] = readSection(row, entriesIn(entry, findings), path, context);
       continue;
     }
-    if (entry !== undefined) written.set(path, entry);
-    const valueRead = entry && row.read(entry, { home: environment.home, findings });
-    const value = valueRead ?? row.byDefault(environment);
+    if (entry !== undefined) writtenKeys.set(path, entry);
+    const writtenValue =
+      entry === undefined ? undefined : row.read(entry, { home: environment.home, findings });
+    const value = writtenValue ?? row.byDefault(environment);
     if (value !== undefined) values[name] = value;
   }
   return values;
 }
 
-function reportConflicts({ upgrade }: KeyValues, written: Entries, findings: Findings): void {
+function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
-  const enabled = written.get('upgrade.enabled');
-  // A result file that is written but wrong has been reported already, so `upgrade.resultFile` is not tested
-  // for undefined.
-  if (upgrade.enabled && enabled !== undefined && !written.has('upgrade.resultFile'))
-    findings.problem(enabled.valueAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
-  reportSameFiles(upgrade, written, findings);
-  warnOfHiddenUnits(written, findings);
-  const entry = written.get('upgrade.upgradeUnit');
+  const enabled = writtenKeys.get('upgrade.enabled');
+  // A result file that is written but wrong has been reported already.
+  if (upgrade.enabled && enabled !== undefined && !writtenKeys.has('upgrade.resultFile'))
+    findings.addProblem(enabled.valueAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
+  reportSameFiles(upgrade, writtenKeys, findings);
+  warnOfHiddenUnits(writtenKeys, findings);
+  const entry = writtenKeys.get('upgrade.upgradeUnit');
   if (entry !== undefined && upgradeUnit !== undefined && upgradeUnit === checkUnit)
-    findings.warning(
+    findings.addWarning(
       entry.valueAt,
       entry.key,
       'is also upgrade.checkUnit, so every check would start an upgrade',
@@ -173,51 +176,53 @@ function reportConflicts({ upgrade }: KeyValues, written: Entries, findings: Fin
 
 function reportBroker(
   { mqtt }: KeyValues,
-  written: Entries,
+  writtenKeys: EntriesByKey,
   { secretFault }: Environment,
   findings: Findings,
 ): void {
-  const enabled = written.get('mqtt.enabled');
-  if (mqtt.enabled && enabled !== undefined && !written.has('mqtt.url'))
-    findings.problem(enabled.valueAt, 'mqtt.url', 'is required when mqtt.enabled is true');
-  const secret = written.get('mqtt.passwordFile');
+  const enabled = writtenKeys.get('mqtt.enabled');
+  if (mqtt.enabled && enabled !== undefined && !writtenKeys.has('mqtt.url'))
+    findings.addProblem(enabled.valueAt, 'mqtt.url', 'is required when mqtt.enabled is true');
+  const secret = writtenKeys.get('mqtt.passwordFile');
   if (!mqtt.enabled || secret === undefined || mqtt.passwordFile === undefined) return;
   const fault = secretFault?.(mqtt.passwordFile);
-  if (fault !== undefined) findings.problem(secret.valueAt, secret.key, fault);
+  if (fault !== undefined) findings.addProblem(secret.valueAt, secret.key, fault);
 }
 
-/** Two keys may not name one file, because two writers would destroy it. */
-function reportSameFiles(upgrade: KeyValues['upgrade'], written: Entries, findings: Findings): void {
+/** Two keys must not name the same file, because two writers would destroy it. */
+function reportSameFiles(upgrade: KeyValues['upgrade'], writtenKeys: EntriesByKey, findings: Findings): void {
   const keysByPath = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
     const path = upgrade[name];
     if (path === undefined) continue;
-    const normalized = posix.normalize(path);
+    const normalizedPath = posix.normalize(path);
     const key = `upgrade.${name}`;
-    const otherKey = keysByPath.get(normalized);
+    const otherKey = keysByPath.get(normalizedPath);
     if (otherKey !== undefined) {
       // One of the two may be a default, which has no place in a file.
-      const entry = written.get(key) ?? written.get(otherKey);
+      const entry = writtenKeys.get(key) ?? writtenKeys.get(otherKey);
       if (entry !== undefined)
-        findings.problem(entry.valueAt, entry.key, `${key} and ${otherKey} are the same file`);
+        findings.addProblem(entry.valueAt, entry.key, `${key} and ${otherKey} are the same file`);
     }
-    keysByPath.set(normalized, key);
+    keysByPath.set(normalizedPath, key);
   }
 }
 
 /**
- * Warns of listed units that are units of the upgrade, too: these are hidden from `/services`
- * (docs/configuration.md, "Upgrades"), which may surprise the person who listed them.
+ * Units of the upgrade are hidden from `/services`, even if they are listed (docs/configuration.md,
+ * "Upgrades").
  */
-function warnOfHiddenUnits(written: Entries, findings: Findings): void {
-  const listed = ['systemd.system', 'systemd.user'].flatMap((key) => {
-    const list = written.get(key)?.content;
-    return Array.isArray(list) ? list.map(nameEntry) : [];
-  });
+function warnOfHiddenUnits(writtenKeys: EntriesByKey, findings: Findings): void {
+  const listedUnits: ConfigEntry[] = [];
+  for (const listKey of ['systemd.system', 'systemd.user']) {
+    const list = writtenKeys.get(listKey)?.content;
+    if (Array.isArray(list)) listedUnits.push(...list.map(nameEntry));
+  }
   for (const upgradeKey of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
-    const unit = written.get(upgradeKey)?.content;
+    const unit = writtenKeys.get(upgradeKey)?.content;
     if (typeof unit !== 'string') continue;
-    for (const { valueAt, key } of listed.filter(({ content }) => content === unit))
-      findings.warning(valueAt, key, `${unit} is ${upgradeKey}, so it stays hidden from /services`);
+    const hiddenUnits = listedUnits.filter(({ content }) => content === unit);
+    for (const { valueAt, key } of hiddenUnits)
+      findings.addWarning(valueAt, key, `${unit} is ${upgradeKey}, so it stays hidden from /services`);
   }
 }

@@ -1,5 +1,5 @@
-// Decides which texts of the configuration are valid: addresses, origins, host names, paths, names of units
-// and so on. Pure: it looks nothing up on the machine or the network.
+// Decides which texts of the configuration are valid addresses, host names, paths, names of units and so on.
+// It looks nothing up on the machine or the network. Pure.
 
 import { isIP } from 'node:net';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -10,46 +10,45 @@ type CheckResult = Result<string, string>;
 /** A leading `~` in a path becomes `home`, which is '' if there is no home directory. */
 export type TextCheck = (text: string, home: string) => CheckResult;
 
-/** A reason for which a text is refused, and the texts that it applies to. */
 type Objection = readonly [reason: string, appliesTo: RegExp | ((text: string) => boolean)];
 
-/** Accepts a text unless one of the objections applies to it. The first one is the reason of the refusal. */
+/** Accepts texts to which no objection applies. Of several objections, the first is the reason. */
 function acceptUnless(...objections: readonly Objection[]) {
   return (text: string): CheckResult => {
-    const found = objections.find(([, appliesTo]) =>
-      appliesTo instanceof RegExp ? appliesTo.test(text) : appliesTo(text),
-    );
-    return found === undefined ? success(text) : failed(found[0]);
+    for (const [reason, appliesTo] of objections) {
+      const applies = appliesTo instanceof RegExp ? appliesTo.test(text) : appliesTo(text);
+      if (applies) return failed(reason);
+    }
+    return success(text);
   };
 }
 
-/** Applies to texts that do not match. */
-const not = (pattern: RegExp) => (text: string) => !pattern.test(text);
+const doesNotMatch = (pattern: RegExp) => (text: string) => !pattern.test(text);
 
 const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(text) > maxBytes;
 
-/** IFNAMSIZ counts the terminating zero (linux/if.h). */
-const MAX_INTERFACE_BYTES = 15;
+/** IFNAMSIZ of linux/if.h is one more, because it counts the terminating zero. */
+const INTERFACE_BYTES_MAX = 15;
 
 /**
- * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). The other names that the
- * kernel allows are typing errors here, or remains of a shell's syntax.
+ * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). Other names that the kernel
+ * allows are here typing errors, or remains of a shell's syntax.
  */
 const interfaceName = acceptUnless(
   ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],
   ['it is not an IPv6 address (write it without brackets and port)', /[:[\]]/],
-  [`an interface name has 1 to ${MAX_INTERFACE_BYTES} bytes`, /^$/],
-  [`an interface name has 1 to ${MAX_INTERFACE_BYTES} bytes`, isLongerThan(MAX_INTERFACE_BYTES)],
+  [`an interface name has 1 to ${INTERFACE_BYTES_MAX} bytes`, /^$/],
+  [`an interface name has 1 to ${INTERFACE_BYTES_MAX} bytes`, isLongerThan(INTERFACE_BYTES_MAX)],
   [
     'an interface name has only letters, digits and . _ -, and does not begin with . or -',
-    not(/^\w[\w.-]*$/),
+    doesNotMatch(/^\w[\w.-]*$/),
   ],
 );
 
 /** The limit of RFC 1035, section 2.3.4, for the form with dots. */
-const MAX_HOST_CHARS = 253;
+const HOST_CHARS_MAX = 253;
 
-/** Labels of RFC 1123 with dots between them. Home networks also use the underscore, so it is allowed. */
+/** Labels of RFC 1123. The underscore is allowed, too, because home networks use it. */
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
@@ -70,32 +69,32 @@ export function corsOrigin(text: string): CheckResult {
   if (port !== undefined && (Number(port) < 1 || Number(port) > 65535))
     return failed('the port must be 1 to 65535');
   const isIpv6 = host.startsWith('[');
-  if (!isIpv6 && (!HOST.test(host) || host.length > MAX_HOST_CHARS)) return failed(hostFault(host));
+  if (!isIpv6 && (!HOST.test(host) || host.length > HOST_CHARS_MAX)) return failed(hostFault(host));
   if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
-  // Only for http and https does the URL standard normalize the host and know a default port.
+  // The URL standard normalizes the host and knows a default port only for http and https.
   if (!/^https?$/i.test(scheme)) return success(text.toLowerCase());
   return URL.canParse(text) ? success(new URL(text).origin) : failed('its host is not a valid address');
 }
 
-/**
- * A host name. The result is in lower case and without a trailing dot, because `Host` headers are compared
- * with it.
- */
+/** The result is compared with `Host` headers, so it is in lower case and has no trailing dot. */
 export function hostName(text: string): CheckResult {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
-  if (!HOST.test(name) || name.length > MAX_HOST_CHARS) return failed(hostFault(name));
+  if (!HOST.test(name) || name.length > HOST_CHARS_MAX) return failed(hostFault(name));
   return success(name.toLowerCase());
 }
 
 function hostFault(host: string): string {
-  if (host.length > MAX_HOST_CHARS) return `a host name has at most ${MAX_HOST_CHARS} characters`;
+  if (host.length > HOST_CHARS_MAX) return `a host name has at most ${HOST_CHARS_MAX} characters`;
   if (/[^\0-\x7f]/.test(host)) return 'write an international host name in its xn-- form';
   return 'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 }
 
-export const adapterName = acceptUnless(['it must be hci and a number, such as hci0', not(/^hci\d{1,3}$/)]);
+export const adapterName = acceptUnless([
+  'it must be hci and a number, such as hci0',
+  doesNotMatch(/^hci\d{1,3}$/),
+]);
 
-/** A Bluetooth device's address. The result is in capitals, as BlueZ writes addresses. */
+/** The result is in capitals, as BlueZ writes addresses. */
 export function bluetoothAddress(text: string): CheckResult {
   const address = text.toUpperCase();
   const isValid = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/.test(address);
@@ -105,7 +104,7 @@ export function bluetoothAddress(text: string): CheckResult {
 /** The limit of the D-Bus specification. */
 const BUS_NAME_BYTES_MAX = 255;
 
-/** A media player's name on the bus, with or without the prefix of MPRIS. `*` stands for any characters. */
+/** A player's name on the bus, with or without the prefix of MPRIS. `*` stands for any characters. */
 export const playerPattern = acceptUnless(
   ['it is empty', /^$/],
   [`it is longer than ${BUS_NAME_BYTES_MAX} bytes`, isLongerThan(BUS_NAME_BYTES_MAX)],
@@ -115,7 +114,7 @@ export const playerPattern = acceptUnless(
 /** The limit of a DNS label (RFC 6763, section 4.1.1). */
 export const SERVICE_NAME_BYTES_MAX = 63;
 
-/** The name of a service on the network: any printable text. */
+/** The name of the node's service on the network. */
 export function serviceName(text: string): CheckResult {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0 || bytes > SERVICE_NAME_BYTES_MAX)
@@ -125,7 +124,7 @@ export function serviceName(text: string): CheckResult {
 
 const LABEL_CHARS_MAX = 64;
 
-/** The label of an output or a group: any printable text that is not blank. */
+/** The label of an output or a group. */
 export function outputLabel(text: string): CheckResult {
   const count = [...text].length;
   const bounds = `1 to ${LABEL_CHARS_MAX} are allowed, and at least one is no blank`;
@@ -133,12 +132,12 @@ export function outputLabel(text: string): CheckResult {
   return /\p{Cc}/u.test(text) ? failed('it holds a control character') : success(text);
 }
 
-/** The form of a sound device's name: 1 to 127 characters, line feeds included. */
+/** The name of a sound device has 1 to 127 characters. Other rules refuse line feeds. */
 const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
 
 /** The name of an output of a group. The sound server gets it in a list, in which nothing can be quoted. */
 export const outputName = acceptUnless(
-  ['a name has 1 to 127 characters', not(DEVICE_NAME_LENGTH)],
+  ['a name has 1 to 127 characters', doesNotMatch(DEVICE_NAME_LENGTH)],
   ['a name has no blank, comma, quote or backslash', /[\s\p{Cc},"'\\]/u],
   ['a name does not begin with @', /^@/],
   ['it is a group itself; name its outputs', /^tonearm\./],
@@ -149,17 +148,14 @@ export const outputName = acceptUnless(
  * PipeWire read quotes differently.
  */
 export const deviceName = acceptUnless(
-  ['a name has 1 to 127 characters', not(DEVICE_NAME_LENGTH)],
+  ['a name has 1 to 127 characters', doesNotMatch(DEVICE_NAME_LENGTH)],
   ['a name has no blank, quote or backslash', /[\s\p{Cc}"'\\]/u],
   ['a name does not begin with @', /^@/],
 );
 
-/**
- * A broker's address: scheme, host, optional port. User name and password are refused, because they would be
- * displayed with the address.
- */
+/** User name and password are refused, because they would be displayed with the address. */
 export const brokerUrl = acceptUnless(
-  ['it does not begin with mqtt:// or mqtts://', not(/^mqtts?:\/\//i)],
+  ['it does not begin with mqtt:// or mqtts://', doesNotMatch(/^mqtts?:\/\//i)],
   ['it has no host', (text) => !URL.canParse(text) || new URL(text).hostname === ''],
   ['write name and password into mqtt.username and mqtt.passwordFile, not here', hasCredentials],
   ['nothing may follow the host and port', hasPath],
@@ -167,7 +163,7 @@ export const brokerUrl = acceptUnless(
 );
 
 const addressOfNode = acceptUnless(
-  ['it does not begin with http:// or https://', not(/^https?:\/\//i)],
+  ['it does not begin with http:// or https://', doesNotMatch(/^https?:\/\//i)],
   ['it has no valid host', (text) => !URL.canParse(text)],
   ['a node has no user and password', hasCredentials],
   ['nothing may follow the host and port', hasPath],
@@ -188,7 +184,7 @@ function hasCredentials(text: string): boolean {
   return username !== '' || password !== '';
 }
 
-/** True if there is anything behind host and port but a slash. */
+/** False for a single slash behind host and port. */
 function hasPath(text: string): boolean {
   const { pathname, search, hash } = new URL(text);
   return pathname.slice(1) + search + hash !== '';
@@ -198,27 +194,25 @@ function hasPortZero(text: string): boolean {
   return new URL(text).port === '0';
 }
 
-/**
- * MQTT allows 65 535 bytes for a topic. Names are added to this beginning of topics, so it must be shorter.
- */
-const MAX_TOPIC_BYTES = 256;
+/** MQTT allows 65 535 bytes for a topic. This is only the beginning of topics, so it must be shorter. */
+const TOPIC_BYTES_MAX = 256;
 
 /** The beginning of the node's topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). */
 export const mqttTopic = acceptUnless(
-  [`it is longer than ${MAX_TOPIC_BYTES} bytes`, isLongerThan(MAX_TOPIC_BYTES)],
+  [`it is longer than ${TOPIC_BYTES_MAX} bytes`, isLongerThan(TOPIC_BYTES_MAX)],
   ['it holds a wildcard, + or #', /[+#]/],
   ['it holds a control character', /[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u],
   ['topics that begin with $ belong to the broker', /^\$/],
   ['one of its levels is empty', (text) => text.split('/').includes('')],
 );
 
-/** Bounds the record of a unit, because the record is one event of the stream. */
-const MAX_URL_BYTES = 4096;
+/** The record of a unit is one event of the stream, so it needs a bound. */
+const URL_BYTES_MAX = 4096;
 
-/** The address in a unit's record. It is published as it is written, whatever its scheme. */
+/** The address in a unit's record. It may have any scheme, and is published as it is written. */
 export const url = acceptUnless(
   ['it is empty', /^$/],
-  [`it is longer than ${MAX_URL_BYTES} bytes`, isLongerThan(MAX_URL_BYTES)],
+  [`it is longer than ${URL_BYTES_MAX} bytes`, isLongerThan(URL_BYTES_MAX)],
 );
 
 /** The limit of MQTT for a text. */
@@ -230,20 +224,20 @@ export const userName = acceptUnless(
   ['it is too long, or holds a control character', isLongerThan(MQTT_TEXT_BYTES_MAX)],
 );
 
-/** PATH_MAX includes the terminating zero (linux/limits.h). */
-const MAX_PATH_BYTES = 4095;
+/** PATH_MAX of linux/limits.h is one more, because it counts the terminating zero. */
+const PATH_BYTES_MAX = 4095;
 
 /**
- * The size of sun_path in a sockaddr_un (unix(7)) without the terminating zero, and without the folder and
- * name by which the socket is bound before it is moved to its path.
+ * sun_path of a sockaddr_un (unix(7)) has room for 107 bytes and the terminating zero. The socket is first
+ * bound in a temporary folder, and then moved to its path.
  */
-const MAX_SOCKET_PATH_BYTES = 107 - '.xxxxxx/s'.length;
+const SOCKET_PATH_BYTES_MAX = 107 - '.xxxxxx/s'.length;
 
-/** The path of a file. The result is absolute: the home directory replaces a leading `~`. */
-export const filePath = pathUpTo(MAX_PATH_BYTES);
+/** The result is absolute, because the home directory replaces a leading `~`. */
+export const filePath = pathUpTo(PATH_BYTES_MAX);
 
 /** Like `filePath`, but short enough for a Unix socket. */
-export const socketPath = pathUpTo(MAX_SOCKET_PATH_BYTES);
+export const socketPath = pathUpTo(SOCKET_PATH_BYTES_MAX);
 
 function pathUpTo(maxBytes: number): TextCheck {
   return (text, home) => {
@@ -260,8 +254,8 @@ function pathUpTo(maxBytes: number): TextCheck {
   };
 }
 
-/** UNIT_NAME_MAX includes the terminating zero. */
-const MAX_UNIT_NAME_BYTES = 255;
+/** UNIT_NAME_MAX of systemd is one more, because it counts the terminating zero. */
+const UNIT_NAME_BYTES_MAX = 255;
 
 /** The types of units (systemd.unit(5)), in the order of enum UnitType. */
 const UNIT_SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|timer|path|slice|scope)$/;
@@ -269,17 +263,17 @@ const UNIT_SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|time
 const UNIT_STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 
 /**
- * The name of a unit that can be started. A template without an instance cannot be started. The rules are
- * those of unit_name_is_valid() for plain names and instances (systemd, src/basic/unit-name.c).
+ * The rules are those of unit_name_is_valid() for plain names and instances (systemd, src/basic/unit-name.c).
+ * A template without an instance is refused, because it cannot be started.
  */
 export const unitName = acceptUnless(
   ['it is empty', /^$/],
-  [`it is longer than ${MAX_UNIT_NAME_BYTES} bytes`, isLongerThan(MAX_UNIT_NAME_BYTES)],
+  [`it is longer than ${UNIT_NAME_BYTES_MAX} bytes`, isLongerThan(UNIT_NAME_BYTES_MAX)],
   ['it has no suffix such as .service', (name) => !UNIT_SUFFIX.test(name)],
   ['it has nothing before the suffix', (name) => stemOf(name) === ''],
   ['only letters, digits and : - _ . \\ @ are allowed', (name) => !UNIT_STEM.test(stemOf(name))],
   ['it has nothing before the @', /^@/],
-  // The first @ ends the template's name. The instance follows, and may contain further ones.
+  // The first @ ends the template's name. The instance follows, and may contain an @, too.
   ['a template needs an instance, such as player@kitchen.service', (name) => /^[^@]*@$/.test(stemOf(name))],
 );
 

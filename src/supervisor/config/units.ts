@@ -1,5 +1,5 @@
-// Reads names of units, and `systemd.system` and `systemd.user`: units with their addresses
-// (docs/configuration.md, "Keys"). Pure.
+// Reads names of units, and the units of `systemd.system` and `systemd.user` (docs/configuration.md, "Keys").
+// Pure.
 
 import type { UnitEntry } from '../../protocol/actor/settings.js';
 import { keyPath } from './findings.js';
@@ -16,7 +16,7 @@ const listedUnit: ValueReader<UnitEntry> = (entry, context) => {
     const name = unit(entry, context);
     return name === undefined ? undefined : { name };
   }
-  if (!content.has('name')) context.findings.problem(valueAt, keyPath(key, 'name'), 'is required');
+  if (!content.has('name')) context.findings.addProblem(valueAt, keyPath(key, 'name'), 'is required');
   const fields = readFields<UnitEntry>({ name: unit, url: checkedText('a URL', url) }, content, context);
   return fields.name === undefined ? undefined : { ...fields, name: fields.name };
 };

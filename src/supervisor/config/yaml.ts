@@ -1,5 +1,5 @@
-// Reads YAML text as values with their places, and prints the effective configuration as YAML text. Pure.
-// Only this file knows the package `yaml` (1.2, core schema).
+// Reads a configuration file's YAML as values with their places, and prints the effective configuration as
+// YAML. Only this file knows the package `yaml`. Pure.
 
 import {
   type Alias,
@@ -17,18 +17,18 @@ import {
 import { printable } from '../../printable.js';
 import type { UnitEntry } from '../../protocol/actor/settings.js';
 import {
-  type Content,
+  type ConfigEntry,
   describe,
-  type Entry,
   type Findings,
   keyPath,
   type Location,
   quoted,
+  type YamlContent,
 } from './findings.js';
 import type { KeyValues } from './keys.js';
 
-/** How many syntax problems of one file are reported. The first one usually causes the others. */
-const MAX_SYNTAX_PROBLEMS = 10;
+/** This many syntax problems of a file are reported. The first one usually causes the others. */
+const SYNTAX_PROBLEMS_MAX = 10;
 
 const OPTIONS = {
   version: '1.2',
@@ -40,36 +40,36 @@ const OPTIONS = {
   logLevel: 'error',
 } as const;
 
-/** Written in place of the key in problems that belong to no key. */
+/** Problems that belong to no key have one of these words in place of the key. */
 const SYNTAX = 'syntax';
 const DOCUMENT = 'document';
 
-/** Our words for some of the package's messages, which are written for programmers. */
+/** Some of the package's messages are replaced, because they are written for programmers. */
 const MESSAGES: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'this key is given twice in one map',
   MULTIPLE_DOCS: 'a second YAML document in one file is not allowed',
   RESOURCE_EXHAUSTION: 'it is nested too deeply',
 };
 
-// The characters that the production c-printable of YAML 1.2 excludes. The package accepts them, although
-// its lexer uses some of them as marks.
+// YAML 1.2 excludes these characters (c-printable). The package accepts them, although its lexer uses some of
+// them as marks.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-/** The place of the character at an offset of the text. */
+/** `offset` counts the characters of the text. */
 type LocationOf = (offset: number) => Location;
 
 /**
- * Reads a file's text. The content of the result is always a map, which is empty for an empty text. If the
- * text cannot be used, the result is undefined, and `findings` has the reason.
+ * The content of the result is always a map, which is empty for an empty text. If the text cannot be used,
+ * the result is undefined, and `findings` has the reason.
  */
-export function parseConfig(file: string, text: string, findings: Findings): Entry | undefined {
+export function parseConfig(file: string, text: string, findings: Findings): ConfigEntry | undefined {
   const forbidden = FORBIDDEN.exec(text);
   const lineCounter = new LineCounter();
   const document = parseDocument(text.slice(0, forbidden?.index), { ...OPTIONS, lineCounter });
   const locationOf: LocationOf = (offset) => ({ file, ...lineCounter.linePos(offset) });
   const reportSyntax = (offset: number, problem: string): undefined => {
-    findings.problem(locationOf(offset), SYNTAX, problem);
+    findings.addProblem(locationOf(offset), SYNTAX, problem);
   };
   if (forbidden !== null) {
     const code = forbidden[0].charCodeAt(0).toString(16).padStart(4, '0');
@@ -77,10 +77,10 @@ export function parseConfig(file: string, text: string, findings: Findings): Ent
   }
   // If a text is nested too deeply, its other errors are only consequences.
   const tooDeep = document.errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
-  const errors = tooDeep === undefined ? document.errors.slice(0, MAX_SYNTAX_PROBLEMS) : [tooDeep];
+  const errors = tooDeep === undefined ? document.errors.slice(0, SYNTAX_PROBLEMS_MAX) : [tooDeep];
   for (const { code, message, pos } of errors) reportSyntax(pos[0], printable(MESSAGES[code] ?? message));
-  for (const { message, pos } of document.warnings.slice(0, MAX_SYNTAX_PROBLEMS))
-    findings.warning(locationOf(pos[0]), SYNTAX, printable(message));
+  for (const { message, pos } of document.warnings.slice(0, SYNTAX_PROBLEMS_MAX))
+    findings.addWarning(locationOf(pos[0]), SYNTAX, printable(message));
   if (errors.length > 0) return undefined;
   try {
     const alias = aliasWithoutAnchor(document);
@@ -89,12 +89,12 @@ export function parseConfig(file: string, text: string, findings: Findings): Ent
       const written = quoted(`*${alias.source}`);
       return reportSyntax(alias.range?.[0] ?? 0, `the alias ${written} has no anchor before it`);
     }
-    // The result is not used: the call enforces the package's limit for what aliases may make.
+    // The call enforces the package's limit for what aliases may make. Its result is not needed.
     document.toJS();
     const root = entryOf(document.contents, document, '', locationOf);
     const content = root.content ?? new Map();
     if (content instanceof Map) return { ...root, content };
-    findings.problem(root.valueAt, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
+    findings.addProblem(root.valueAt, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
     return undefined;
   } catch (error) {
     // The package throws a ReferenceError if aliases make too much. An alias that contains itself overflows
@@ -104,7 +104,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Ent
   }
 }
 
-/** The first alias that no anchor defines. */
+/** The first one, if there are several. */
 function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
   let first: Alias | undefined;
   visit(document, {
@@ -116,8 +116,8 @@ function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
 }
 
 /**
- * The value of a node, and all values in it. Values in the target of an alias have their places where the
- * anchor defines them. A value without a node, such as that of `a` in `{a}`, has the place of its key.
+ * Values in the target of an alias have their places where the anchor defines them. A value without a node,
+ * such as that of `a` in `{a}`, has the place of its key.
  */
 function entryOf(
   node: Node | null,
@@ -125,18 +125,18 @@ function entryOf(
   key: string,
   locationOf: LocationOf,
   keyOffset = 0,
-): Entry {
+): ConfigEntry {
   const target = isAlias(node) ? node.resolve(document) : node;
-  const innerEntry = (inner: Node | null, innerKey: string, innerKeyOffset?: number) =>
+  const innerEntryOf = (inner: Node | null, innerKey: string, innerKeyOffset?: number) =>
     entryOf(inner, document, innerKey, locationOf, innerKeyOffset);
-  let content: Content = isScalar<Content>(target) ? target.value : null;
+  let content: YamlContent = isScalar<YamlContent>(target) ? target.value : null;
   if (isSeq<Node>(target))
-    content = target.items.map((item, index) => innerEntry(item, `${key}[${index}]`, keyOffset));
+    content = target.items.map((item, index) => innerEntryOf(item, `${key}[${index}]`, keyOffset));
   else if (isMap<Node, Node | null>(target))
     content = new Map(
       target.items.map((pair) => {
         const name = isScalar(pair.key) ? String(pair.key.value) : '';
-        return [name, innerEntry(pair.value, keyPath(key, name), pair.key.range?.[0])];
+        return [name, innerEntryOf(pair.value, keyPath(key, name), pair.key.range?.[0])];
       }),
     );
   const valueAt = locationOf(node?.range?.[0] ?? keyOffset);
@@ -144,18 +144,17 @@ function entryOf(
 }
 
 /**
- * The values as one YAML document, under the names of docs/configuration.md, "Keys". Loading it gives the
- * same settings again.
+ * One YAML document with the keys of docs/configuration.md, "Keys". Loading it gives the same settings again.
  */
 export function effectiveYaml(values: KeyValues): string {
   const { enabled, system, user } = values.systemd;
   // A unit without a URL is printed as its name alone, as people write it.
   const asWritten = (list: readonly UnitEntry[]) => list.map((unit) => (unit.url ? unit : unit.name));
   const printedValues = { ...values, systemd: { enabled, system: asWritten(system), user: asWritten(user) } };
-  // `lineWidth: 0` because folded lines are correct YAML but hard to search.
   return stringify(printedValues, {
     version: '1.2',
     schema: 'core',
+    // Folded lines are correct YAML, but hard to search.
     lineWidth: 0,
     aliasDuplicateObjects: false,
   });

@@ -328,7 +328,7 @@ test('a stream whose first lines cannot be written does not count as open', () =
   const query = parseEventQuery('types=audio.level', '');
   assert.ok(query.ok);
   const sink = { write, end: () => undefined, cut: () => undefined };
-  assert.throws(() => node.hub.open(query.value, sink), /a defect/);
+  assert.throws(() => node.hub.openStream(query.value, sink), /a defect/);
   assert.deepEqual(streamsOf(node), { open: 0, closedSlow: 0 });
   assert.deepEqual(node.watched, [true, false]);
   assert.equal(node.clock.timers, 0);

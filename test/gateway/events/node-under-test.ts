@@ -29,7 +29,7 @@ export class NodeUnderTest {
       watchLevels: (isWatched) => this.watched.push(isWatched),
     });
     this.publish([this.world.beginning()]);
-    this.#firstSequence = this.journal.newest;
+    this.#firstSequence = this.journal.newestSequence;
   }
 
   /** `lastEventId` and the ids in `received` count from 1. */

@@ -46,14 +46,14 @@ export class SimulatedConnection implements TextSink {
   cut(): void {
     assert.equal(this.over, undefined, 'cut once');
     this.over = 'cut';
-    this.stream?.gone();
+    this.stream?.onGone();
   }
 
   /** The peer goes away; unread bytes are lost. */
   breakOff(): void {
     if (this.over !== undefined) return;
     this.over = 'gone';
-    this.stream?.gone();
+    this.stream?.onGone();
   }
 
   /** The peer reads at most `most` bytes. */
@@ -69,7 +69,7 @@ export class SimulatedConnection implements TextSink {
     }
     if (this.#isRefusing && this.#buffered <= this.#capacity) {
       this.#isRefusing = false;
-      if (this.over === undefined) this.stream?.writable();
+      if (this.over === undefined) this.stream?.onWritable();
     }
     return Buffer.concat(pieces);
   }

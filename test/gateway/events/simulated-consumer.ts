@@ -68,7 +68,7 @@ export class SimulatedConsumer {
     this.#previousId = this.lastEventId;
     if (this.#actionsAtOpen >= (this.#nextAction ?? Number.POSITIVE_INFINITY) + actionsKept)
       this.#nextAction = undefined;
-    const stream = this.#hub.open(parsed.value, this.connection);
+    const stream = this.#hub.openStream(parsed.value, this.connection);
     assert.ok(stream.ok);
     this.connection.stream = stream.value;
   }

@@ -3,7 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BYE, filterOf, frame, hello, love, sequenceIn } from '../../../src/gateway/events/frames.js';
+import {
+  BYE_EVENT,
+  filterOf,
+  firstLines,
+  frame,
+  loveEvent,
+  sequenceIn,
+} from '../../../src/gateway/events/frames.js';
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
 import type { ChildName } from '../../../src/protocol/actor/backends.js';
 import type { EventType } from '../../../src/protocol/actor/collections.js';
@@ -18,19 +25,19 @@ test('an event is id, type, data and a blank line', () => {
 });
 
 test('love alone among the server.info events has an id, that of the newest event', () => {
-  assert.equal(love('b', 7), 'id: b-7\nevent: server.info\ndata: "love"\n\n');
-  assert.equal(BYE, 'event: server.info\ndata: "bye"\n\n');
+  assert.equal(loveEvent('b', 7), 'id: b-7\nevent: server.info\ndata: "love"\n\n');
+  assert.equal(BYE_EVENT, 'event: server.info\ndata: "bye"\n\n');
 });
 
 test('the first bytes are a random retry from 2 to 5 s and "connected"', () => {
-  const first = [0, 0.5, 0.999999].map((chance) => hello(chance));
+  const first = [0, 0.5, 0.999999].map((chance) => firstLines(chance));
   const rest = 'event: server.info\ndata: "connected"\n\n';
   const expected = [2000, 3500, 5000].map((retryMs) => `retry: ${retryMs}\n${rest}`);
   assert.deepEqual(first, expected);
 });
 
 test('an unknown name in a query is named in a comment at the beginning, and cannot break it', () => {
-  const [comment, ...rest] = hello(0, ['audio.update', 'a\nevent: b\r']).split(/\r|\n/);
+  const [comment, ...rest] = firstLines(0, ['audio.update', 'a\nevent: b\r']).split(/\r|\n/);
   assert.equal(comment, String.raw`: ignored, as unknown here: ["audio.update","a\nevent: b\r"]`);
   assert.deepEqual(rest.slice(0, 2), ['retry: 2000', 'event: server.info']);
 });
@@ -80,7 +87,7 @@ const only = (...types: readonly EventType[]): Filter => filterOf((type) => type
 /** All types except those that must be requested by name. */
 const ALL = without();
 const NOTHING = filterOf(() => false);
-const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false, unknown: [] };
+const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false, unknownNames: [] };
 
 function of(...backends: readonly ChildName[]): Filter {
   return filterOf((type, backend) => backends.includes(backend) && type !== 'audio.level');
@@ -143,16 +150,18 @@ const OPTIONS: readonly [query: string, options: object][] = [
   ['keepalive=30s', { keepaliveMs: 30_000 }],
   ['keepalive=10s', { keepaliveMs: 10_000 }],
   ['snapshot=1', { snapshot: true }],
-  ['types=audio', { filter: NOTHING, unknown: ['audio'] }],
-  ['types=toString,server.info', { filter: NOTHING, unknown: ['toString'] }],
-  ['backend=audio.updated,mpris', { filter: of('players'), unknown: ['audio.updated'] }],
-  ['exclude=audio', { unknown: ['audio'] }],
+  ['types=audio', { filter: NOTHING, unknownNames: ['audio'] }],
+  ['types=toString,server.info', { filter: NOTHING, unknownNames: ['toString'] }],
+  ['backend=audio.updated,mpris', { filter: of('players'), unknownNames: ['audio.updated'] }],
+  ['exclude=audio', { unknownNames: ['audio'] }],
   ['lastEventId=b-3', { lastEventId: 'b-3' }],
   ['lastEventId=b-3&lastEventId=b-5', { lastEventId: 'b-5' }],
   ['snapshot=1&lastEventId=b%2D3', { snapshot: true, lastEventId: 'b-3' }],
 ];
 const unknownIn = (query: string): string[] => query.match(/future[.\w]*/g) ?? [];
-const PASSING = FILTERS.map(([query, filter]) => [query, { filter, unknown: unknownIn(query) }] as const);
+const PASSING = FILTERS.map(
+  ([query, filter]) => [query, { filter, unknownNames: unknownIn(query) }] as const,
+);
 for (const [query, expected] of [...PASSING, ...OPTIONS]) {
   test(`?${query} is understood`, () =>
     assert.deepEqual(parseEventQuery(query, undefined), success({ ...PLAIN, ...expected })));
