@@ -118,14 +118,14 @@ function changeableRoom({ live, status, key, label }: NamedRoom): ChangeableRoom
   const players = [...state.players.values()];
   const output = mainOutput(state, players.find(isPlaying));
   if (output === undefined) return undefined;
-  const { id, volume, muted, volume_limit: limit = 1 } = output;
+  const { id, volume, muted, volume_limit } = output;
   return {
     key,
     label,
     node,
     volume,
     muted,
-    limit,
+    limit: volume_limit ?? 1,
     setVolume: (value) => node.setOutputVolume(id, { volume: value }),
     setMuted: (desired) => node.muteOutput(id, { muted: desired }),
     pausable: players.filter(canBePaused).map(({ bus_name }) => bus_name),

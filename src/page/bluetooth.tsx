@@ -8,7 +8,7 @@ import { Cards, Empty, ForeignLine, useUnfold } from './parts.js';
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
   if (bluetooth === undefined) return null;
-  const { known_devices: known = [] } = bluetooth;
+  const known = bluetooth.known_devices ?? [];
   const knownAddresses = known.map(({ address }) => address);
   const found = [...discovered.values()].filter(({ address }) => !knownAddresses.includes(address));
   return (
@@ -54,11 +54,11 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
 function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: BluetoothRecord }>) {
   const node = useNode();
   const { address, name, connected, battery } = device;
-  const { known_devices: known = [], powered } = adapter;
-  const isKnown = known.includes(device);
+  const { known_devices, powered } = adapter;
+  const isKnown = known_devices?.includes(device) ?? false;
   const { isOpen, unfoldButton } = useUnfold(name);
-  const withoutConnection = isKnown ? 'notConnected' : 'found';
-  const state = translate(connected ? 'live' : withoutConnection);
+  const notConnected = isKnown ? 'notConnected' : 'found';
+  const state = translate(connected ? 'live' : notConnected);
   const charge = battery === undefined ? '' : translate('battery', { value: formatPercent(battery / 100) });
   return (
     <li class="card">

@@ -1,4 +1,4 @@
-// Gives the page the colours of a cover, or its usual colours.
+// Gives the page the colours of a cover. Without a cover, or with a grey cover, it has its usual colours.
 
 import { cssOf, paletteOf, tintIn } from './tint.js';
 
@@ -6,9 +6,8 @@ import { cssOf, paletteOf, tintIn } from './tint.js';
 const SIDE_PX = 8;
 
 /** The properties of page.css that a cover changes. */
-const PROPERTIES = ['light', 'dark'].flatMap((scheme) => [`--${scheme}-tint`, `--${scheme}-accent`]);
+const PROPERTIES = ['--light-tint', '--light-accent', '--dark-tint', '--dark-accent'];
 
-/** Without a picture, or with a grey one, the page has its usual colours. */
 export function colourPage(picture: HTMLImageElement | undefined): void {
   const { style } = document.documentElement;
   const tint = picture && tintIn(pixelsOf(picture));

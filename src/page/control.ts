@@ -27,7 +27,7 @@ export function isSettling<T>({ desired, sent, isGrabbed }: Control<T>): boolean
   return desired !== undefined && sent === undefined && !isGrabbed;
 }
 
-/** True for values that count as the same, because the node rounds. */
+/** Compares two values. The node rounds, so values that differ a little may count as the same. */
 export type Same<T> = (a: T, b: T) => boolean;
 
 /** Returns the next state. If its `sent` is a new value, the caller sends a request with it now. */

@@ -1,5 +1,5 @@
-// Draws switches, choices and buttons. Each shows a new value at once, and the old one again if the node
-// refuses the new one.
+// Draws switches, choices and buttons. A control shows a new value at once, and returns to the old value if
+// the node refuses.
 
 import { useContext, useRef, useState } from 'preact/hooks';
 import { advance, type Control, type ControlInput, isSettling, type Same, SETTLE_MS } from './control.js';
@@ -21,7 +21,7 @@ export function useControl<T>(
 ) {
   const report = useContext(Reporting);
   const control = useRef<Control<T>>({ known });
-  /** The arguments of the newest drawing, because `handle` may come from an earlier one. */
+  /** The arguments of the newest drawing, because `handle` may be that of an earlier drawing. */
   const latest = useRef({ send, failureTitle, same });
   latest.current = { send, failureTitle, same };
   const redraw = useRedraw();

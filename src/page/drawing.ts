@@ -32,5 +32,5 @@ class Drawing {
   }
 }
 
-/** One for the whole page, because preact has one setting for all that it draws. */
+/** There is one for the whole page, because preact has one setting for everything that it draws. */
 export const drawing = new Drawing();

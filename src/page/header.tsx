@@ -14,9 +14,9 @@ import type { TextKey } from './texts/english.js';
 
 const ROOMS = new LatePart(async () => (await import('./rooms.js')).RoomMenu);
 
-/** While the node is away, the header is drawn this often. A reason explains an absence only for a time. */
+/** The header is drawn this often while the node is away, because its reason for this may expire. */
 const REDRAW_MS = 1000;
-/** A node that is still connected after this time has not ended, although it announced its end. */
+/** A node that announced its end has not ended if it is connected after this time. */
 const LEAVING_MS = 10_000;
 
 interface StatusLine {
@@ -59,8 +59,8 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
   const isLeaving = absence !== undefined && now - absence.at < LEAVING_MS;
   // While the node is connected, only the upgrade's own card shows its progress.
   const upgrade = isLost ? state.upgrade : undefined;
-  const reason =
-    isLost || isLeaving ? absenceReason(absence, upgrade, state.connection.since, now) : undefined;
+  const possibleReason = absenceReason(absence, upgrade, state.connection.since, now);
+  const reason = isLost || isLeaving ? possibleReason : undefined;
   const reasonTexts = reason && REASON_TEXTS[reason];
   const statusLine: StatusLine =
     reasonTexts === undefined ? STATUS_LINES[status] : { text: reasonTexts.status, tone: 'busy' };

@@ -19,7 +19,7 @@ export interface Room {
   readonly live: PageLive | undefined;
 }
 
-/** If there are more rooms, those that are away are dropped. */
+/** If there are more rooms than this, the rooms that are away are dropped. */
 const ROOMS_MAX = 64;
 const OWN_KEY = '';
 
@@ -63,7 +63,7 @@ export class House {
     this.#draw();
   }
 
-  /** This node first, then the others by name, links last. `isAway`: this node is away. */
+  /** This node is first, links are last. `isAway`: this node is away. */
   rooms(ownLive: PageLive, isAway: boolean): readonly Room[] {
     const { connection, nodes } = ownLive.state;
     const ownStatus = connection.status === 'live' ? 'live' : 'connecting';

@@ -57,7 +57,7 @@ interface ButtonProps {
   readonly onClick: () => void;
   readonly class?: string | undefined;
   readonly isPressed?: boolean;
-  /** True while the part that the button opens is open; undefined for a button that opens nothing. */
+  /** True while the button's part of the page is open; undefined for a button that opens nothing. */
   readonly isOpen?: boolean;
   readonly isBusy?: boolean;
   readonly disabled?: boolean;

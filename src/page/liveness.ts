@@ -37,7 +37,7 @@ const RETURN_MS = 1000;
  * a distant node.
  */
 const FIRST_LATENCY_MS = 1000;
-/** A longer latency counts as this one, because the page is of no use with it. */
+/** A longer latency counts as this, because the page is of no use then. */
 const LATENCY_MS_MAX = 4000;
 /** The page is in use for this long after its last input. */
 export const IN_USE_MS = 60_000;

@@ -72,13 +72,13 @@ export function OutputSlider({
   children,
 }: OutputProps & { readonly children?: ComponentChildren }) {
   const node = useNode();
-  const { id, label: name, muted, volume, volume_limit: limit = 1 } = output;
+  const { id, label: name, muted, volume, volume_limit = 1 } = output;
   return (
     <VolumeSlider
       class="grow"
       label={translate(isMain ? 'volumeHere' : 'volumeOf', { name })}
       value={volume}
-      max={Math.max(limit, SLIDER_END_MIN)}
+      max={Math.max(volume_limit, SLIDER_END_MIN)}
       isDim={muted}
       hasWheel={isMain}
       send={(desired) => node.setOutputVolume(id, { volume: desired })}
@@ -106,7 +106,7 @@ function StepButton({ outputId, isUp }: { readonly outputId: number; readonly is
   );
 }
 
-/** The player that plays, or else the player that played last, or else the first. */
+/** A player that plays, or else the player that played last, or else the first player. */
 export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
   const lastName = useRef<string | undefined>(undefined);
   const lastPlayer = players.find(({ bus_name }) => bus_name === lastName.current);
@@ -116,7 +116,7 @@ export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord
   return current;
 }
 
-/** The large player stays the same for this time after the last touch. */
+/** The large player does not change for this time after the last touch. */
 const KEPT_AFTER_TOUCH_MS = 4000;
 
 /**

@@ -6,7 +6,7 @@ import { drawing } from './drawing.js';
 import { loadLanguage } from './language.js';
 import { toggleWholeText } from './parts.js';
 
-/** The elements that get the focus when an element within them has lost it. */
+/** Such an element gets the focus when an element within it has lost the focus. */
 const CONTAINERS = 'li, .card, section';
 const OLDER_ELEMENTS_MAX = 8;
 
@@ -20,7 +20,7 @@ function isUsable(element: HTMLElement): boolean {
  */
 class FocusKeeper {
   readonly #page: HTMLElement;
-  /** The focused element, its containers from the nearest on, and then the older elements. */
+  /** The focused element, its containers from the nearest on, and the elements remembered before. */
   #remembered: readonly HTMLElement[] = [];
   /** The container `to` has the focus that the element `from` has lost. */
   #moved: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;

@@ -21,7 +21,10 @@ function lineLength(peak: number): number {
 function usePeak(outputId: number, onPeak: (peak: number) => void): void {
   const live = useLive();
   useEffect(() => {
-    return live.subscribe('levels', (levels) => onPeak(Math.max(0, ...(levels.get(outputId) ?? []))));
+    return live.subscribe('levels', (levels) => {
+      const peaks = levels.get(outputId) ?? [];
+      onPeak(Math.max(0, ...peaks));
+    });
   }, [live, outputId]);
 }
 

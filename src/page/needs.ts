@@ -24,18 +24,20 @@ const BACKEND_PLACES: Readonly<Partial<Record<ChildName, Place>>> = {
 /** The place of all other backends and bridges. */
 const OTHER_PLACE: Place = { tab: 'node', section: 'system' };
 
-/** The most urgent first. */
+/** The most urgent needs are first. */
 export function needsOf(state: NodeState): readonly Need[] {
   return [...backendNeeds(state), ...unitNeeds(state), ...upgradeNeeds(state)];
 }
 
 function backendNeeds({ backends }: NodeState): readonly Need[] {
-  return [...backends].flatMap(([name, { state }]) => {
-    if (state === 'up') return [];
-    const { tab, section } = BACKEND_PLACES[name] ?? OTHER_PLACE;
+  const needs: Need[] = [];
+  for (const [name, { state }] of backends) {
+    if (state === 'up') continue;
+    const place = BACKEND_PLACES[name] ?? OTHER_PLACE;
     const words = { what: translate(`backend_${name}`), state: translate(`down_${state}`) };
-    return [{ tab, section, text: translate('awayNow', words), isBad: true }];
-  });
+    needs.push({ ...place, text: translate('awayNow', words), isBad: true });
+  }
+  return needs;
 }
 
 function unitNeeds({ units }: NodeState): readonly Need[] {

@@ -29,10 +29,11 @@ interface SettingProps {
 }
 
 function SettingChoice({ what, name, value, choices, send }: SettingProps) {
-  const options = choices.map(({ name: choice, description, available }) => ({
-    value: choice,
-    text: available === 'no' ? translate('portAway', { name: description }) : description,
-  }));
+  const options = choices.map((choice) => {
+    const { description, available } = choice;
+    const text = available === 'no' ? translate('portAway', { name: description }) : description;
+    return { value: choice.name, text };
+  });
   return (
     <Field name={translate(what)}>
       <Choice label={translate(`${what}Of`, { name })} value={value} options={options} send={send} />

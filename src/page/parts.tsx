@@ -1,4 +1,4 @@
-// Contains the components and hooks that all sections use. Decides how long lists are drawn piece by piece.
+// Contains the components and hooks that all sections use. Decides in which order lists are drawn.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
@@ -97,7 +97,7 @@ export function Empty({ children }: { readonly children: string }) {
   return <p class="card quiet">{children}</p>;
 }
 
-/** Returns a function that draws the component again. It is always the same function. */
+/** Returns a function that draws the component again. The function is the same object at each drawing. */
 export function useRedraw(): () => void {
   const [, setCount] = useState(0);
   return useCallback(() => setCount((count) => count + 1), []);
@@ -115,9 +115,7 @@ export function useTicks(everyMs: number, isTicking = true): void {
   }, [everyMs, isTicking, redraw]);
 }
 
-/**
- * Calls `run` after `ms`; never if `ms` is undefined. The time begins anew when one of the `inputs` changes.
- */
+/** Calls `run` after `ms`, or never if `ms` is undefined. A change of `inputs` begins the time anew. */
 export function useLater(ms: number | undefined, run: () => void, inputs: readonly unknown[]): void {
   useEffect(() => {
     if (ms === undefined) return undefined;
@@ -149,7 +147,7 @@ const WAIT_IN_FRAME_MS = 15;
 
 type DrawPiece = () => void;
 
-/** Where a piece waits: before all pieces that wait already, or behind them. */
+/** A piece waits before or behind all pieces that wait already. */
 type QueuePlace = 'first' | 'last';
 
 /** Draws one piece per frame, because all at once would be a task long enough to be noticed. */

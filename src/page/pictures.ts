@@ -1,4 +1,4 @@
-// Uses covers for more than showing them. The file is loaded late.
+// Exports what uses the pixels of covers, as one file that is loaded late.
 
 export { colourPage } from './colour-page.js';
 export { keepCover, LastCover } from './last-cover.js';

@@ -101,7 +101,7 @@ function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   );
 }
 
-/** With several players a button's label contains the player's name. */
+/** If there are several players, a button's label contains the name of its player. */
 function buttonLabel({ identity }: PlayerRecord, isOnlyPlayer: boolean, what: string): string {
   return isOnlyPlayer ? what : translate('ofPlayer', { what, name: identity });
 }

@@ -13,7 +13,7 @@ const DOCUMENT_TIMEOUT_MS = 15_000;
 /** The page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 5000;
 const RELOAD_CHECK_MS = 1000;
-/** Levels come ten times a second. The meters draw them by themselves. */
+/** Levels change ten times a second. Only the meters draw levels. */
 const LEVEL_SLICES: readonly Slice[] = ['levels', 'inputLevels'];
 
 export class Presence {
@@ -112,8 +112,8 @@ export class Presence {
 }
 
 /**
- * The address of this page's script. It contains the node's origin and a hash of the content. So each node
- * and each version has another one.
+ * The address of this page's script. It contains the node's origin and a hash of the content, so it is
+ * different for each node and each version.
  */
 export function ownScript(): string {
   return document.querySelector<HTMLScriptElement>('script[src]')?.src ?? '';

@@ -18,7 +18,7 @@ export interface Proportion {
 
 export type Proportions = ReadonlyMap<string, Proportion>;
 
-/** Volumes that differ by less are the same, because the node rounds to two decimals. */
+/** Volumes that differ by less count as equal, because the node rounds to two decimals. */
 const SAME_WITHIN = 0.006;
 
 /** The largest volume; 0 without rooms. */

@@ -5,7 +5,7 @@ import { type Proportions, proportionsAt, type RoomVolume } from './proportion.j
 /** Rejects if the room refuses the volume. */
 type SetVolume = (volume: number) => Promise<unknown>;
 
-/** Sends the volumes of one room. One request is open at a time. After it only the newest volume is sent. */
+/** Sends a room's volumes, one request at a time. If several volumes wait, only the newest is sent. */
 class NewestVolume {
   #next: number | undefined;
   #sending: Promise<void> | undefined;
@@ -33,8 +33,8 @@ export class RoomVolumes {
   readonly #senders = new Map<string, NewestVolume>();
 
   /**
-   * Sets the loudest room to `volume`, and the others in proportion. Each promise settles when its room has
-   * accepted or refused its newest volume.
+   * Sets the loudest room to `volume`, and the others in proportion. Returns a promise for each room, which
+   * settles when the room has accepted or refused its newest volume.
    */
   set<R extends RoomVolume & { readonly setVolume: SetVolume }>(
     rooms: readonly R[],

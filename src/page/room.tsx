@@ -18,7 +18,8 @@ export function playingTitle({ clients }: NodeState, player: PlayerRecord | unde
 export function RoomCard({ room }: { readonly room: NamedRoom }) {
   const { live, label, status, href } = room;
   const state = live && withoutHidden(live.state);
-  const player = useCurrentPlayer([...(state?.players.values() ?? [])]);
+  const players = state?.players.values() ?? [];
+  const player = useCurrentPlayer([...players]);
   /** Why the room cannot be controlled; undefined if it can. */
   const obstacle = STATUS_TEXTS[status];
   const isKnown = state !== undefined && state.backends.size > 0;

@@ -16,7 +16,7 @@ interface PointerOptions {
   readonly onMove: (position: number) => void;
   readonly onTap: (position: number) => void;
   /**
-   * Called at the end of a drag. If the browser has cancelled the drag, the position is the one before it.
+   * Called at the end of a drag. If the browser has cancelled it, the position is that from before the drag.
    */
   readonly onEnd: (position: number) => void;
 }

@@ -1,5 +1,5 @@
-// The rest of the sound tab besides the rows of outputs, in one file that is loaded late, so that all comes
-// at once.
+// Exports what the sound tab has besides the rows of outputs, as one file that is loaded late, so that all
+// comes at once.
 
 export { Bluetooth } from './bluetooth.js';
 export { Inputs } from './inputs.js';

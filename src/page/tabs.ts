@@ -4,7 +4,7 @@
 /** A tab, with what decides its rank. */
 interface Tab {
   readonly isHidden: boolean;
-  /** Milliseconds since the epoch. Their random fraction makes them also the identity of the tab. */
+  /** Milliseconds since the epoch, with a random fraction. So no two tabs have the same `since`. */
   readonly since: number;
 }
 
@@ -34,11 +34,11 @@ export interface TabsOptions<U> {
   readonly onHold: () => void;
   /** Called when another tab takes over the stream, or this tab is left. */
   readonly onYield: () => void;
-  /** Called when there is a new follower, which needs the whole state of this holder. */
+  /** Called at the holder when a new follower needs the whole state. */
   readonly onJoin: () => void;
   /** Called at the holder when a follower has called `request`. */
   readonly onRequest: () => void;
-  /** Called when the holder has sent an update to this follower. */
+  /** Called at a follower when the holder has sent an update. */
   readonly onUpdate: (update: U) => void;
   /** The longest time, in milliseconds, in which a holder sends nothing. */
   readonly silenceMs: () => number;
@@ -91,7 +91,7 @@ export class Tabs<U> {
   }
 
   /**
-   * Call this when the tab became visible or hidden. The claim of a hidden holder lets a visible tab object.
+   * Call this when the tab became visible or hidden. A hidden holder claims, so that a visible tab objects.
    */
   noteVisibility(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
@@ -102,7 +102,7 @@ export class Tabs<U> {
     this.#channel?.postMessage({ kind: 'update', sender: this.#self, data: update });
   }
 
-  /** The holder's `onRequest` is then called. */
+  /** Has the holder's `onRequest` called. */
   request(): void {
     this.#post('request');
   }
@@ -181,7 +181,9 @@ export class Tabs<U> {
   }
 }
 
-/** A visible tab ranks before a hidden one, which the browser may stop. Among equals the oldest is first. */
+/**
+ * A browser may stop a hidden tab, so a visible tab ranks before it. Among equals the oldest tab is first.
+ */
 function ranksBefore(one: Tab, other: Tab): boolean {
   if (one.isHidden !== other.isHidden) return other.isHidden;
   return one.since < other.since;

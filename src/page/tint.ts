@@ -53,7 +53,7 @@ export function tintIn(pixels: ArrayLike<number>): Tint | undefined {
     sum.x += Math.cos((hue * Math.PI) / 180) * chroma;
     sum.y += Math.sin((hue * Math.PI) / 180) * chroma;
   }
-  const strongest = sums.reduce((one, other) => (other.chroma > one.chroma ? other : one));
+  const strongest = sums.reduce((best, sum) => (sum.chroma > best.chroma ? sum : best));
   const pixelCount = pixels.length / PIXEL_BYTES;
   if (strongest.chroma <= CHROMA_MIN * pixelCount) return undefined;
   const hue = (Math.atan2(strongest.y, strongest.x) * 180) / Math.PI;

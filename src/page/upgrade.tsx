@@ -1,5 +1,4 @@
-// Draws the section of the node's upgrade: the versions, the progress of a run, and the result of the last
-// run.
+// Draws the section of the node's upgrade: the versions, the progress of a run, and the result of a run.
 
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';

@@ -10,7 +10,7 @@ export function useTint(): (picture: HTMLImageElement | undefined) => void {
   const [picture, setPicture] = useState<HTMLImageElement>();
   usePart(PICTURES, picture !== undefined);
   const { loaded } = PICTURES;
-  // The same element may load another cover.
+  // An element may load another cover without being another object.
   const address = picture?.src;
   useEffect(() => {
     loaded?.colourPage(picture);

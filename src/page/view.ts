@@ -9,7 +9,7 @@ export interface View {
   readonly only: ReadonlySet<SectionId> | undefined;
 }
 
-/** The sections by the names that `only` may have: the page's own names, and those of the HTTP interface. */
+/** The sections by the names that `only` may have. Some names are the page's, some the HTTP interface's. */
 const SECTION_NAMES = {
   now: 'now',
   players: 'now',
@@ -36,7 +36,8 @@ export function viewOf(query: string): View {
   const parameters = new URLSearchParams(query);
   const names = (parameters.get('only') ?? '').split(',').map((name) => name.trim());
   const sections: ReadonlyMap<string, SectionId> = new Map(Object.entries(SECTION_NAMES));
-  const only = new Set(names.flatMap((name) => sections.get(name) ?? []));
+  const known = names.map((name) => sections.get(name)).filter((section) => section !== undefined);
+  const only = new Set(known);
   const view = parameters.get('view');
   return { isWall: view === 'now', isHouse: view === 'house', only: only.size > 0 ? only : undefined };
 }
