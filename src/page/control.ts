@@ -35,27 +35,27 @@ export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Sa
   const { known, desired, sent } = control;
   switch (input.kind) {
     case 'known':
-      return dropReached({ ...control, known: input.value }, same);
+      return withoutReached({ ...control, known: input.value }, same);
     case 'grab':
       return { ...control, isGrabbed: true, desired: desired ?? known };
     case 'set':
       return { ...control, desired: input.value, sent: sent ?? input.value };
     case 'release':
-      return dropReached({ ...control, isGrabbed: false }, same);
+      return withoutReached({ ...control, isGrabbed: false }, same);
     case 'accepted':
     case 'refused': {
       const hasNewer = desired !== undefined && sent !== undefined && !same(desired, sent);
       if (hasNewer) return { ...control, sent: desired };
       const remaining = input.kind === 'refused' ? undefined : desired;
-      return dropReached({ ...control, sent: undefined, desired: remaining }, same);
+      return withoutReached({ ...control, sent: undefined, desired: remaining }, same);
     }
     case 'settled':
       return isSettling(control) ? { ...control, desired: undefined } : control;
   }
 }
 
-/** Drops the desired value if the node has it. */
-function dropReached<T>(control: Control<T>, same: Same<T>): Control<T> {
+/** Drops the desired value if the node has this value. */
+function withoutReached<T>(control: Control<T>, same: Same<T>): Control<T> {
   const { known, desired } = control;
   const isReached = isSettling(control) && desired !== undefined && same(known, desired);
   return isReached ? { ...control, desired: undefined } : control;

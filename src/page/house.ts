@@ -41,8 +41,8 @@ export class House {
 
   /**
    * Connects to the nodes that are new in the list. A node that has left the list stays as a room that is
-   * away, if it was ever connected. If another node has its address now, it is the same node under a new
-   * name, and the old room is dropped.
+   * away, if it was ever connected. It does not stay if another node has its address, because it is then only
+   * renamed.
    */
   update(nodes: NodeState['nodes']): void {
     const present = [...nodes.values()].filter(isControllable);

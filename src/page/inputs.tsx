@@ -1,4 +1,4 @@
-// Draws the inputs, each as a card. Its port and its balance are behind a button.
+// Draws the inputs, each as a card. The port and the balance of an input are behind a button.
 
 import type { InputRecord, NodeState } from '../client/client.js';
 import { Choice, Toggle } from './controls.js';
@@ -65,8 +65,9 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
 const NOWHERE = '';
 
 /** An input may be heard at several outputs. Only the first is displayed. A choice replaces all of them. */
-function ListenChoice({ input: { id, description: name, listen = [] }, outputs }: InputProps) {
+function ListenChoice({ input, outputs }: InputProps) {
   const node = useNode();
+  const { id, description: name, listen = [] } = input;
   const options = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
   const send = async (output: string): Promise<void> => {
     const others = listen.filter((other) => other !== output);

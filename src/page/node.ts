@@ -4,14 +4,12 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { type Live, type Tonearm, tonearm } from '../client/client.js';
 
-/**
- * The node that served this page. Its address follows from the page's, because a proxy may serve the node
- * below another path.
- */
+/** The node that served this page. Its address is relative to the page, because a proxy may add a path. */
 export const ownNode = tonearm(new URL('.', location.href));
 
 /**
- * A connection that tabs may share. It has no `ready`, because each tab has its first state at another time.
+ * A connection that tabs may share. It has no `ready`, because the tabs get their first states at different
+ * times.
  */
 export type PageLive = Omit<Live, 'ready'>;
 

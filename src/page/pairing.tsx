@@ -1,5 +1,5 @@
-// Draws the sheet that is there while a phone can be paired: the name to choose on the phone, and the seconds
-// that are left.
+// Draws the sheet that is open while a phone can be paired. It names the node for the phone, and counts the
+// seconds.
 
 import { useState } from 'preact/hooks';
 import type { BluetoothRecord } from '../client/client.js';

@@ -31,14 +31,15 @@ function RoomItem({ room }: { readonly room: NamedRoom }) {
   const players = [...(state?.players.values() ?? [])];
   const player = players.find(isPlaying) ?? players[0];
   const obstacle = STATUS_TEXTS[status];
-  const title = state === undefined || status !== 'live' ? '' : playingTitle(state, player);
+  const isLive = status === 'live';
+  const title = state !== undefined && isLive ? playingTitle(state, player) : '';
   return (
     <li class="row">
       <a class="grow" href={href} aria-current={isOwn ? 'page' : undefined}>
         <bdi class="clip">{label}</bdi>
         <span class="quiet clip">{obstacle === undefined ? title : translate(obstacle)}</span>
       </a>
-      {player === undefined || status !== 'live' ? null : (
+      {player === undefined || !isLive ? null : (
         <InRoom room={room}>
           <PlayButton player={player} label={(what) => translate('ofPlayer', { what, name: label })} />
         </InRoom>

@@ -15,9 +15,7 @@ interface PointerOptions {
   readonly onGrab: () => void;
   readonly onMove: (position: number) => void;
   readonly onTap: (position: number) => void;
-  /**
-   * Called at the end of a drag. If the browser has cancelled it, the position is that from before the drag.
-   */
+  /** Called at the end of a drag. If the browser cancels the drag, `position` is where it began. */
   readonly onEnd: (position: number) => void;
 }
 
@@ -32,7 +30,7 @@ const LINE_PX = 16;
 
 /**
  * Follows the pointers on `field`, a native slider. Nothing is set until the finger has moved sideways, or
- * was lifted where it came down. The returned function is true while a pointer is down. The caller must
+ * was lifted where it came down. The returned function returns true while a pointer is down. The caller must
  * ignore the values that the browser sets meanwhile.
  */
 export function usePointer(
