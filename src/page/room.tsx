@@ -1,4 +1,4 @@
-// Draws one room of the house, with a link to its page. Shows the reason if it cannot be controlled.
+// Draws one room of the house, with a link to its page. Shows why a room cannot be controlled.
 
 import type { NodeState, PlayerRecord } from '../client/client.js';
 import { translate } from './language.js';
