@@ -1,5 +1,4 @@
-// Decides when the page is drawn: at most once per frame, and in another task than that in which the browser
-// paints.
+// Decides when the page is drawn: at most once per frame, in a task in which the browser does not paint.
 
 import { options } from 'preact';
 

@@ -33,7 +33,9 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
   );
 }
 
-/** Requests the record each time that the sound server comes up, because it opens its port at its start. */
+/**
+ * Requests the record each time that the sound server comes up. A sound server opens its port at its start.
+ */
 function useNetworkRecord(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();

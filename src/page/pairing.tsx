@@ -1,5 +1,4 @@
-// Draws the sheet that is open while a phone can be paired. It names the node for the phone, and counts the
-// seconds.
+// Draws the sheet that is open while a phone can be paired, with the seconds that are left.
 
 import { useState } from 'preact/hooks';
 import type { BluetoothRecord } from '../client/client.js';

@@ -43,7 +43,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
     .filter(({ bus_name }) => bus_name !== player.bus_name)
     .sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
   const isOnlyPlayer = others.length === 0;
-  const label = (what: string): string => buttonLabel(player, isOnlyPlayer, what);
+  const label = (what: string): string => (isOnlyPlayer ? what : labelWithPlayer(player, what));
   const setPicture = useTint();
   return (
     <>
@@ -101,9 +101,8 @@ function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   );
 }
 
-/** If there are several players, a button's label contains the name of its player. */
-function buttonLabel({ identity }: PlayerRecord, isOnlyPlayer: boolean, what: string): string {
-  return isOnlyPlayer ? what : translate('ofPlayer', { what, name: identity });
+function labelWithPlayer({ identity }: PlayerRecord, what: string): string {
+  return translate('ofPlayer', { what, name: identity });
 }
 
 interface PlayerProps {
@@ -114,7 +113,7 @@ interface PlayerProps {
 
 function PlayerRow({ player, tracklist, state }: PlayerProps) {
   const { isOpen, unfoldButton } = useUnfold(player.identity);
-  const label = (what: string): string => buttonLabel(player, false, what);
+  const label = (what: string): string => labelWithPlayer(player, what);
   const details = [player.identity, artistAndAlbum(player)].filter(Boolean).join(' · ');
   return (
     <li class="player" data-playing={isPlaying(player)}>
