@@ -83,7 +83,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
       const original = window.setTimeout;
       window.drawings = 0;
       window.setTimeout = (callback, ...others) => {
-        if (/this\\.now\\(\\)/.test(String(callback))) window.drawings += 1;
+        if (/this\\.drawNow\\(\\)/.test(String(callback))) window.drawings += 1;
         return original(callback, ...others);
       };
     }`);
