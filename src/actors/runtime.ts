@@ -70,15 +70,17 @@ export interface BridgeActor {
    */
   applyChanges(batch: ChangeBatch): void;
   /**
-   * Called once. When its promise settles, the actor has closed all that it had open. A bridge may ask for
-   * operations until then.
+   * Is called once. Its promise settles when the actor has closed everything. A bridge may ask for operations
+   * until then.
    */
   stop(): Promise<void>;
 }
 
-/** A backend. Only a subscriber has `applyChanges`. */
-export interface Actor<C> extends Pick<BridgeActor, 'stop'>, Partial<Pick<BridgeActor, 'applyChanges'>> {
-  /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
+/** The actor of a backend. */
+export interface Actor<C> extends Pick<BridgeActor, 'stop'> {
+  /** Only a subscriber has this method. */
+  applyChanges?: BridgeActor['applyChanges'];
+  /** A rejection becomes the fault `internal`. A synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
   /**
    * Only backends with meters have this method. Another `true` means that there is a new watcher, which has
@@ -92,7 +94,7 @@ class BatchPublisher implements BackendLink {
   #items: PostedItem[] = [];
   /** How many commands have no answer yet. */
   runningCommands = 0;
-  /** Resolves each request that has no reply yet. The gateway bounds their number by refusing more. */
+  /** Resolves each request that has no reply yet. The gateway refuses a request if too many are pending. */
   readonly #pendingRequests = new Map<number, (reply: BridgeReply) => void>();
   #lastRequestId = 0;
 
@@ -101,7 +103,8 @@ class BatchPublisher implements BackendLink {
   }
 
   put(collection: Collection, key: string, json: string, rank?: number): void {
-    this.add([COLLECTION_NAMES.indexOf(collection), key, json, rank]);
+    const collectionIndex = COLLECTION_NAMES.indexOf(collection);
+    this.add([collectionIndex, key, json, rank]);
   }
 
   drop(collection: Collection, key: string): void {
@@ -174,7 +177,7 @@ type BackendOrBridge<C> = Pick<Actor<C>, 'stop'> & Partial<Actor<C>>;
 
 /**
  * Runs one actor. Resolves after a `stop` message or the end of the port. Rejects when `start` throws or the
- * actor's `stop` rejects; the supervisor counts that as the death of the thread.
+ * actor's `stop` rejects. The supervisor counts a rejection as the death of the thread.
  */
 async function run<S, C>(
   task: ActorTask<S>,
@@ -212,8 +215,8 @@ async function run<S, C>(
 }
 
 /**
- * Publishes the answer of command `id`. `pendingAnswer`: undefined for a bridge, which takes no commands. The
- * supervisor bounds the number of running commands.
+ * Publishes the answer to the command `id`. `pendingAnswer` is undefined for a bridge, which takes no
+ * commands. The supervisor bounds the number of running commands.
  */
 function publishAnswer(publisher: BatchPublisher, id: number, pendingAnswer?: Promise<Answer>): void {
   if (pendingAnswer === undefined) return;

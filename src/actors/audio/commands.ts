@@ -138,8 +138,8 @@ function planLimitedVolume(
 }
 
 function planKeepLimit(state: SoundState, output: Device): SettingPlan {
-  const isAbove = output.kind === 'sink' && state.limits.isExceeded(output.record.info);
-  return isAbove ? planVolume(output, volumeLimit(state, output)) : NOTHING;
+  const isAboveLimit = output.kind === 'sink' && state.limits.isExceeded(output.record.info);
+  return isAboveLimit ? planVolume(output, volumeLimit(state, output)) : NOTHING;
 }
 
 function planBalance(state: SoundState, device: Device, desired: number): SettingPlan {

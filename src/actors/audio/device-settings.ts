@@ -26,12 +26,10 @@ export function planPort({ kind, record }: Device, port: string): SettingPlan {
   const deviceToReadAgain: ReadRequest = { kind, index };
   if (ports.length === 0)
     return refuseBecauseOf(deviceToReadAgain, 'no-ports', `The ${noun} has no ports to switch between`);
-  if (!ports.some(({ name }) => name === port))
-    return refuseBecauseOf(
-      deviceToReadAgain,
-      'no-such-port',
-      `The ${noun} has no port ${JSON.stringify(port)}`,
-    );
+  const hasPort = ports.some(({ name }) => name === port);
+  const quoted = JSON.stringify(port);
+  if (!hasPort)
+    return refuseBecauseOf(deviceToReadAgain, 'no-such-port', `The ${noun} has no port ${quoted}`);
   return setPlan({ command: REQUESTS[kind].port, args: { index, port } }, kind, index);
 }
 
