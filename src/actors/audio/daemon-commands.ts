@@ -36,9 +36,11 @@ type SleepCommand = Extract<AudioCommand, { readonly do: 'sleep' | 'sleep/stop' 
 export class DaemonCommands {
   readonly #parts: DaemonCommandParts;
   readonly #sleepPath: string;
-  readonly #network = new SharedWork(() => this.#newNetworkAnswer());
-  /** Loaded with the first command for sleep, or at the start if an earlier process has left its file. */
-  #sleep: Promise<Sleep> | undefined;
+  readonly #networkAnswer = new SharedWork(() => this.#newNetworkAnswer());
+  /**
+   * Loaded with the first command for sleep, or at the start if an earlier process has left the sleep file.
+   */
+  #loadedSleep: Promise<Sleep> | undefined;
 
   constructor(parts: DaemonCommandParts) {
     const { context, node } = parts;
@@ -61,15 +63,15 @@ export class DaemonCommands {
    * requests that a connection may have under way.
    */
   network(): Promise<Answer> {
-    return this.#network.run();
+    return this.#networkAnswer.run();
   }
 
   async #newNetworkAnswer(): Promise<Answer> {
     const { settings, commandMs, liveConnection } = this.#parts;
     const { networkAnswer } = await import('./network.js');
-    const present = liveConnection();
-    if (present === undefined) return NOT_CONNECTED;
-    return networkAnswer(present.connection, present.path, settings, commandMs);
+    const live = liveConnection();
+    if (live === undefined) return NOT_CONNECTED;
+    return networkAnswer(live.connection, live.path, settings, commandMs);
   }
 
   async sleep(command: SleepCommand): Promise<Answer> {
@@ -79,18 +81,18 @@ export class DaemonCommands {
 
   /** To be called when the daemon ends, before its connection is closed. */
   async leave(): Promise<void> {
-    const sleep = await this.#sleep;
+    const sleep = await this.#loadedSleep;
     await sleep?.leave();
   }
 
   #loadSleep(): Promise<Sleep> {
-    this.#sleep ??= this.#newSleep();
-    return this.#sleep;
+    this.#loadedSleep ??= this.#newSleep();
+    return this.#loadedSleep;
   }
 
   async #run(command: SoundCommand): Promise<Answer> {
-    const present = this.#parts.liveConnection();
-    return present === undefined ? NOT_CONNECTED : present.connection.executor.run(command);
+    const live = this.#parts.liveConnection();
+    return live === undefined ? NOT_CONNECTED : live.connection.executor.run(command);
   }
 
   async #newSleep(): Promise<Sleep> {
