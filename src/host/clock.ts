@@ -20,8 +20,7 @@ export interface Clock {
 }
 
 /**
- * In ms. It takes less time than `performance.now()`, which looks up a global object and checks it at each
- * call.
+ * In ms. `performance.now()` takes more time, because it looks up a global object and checks it at each call.
  */
 export function monotonic(): number {
   const [s, ns] = hrtime();
@@ -38,7 +37,7 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
-/** Resolves with undefined if the promise takes longer than `ms`. Its later result is ignored. */
+/** Resolves with undefined if the promise takes longer than `ms`. The promise's later result is ignored. */
 export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | undefined> {
   let cancel = (): void => undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -3,7 +3,7 @@
 
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 
-/** The name of a group's sink begins so, and ends with the group's own name. */
+/** The name of a group's sink is this prefix and the group's own name. */
 export const GROUP_PREFIX = 'tonearm.';
 /** The property that marks the sink of a group. Its value is the group's name. */
 export const GROUP_MARK = 'tonearm.group';

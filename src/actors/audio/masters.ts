@@ -4,13 +4,13 @@
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { isPlayedByModule } from './marks.js';
 
-/** A filter has this property: the name that its master had when the filter was made. */
+/** The property that marks a filter. Its value is the name that the master had when the filter was made. */
 const MASTER_PROPERTY = 'device.master_device';
 
 /** PA_SINK_FLAT_VOLUME: the sink always has the volume of its loudest stream. */
 const SINK_FLAT_VOLUME = 0x40;
 
-/** The longest chain of filters that is followed. A server may report filters that play in a circle. */
+/** A chain has at most this many sinks, because a server may report filters that play in a circle. */
 const CHAIN_MAX_SINKS = 16;
 
 /** The part of a sound server's state that this file needs: the records by index. */
@@ -29,11 +29,14 @@ function masterOf({ sinks, sinkInputs }: SoundRecords, filter: SinkInfo): SinkIn
   // than the property, because PulseAudio's property still names the old sink after the stream has been moved
   // (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
   for (const { info: stream } of sinkInputs.values()) {
-    if (!isPlayedByModule(stream) || stream.ownerModule !== filter.ownerModule) continue;
+    const isOfFilter = isPlayedByModule(stream) && stream.ownerModule === filter.ownerModule;
+    if (!isOfFilter) continue;
     const master = stream.sink === undefined ? undefined : sinks.get(stream.sink);
     if (master !== undefined) return master.info;
   }
-  for (const { info } of sinks.values()) if (info.name === filter.props[MASTER_PROPERTY]) return info;
+  for (const { info } of sinks.values()) {
+    if (info.name === filter.props[MASTER_PROPERTY]) return info;
+  }
   return undefined;
 }
 

@@ -62,7 +62,7 @@ export class Meters {
   #isReady = false;
   /** True while a stream is being created. Of many requests at a time, PipeWire leaves some unanswered. */
   #isCreating = false;
-  /** Includes the zeros of outputs at which nothing plays. */
+  /** The last known levels. Outputs at which nothing plays have 0. */
   #levels: Levels = noLevels();
   #sentLevel: string | undefined;
   #sendImmediate: NodeJS.Immediate | undefined;
@@ -230,13 +230,13 @@ export class Meters {
   #onFragment(meter: Meter | undefined, fragment: Uint8Array): void {
     if (meter === undefined) return;
     const { list, index, channelMap } = meter.device;
-    const before = this.#levels[list].get(index);
-    const newest = peaksOf(fragment, channelMap.length);
-    const isUnchanged = before !== undefined && areSamePeaks(before, newest);
-    // While it is quiet, the link is not paused, so 20 fragments of each device arrive in a second.
+    const oldPeaks = this.#levels[list].get(index);
+    const newPeaks = peaksOf(fragment, channelMap.length);
+    const isUnchanged = oldPeaks !== undefined && areSamePeaks(oldPeaks, newPeaks);
+    // While levels are quiet, the link is not paused. Then 20 fragments of each device arrive in a second.
     if (this.#pace === 'quiet' && isUnchanged) return;
-    const unsentPeaks = meter.isUnsent ? before : undefined;
-    const peaks = unsentPeaks === undefined ? newest : louderPeaks(unsentPeaks, newest);
+    const unsentPeaks = meter.isUnsent ? oldPeaks : undefined;
+    const peaks = unsentPeaks === undefined ? newPeaks : louderPeaks(unsentPeaks, newPeaks);
     this.#levels[list].set(index, peaks);
     meter.isUnsent = true;
     this.#send();

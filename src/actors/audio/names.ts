@@ -5,20 +5,18 @@
 const PULSEAUDIO_UNNAMED = '(null)';
 
 /** The `application.id` of tunnels. A tunnel is a stream that one sound server plays to another. */
-const SERVER_APPLICATION_IDS: readonly (string | undefined)[] = [
-  'org.PulseAudio.PulseAudio',
-  'org.pipewire.PipeWire',
-];
+const TUNNEL_APPLICATION_IDS = ['org.PulseAudio.PulseAudio', 'org.pipewire.PipeWire'];
 
 export type Props = Readonly<Record<string, string>>;
 
 /**
  * `HOST (USER)`, or `HOST` if the user is unknown. Undefined if the stream is no tunnel, or has no host. The
- * name in a tunnel's record is not used: it contains the name of our output, and would look like an output.
+ * name in a tunnel's record is not used, because it contains the name of our output and would look like one.
  */
 function tunnelName(props: Props): string | undefined {
   const host = props['application.process.host'];
-  if (!host || !SERVER_APPLICATION_IDS.includes(props['application.id'])) return undefined;
+  const isTunnel = TUNNEL_APPLICATION_IDS.includes(props['application.id'] ?? '');
+  if (!host || !isTunnel) return undefined;
   const user = props['application.process.user'];
   return user ? `${host} (${user})` : host;
 }

@@ -33,7 +33,7 @@ export async function networkAnswer(
     openPort,
     addresses: reachableAt(openPort.addresses, interfaces).map(({ info }) => info.address),
   }));
-  // The record has only one port.
+  // The record has only one port. A port that other machines can reach is the best one.
   const reachable = ports.find(({ addresses }) => addresses.length > 0);
   const published = reachable ?? ports[0];
   if (published === undefined) return answer({ enabled: false, addresses: [], commands: [] });

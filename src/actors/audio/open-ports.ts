@@ -1,6 +1,6 @@
 // Decides by which TCP ports other machines can play on the sound server, and whether each demands a cookie.
-// Pure. The two servers understand the arguments of their modules as docs/development/what-we-learnt.md,
-// "PulseAudio and PipeWire", says.
+// Pure. docs/development/what-we-learnt.md, "PulseAudio and PipeWire", says how the two servers read the
+// arguments of their modules.
 
 import { EVERY_ADDRESS } from '../../host/own-addresses.js';
 import type { NetworkRecord, SoundServerKind } from '../../protocol/actor/schemas.js';
@@ -43,13 +43,15 @@ function portsOfModules(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[] | undefined,
 ): readonly OpenPort[] {
-  return argumentsOf(NATIVE_MODULE.name, modules).flatMap((args) => {
-    const port = portOf(args, NATIVE_MODULE);
+  const ports: OpenPort[] = [];
+  for (const args of argumentsOf(NATIVE_MODULE.name, modules)) {
     const cookieRule = cookieRuleOf(kind, args);
-    if (cookieRule === undefined) return [];
+    if (cookieRule === undefined) continue;
+    const port = portOf(args, NATIVE_MODULE);
     const addresses = sockets === undefined ? [args['listen'] ?? EVERY_ADDRESS] : addressesAt(sockets, port);
-    return [{ port, addresses, ...cookieRule }];
-  });
+    ports.push({ port, addresses, ...cookieRule });
+  }
+  return ports;
 }
 
 /** Used for PipeWire, which lists no module for the ports that its configuration opens. */
@@ -92,15 +94,17 @@ function argumentsOf(name: string, modules: readonly LoadedModule[]): readonly A
 }
 
 /** Finds each argument in a text such as `a=b c='d e'`, as PulseAudio does. */
-const MODULE_ARGUMENT = /([\w.-]+)=(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S*))/gs;
+const MODULE_ARGUMENT =
+  /(?<key>[\w.-]+)=(?:'(?<singleQuoted>(?:[^'\\]|\\.)*)'|"(?<doubleQuoted>(?:[^"\\]|\\.)*)"|(?<plain>\S*))/gs;
 
 function moduleArguments(argument = ''): Arguments {
-  const entries = [...argument.matchAll(MODULE_ARGUMENT)].map(
-    ([, key = '', singleQuoted, doubleQuoted, plain = '']): [string, string] => {
-      const value = singleQuoted ?? doubleQuoted ?? plain;
-      return [key, value.replace(/\\(.)/gs, '$1')];
-    },
-  );
+  const entries: [string, string][] = [];
+  for (const { groups = {} } of argument.matchAll(MODULE_ARGUMENT)) {
+    const { key = '', singleQuoted, doubleQuoted, plain = '' } = groups;
+    const value = singleQuoted ?? doubleQuoted ?? plain;
+    const unescaped = value.replace(/\\(.)/gs, '$1');
+    entries.push([key, unescaped]);
+  }
   return Object.fromEntries(entries);
 }
 

@@ -3,15 +3,15 @@
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 
-/** PA_ENCODING_PCM. Only "any" is lower; a server reports it for an unknown encoding. */
+/** PA_ENCODING_PCM. Only "any" is lower, which a server reports for an unknown encoding. */
 const PCM = 1;
 
 /** The names by `encoding`, from libpulse's format.h. */
 const ENCODINGS = ['any', 'PCM', 'AC-3', 'E-AC-3', 'MPEG', 'DTS', 'AAC', 'TrueHD', 'DTS-HD'];
 
 /** False for a passthrough stream. The volume in its record means nothing. */
-export function hasVolume({ hasVolume: isReadable, volume, format }: SinkInputInfo): boolean {
-  return isReadable && volume.length > 0 && format.encoding <= PCM;
+export function hasVolume(stream: SinkInputInfo): boolean {
+  return stream.hasVolume && stream.volume.length > 0 && stream.format.encoding <= PCM;
 }
 
 /** Returns a part of the sentence that refuses a volume for the stream. */

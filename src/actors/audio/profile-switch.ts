@@ -1,5 +1,5 @@
 // Decides when a card's switch to another profile is complete. PulseAudio makes the new outputs before it
-// replies, PipeWire makes them afterwards, one by one.
+// replies. PipeWire makes them afterwards, one by one.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundState } from './state.js';
@@ -9,11 +9,13 @@ export interface DesiredProfile {
   readonly profile: string;
   /** The indices of the streams that had a sink before the switch. They must have a sink after it. */
   readonly streams: ReadonlySet<number>;
-  /** The moment on the monotonic clock, in ms, at which the command's time ends. */
-  readonly latest: number;
+  /** The time at which the command must end, on the monotonic clock. */
+  readonly latestMs: number;
 }
 
-/** The pause between two readings. PipeWire before 1.5.82 may not announce a card's new profile. */
+/**
+ * Everything is read again after this pause, because PipeWire before 1.5.82 may not announce a new profile.
+ */
 const READ_AGAIN_MS = 100;
 
 /** To be called before the profile is set. */
@@ -21,9 +23,9 @@ export function desiredProfile(
   state: SoundState,
   card: number,
   profile: string,
-  latest: number,
+  latestMs: number,
 ): DesiredProfile {
-  return { card, profile, streams: streamsWithSink(state), latest };
+  return { card, profile, streams: streamsWithSink(state), latestMs: latestMs };
 }
 
 function streamsWithSink({ sinkInputs, sinks }: SoundState): ReadonlySet<number> {
@@ -31,15 +33,14 @@ function streamsWithSink({ sinkInputs, sinks }: SoundState): ReadonlySet<number>
   return new Set(streams.map(({ info }) => info.index));
 }
 
-/**
- * True also if the card is gone. A default output and sinks of streams are only expected if there is a sink.
- */
+/** True also if the card is gone. */
 function isComplete(state: SoundState, { card, profile, streams }: DesiredProfile): boolean {
   const cardInfo = state.cards.get(card);
   if (cardInfo === undefined) return true;
   const expectedSinkCount = cardInfo.profiles.find(({ name }) => name === profile)?.sinks;
   const sinksOfCard = [...state.sinks.values()].filter(({ info }) => info.card === card);
   if (cardInfo.activeProfile !== profile || sinksOfCard.length !== expectedSinkCount) return false;
+  // Without any sink there is no default output, and streams have no sink.
   if (state.sinks.size === 0) return true;
   const streamsNow = streamsWithSink(state);
   const remainingStreams = [...streams].filter((index) => state.sinkInputs.has(index));
@@ -72,7 +73,7 @@ export class ProfileSwitch {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
-    const waitMs = Math.max(0, Math.min(limitMs, desired.latest - clock.monotonic()));
+    const waitMs = Math.max(0, Math.min(limitMs, desired.latestMs - clock.monotonic()));
     this.#timers.set('deadline', waitMs, () => this.end());
     this.#readAgainLater();
   }

@@ -27,10 +27,12 @@ import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
  * characters, which take six units each.
  */
 const JSON_MAX_UNITS = 16 * 1024;
-/** The longest JSON of a list in a shortened record, which then fits into a line of the event stream. */
+/**
+ * A list in a shortened record has at most this much JSON. The record then fits into a line of the stream.
+ */
 const LIST_MAX_BYTES = 64 * 1024;
 
-/** The fields that can make a record long, and those that name what must stay in their lists. */
+/** The fields that can make a record long, and the names of the port and the profile that must stay. */
 interface LongRecord {
   readonly props?: object | undefined;
   readonly ports?: readonly PortRecord[] | undefined;
@@ -51,7 +53,7 @@ interface PublishedRecord {
 }
 
 export class SoundPublisher {
-  readonly #publish: RecordReceiver;
+  readonly #receiver: RecordReceiver;
   readonly #wishes: OutputWishes;
   readonly #publishedRecords: Readonly<Record<ListedCollection, Map<number, PublishedRecord>>> = {
     'audio.clients': new Map(),
@@ -63,11 +65,11 @@ export class SoundPublisher {
   #publishedServer: string | undefined;
   readonly #propertyCache = new PropertyCache();
   readonly #labels = new OutputLabels();
-  /** The kinds of which the log says that some are left out. Each is logged again only after it had room. */
+  /** The kinds that were logged as full. Each is logged again only if it had room meanwhile. */
   readonly #kindsLoggedAsFull = new Set<'outputs' | 'inputs' | 'streams'>();
 
   constructor(publish: RecordReceiver, wishes: OutputWishes = NO_WISHES) {
-    this.#publish = publish;
+    this.#receiver = publish;
     this.#wishes = wishes;
   }
 
@@ -80,9 +82,8 @@ export class SoundPublisher {
   }
 
   /**
-   * Publishes the changes, and returns them; undefined until the server's info has been read. Removals are
-   * published first, because a new record may have the name of a removed one (docs/http-api.md, "Names of
-   * clients").
+   * Publishes and returns the changes; undefined until the server's info has been read. Removals go first,
+   * because a new record may have the name of a removed one (docs/http-api.md, "Names of clients").
    */
   update(state: SoundState): Readonly<ChangedRecords> | undefined {
     const { server } = state;
@@ -105,7 +106,7 @@ export class SoundPublisher {
     return changed;
   }
 
-  /** These change seldom, and a change of one changes the records of the others. */
+  /** Server, cards and outputs change seldom, and a change of one changes the records of the others. */
   #updateServerCardsAndOutputs(
     state: SoundState,
     server: ServerInfo,
@@ -160,12 +161,10 @@ export class SoundPublisher {
     if (leftOutCount === 0) this.#kindsLoggedAsFull.delete('inputs');
     if (leftOutCount === 0 || this.#kindsLoggedAsFull.has('inputs')) return;
     this.#kindsLoggedAsFull.add('inputs');
-    this.#publish.log('warn', 'too many inputs: some are left out', { most: SOURCES_MAX_RECORDS });
+    this.#receiver.log('warn', 'too many inputs: some are left out', { most: SOURCES_MAX_RECORDS });
   }
 
-  /**
-   * Returns the outputs whose records may differ: all of them after another label, which others may share.
-   */
+  /** If a label has changed, all outputs are compared, because others may share the label. */
   #outputsToCompare({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
     let hasLabelChanged = false;
     for (const id of changed) if (this.#updateLabel(id, sinks.get(id)?.info)) hasLabelChanged = true;
@@ -182,12 +181,12 @@ export class SoundPublisher {
     if (count <= RECORDS_MAX / 2) this.#kindsLoggedAsFull.delete(kind);
     if (count < RECORDS_MAX || this.#kindsLoggedAsFull.has(kind)) return;
     this.#kindsLoggedAsFull.add(kind);
-    this.#publish.log('warn', `too many ${kind}: some are left out`, { most: RECORDS_MAX });
+    this.#receiver.log('warn', `too many ${kind}: some are left out`, { most: RECORDS_MAX });
   }
 
   #putServer(kind: string, server: string): void {
-    if (kind !== this.#publishedKind) this.#publish.put('audio.kind', '', kind);
-    if (server !== this.#publishedServer) this.#publish.put('audio.server', '', server);
+    if (kind !== this.#publishedKind) this.#receiver.put('audio.kind', '', kind);
+    if (server !== this.#publishedServer) this.#receiver.put('audio.server', '', server);
     this.#publishedKind = kind;
     this.#publishedServer = server;
   }
@@ -200,7 +199,7 @@ export class SoundPublisher {
     if (before?.json === json) return;
     const key = before?.key ?? String(id);
     published.set(id, { key, name, json });
-    this.#publish.put(collection, key, json);
+    this.#receiver.put(collection, key, json);
   }
 
   /** `name` is the record's present name; undefined if the record is gone. */
@@ -209,7 +208,7 @@ export class SoundPublisher {
     const before = published.get(id);
     if (before === undefined || before.name === name) return;
     published.delete(id);
-    this.#publish.drop(collection, before.key);
+    this.#receiver.drop(collection, before.key);
   }
 }
 
@@ -224,7 +223,7 @@ function listenOutputsOf({ sinkInputs, sinks }: SoundState, input: string): read
   return [...names].sort();
 }
 
-/** Removes the properties, and most ports and profiles: the first ones stay, and the active one. */
+/** Removes the properties. Of the ports and profiles only the first ones stay, and the active one. */
 function shortened({ props, ports, profiles, ...others }: LongRecord): LongRecord {
   const isActivePort = ({ name }: PortRecord): boolean => name === others.active_port;
   const isActiveProfile = ({ name }: ProfileRecord): boolean => name === others.active_profile;

@@ -85,6 +85,7 @@ export class Reading {
   readonly onEvent = ({ facility, type, index }: SubscriptionEvent): void => {
     if (facility === 'server') this.#refetchByKind.server.markList();
     if (!isRecordKind(facility)) return;
+    // A monitor changes whenever its sink does. The state has no monitors, so nothing is read.
     if (facility === 'source' && type === 'change' && !this.#hasSource(index)) return;
     const isForSwitch = facility === 'card' && this.isSwitching;
     const hasSinkComeOrGone = facility === 'sink' && type !== 'change';
@@ -178,13 +179,12 @@ export class Reading {
       if (listKind !== undefined) this.#unreadKinds.delete(listKind);
       // Complete lists are published even if another sink has come or gone meanwhile. Otherwise sinks that
       // come and go without end would keep the other records from clients.
-      const isComplete = this.#unreadKinds.size === 0 && (hadUnread || !this.#mustReadTogether);
-      this.#events.onReply(isComplete);
+      const mayPublish = hadUnread || !this.#mustReadTogether;
+      this.#events.onReply(this.#unreadKinds.size === 0 && mayPublish);
     }
     for (const waiter of waiters) waiter.resolve();
   }
 
-  /** False for monitors: they change whenever their sinks do, and the state does not have them. */
   #hasSource(index: number | undefined): boolean {
     return index !== undefined && this.#state.sources.get(index) !== undefined;
   }

@@ -5,8 +5,8 @@ import type { Reply } from '../../protocol/pulse/commands.js';
 import type { RecordKind, SoundState } from './state.js';
 
 /**
- * At most this many records of one kind are read one by one, or wait for that. If there are more, the whole
- * list is read instead, which costs about as much.
+ * At most this many records of one kind are read one by one, or are due. If there are more, the whole list is
+ * read instead, which costs about as much.
  */
 export const BURST_MAX_RECORDS = 16;
 
@@ -16,7 +16,7 @@ export const BURST_MAX_RECORDS = 16;
  */
 export const REMOVALS_MAX_RECORDS = 4096;
 
-/** Kinds that can be read: records, or the server's info, which is single and has no list. */
+/** The kinds of records, and the server's info, which is single. */
 export type ReadKind = RecordKind | 'server';
 
 /** One read request; without an index it reads the whole list. */

@@ -28,13 +28,13 @@ interface ConfiguredServer {
 }
 
 export interface ServerSockets {
-  /** In the order of trying, never empty. */
+  /** In the order in which they are tried. Never empty. */
   readonly paths: readonly string[];
   /** A sentence about a configured address that is left out, because it is no socket of this machine. */
   readonly addressProblem?: string;
 }
 
-/** The error is a sentence: why the configured server cannot be reached. No other server is taken instead. */
+/** The error is a sentence for people. No other server is taken instead of a configured one. */
 export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
@@ -150,8 +150,11 @@ async function readDefaultServer(env: Variables, home: string): Promise<Configur
 
 /** Undefined if the text has no such line. A line with an empty value cancels an earlier line. */
 function defaultServerIn(file: string, text: string): ConfiguredServer | undefined {
-  const values = text.split('\n').flatMap((line) => /^\s*default-server\s*=([^#;]*)/.exec(line)?.[1] ?? []);
-  const addresses = values.at(-1)?.trim();
+  let addresses: string | undefined;
+  for (const line of text.split('\n')) {
+    const value = /^\s*default-server\s*=([^#;]*)/.exec(line)?.[1];
+    if (value !== undefined) addresses = value.trim();
+  }
   return addresses === undefined ? undefined : { origin: `default-server of ${file}`, addresses };
 }
 

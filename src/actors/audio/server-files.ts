@@ -50,7 +50,7 @@ export function waitForSocket(
   });
 }
 
-/** Both servers refuse a cookie of another length, even where they do not compare its content. */
+/** PulseAudio and PipeWire refuse a cookie of another length, even where they do not compare its content. */
 export const COOKIE_BYTES = 256;
 
 /**

@@ -4,8 +4,8 @@ import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import type { ServerInfo } from '../../protocol/pulse/records.js';
 
 /**
- * Matches the name that PipeWire gives itself, which contains its version. The version in the server's info
- * is a constant.
+ * Matches the name that PipeWire gives itself, with its version. The version field of the server's info is a
+ * constant, not PipeWire's version.
  */
 export const PIPEWIRE_NAME = /\bPipeWire(?: ([^)\s]+))?/;
 

@@ -43,7 +43,7 @@ interface Plan {
 export class Sleep {
   readonly #context: SleepContext;
   readonly #timers: Timers<'end' | 'faded'>;
-  /** Keeps the order of the calls when the file is written, so that it has the newest plan in the end. */
+  /** The file is written in the order of the calls, so that it has the newest plan in the end. */
   readonly #turns = new Turns();
   #plan: Plan | undefined;
   /** The fade of the last sleep, which may still wait for silence to put the volume back. */
@@ -75,9 +75,9 @@ export class Sleep {
   /** Begins a sleep, in the place of an earlier one. */
   async start(minutes: number, fadeS = FADE_S): Promise<Answer> {
     await this.#abort();
-    const ms = minutes * MINUTE_MS;
-    const plan = { untilMs: this.#context.clock.date() + ms, fadeS };
-    this.#begin(plan, ms);
+    const delayMs = minutes * MINUTE_MS;
+    const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
+    this.#begin(plan, delayMs);
     await this.#write(`${JSON.stringify(jsonOf(plan))}\n`);
     return DONE;
   }
@@ -94,10 +94,10 @@ export class Sleep {
     this.#lastFade?.end();
   }
 
-  #begin(plan: Plan, ms: number): void {
+  #begin(plan: Plan, delayMs: number): void {
     this.#plan = plan;
     this.#publish();
-    this.#timers.set('end', ms, () => void this.#end(plan));
+    this.#timers.set('end', delayMs, () => void this.#end(plan));
   }
 
   async #end(plan: Plan): Promise<void> {
@@ -162,7 +162,7 @@ export class Sleep {
   }
 }
 
-/** A plan as the file and the record have it: the time as a text, the fade in seconds. */
+/** The form that a plan has in the file and in the record. */
 function jsonOf({ untilMs, fadeS }: Plan): { readonly until: string; readonly fade: number } {
   return { until: new Date(untilMs).toISOString(), fade: fadeS };
 }

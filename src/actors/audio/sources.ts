@@ -5,7 +5,9 @@ import { type ChannelParts, rememberChannelParts } from '../../protocol/pulse/vo
 import { isAwake } from './device-states.js';
 import { findById, type KnownRecord, removeUnlisted } from './known-records.js';
 
-/** A source that is read above this number is left out. It is kept if it is read again when there is room. */
+/**
+ * At most this many sources are kept. Further sources are left out until they are read while there is room.
+ */
 export const SOURCES_MAX_RECORDS = 16;
 
 export type KnownSource = KnownRecord<SourceInfo>;
@@ -75,7 +77,9 @@ export class Sources {
     return findById(this.#sourceByIndex, ref) ?? this.all.find(({ info }) => info.name === ref);
   }
 
-  /** False for the source of a card, and after a failed attempt to wake the source. */
+  /**
+   * False for the source of a card, for a source that has been awake, and after a failed attempt to wake it.
+   */
   mayWake(index: number): boolean {
     const source = this.#sourceByIndex.get(index);
     return source !== undefined && source.info.card === undefined && !this.#notToWake.has(index);

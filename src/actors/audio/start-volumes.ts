@@ -11,7 +11,7 @@ import { type OutputWishes, wishFor } from './wishes.js';
 
 /**
  * The start volume is set this long after the output has appeared. PipeWire restores a stored volume up to
- * 20 ms after it has announced the output, on a slow board later. A volume that is set before would be lost.
+ * 20 ms after it has announced the output, on a slow board later. A volume that is set earlier would be lost.
  */
 const SET_AFTER_MS = 400;
 
@@ -29,8 +29,8 @@ export class StartVolumes {
   readonly #context: StartVolumesContext;
   /** By the index of the output. */
   readonly #timers: Timers<`${number}`>;
-  /** The names of the present outputs, by index. */
-  #present = new Map<number, string>();
+  /** The present outputs. */
+  #nameByIndex = new Map<number, string>();
   #hasEnded = false;
 
   constructor(context: StartVolumesContext) {
@@ -44,34 +44,37 @@ export class StartVolumes {
     const { server } = state;
     if (server === undefined) return;
     void knownOutputs.enterLife(server.cookie).then(() => {
-      if (!this.#hasEnded) this.#planForAppeared();
+      if (!this.#hasEnded) this.#setTimers();
     });
   }
 
-  /** To be called when the connection has ended. Outputs that still wait get their volume on the next one. */
+  /**
+   * To be called when the connection has ended. Outputs that still wait get their volume on the next
+   * connection.
+   */
   end(): void {
     this.#hasEnded = true;
     this.#timers.cancelAll();
   }
 
   /** Sets the timers. An output without a start volume becomes known at once. */
-  #planForAppeared(): void {
+  #setTimers(): void {
     const { state, wishes, knownOutputs } = this.#context;
-    const before = this.#present;
-    this.#present = new Map([...state.sinks].map(([index, { info }]) => [index, info.name]));
+    const before = this.#nameByIndex;
+    this.#nameByIndex = new Map([...state.sinks].map(([index, { info }]) => [index, info.name]));
     for (const [index, name] of before)
-      if (this.#present.get(index) !== name) this.#timers.cancel(`${index}`);
-    const appeared = [...this.#present].filter(([index, name]) => before.get(index) !== name);
+      if (this.#nameByIndex.get(index) !== name) this.#timers.cancel(`${index}`);
+    const appeared = [...this.#nameByIndex].filter(([index, name]) => before.get(index) !== name);
     const namesWithoutTimer: string[] = [];
     for (const [index, name] of appeared) {
       const volume = knownOutputs.has(name) ? undefined : wishFor(wishes, name).startVolume;
       if (volume === undefined) namesWithoutTimer.push(name);
-      else this.#timers.set(`${index}`, SET_AFTER_MS, () => void this.#set(index, name, volume));
+      else this.#timers.set(`${index}`, SET_AFTER_MS, () => void this.#setVolume(index, name, volume));
     }
     knownOutputs.add(namesWithoutTimer);
   }
 
-  async #set(index: number, name: string, volume: number): Promise<void> {
+  async #setVolume(index: number, name: string, volume: number): Promise<void> {
     const { knownOutputs, log, run } = this.#context;
     const answer = await run({ do: 'start-volume', output: String(index), volume });
     if (this.#hasEnded) return;

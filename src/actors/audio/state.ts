@@ -57,10 +57,9 @@ export class SoundState {
   }
 
   /**
-   * To be called when a connection begins, before anything is put. The server's info has `cookie`, a random
-   * number that stays the same as long as the server gives no index twice
-   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). With another cookie the whole state is
-   * dropped, because the old indices mean nothing.
+   * To be called when a connection begins, before anything is put. `cookie` is a random number in the
+   * server's info. If it is another one than before, the whole state is dropped: the server may give the same
+   * indices again, for other things (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
    */
   enterLife(cookie: number): void {
     if (this.server?.cookie === cookie) return;

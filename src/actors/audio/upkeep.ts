@@ -1,5 +1,5 @@
-// Decides which of these act after a change: start volumes, groups, the loopbacks of inputs, and the check
-// for a sound card. It also joins their remarks to the backend's detail in /health.
+// Notifies start volumes, groups, loopbacks and the check for a sound card when something has changed. It
+// also joins their remarks to the backend's detail in /health.
 
 import { type Clock, within } from '../../host/clock.js';
 import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';

@@ -1,5 +1,5 @@
-// Wakes virtual outputs and inputs of PipeWire 1.4 before their first command is planned. To wake an output,
-// its monitor is captured for a moment; to wake an input, the input itself.
+// Wakes virtual outputs and inputs of PipeWire 1.4 before their first command is planned. A device wakes when
+// its sound is captured for a moment.
 
 import type { Clock } from '../../host/clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
@@ -44,7 +44,7 @@ export class Waker {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #limitMs: number;
   readonly #onEnded: () => void;
-  /** By kind and index of the device that is being woken. */
+  /** By the kind and index of the device. */
   readonly #captures = new Map<string, Capture>();
   readonly devicesBeingWoken: ReadonlyMap<string, unknown> = this.#captures;
 
