@@ -25,7 +25,7 @@ export function errorText(error: unknown): string {
   return describeError(error, CAUSE_LEVELS_MAX) || 'an error without a message';
 }
 
-/** Empty if nothing can be read from `error`. Causes are read `levelsLeft` levels deep. */
+/** Empty if nothing can be read from `error`. Causes are read at most `levelsLeft` levels deep. */
 function describeError(error: unknown, levelsLeft: number): string {
   if (!(error instanceof Error)) return stringOrEmpty(error).trim();
   const message = error.message.trim();

@@ -20,7 +20,7 @@ export interface OwnAddress {
  */
 export interface Ranking {
   /** The interfaces of default routes, the preferred one first. */
-  readonly routed: readonly string[];
+  readonly onDefaultRoutes: readonly string[];
   /** True if the interface is a device, and not made by software. */
   readonly isPhysical: (name: string) => boolean;
 }
@@ -79,7 +79,7 @@ export function bestFirst(interfaces: InterfaceAddresses): InterfaceAddresses {
 
 export function rankedBy(
   interfaces: InterfaceAddresses,
-  { routed, isPhysical }: Ranking,
+  { onDefaultRoutes: routed, isPhysical }: Ranking,
 ): InterfaceAddresses {
   const rankOf = (interfaceName: string): number => {
     const position = routed.indexOf(interfaceName);
@@ -103,7 +103,7 @@ function readRanking(): Ranking {
   const v4 = defaultRoutes(textIfThere('/proc/net/route'));
   const v6 = defaultRoutes6(textIfThere('/proc/net/ipv6_route'));
   return {
-    routed: [...new Set([...v4, ...v6])],
+    onDefaultRoutes: [...new Set([...v4, ...v6])],
     isPhysical: (name) => existsSync(`/sys/class/net/${name}/device`),
   };
 }
@@ -129,9 +129,18 @@ export function defaultRoutes(table: string): readonly string[] {
 export function defaultRoutes6(table: string): readonly string[] {
   const routes: Route[] = [];
   for (const line of table.split('\n')) {
-    const columns = line.trim().split(/\s+/);
-    const [destination = '', prefix, _source, _sourcePrefix, _gateway, metric = ''] = columns;
-    const [_references, _uses, flags = '', interfaceName = ''] = columns.slice(6);
+    const [
+      destination = '',
+      prefix,
+      _source,
+      _sourcePrefix,
+      _gateway,
+      metric = '',
+      _references,
+      _uses,
+      flags = '',
+      interfaceName = '',
+    ] = line.trim().split(/\s+/);
     const isDefault = /^0+$/.test(destination) && prefix === '00';
     if (isDefault && isUsable(flags)) routes.push({ interfaceName, metric: Number.parseInt(metric, 16) });
   }

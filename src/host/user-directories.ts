@@ -7,7 +7,9 @@ import { homedir } from 'node:os';
  * and for '', which counts as unset.
  */
 export function xdgDirectory(value: string | undefined): string | undefined {
-  return value?.startsWith('/') ? value.replace(/(?<=.)\/+$/, '') : undefined;
+  if (!value?.startsWith('/')) return undefined;
+  // The path `/` keeps its slash.
+  return value.replace(/(?<=.)\/+$/, '');
 }
 
 /** The type of `process.env`. */

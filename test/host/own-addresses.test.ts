@@ -32,7 +32,7 @@ const ORDERS: readonly (readonly [what: string, routed: string[], addresses: str
 ];
 for (const [what, routed, addresses] of ORDERS) {
   test(`the first address is that of ${what}`, () => {
-    const ordered = rankedBy(HOUSE, { routed, isPhysical });
+    const ordered = rankedBy(HOUSE, { onDefaultRoutes: routed, isPhysical });
     const listed = reachableAt(['::'], ordered).map(({ info }) => info.address);
     assert.equal(listed.join(' '), addresses);
   });
@@ -40,7 +40,7 @@ for (const [what, routed, addresses] of ORDERS) {
 
 test("Home Assistant's link to the page has the first address", () => {
   const served = { port: 8018, addresses: ['::'] };
-  const ordered = rankedBy(HOUSE, { routed: ['eth0'], isPhysical });
+  const ordered = rankedBy(HOUSE, { onDefaultRoutes: ['eth0'], isPhysical });
   assert.equal(nodeUrl('kitchen', served, ordered), 'http://192.168.1.5:8018');
   const unrouted = { ...HOUSE, eth0: [v4('169.254.3.4')], 'eth0:1': [], docker0: [], wg0: [], wlan0: [] };
   assert.equal(nodeUrl('kitchen', served, unrouted), 'http://kitchen.local:8018');

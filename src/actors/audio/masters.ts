@@ -13,7 +13,7 @@ const SINK_FLAT_VOLUME = 0x40;
 /** A chain has at most this many sinks, because a server may report filters that play in a circle. */
 const CHAIN_MAX_SINKS = 16;
 
-/** The part of a sound server's state that this file needs: the records by index. */
+/** The records by index. */
 export interface SoundRecords {
   readonly sinks: ReadonlyMap<number, { readonly info: SinkInfo }>;
   readonly sinkInputs: ReadonlyMap<number, { readonly info: SinkInputInfo }>;
@@ -43,10 +43,11 @@ function masterOf({ sinks, sinkInputs }: SoundRecords, filter: SinkInfo): SinkIn
 /** The sink, its master, the master's master, and so on. */
 export function chainFrom(records: SoundRecords, sink: SinkInfo): readonly SinkInfo[] {
   const chain = [sink];
-  let next = masterOf(records, sink);
-  while (next !== undefined && !chain.includes(next) && chain.length < CHAIN_MAX_SINKS) {
-    chain.push(next);
-    next = masterOf(records, next);
+  let master = masterOf(records, sink);
+  while (master !== undefined && chain.length < CHAIN_MAX_SINKS) {
+    if (chain.includes(master)) break;
+    chain.push(master);
+    master = masterOf(records, master);
   }
   return chain;
 }

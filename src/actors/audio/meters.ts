@@ -107,7 +107,8 @@ export class Meters {
   update(): void {
     const devices = this.#devicesToMeter();
     const desired = devices.slice(0, METERS_MAX_DEVICES);
-    this.#forgetLevels(devices.slice(METERS_MAX_DEVICES));
+    const leftOut = devices.slice(METERS_MAX_DEVICES);
+    this.#forgetLevels(leftOut);
     if (desired.length === 0 && !hasAwakeInput(this.#state)) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
     else if (this.#isReady) {

@@ -17,7 +17,8 @@ export class OutputLabels {
    */
   set(id: number, output: LabelledOutput | undefined): boolean {
     const before = this.#byId.get(id);
-    if (before?.label === output?.label && before?.name === output?.name) return false;
+    const isSame = before?.label === output?.label && before?.name === output?.name;
+    if (isSame) return false;
     if (before !== undefined) this.#addToCount(before.label, -1);
     if (output !== undefined) this.#addToCount(output.label, 1);
     if (output === undefined) this.#byId.delete(id);

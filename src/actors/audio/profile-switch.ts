@@ -29,8 +29,10 @@ export function desiredProfile(
 }
 
 function streamsWithSink({ sinkInputs, sinks }: SoundState): ReadonlySet<number> {
-  const streams = [...sinkInputs.values()].filter(({ info }) => sinks.has(info.sink ?? -1));
-  return new Set(streams.map(({ info }) => info.index));
+  const indices = new Set<number>();
+  for (const { info } of sinkInputs.values())
+    if (info.sink !== undefined && sinks.has(info.sink)) indices.add(info.index);
+  return indices;
 }
 
 /** True also if the card is gone. */

@@ -158,8 +158,11 @@ export class SoundPublisher {
   }
 
   #logIfLeftOut(leftOutCount: number): void {
-    if (leftOutCount === 0) this.#kindsLoggedAsFull.delete('inputs');
-    if (leftOutCount === 0 || this.#kindsLoggedAsFull.has('inputs')) return;
+    if (leftOutCount === 0) {
+      this.#kindsLoggedAsFull.delete('inputs');
+      return;
+    }
+    if (this.#kindsLoggedAsFull.has('inputs')) return;
     this.#kindsLoggedAsFull.add('inputs');
     this.#receiver.log('warn', 'too many inputs: some are left out', { most: SOURCES_MAX_RECORDS });
   }

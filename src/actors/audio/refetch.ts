@@ -116,8 +116,8 @@ export class Refetch {
 
   /** To be called when an event says that the record is new or has changed. */
   onChanged(index: number): void {
-    const isBeingRead = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
-    if (!isBeingRead) this.markRecord(index);
+    const isReadValid = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
+    if (!isReadValid) this.markRecord(index);
   }
 
   /** Keeps one record from being read until `release`. */
@@ -155,16 +155,16 @@ export class Refetch {
     }
     if (this.#dueRecords.length === 0) return NO_READS;
     const reads: ReadRequest[] = [];
-    const later: number[] = [];
+    const stillDue: number[] = [];
     for (const index of this.#dueRecords) {
       if (this.#recordsUnderWay.includes(index) || index === this.#onHold) {
-        later.push(index);
+        stillDue.push(index);
         continue;
       }
       this.#recordsUnderWay.push(index);
       reads.push({ kind: this.#kind, index });
     }
-    this.#dueRecords = later;
+    this.#dueRecords = stillDue;
     return reads;
   }
 

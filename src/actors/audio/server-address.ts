@@ -114,15 +114,13 @@ function configurationHome(env: Variables, home: string): string | undefined {
 }
 
 function userSockets({ env, uid, home, machineId }: ServerContext): readonly string[] {
+  const folders = [`${runtimeDirectory(env, uid)}/pulse`];
+  const runtimePath = env['PULSE_RUNTIME_PATH'];
+  if (runtimePath) folders.unshift(runtimePath);
+  // libpulse makes this link where there is no runtime directory.
   const config = configurationHome(env, home);
-  const folders = [
-    env['PULSE_RUNTIME_PATH'] || undefined,
-    `${runtimeDirectory(env, uid)}/pulse`,
-    // libpulse makes this link where there is no runtime directory.
-    config && machineId && `${config}/pulse/${machineId}-runtime`,
-  ];
-  const usable = folders.filter((folder) => folder !== undefined && folder !== '');
-  return [...new Set(usable.map((folder) => `${folder}/native`))];
+  if (config && machineId) folders.push(`${config}/pulse/${machineId}-runtime`);
+  return [...new Set(folders.map((folder) => `${folder}/native`))];
 }
 
 /**

@@ -24,14 +24,14 @@ export type Setting = {
   [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
 }[SettingName];
 
-type OtherCommand = 'cookie' | 'network' | 'sleep' | 'sleep/stop' | ListenCommand['do'];
+type CommandWithoutPlan = 'cookie' | 'network' | 'sleep' | 'sleep/stop' | ListenCommand['do'];
 
 /**
  * The commands that become one request to the sound server. Only the daemon itself gives the last three: for
  * a volume limit, for the start volume of a new output, and for a fade.
  */
 export type SoundCommand =
-  | Exclude<AudioCommand, { readonly do: OtherCommand }>
+  | Exclude<AudioCommand, { readonly do: CommandWithoutPlan }>
   | { readonly do: 'keep-limit'; readonly output: string }
   | { readonly do: 'start-volume' | 'fade'; readonly output: string; readonly volume: number };
 

@@ -101,7 +101,7 @@ export class Sleep {
   }
 
   async #end(plan: Plan): Promise<void> {
-    // The fade of an earlier sleep may still wait for silence.
+    // If the fade of an earlier sleep still waits for silence, the output has faded already.
     const isFadedAlready = this.#lastFade?.isOver === false;
     const fade = isFadedAlready ? undefined : fadeOfDefault(this.#context);
     if (!isFadedAlready) this.#lastFade = fade;

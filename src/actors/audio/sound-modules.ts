@@ -28,9 +28,9 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
  * next module at once. So the module at the index is read first, and another module stays loaded.
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
-  const present = await ask('GET_MODULE_INFO', { index: module.index });
-  if (!present.ok) return isMissing(present.error) ? undefined : describeFailure(present.error);
-  if (!isSameModule(present.value, module)) return undefined;
+  const atIndex = await ask('GET_MODULE_INFO', { index: module.index });
+  if (!atIndex.ok) return isMissing(atIndex.error) ? undefined : describeFailure(atIndex.error);
+  if (!isSameModule(atIndex.value, module)) return undefined;
   const unloaded = await ask('UNLOAD_MODULE', { index: module.index });
   return unloaded.ok ? undefined : describeFailure(unloaded.error);
 }

@@ -42,7 +42,7 @@ export class Sources {
     const { index, monitorOfSink, volume } = info;
     if (monitorOfSink !== undefined) return;
     const atIndex = this.#sourceByIndex.get(index);
-    // A source with another name is a new one. It does not get the balance of the old one.
+    // If the name differs, another source was at this index. Its balance is not taken over.
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
     if (atIndex === undefined && this.#sourceByIndex.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
     else {

@@ -67,8 +67,8 @@ export class StartVolumes {
     const appeared = [...this.#nameByIndex].filter(([index, name]) => before.get(index) !== name);
     const namesWithoutTimer: string[] = [];
     for (const [index, name] of appeared) {
-      const volume = knownOutputs.has(name) ? undefined : wishFor(wishes, name).startVolume;
-      if (volume === undefined) namesWithoutTimer.push(name);
+      const volume = wishFor(wishes, name).startVolume;
+      if (volume === undefined || knownOutputs.has(name)) namesWithoutTimer.push(name);
       else this.#timers.set(`${index}`, SET_AFTER_MS, () => void this.#setVolume(index, name, volume));
     }
     knownOutputs.add(namesWithoutTimer);

@@ -58,8 +58,8 @@ export class SoundState {
 
   /**
    * To be called when a connection begins, before anything is put. `cookie` is a random number in the
-   * server's info. If it is another one than before, the whole state is dropped: the server may give the same
-   * indices again, for other things (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+   * server's info. If it differs from the earlier one, the whole state is dropped, because the server may
+   * give the same indices again (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
    */
   enterLife(cookie: number): void {
     if (this.server?.cookie === cookie) return;
@@ -88,8 +88,9 @@ export class SoundState {
     const atIndex = this.#sinks.get(info.index);
     if (atIndex === undefined && this.#sinks.size >= RECORDS_MAX) return;
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
-    // A sink with another name is a new one. The removal of the old one was missed.
-    if (atIndex !== undefined && before === undefined) this.remove('sink', info.index);
+    const isOtherSink = atIndex !== undefined && before === undefined;
+    // The removal of the other sink was missed.
+    if (isOtherSink) this.#removeSink(info.index);
     this.#sinks.set(info.index, { info, balance: rememberChannelParts(before?.balance, info.volume) });
     this.onSinkRead?.(info);
     if (isAwake(info.state)) this.#notToWake.add(info.index);
@@ -201,8 +202,8 @@ export class SoundState {
 
   /** Finds a stream by id, else by unique name. */
   findClient(ref: string): KnownSinkInput | undefined {
-    const stream = findById(this.#sinkInputs, ref) ?? this.#sinkInputs.get(this.#names.idOf(ref) ?? -1);
-    return stream && this.client(stream.info.index);
+    const index = findById(this.#sinkInputs, ref)?.info.index ?? this.#names.idOf(ref);
+    return index === undefined ? undefined : this.client(index);
   }
 
   /** Undefined for a stream by which a group plays at its outputs, and for an unknown index. */

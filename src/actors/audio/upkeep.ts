@@ -35,7 +35,7 @@ export interface UpkeepContext {
 export class Upkeep {
   readonly #context: UpkeepContext;
   readonly #log: Publisher['log'];
-  readonly #noCard: NoCardWatch;
+  readonly #noCardWatch: NoCardWatch;
   readonly #startVolumes: StartVolumes;
   /** Loaded with the first group. */
   #groupKeeper: Promise<GroupKeeper> | undefined;
@@ -48,7 +48,7 @@ export class Upkeep {
     const { settings, clock, timing, publish } = context;
     this.#context = context;
     this.#log = (level, message, fields) => publish.log(level, message, fields);
-    this.#noCard = new NoCardWatch(
+    this.#noCardWatch = new NoCardWatch(
       (text) => this.#setRemark('card', text),
       this.#log,
       clock,
@@ -58,10 +58,10 @@ export class Upkeep {
   }
 
   /** See `ConnectionContext.onPublished`. For the first publication both are true. */
-  update(haveOutputsComeOrGone: boolean, haveInputsChanged: boolean): void {
+  update(haveOutputsComeOrGone: boolean, mayInputsHaveChanged: boolean): void {
     const { state } = this.#context;
-    this.#noCard.update(hasNoSoundCard(state));
-    if (haveOutputsComeOrGone || haveInputsChanged) this.#updateListenKeeper();
+    this.#noCardWatch.update(hasNoSoundCard(state));
+    if (haveOutputsComeOrGone || mayInputsHaveChanged) this.#updateListenKeeper();
     if (!haveOutputsComeOrGone) return;
     this.#startVolumes.update();
     if (this.#groupKeeper === undefined && !this.#needsGroupKeeper()) return;
@@ -72,7 +72,7 @@ export class Upkeep {
   /** To be called when the connection has ended. */
   end(): void {
     this.#hasEnded = true;
-    this.#noCard.stop();
+    this.#noCardWatch.stop();
     this.#startVolumes.end();
     void this.#groupKeeper?.then((keeper) => keeper.end());
     void this.#listenKeeper?.then((keeper) => keeper.end());
@@ -97,6 +97,7 @@ export class Upkeep {
     const { hasAdopted, desired } = listenPairs;
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
+    // If nothing is to be heard and nothing is heard, there is nothing to take over.
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
     const mustAdopt = hasLoopback && !hasAdopted;
     const isNeeded = desired.length > 0 || mustAdopt;

@@ -86,9 +86,13 @@ export class Waker {
   /** The monitor of a sink, or the source itself. Undefined for a device that is awake or cannot be woken. */
   #sourceToCapture(kind: DeviceKind, index: number): number | undefined {
     const { kind: serverKind, sinks, sources } = this.#state;
-    if (kind === 'source') return serverKind === 'pipewire' && sources.mayWake(index) ? index : undefined;
+    if (kind === 'source') {
+      const mustWake = serverKind === 'pipewire' && sources.mayWake(index);
+      return mustWake ? index : undefined;
+    }
     const sink = sinks.get(index)?.info;
-    return sink !== undefined && hidesVolume(this.#state, sink) ? sink.monitorSource : undefined;
+    if (sink === undefined || !hidesVolume(this.#state, sink)) return undefined;
+    return sink.monitorSource;
   }
 
   #wake(key: string, kind: DeviceKind, index: number, source: number): void {
