@@ -1,5 +1,5 @@
 // Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. Commands to
-// the adapter run one after the other, those to devices at the same time.
+// the adapter run one after the other. Commands to devices run at the same time.
 
 import { Timers, within } from '../../host/clock.js';
 import { type AdapterVerb, type Answer, type DeviceVerb, DONE } from '../../protocol/actor/commands.js';
@@ -21,8 +21,8 @@ interface AdapterCommandParts extends Omit<ConnectingParts, 'pairing'> {
 }
 
 /**
- * A command that has waited longer than this for its turn is not carried out, because its client gets a
- * timeout after 10 s (docs/http-api.md, "Limits").
+ * A command that has waited longer than this for its turn is not carried out. Its client gets a timeout after
+ * 10 s (docs/http-api.md, "Limits").
  */
 const TURN_MAX_MS = 9_000;
 

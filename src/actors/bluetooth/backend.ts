@@ -24,7 +24,7 @@ const STOP_MAX_MS = 300;
 
 type State =
   | { readonly kind: 'unavailable'; readonly reason: string }
-  /** `adapter` is the published one. `detail` belongs to the status `up` in `/health`; it is '' for none. */
+  /** `adapter` is the published adapter. `detail` belongs to the status `up` in `/health`; '' for none. */
   | { readonly kind: 'up'; readonly adapter: Adapter; readonly detail: string };
 
 export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
@@ -173,8 +173,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   /**
-   * Applies a signal. A scan by another program brings thousands of signals a second, nearly all about
-   * devices, so one signal must cost little.
+   * Applies a signal. One signal must cost little, because a scan by another program brings thousands a
+   * second, nearly all about devices.
    */
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);

@@ -1,5 +1,5 @@
-// Decides which fault a client gets for an error of BlueZ, sets the adapter's properties, and finds out what
-// blocks an adapter.
+// Decides which fault a client gets for an error of BlueZ. Also sets the adapter's properties, and finds out
+// what blocks an adapter.
 
 import { readdir, readFile } from 'node:fs/promises';
 import type { Clock } from '../../host/clock.js';

@@ -22,7 +22,7 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { capped } from '../text.js';
 
 /**
- * Further objects are ignored. A scan in a house full of radios finds some hundred devices, and BlueZ itself
+ * Further objects are ignored. A scan in a house full of radios finds some hundred devices. BlueZ itself
  * forgets them after half a minute.
  */
 const OBJECTS_MAX = 512;
@@ -81,8 +81,8 @@ export class BluezObjects {
 
   /**
    * The adapter to use; undefined if there is none. With a `name` (`hci0`) only this adapter is used. Without
-   * a name it is BlueZ's default. But the adapter that was used up to now, at `presentPath`, stays while it
-   * has a connection, a scan, or a command of ours (`isBusy`).
+   * a name, the present adapter stays while it has a connection, a scan, or a command of ours (`isBusy`).
+   * Otherwise it is BlueZ's default.
    */
   chooseAdapter(
     name: string | undefined,

@@ -30,8 +30,8 @@ export class Pairing {
   /** Counts who needs the agent: pairing mode, and each connection that a client has requested. */
   #agentHolders = 0;
   /**
-   * `unknown`: BlueZ was asked to register the agent, and has not confirmed it. BlueZ may have the agent
-   * nevertheless, or get the request late.
+   * `unknown`: BlueZ was asked to register the agent, and has not confirmed it. BlueZ may still have the
+   * agent, or get the request late.
    */
   #agent: 'none' | 'unknown' | 'registered' = 'none';
   /** Counts how often BlueZ was lost, because an answer from before the last loss is not used. */
@@ -188,9 +188,9 @@ export class Pairing {
 
   /**
    * Forgets a device that has paired without admission, unless another program seems to have paired it. Any
-   * device can pair while an agent is registered: all adapters are then pairable, and the kernel accepts
-   * every device if the agent has neither keys nor a display, like ours. `isConnecting` is true while our
-   * agent is registered for the connection of another device.
+   * device can pair while an agent is registered. All adapters are then pairable. The kernel accepts every
+   * device if the agent has neither keys nor a display, like ours. `isConnecting` is true while our agent is
+   * registered for the connection of another device.
    */
   async refuse(
     adapter: Adapter,

@@ -1,5 +1,5 @@
-// Reads all objects of BlueZ, and decides when to try again. Signals that come during a reading may be newer
-// than its reply, so they are queued and then applied to it.
+// Reads all objects of BlueZ, and decides when to try again. Signals during a reading may be newer than its
+// reply, so they are applied after it.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';

@@ -1,5 +1,5 @@
-// Makes the records of the adapter and its devices (docs/http-api.md, "Bluetooth device") from BlueZ's
-// objects, and decides which output of the sound server belongs to a device. Pure.
+// Makes the records of the adapter and its devices (docs/http-api.md, "Bluetooth device"). Decides which
+// output of the sound server belongs to a device. Pure.
 
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothRecord, DeviceRecord, OutputRecord } from '../../protocol/actor/schemas.js';
@@ -105,7 +105,7 @@ export class DeviceOutputs {
   /** The outputs that have a Bluetooth device, by the keys of their records. */
   readonly #outputs = new Map<string, { readonly address: string; readonly name: string }>();
 
-  /** Returns true if any device now has another output, or none. */
+  /** Returns true if any device now has another output than before, or no output any more. */
   applyChanges({ isWhole, changes }: ChangeBatch): boolean {
     const before = JSON.stringify([...this.#outputs]);
     if (isWhole) this.#outputs.clear();

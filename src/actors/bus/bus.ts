@@ -147,8 +147,8 @@ export class Bus<E extends Effect> {
   }
 
   /**
-   * True if a watched name has an owner now. A call to the service itself is no substitute, because the bus
-   * might start a service that was stopped on purpose.
+   * True if a watched name has an owner now. At a call to the service itself, the bus might start a service
+   * that was stopped on purpose.
    */
   readonly isRunning = (name: string): boolean => this.#watches.hasOwner(name);
 

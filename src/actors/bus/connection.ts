@@ -50,9 +50,9 @@ interface Call extends Omit<Signal, 'sender'> {
 type BusReply = Pick<Signal, 'signature' | 'values'>;
 
 /**
- * Private fields of dbus-next 0.10.2, which has no deadlines, does not report a dead bus, leaves calls
- * pending for ever, and throws errors where nobody can catch them. This file mends that with these fields.
- * Therefore the version is pinned, and the fields are checked before use.
+ * Private fields of dbus-next. dbus-next 0.10.2 has no deadlines, does not report a dead bus, and leaves
+ * calls pending for ever. It also throws errors where nobody can catch them. This file mends these faults
+ * with the fields. Therefore the version is pinned, and the fields are checked before use.
  */
 interface PrivateParts {
   readonly stream: Socket;
@@ -186,8 +186,8 @@ export class BusConnection {
   }
 
   /**
-   * Ends the connection if the bus has not greeted us yet. A later error is ignored: the end of the stream
-   * has an event of its own, and a call whose reply dbus-next has refused has a deadline.
+   * Ends the connection if the bus has not greeted us yet. A later error is ignored. The end of the stream
+   * has an event of its own. A call whose reply dbus-next has refused ends at its deadline.
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;

@@ -1,5 +1,5 @@
-// Decides how many signals of a bus are passed on in one turn, so that other work of the thread waits for one
-// portion at most. Signals keep their order, but a reply may overtake them.
+// Decides how many signals of a bus are passed on in one turn. Other work of the thread waits for one portion
+// at most. Signals keep their order, but a reply may overtake them.
 
 /**
  * How many signals are passed on in one turn of the event loop. An actor takes some hundredths of a

@@ -1,5 +1,5 @@
 // Keeps the match rules of one connection to a bus, and decides whose signals are passed on. A signal
-// must come from the owner of a watched name, because anybody on the bus can send a signal like systemd's.
+// must come from the owner of a watched name. Anybody on the bus can send a signal like systemd's.
 
 import { BUS_METHODS, BUS_NAME, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
 import { type Match, type Method, matchRule } from '../../protocol/dbus/method.js';

@@ -75,7 +75,7 @@ export class Announcer {
   #hasCollided = false;
   /** The number of collisions since the last `beginAnew`. */
   #collisions = 0;
-  /** True if a round was requested since the last one began. */
+  /** True if a round was requested since the last round began. */
   #isRoundRequested = false;
   readonly #rounds = new SharedWork(async () => {
     this.#isRoundRequested = false;
@@ -235,7 +235,7 @@ export class Announcer {
     return DONE;
   }
 
-  /** Replaces the announced service, unless it is the same. */
+  /** Replaces the announced service if anything in it has changed. */
   async #announce(port: number, places: readonly Place[]): Promise<StepResult> {
     const serviceText = JSON.stringify([this.#name, port, places]);
     if (serviceText === this.#group?.serviceText) return DONE;

@@ -42,7 +42,7 @@ interface CommandPlan {
   readonly goal: Goal;
 }
 
-/** `enable` and `disable` work like those of systemctl with `--now`. */
+/** `enable` and `disable` work like the commands of systemctl with `--now`. */
 const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
   start: { noun: 'start', job: 'startUnit', goal: 'started' },
   stop: { noun: 'stop', job: 'stopUnit', goal: 'stopped' },

@@ -98,7 +98,7 @@ export class ServicePublisher {
     this.#publishStatus();
   }
 
-  /** `unit` is one of the watched ones; `record` is undefined for a unit that is unknown or hidden. */
+  /** `unit` is a watched unit; `record` is undefined for a unit that is unknown or hidden. */
   changed(unit: WatchedUnit, record: ServiceRecord | undefined): void {
     this.#records.set(unit, record);
     if (!this.#timers.has(unit.key)) this.#timers.set(unit.key, GATHER_MS, () => this.publishNow(unit));

@@ -49,8 +49,8 @@ function entryOf(line: string): LogEntryRecord | undefined {
 }
 
 /**
- * The text of a field. journalctl gives an unprintable field as an array of bytes, and a field that occurs
- * several times as an array of values.
+ * The text of a field. journalctl gives an unprintable field as an array of bytes. A field that occurs
+ * several times is an array of values.
  */
 function fieldText(field: unknown): string {
   if (typeof field === 'string') return field;

@@ -13,8 +13,8 @@ import { clipped } from '../text.js';
 import { logText } from './log-entries.js';
 
 /**
- * How many readings may run at a time. A reading that was killed counts until its process has ended, which
- * may never happen if a disk does not answer.
+ * How many readings may run at a time. A reading that was killed counts until its process has ended. If a
+ * disk does not answer, the process may never end.
  */
 const READINGS_MAX = 4;
 const READING_MAX_MS = 5_000;
@@ -103,10 +103,10 @@ export class UnitLogs {
 
 /**
  * The arguments that need a reason:
- * - `--user-unit` without `--user`, because `--user` leaves the system's file out. The messages of a user's
- *   unit are in this file if the node keeps its journal in memory, or if the user's id is below 1000.
+ * - `--user-unit` without `--user`, because `--user` leaves the system's file out. If the node keeps its
+ *   journal in memory, or the user's id is below 1000, the messages of the user's units are in this file.
  * - `--all`, because without it long fields are null.
- * - `--namespace=*`, because a unit with `LogNamespace=` writes to files of its own, and the usual files have
+ * - `--namespace=*`, because a unit with `LogNamespace=` writes to files of its own. The usual files have
  *   only systemd's messages about it.
  */
 function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {

@@ -44,8 +44,8 @@ const PROPERTIES: Match = {
 };
 
 /**
- * The match rules for units, by any of their names. A start, a restart and a stop of one unit cost 17 kB of
- * messages with rules of its own, and 38 kB with rules for all units.
+ * The match rules for units, by any of their names. Measured for a start, a restart and a stop of one unit:
+ * its own rules cost 17 kB of messages, rules for all units 38 kB.
  */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
   const ofInterface = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
@@ -98,8 +98,8 @@ export class UnitReader {
   #lastRequest = 0;
 
   /**
-   * Resolves when readings that began after this call have been applied. A reading of an unloaded unit makes
-   * the manager send UnitNew and UnitRemoved, so these signals must not cause another reading.
+   * Resolves when readings that began after this call have been applied. Because of a reading of an unloaded
+   * unit, the manager sends UnitNew and UnitRemoved. These signals must not cause another reading.
    */
   readonly readUnits: ReadUnits;
   /**

@@ -71,12 +71,9 @@ export class ProgressSocket {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /**
-   * Listens again if the socket is not at its path any more, or if the path was taken and may be free now.
-   */
+  /** Listens again if the socket was removed, or if its path was taken and may be free now. */
   #checkPath(): void {
-    // The path is checked only after an attempt that is under way, because the socket seems to be missing
-    // during the attempt.
+    // The check waits for an attempt that is under way, because the socket seems to be missing meanwhile.
     this.#lastAttempt = this.#lastAttempt.then(() => {
       const isThere = this.#server !== undefined && fileIdentity(this.#path) !== undefined;
       const mustListen = !this.#isStopped && !isThere;

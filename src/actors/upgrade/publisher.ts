@@ -171,7 +171,7 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   // An unloaded unit has lost its invocation id.
   const invocation = facts.invocation || (before?.invocation ?? '');
   if (isAtWork(facts)) return { state: 'running', invocation };
-  // If the invocation is another one, a whole check has run since the last facts.
+  // If the invocation has changed, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
   const finishedMs = hasEnded ? nowMs : before?.finishedMs;
   const hasFailed = activeState === 'failed' || (result !== 'success' && !wasReset);

@@ -111,8 +111,8 @@ export class RunKeeper {
     const isLeftover = () =>
       connectedMs < this.#systemdEndedMs || receivedMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
     if (beginsSocketRun(this.#run, content, isLeftover())) {
-      // The upgrade unit's own script may send a line before the signal of its start has come, so the unit is
-      // read first. Without the bus, the known facts must be enough.
+      // The unit is read first, because its script may send a line before the signal of the unit's start has
+      // come. Without the bus, the known facts must be enough.
       const facts = await this.#owner.readUnit();
       if (facts !== undefined && isAtWork(facts)) this.applyInput({ kind: 'unit', facts });
     }

@@ -8,8 +8,8 @@ import { SharedWork } from '../turns.js';
 import { publishedRun, type RunRecord } from './run.js';
 
 /**
- * The answer to the start of a run waits at most this long for the run to be on the disk, so that a restart
- * of the daemon does not lose the run.
+ * How long the answer to a start waits for the run to be on the disk. After the answer, a restart of the
+ * daemon should not lose the run.
  */
 const WRITE_MAX_MS = 1_000;
 /**
@@ -71,7 +71,7 @@ export class RunStore {
   }
 
   /**
-   * Resolves when the newest run is on the disk or could not be written, and after a second at the latest.
+   * Resolves when the newest run is on the disk or could not be written. Waits for a second at most.
    */
   async whenWritten(): Promise<void> {
     if (this.#writing !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#writing);

@@ -181,7 +181,7 @@ function continuedRun(run: Run, nowMs: number): Run {
   return isAtWork(facts) ? begunByUnit(failedRun, nowMs) : failedRun;
 }
 
-/** Makes the unit's invocation the run's: its first invocation, or that of another try. */
+/** Gives the run the unit's invocation: its first invocation, or the invocation of another try. */
 function withInvocation(run: Run): Run {
   const next = { ...run, invocationBefore: undefined };
   if (run.invocation === undefined) return { ...next, invocation: run.facts.invocation };

@@ -58,7 +58,7 @@ export class UpgradeUnits implements FollowerOwner {
   readonly #parts: UpgradeUnitsParts;
   readonly #follower: UnitFollower<Bus<'units'>>;
   #isUp = false;
-  /** Counts the calls of `up` and `down`, so that results from before the latest one are ignored. */
+  /** Counts the calls of `up` and `down`, so that results from before the last call are ignored. */
   #epoch = 0;
   /**
    * The last known invocation of the upgrade unit; '' for none. It stays when systemd unloads the unit, even
@@ -99,8 +99,8 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * Starts the upgrade unit, or restarts it if it has exited (RemainAfterExit=). Resolves when the unit has
-   * run, has failed to run, or is still queued. Only one call at a time is allowed.
+   * Starts the upgrade unit, or restarts it if it has exited (RemainAfterExit=). Resolves when the unit
+   * runs, has failed to run, or is still queued after START_MAX_MS. Only one call at a time is allowed.
    */
   async startUpgrade(): Promise<StartResult> {
     const { upgradeUnit } = this.#parts.settings;
