@@ -7,7 +7,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import { Turns } from '../turns.js';
-import { blockerOf, bluezRefusal, DEVICE_FAULTS, isError, setAdapterProperty } from './bluez.js';
+import { bluezRefusal, DEVICE_FAULTS, findBlocker, isError, setAdapterProperty } from './bluez.js';
 import { Connecting, type ConnectingParts } from './connecting.js';
 import type { Adapter, Device } from './objects.js';
 import { Pairing } from './pairing.js';
@@ -200,7 +200,7 @@ export class AdapterCommands {
     const reply = await setAdapterProperty(this.#parts, path, 'Powered', target === 'on');
     if (reply.ok) return DONE;
     const name = path.slice(path.lastIndexOf('/') + 1);
-    const blocker = target === 'on' ? await blockerOf(name) : undefined;
+    const blocker = target === 'on' ? await findBlocker(name) : undefined;
     if (blocker === undefined && !isError(reply, BLUEZ_ERRORS.blocked))
       return bluezRefusal(reply.error, `The adapter could not be switched ${target}`);
     const detail = `The adapter is blocked by ${blocker ?? 'rfkill'}`;

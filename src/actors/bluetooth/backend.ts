@@ -12,12 +12,12 @@ import { Bus, type BusOptions, type BusOwner, type CallVerdict } from '../bus/bu
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
 import { AutomaticActions } from './automatic.js';
-import { type Bluez, blockDetail, CALL_DEADLINE_MS } from './bluez.js';
+import { type Bluez, blockedDetail, CALL_DEADLINE_MS } from './bluez.js';
 import { type Adapter, type BluezChange, BluezObjects, type Device } from './objects.js';
 import { agentAnswer } from './pairing.js';
 import { BluetoothPublisher, IS_CARRIED_OUT } from './publisher.js';
 import { BluezReading } from './reading.js';
-import { type BluetoothRecords, DeviceOutputs, recordsOf } from './records.js';
+import { type BluetoothRecords, DeviceOutputs, makeRecords } from './records.js';
 
 /** How long the end of the daemon may wait until pairing mode has ended. */
 const STOP_MAX_MS = 300;
@@ -193,7 +193,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   #followPairing(device: Device, before: Device | undefined): void {
     const adapter = this.#adapter;
-    if (device.Paired !== true || adapter === undefined || device.Adapter !== adapter.path) return;
+    const isOfOurAdapter = adapter !== undefined && device.Adapter === adapter.path;
+    if (device.Paired !== true || !isOfOurAdapter) return;
     const wasPaired = before && before.Paired === true;
     this.#commands.pairedDeviceChanged(adapter, device, wasPaired);
   }
@@ -227,13 +228,13 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (before.Powered === true && adapter.Powered !== true) this.#commands.adapterSwitchedOff();
     this.#automatic.adapterChanged(before, adapter);
     const hasPowerChanged = before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered;
-    if (hasPowerChanged) this.#reportDetail(blockDetail(adapter));
+    if (hasPowerChanged) this.#reportDetail(blockedDetail(adapter));
     this.#publisher.publishSoon();
   }
 
   #useAdapter(adapter: Adapter): void {
     if (this.#state.kind === 'up') this.#adapterLost('another adapter is used from now on');
-    const detail = blockDetail(adapter);
+    const detail = blockedDetail(adapter);
     this.#state = { kind: 'up', adapter, detail };
     this.#publisher.publishNow();
     this.#publishUp(detail);
@@ -277,7 +278,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   #currentRecords(): BluetoothRecords | undefined {
     const adapter = this.#adapter;
-    return adapter && recordsOf(adapter, this.#devices(), this.#outputs, this.#commands.pairingUntil);
+    return adapter && makeRecords(adapter, this.#devices(), this.#outputs, this.#commands.pairingUntil);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Failure } from '../../protocol/actor/result.js';
 import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, type BusResult, faultOf } from '../bus/fault.js';
+import { type BusError, type BusResult, busFault } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
 import type { Adapter } from './objects.js';
 
@@ -67,7 +67,7 @@ export function bluezRefusal(
   problem: string,
   faults: Readonly<Record<string, FaultCode>> = {},
 ): Answer {
-  const refusal = faultOf(error, problem, { byName: faults });
+  const refusal = busFault(error, problem, { byName: faults });
   if (error.kind !== 'dbus') return refusal;
   const [, advice] = ADVICE.find(([text]) => text.test(error.text)) ?? [];
   const { fault, detail } = refusal.error;
@@ -94,7 +94,7 @@ export async function setAdapterProperty(
 }
 
 /** The detail of the status `up` in `/health`; '' for an adapter that BlueZ does not report as blocked. */
-export function blockDetail({ PowerState }: Adapter): string {
+export function blockedDetail({ PowerState }: Adapter): string {
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : '';
 }
 
@@ -105,7 +105,7 @@ const RFKILL_FOLDER = '/sys/class/rfkill';
  * The end of a sentence that names what blocks the adapter (`hci0`); undefined if nothing does, or if rfkill
  * cannot be read.
  */
-export async function blockerOf(adapter: string): Promise<string | undefined> {
+export async function findBlocker(adapter: string): Promise<string | undefined> {
   const switches = await readdir(RFKILL_FOLDER).catch(() => []);
   for (const folder of switches) {
     if ((await readSwitch(folder, 'name')) !== adapter) continue;

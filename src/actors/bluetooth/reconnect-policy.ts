@@ -86,7 +86,7 @@ export class ReconnectPolicy {
 
   /** To be called when somebody has disconnected the device, which is then not connected again. */
   leaveDisconnected(path: string): void {
-    this.#attempts.set(path, { ...this.#attemptsOf(path), dueAt: undefined, isLeftDisconnected: true });
+    this.#attempts.set(path, { ...this.#attemptsFor(path), dueAt: undefined, isLeftDisconnected: true });
   }
 
   /** To be called when an attempt has succeeded. */
@@ -116,12 +116,12 @@ export class ReconnectPolicy {
   }
 
   #connected(path: string): void {
-    const { pauses } = this.#attemptsOf(path);
+    const { pauses } = this.#attemptsFor(path);
     this.#attempts.set(path, { ...NO_ATTEMPTS, pauses, connectedAt: this.#clock.monotonic() });
   }
 
   #lost(path: string): void {
-    const attempts = this.#attemptsOf(path);
+    const attempts = this.#attemptsFor(path);
     if (attempts.isLeftDisconnected) return;
     // A connection whose beginning is unknown is older than this policy, and counts as steady.
     const { connectedAt = Number.NEGATIVE_INFINITY } = attempts;
@@ -137,7 +137,7 @@ export class ReconnectPolicy {
     attempts.dueAt = this.#clock.monotonic() + pauseMs;
   }
 
-  #attemptsOf(path: string): Attempts {
+  #attemptsFor(path: string): Attempts {
     return this.#attempts.get(path) ?? { ...NO_ATTEMPTS };
   }
 

@@ -19,7 +19,7 @@ export interface BluetoothRecords {
 }
 
 /** `pairingUntil`: when pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
-export function recordsOf(
+export function makeRecords(
   adapter: Adapter,
   allDevices: readonly Device[],
   outputs: DeviceOutputs,
@@ -93,7 +93,10 @@ const BLUEZ_OUTPUT_NAME = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-
 const ANY_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
 
 /** The address of the output's Bluetooth device; undefined if it has none. */
-function addressOf({ name, props }: Pick<OutputRecord, 'name'> & Partial<OutputRecord>): string | undefined {
+function outputAddress({
+  name,
+  props,
+}: Pick<OutputRecord, 'name'> & Partial<OutputRecord>): string | undefined {
   const candidates = ADDRESS_PROPERTIES.map((key) => props?.[key]);
   const addressInProperties = candidates.find((value) => value !== undefined && ADDRESS.test(value));
   const [, addressInName] = BLUEZ_OUTPUT_NAME.exec(name) ?? [];
@@ -115,7 +118,7 @@ export class DeviceOutputs {
       // A text without any address is not parsed, because most outputs have none, and change often.
       if (!ANY_ADDRESS.test(change.json)) continue;
       const output = JSON.parse(change.json) as OutputRecord;
-      const address = addressOf(output);
+      const address = outputAddress(output);
       if (address !== undefined) this.#outputs.set(change.key, { address, name: output.name });
     }
     return JSON.stringify([...this.#outputs]) !== before;

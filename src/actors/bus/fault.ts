@@ -60,14 +60,14 @@ export function busErrorText(error: BusError): string {
 /**
  * The answer to a command whose call failed. `problem` is the beginning of a sentence; the reason follows.
  */
-export function faultOf(error: BusError, problem: string, overrides: FaultOverrides = {}) {
+export function busFault(error: BusError, problem: string, overrides: FaultOverrides = {}) {
   // An error without a text has its name as the reason already.
   const hasText = error.kind === 'dbus' && shortLine(error.text) !== '';
   const nameSuffix = hasText ? ` (${shortLine(error.name)})` : '';
-  return failure(faultCodeOf(error, overrides), `${problem}: ${busErrorText(error)}${nameSuffix}`);
+  return failure(busFaultCode(error, overrides), `${problem}: ${busErrorText(error)}${nameSuffix}`);
 }
 
-function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {
+function busFaultCode(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {
   if (error.kind === 'local') return 'internal';
   if (error.kind !== 'dbus') return UNANSWERED[error.kind].fault;
   if (Object.hasOwn(byName, error.name)) return byName[error.name] ?? otherwise;

@@ -27,11 +27,11 @@ export function plainValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(plainValue);
   // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer
-  // (see `entriesOf`).
+  // (see `dictionaryEntries`).
   if (isVariant(value)) return plainValue(value.value);
   // A copy is made, because a slice would keep the whole message in memory.
   if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);
-  return withoutPrototype(entriesOf(value).map(([key, inner]) => [key, plainValue(inner)]));
+  return withoutPrototype(dictionaryEntries(value).map(([key, inner]) => [key, plainValue(inner)]));
 }
 
 function isVariant(value: object): value is Variant {
@@ -42,7 +42,7 @@ function isVariant(value: object): value is Variant {
  * The entries of a dictionary, also one with the key `__proto__`. dbus-next assigns all keys to an object,
  * so the value of this key has become the prototype. If that value is no object, dbus-next has lost it.
  */
-function entriesOf(dictionary: object): [string, unknown][] {
+function dictionaryEntries(dictionary: object): [string, unknown][] {
   const prototype: unknown = Object.getPrototypeOf(dictionary);
   const entries = Object.entries(dictionary);
   return prototype === Object.prototype ? entries : [...entries, ['__proto__', prototype]];

@@ -20,7 +20,7 @@ import { type BusError, type BusResult, busErrorText } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
 import { SharedWork } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
-import { announcedInterfaceNames, type Interfaces, type Place, placesOf } from './places.js';
+import { announcedInterfaceNames, announcementPlaces, type Interfaces, type Place } from './places.js';
 
 /**
  * Rounds are repeated because nobody reports a new or replaced interface. Its announcement must come within
@@ -171,7 +171,7 @@ export class Announcer {
     const { port, addresses } = this.#served;
     const interfaces = this.#interfacesNow();
     if (interfaces === undefined) return DONE;
-    const places = placesOf(addresses, interfaces);
+    const places = announcementPlaces(addresses, interfaces);
     if (places.length === 0) {
       const withdrawn = await this.#withdraw();
       const detail = 'nothing to announce: the service listens on no interface that has multicast';

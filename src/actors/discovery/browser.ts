@@ -13,7 +13,7 @@ import type { Values } from '../../protocol/dbus/signatures.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, busErrorText } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
-import { type Sighting, sightingOf } from './sighting.js';
+import { parseSighting, type Sighting } from './sighting.js';
 
 export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
@@ -146,7 +146,7 @@ export class Browser {
     const service = this.#services.get(key);
     if (service === undefined) return;
     const isOfThisMachine = (flags & LOCAL_FLAG) !== 0;
-    service.sighting = sightingOf({ name, host, address, port }, txt, isOfThisMachine);
+    service.sighting = parseSighting({ name, host, address, port }, txt, isOfThisMachine);
     const isNode = service.sighting !== undefined;
     if (!isNode) this.#forget(key);
     this.#reportSoon();

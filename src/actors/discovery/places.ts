@@ -31,11 +31,13 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
  * more places, avahi-daemon 0.8 would still send only one goodbye for a record (is_duplicate_entry in
  * avahi-core/announce.c). At the other places the record would stay until its time to live ends.
  */
-export function placesOf(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
+export function announcementPlaces(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
   if (interfaces.length === 0) return [];
   const wildcards = listening.map((address) => WILDCARDS.get(address));
   const wildcard = wildcards.find((place) => place !== undefined);
-  const singles = interfaces.map((one) => placeAt(one, listening)).filter((place) => place !== undefined);
+  const singles = interfaces
+    .map((one) => interfacePlace(one, listening))
+    .filter((place) => place !== undefined);
   return wildcard === undefined ? singles : [wildcard, ...singles];
 }
 
@@ -48,12 +50,15 @@ export function announcedInterfaceNames(
     listening.includes('::') ||
     (listening.includes('0.0.0.0') && addresses.some(({ family }) => family === 'IPv4'));
   return interfaces
-    .filter((one) => hasWildcardFor(one) || placeAt(one, listening) !== undefined)
+    .filter((one) => hasWildcardFor(one) || interfacePlace(one, listening) !== undefined)
     .map(({ name }) => name);
 }
 
 /** Undefined if the node listens at no address of the interface. */
-function placeAt({ name, index, addresses }: Interface, listening: readonly string[]): Place | undefined {
+function interfacePlace(
+  { name, index, addresses }: Interface,
+  listening: readonly string[],
+): Place | undefined {
   // A node that listens at a link-local address has the interface's name behind that address.
   const isListening = (address: string): boolean =>
     listening.includes(address) || listening.includes(`${address}%${name}`);

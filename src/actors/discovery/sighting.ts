@@ -43,7 +43,7 @@ export interface Sighting {
 }
 
 /** Undefined if the service is no node. */
-export function sightingOf(
+export function parseSighting(
   { name, host, address, port }: Pick<Sighting, 'name' | 'host' | 'port'> & { readonly address: string },
   txt: readonly Uint8Array[],
   isLocal: boolean,

@@ -8,7 +8,7 @@ import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import { NO_TRACK, PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
-import { type BusResult, faultOf, isAbsence } from '../bus/fault.js';
+import { type BusResult, busFault, isAbsence } from '../bus/fault.js';
 import { capabilitiesOf, NOTHING_KNOWN, withPlayerProperties } from './facts.js';
 import type { Metadata } from './metadata.js';
 import type { Player } from './player.js';
@@ -58,7 +58,7 @@ export async function carryOut(bus: PlayersBus, player: Player, command: PlayerC
 
 function answerOf(player: Player, command: PlayerCommand, reply: BusResult<undefined>): Answer {
   if (reply.ok) return DONE;
-  const { fault, detail } = faultOf(reply.error, `${player.busName} did not ${command.do}`).error;
+  const { fault, detail } = busFault(reply.error, `${player.busName} did not ${command.do}`).error;
   const hasLeft = isAbsence(reply.error);
   return failure(hasLeft ? 'no-such-player' : fault, detail);
 }

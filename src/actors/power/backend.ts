@@ -10,7 +10,7 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { Values } from '../../protocol/dbus/signatures.js';
 import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus/systemd.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
-import { type BusError, faultOf } from '../bus/fault.js';
+import { type BusError, busFault } from '../bus/fault.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 
@@ -147,7 +147,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     this.#startedTarget = undefined;
     const ordered = await this.#logind.call(row.order, [IS_INTERACTIVE]);
     if (!ordered.ok && !this.#isAccepted(action, ordered.error))
-      return faultOf(ordered.error, `The ${row.noun} was not accepted by logind`, { byName: ORDER_FAULTS });
+      return busFault(ordered.error, `The ${row.noun} was not accepted by logind`, { byName: ORDER_FAULTS });
     this.#publish.put('power.action', '', JSON.stringify({ action }));
     this.#publish.log('warn', 'logind accepted a power action', { action });
     return DONE;
@@ -203,9 +203,9 @@ function notGrantedFault(row: ActionRow, reply: string): Answer {
   const { noun, permission, permissionAmongOthers } = row;
   const impossible = `The ${noun} is not possible: logind reports that this machine cannot do it`;
   if (reply === 'na') return failure('not-granted', impossible);
-  const needed = `the service's user needs the polkit permission ${permission}, and ${permissionAmongOthers} while others are logged in`;
+  const requirement = `the service's user needs the polkit permission ${permission}, and ${permissionAmongOthers} while others are logged in`;
   const answer = `The ${noun} is not granted by logind (its answer: ${shortQuote(reply)})`;
-  return failure('not-granted', `${answer}: ${needed}`);
+  return failure('not-granted', `${answer}: ${requirement}`);
 }
 
 const QUESTION_FAULTS: Readonly<Record<string, FaultCode>> = {
@@ -231,7 +231,7 @@ const ORDER_FAULTS: Readonly<Record<string, FaultCode>> = {
  */
 function questionFault(error: BusError): Answer {
   const overrides = { byName: QUESTION_FAULTS, otherwise: 'unavailable' } as const;
-  return faultOf(error, 'The login manager (logind) could not be asked', overrides);
+  return busFault(error, 'The login manager (logind) could not be asked', overrides);
 }
 
 export default actorThread<'power'>((settings, publish) => new PowerBackend(settings, publish));

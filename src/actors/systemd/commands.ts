@@ -6,7 +6,7 @@ import { type Answer, DONE, type UnitVerb } from '../../protocol/actor/commands.
 import { failure } from '../../protocol/actor/faults.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, type BusResult, faultOf } from '../bus/fault.js';
+import { type BusError, type BusResult, busFault } from '../bus/fault.js';
 import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 
@@ -67,7 +67,7 @@ export async function commandUnit(
   const deadline = clock.monotonic() + COMMAND_MAX_MS;
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
-  const refusal = (error: BusError): Answer => faultOf(error, `The ${noun} of ${name} failed`);
+  const refusal = (error: BusError): Answer => busFault(error, `The ${noun} of ${name} failed`);
   // If the name is an alias, disabling removes its link, although the unit may still run. Therefore the unit
   // is read before. An earlier reading is not enough, because the alias may be newer.
   if (linkChange === 'disable') {

@@ -82,8 +82,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const epoch = this.#epoch;
     const result = await reading;
     // If `#begin` was called meanwhile, it reports all units anyway.
-    if (epoch === this.#epoch)
-      this.#reportUnits(this.table.units().filter(({ name }) => names.includes(name)));
+    if (epoch !== this.#epoch) return result;
+    const readUnits = this.table.units().filter(({ name }) => names.includes(name));
+    this.#reportUnits(readUnits);
     return result;
   }
 

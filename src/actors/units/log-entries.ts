@@ -24,7 +24,7 @@ export function logText(newestFirst: string): string {
   const entries: string[] = [];
   let answerBytes = '['.length;
   for (const line of newestFirst.split('\n', LOG_LINES.maximum)) {
-    const entry = entryOf(line);
+    const entry = parseEntry(line);
     if (entry === undefined) continue;
     const text = JSON.stringify(entry);
     // A comma or the closing bracket follows each entry.
@@ -36,7 +36,7 @@ export function logText(newestFirst: string): string {
 }
 
 /** Undefined if the line is no whole entry. */
-function entryOf(line: string): LogEntryRecord | undefined {
+function parseEntry(line: string): LogEntryRecord | undefined {
   const fields = jsonObject(line);
   const ms = Math.floor(Number(fields?.['__REALTIME_TIMESTAMP']) / 1000);
   const time = new Date(ms);

@@ -156,7 +156,8 @@ const NOT_READABLE = failure(
  * does not always report that.
  */
 async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
-  const folders = ['/run/log/journal', ...(scope === 'system' ? ['/var/log/journal'] : [])];
+  const folders = ['/run/log/journal'];
+  if (scope === 'system') folders.push('/var/log/journal');
   const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();
   const readErrorOf = (folder: string): Promise<string | undefined> =>
     access(`${folder}/${machine}/system.journal`, constants.R_OK).then(

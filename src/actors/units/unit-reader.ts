@@ -67,7 +67,8 @@ export async function subscribe(
   interest: Interest,
   names: readonly string[],
 ): Promise<BusResult<undefined>> {
-  const members = ['Reloading', 'UnitFilesChanged', ...(interest === 'state' ? [] : ['JobRemoved'])];
+  const members = ['Reloading', 'UnitFilesChanged'];
+  if (interest !== 'state') members.push('JobRemoved');
   const managerRules = members.map((member) => ({ ...MANAGER, member }));
   const watched = await watchAll(bus, [...managerRules, ...unitRules(interest, names)]);
   if (!watched.ok) return watched;

@@ -67,7 +67,7 @@ export class Waits {
   }
 
   /** Undefined if the job has not ended, or if its result is not known. */
-  resultOf(job: string): string | undefined {
+  jobResult(job: string): string | undefined {
     return this.#ends.get(job)?.result;
   }
 

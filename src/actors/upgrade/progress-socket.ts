@@ -9,7 +9,7 @@ import { type Clock, RateLimit, within } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { codeOf } from '../small-file.js';
-import { linesOf, type ProgressLine, parseLine } from './progress-line.js';
+import { type ProgressLine, parseLine, splitLines } from './progress-line.js';
 
 /** Connections at a time; further ones are closed. Each has up to 128 KiB. */
 const CONNECTIONS_MAX = 256;
@@ -106,7 +106,7 @@ export class ProgressSocket {
     this.#owner.onConnections(this.#sockets.size);
     try {
       // The last line counts even without its LF.
-      for await (const line of linesOf(socket)) await this.#deliver(line, connectedMs);
+      for await (const line of splitLines(socket)) await this.#deliver(line, connectedMs);
     } catch (error) {
       // A connection that broke is no defect, and a line that was cut off is of no use.
       if (!this.#isStopped && error !== socket.errored) throw error;

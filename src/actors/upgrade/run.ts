@@ -103,7 +103,7 @@ export function nextRun(run: Run, input: RunInput, nowMs: number): Run {
     case 'line':
       return afterLine(run, input.content, input.isLeftover, nowMs);
     case 'abandoned':
-      return isRunning(run, 'socket') ? finishedRun(run, false, nowMs) : run;
+      return isRunning(run, 'socket') ? finishedRun(run, 'failed', nowMs) : run;
   }
 }
 
@@ -116,11 +116,10 @@ function startedRun(run: Run, origin: Origin, startedMs: number): Run {
   return { state: 'running', origin, startedMs, count: count + 1, job: '', isDoubtful: false, facts };
 }
 
-function finishedRun(run: Run, success: boolean, nowMs: number): Run {
+function finishedRun(run: Run, outcome: 'succeeded' | 'failed', nowMs: number): Run {
   const { origin, startedMs, invocation, count, facts } = run;
-  const state = success ? 'idle' : 'failed';
   return {
-    state,
+    state: outcome === 'succeeded' ? 'idle' : 'failed',
     origin,
     startedMs,
     finishedMs: nowMs,
@@ -159,10 +158,10 @@ function afterSignal(run: Run, facts: RunFacts, nowMs: number): Run {
 function begunByUnit(run: Run, nowMs: number): Run {
   const { facts } = run;
   const started = startedRun(run, 'systemd', Math.min(nowMs, facts.startedMs ?? nowMs));
-  return { ...started, ...beginningOf(facts) };
+  return { ...started, ...invocationFields(facts) };
 }
 
-function beginningOf({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'job' | 'startJob'> {
+function invocationFields({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'job' | 'startJob'> {
   return { invocation, job, startJob: job || undefined };
 }
 
@@ -177,7 +176,7 @@ function continuedRun(run: Run, nowMs: number): Run {
   // If systemd restarts the unit by itself (Restart=), all tries are one run.
   if (facts.restarts > 0) return withInvocation(withJob);
   // Somebody has restarted the unit. The old invocation was killed, and `Result` belongs to the new one.
-  const failedRun = finishedRun(run, false, nowMs);
+  const failedRun = finishedRun(run, 'failed', nowMs);
   return isAtWork(facts) ? begunByUnit(failedRun, nowMs) : failedRun;
 }
 
@@ -186,7 +185,7 @@ function withInvocation(run: Run): Run {
   const next = { ...run, invocationBefore: undefined };
   if (run.invocation === undefined) return { ...next, invocation: run.facts.invocation };
   // The run ends as the last try ends.
-  return { ...next, badJobResult: undefined, ...beginningOf(run.facts) };
+  return { ...next, badJobResult: undefined, ...invocationFields(run.facts) };
 }
 
 /**
@@ -196,12 +195,12 @@ function withInvocation(run: Run): Run {
 function withVerdict(run: Run, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
   if (isAtWork(run.facts) || run.job) return { ...run, isDoubtful: false };
-  return hasSucceeded(run) ? finishedRun(run, true, nowMs) : { ...run, isDoubtful: true };
+  return hasSucceeded(run) ? finishedRun(run, 'succeeded', nowMs) : { ...run, isDoubtful: true };
 }
 
 function afterConfirmation(run: Run, facts: RunFacts, nowMs: number): Run {
   const next = withVerdict(afterSignal(run, facts, nowMs), nowMs);
-  return next.isDoubtful ? finishedRun(next, false, nowMs) : next;
+  return next.isDoubtful ? finishedRun(next, 'failed', nowMs) : next;
 }
 
 function hasSucceeded({ badJobResult, invocation, facts }: Run): boolean {
@@ -232,7 +231,7 @@ function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, now
   if (facts.job !== '' && isSameManager) return next;
   // A run without a known success has failed, also if systemd has unloaded the unit.
   const isSuccess = isSameManager && !wasStopped && hasSucceeded(next);
-  return finishedRun(next, isSuccess, nowMs);
+  return finishedRun(next, isSuccess ? 'succeeded' : 'failed', nowMs);
 }
 
 function afterLine(run: Run, content: ProgressEvent, isLeftover: boolean, nowMs: number): Run {
@@ -243,7 +242,8 @@ function afterLine(run: Run, content: ProgressEvent, isLeftover: boolean, nowMs:
   if (content.event === 'progress')
     return { ...next, percent: Math.min(Math.max(content.percent, 0), 100), step: content.step };
   const isEnd = content.event === 'end' && next.origin === 'socket';
-  return isEnd ? finishedRun(next, content.success, nowMs) : next;
+  if (!isEnd) return next;
+  return finishedRun(next, content.success ? 'succeeded' : 'failed', nowMs);
 }
 
 type UnitState = Pick<RunFacts, 'activeState' | 'subState'>;

@@ -13,7 +13,7 @@ import {
   SYSTEMD_PATH,
 } from '../../protocol/dbus/systemd.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
-import { busErrorText, faultOf } from '../bus/fault.js';
+import { busErrorText, busFault } from '../bus/fault.js';
 import { type FollowedUnit, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { UpgradePublisher } from './publisher.js';
@@ -125,7 +125,7 @@ export class UpgradeUnits implements FollowerOwner {
         waits.forJob(started.value.job, upgradeUnit, leftMs),
       ]);
     }
-    const jobResult = waits.resultOf(started.value.job);
+    const jobResult = waits.jobResult(started.value.job);
     if (jobResult === undefined) return started;
     return hasRun()
       ? success({ ...started.value, jobResult })
@@ -206,7 +206,7 @@ export class UpgradeUnits implements FollowerOwner {
 
   async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<StartResult> {
     const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, 'replace']);
-    if (!outcome.ok) return faultOf(outcome.error, `The start of ${unit} failed`);
+    if (!outcome.ok) return busFault(outcome.error, `The start of ${unit} failed`);
     return success({ job: outcome.value });
   }
 }

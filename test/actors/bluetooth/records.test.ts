@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Device } from '../../../src/actors/bluetooth/objects.js';
-import { DeviceOutputs, recordsOf } from '../../../src/actors/bluetooth/records.js';
+import { DeviceOutputs, makeRecords } from '../../../src/actors/bluetooth/records.js';
 
 const ADDRESS = '00:00:00:00:00:01';
 const ROWS: readonly (readonly [what: string, is: Partial<Device>, isKnown: boolean])[] = [
@@ -16,7 +16,7 @@ const ROWS: readonly (readonly [what: string, is: Partial<Device>, isKnown: bool
 for (const [what, is, isKnown] of ROWS) {
   test(`a device that is ${what} is ${isKnown ? '' : 'not '}among the known ones`, () => {
     const device: Device = { path: '/1', Address: ADDRESS, battery: undefined, wasFoundByScan: true, ...is };
-    const { bluetooth, devices } = recordsOf({ path: '/' }, [device], new DeviceOutputs(), undefined);
+    const { bluetooth, devices } = makeRecords({ path: '/' }, [device], new DeviceOutputs(), undefined);
     assert.deepEqual([...devices.keys()], [ADDRESS]);
     assert.equal(bluetooth.known_devices?.length, Number(isKnown));
   });
@@ -28,7 +28,7 @@ test('if a line cannot have all known devices, it has the first ones and those t
     const flags = { Paired: true, Connected: at >= 510, wasFoundByScan: false, battery: undefined };
     return { path: `/${at}`, Address, Alias: '\u0001'.repeat(248), ...flags };
   });
-  const { bluetooth, devices } = recordsOf({ path: '/' }, all, new DeviceOutputs(), undefined);
+  const { bluetooth, devices } = makeRecords({ path: '/' }, all, new DeviceOutputs(), undefined);
   const known = bluetooth.known_devices ?? [];
   assert.ok(Buffer.byteLength(JSON.stringify(known)) < 80 * 1024);
   assert.deepEqual(

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BusError, faultOf, isAbsence } from '../../../src/actors/bus/fault.js';
+import { type BusError, busFault, isAbsence } from '../../../src/actors/bus/fault.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
 
 const dbus = (name: string, text = ''): BusError => ({ kind: 'dbus', name, text });
@@ -30,7 +30,7 @@ const FAULTS: readonly (readonly [error: BusError, fault: FaultCode, detail: str
 
 for (const [error, fault, detail] of FAULTS) {
   test(`${JSON.stringify(error).slice(0, 100)} is ${fault}`, () =>
-    assert.deepEqual(faultOf(error, 'It failed'), { ok: false, error: { fault, detail } }));
+    assert.deepEqual(busFault(error, 'It failed'), { ok: false, error: { fault, detail } }));
 }
 
 const ABSENCES: readonly (readonly [error: BusError, absence: boolean])[] = [
@@ -50,6 +50,6 @@ for (const [error, absence] of ABSENCES) {
 test('an actor may choose the fault for the name of an error, also for an unknown name', () => {
   const overrides = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable' } as const;
   const errors = [dbus('a.Mine'), dbus('a.Other'), standard('TimedOut'), { kind: 'timeout' } as const];
-  const codes = errors.map((error) => faultOf(error, 'It failed', overrides).error.fault);
+  const codes = errors.map((error) => busFault(error, 'It failed', overrides).error.fault);
   assert.deepEqual(codes, ['in-progress', 'unavailable', 'timeout', 'timeout']);
 });

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConfiguredNode } from '../../../src/actors/discovery/configured-nodes.js';
 import { KnownNodes } from '../../../src/actors/discovery/known-nodes.js';
-import { type Sighting, sightingOf } from '../../../src/actors/discovery/sighting.js';
+import { parseSighting, type Sighting } from '../../../src/actors/discovery/sighting.js';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { Recorder } from '../recorder.js';
 
@@ -30,7 +30,7 @@ function createKnownNodes(isTrusting = true) {
 
 function sightingWith(name: string, address: string, port = 8018): Sighting {
   const at = { name, host: `${name}.local`, address, port };
-  return sightingOf(at, [Buffer.from('api=tonearm')], false) ?? assert.fail(name);
+  return parseSighting(at, [Buffer.from('api=tonearm')], false) ?? assert.fail(name);
 }
 
 function configuredNode(url: string, address?: string, isOwnAddress = false): ConfiguredNode {

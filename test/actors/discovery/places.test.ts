@@ -3,7 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { announcedInterfaceNames, type Interface, placesOf } from '../../../src/actors/discovery/places.js';
+import {
+  announcedInterfaceNames,
+  announcementPlaces,
+  type Interface,
+} from '../../../src/actors/discovery/places.js';
 
 function at(name: string, index: number, ...addresses: readonly string[]): Interface {
   const familyOf = (address: string) => (address.includes(':') ? 'IPv6' : 'IPv4');
@@ -30,11 +34,11 @@ const ROWS: readonly (readonly [what: string, listening: readonly string[], plac
 ];
 for (const [what, listening, places] of ROWS) {
   test(`${what} is announced at ${places || 'no place'}`, () =>
-    assert.equal(placesOf(listening, [LAN, WLAN]).join(' '), places));
+    assert.equal(announcementPlaces(listening, [LAN, WLAN]).join(' '), places));
 }
 
 test('a machine that has loopback alone announces nothing, though it listens everywhere', () =>
-  assert.deepEqual(placesOf(['::'], []), []));
+  assert.deepEqual(announcementPlaces(['::'], []), []));
 
 for (const [listening, names] of [
   [['127.0.0.1'], ''],

@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { announcedNode, type Sighting, sightingOf } from '../../../src/actors/discovery/sighting.js';
+import { announcedNode, parseSighting, type Sighting } from '../../../src/actors/discovery/sighting.js';
 
 const AT = { name: 'attic', host: 'attic.local', address: '192.0.2.7', port: 8018 };
 
 function sightedAs(txt: readonly string[], at: Partial<typeof AT> = {}): Sighting | undefined {
   const pairs = txt.map((pair) => Buffer.from(pair));
-  return sightingOf({ ...AT, ...at }, pairs, false);
+  return parseSighting({ ...AT, ...at }, pairs, false);
 }
 
 test('a service is a node if its TXT record, port and host are right', () => {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { BlockList, isIP } from 'node:net';
 import { test } from 'node:test';
-import { announcedNode, sightingOf } from '../../../src/actors/discovery/sighting.js';
+import { announcedNode, parseSighting } from '../../../src/actors/discovery/sighting.js';
 import { trustedOrigins } from '../../../src/actors/discovery/trusted-origins.js';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
@@ -84,7 +84,7 @@ test('no announcement gives trust to a name of the web or to a public address', 
     const host = Array.from({ length: 1 + random.below(4) }, () => random.pick(PIECES)).join('.');
     const address = random.pick([...PUBLIC, ...PRIVATE]);
     const at = { name: 'x', host: random.pick([host, `${host}.local`, address]), address, port: 8018 };
-    const sighting = sightingOf(at, [Buffer.from('api=tonearm')], random.below(2) === 0);
+    const sighting = parseSighting(at, [Buffer.from('api=tonearm')], random.below(2) === 0);
     const node = sighting && announcedNode([sighting], undefined);
     for (const origin of node === undefined ? [] : trustedOrigins(node)) {
       trusted += 1;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { LINE_MAX_BYTES, linesOf, parseLine } from '../../../src/actors/upgrade/progress-line.js';
+import { LINE_MAX_BYTES, parseLine, splitLines } from '../../../src/actors/upgrade/progress-line.js';
 
 const STEP = '{"event":"progress","percent":5,"current":1,"step":"a"}';
 
@@ -58,7 +58,7 @@ test('other lines are dropped', () => {
 /** The lines in the chunks, with the rest after the last LF as the last one. */
 async function split(chunks: readonly string[]): Promise<string[]> {
   const lines: string[] = [];
-  for await (const line of linesOf(Readable.from(chunks.map((chunk) => Buffer.from(chunk)))))
+  for await (const line of splitLines(Readable.from(chunks.map((chunk) => Buffer.from(chunk)))))
     lines.push(Buffer.from(line).toString());
   return lines;
 }
