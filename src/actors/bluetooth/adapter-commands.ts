@@ -150,7 +150,7 @@ export class AdapterCommands {
     void ended?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
-  /** `hasJustPaired` is false if the device was paired when it appeared, because that may be years ago. */
+  /** `hasJustPaired` is false if the device was paired when it appeared: the pairing may be years old. */
   #onPaired(adapter: Adapter, device: Device, hasJustPaired: boolean): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
@@ -235,8 +235,8 @@ export class AdapterCommands {
   }
 
   /**
-   * Ends pairing mode, and makes the adapter neither discoverable nor pairable. An earlier attempt may have
-   * failed, so the adapter may still be so without pairing mode.
+   * Ends pairing mode, and makes the adapter neither discoverable nor pairable. After a failed
+   * attempt, the adapter may still be discoverable or pairable although pairing mode is off.
    */
   async #stopPairing({ path, Discoverable, Pairable }: Adapter): Promise<Answer> {
     this.#timers.cancel('pairing');

@@ -185,8 +185,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   #deviceChanged(change: BluezChange): void {
-    const { before, after } = change;
-    if (after !== undefined) this.#followPairing(after, before);
+    if (change.after !== undefined) this.#followPairing(change.after, change.before);
     this.#automatic.deviceChanged(change);
     this.#updateSoon();
   }

@@ -34,7 +34,7 @@ export class Pairing {
    * agent, or get the request late.
    */
   #agent: 'none' | 'unknown' | 'registered' = 'none';
-  /** Counts how often BlueZ was lost, because an answer from before the last loss is not used. */
+  /** Counts the losses of BlueZ, so that an answer from before the last loss is not used. */
   #bluezLosses = 0;
   #until: number | undefined;
   /**

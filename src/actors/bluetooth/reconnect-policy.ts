@@ -84,7 +84,7 @@ export class ReconnectPolicy {
     if (INTENDED_REASONS.includes(reason)) this.leaveDisconnected(path);
   }
 
-  /** To be called when somebody has disconnected the device, which is then not connected again. */
+  /** To be called when somebody has disconnected the device. It stays so until somebody connects it. */
   leaveDisconnected(path: string): void {
     this.#attempts.set(path, { ...this.#attemptsFor(path), dueAt: undefined, isLeftDisconnected: true });
   }

@@ -42,9 +42,17 @@ export interface Sighting {
   readonly isLocal: boolean;
 }
 
+/** A service as its resolver reports it. */
+interface ReportedService {
+  readonly name: string;
+  readonly host: string;
+  readonly address: string;
+  readonly port: number;
+}
+
 /** Undefined if the service is no node. */
 export function parseSighting(
-  { name, host, address, port }: Pick<Sighting, 'name' | 'host' | 'port'> & { readonly address: string },
+  { name, host, address, port }: ReportedService,
   txt: readonly Uint8Array[],
   isLocal: boolean,
 ): Sighting | undefined {

@@ -226,8 +226,8 @@ const ORDER_FAULTS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * The fault if logind could not answer whether the action is allowed. Every other error is `unavailable`,
- * because a logind that has no polkit, or cannot start, causes many different errors.
+ * The fault if logind could not answer whether the action is allowed. Every error that is not listed is
+ * `unavailable`, because a logind that has no polkit, or cannot start, causes many different errors.
  */
 function questionFault(error: BusError): Answer {
   const overrides = { byName: QUESTION_FAULTS, otherwise: 'unavailable' } as const;

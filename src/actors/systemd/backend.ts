@@ -91,8 +91,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     // All other commands are for units of the user, which have a follower. This is for the compiler.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
-    // The change must be published before the answer. Without these calls it could come later, because
-    // changes are gathered, and are held back during a reload.
+    // The change must be published before the answer. Without these calls the change could come later,
+    // because changes are gathered, and are held back during a reload.
     this.#unitsChanged(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.value);
     return answer;

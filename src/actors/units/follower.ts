@@ -46,7 +46,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   #isReloading = false;
   /**
    * True from the beginning of a reload until everything is read again. Units seem to disappear meanwhile, so
-   * the owner gets no changes.
+   * changes are reported only for the interest `verdicts`.
    */
   #isMuted = false;
   /** Counts the calls of `#begin` and `down`, so that results from before the last call are ignored. */

@@ -37,7 +37,7 @@ const SINGLE_MAX_UNITS = 100;
 const DONE: BusResult<undefined> = success(undefined);
 
 const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MANAGER_INTERFACE };
-const PROPERTIES: Match = {
+const PROPERTY_CHANGES: Match = {
   sender: SYSTEMD_NAME,
   interface: PROPERTIES_CHANGED.interface,
   member: PROPERTIES_CHANGED.member,
@@ -48,13 +48,13 @@ const PROPERTIES: Match = {
  * its own rules cost 17 kB of messages, rules for all units 38 kB.
  */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
-  const ofInterface = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
+  const interfaceFilter = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
   const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
   if (names.length > SINGLE_MAX_UNITS)
-    return [removed, { ...PROPERTIES, ...ofInterface, path_namespace: UNITS_PATH }];
+    return [removed, { ...PROPERTY_CHANGES, ...interfaceFilter, path_namespace: UNITS_PATH }];
   return names.flatMap((name) => [
     { ...removed, arg0: name },
-    { ...PROPERTIES, ...ofInterface, path: unitPath(name) },
+    { ...PROPERTY_CHANGES, ...interfaceFilter, path: unitPath(name) },
   ]);
 }
 
@@ -151,8 +151,8 @@ export class UnitReader {
 }
 
 /**
- * Makes a function that reads some units at a time. Calls for a unit that come while it is read share the
- * next reading.
+ * Makes a function that reads some units at a time. Calls for a unit during its reading share the next
+ * reading.
  */
 function groupReader(allNames: readonly string[], read: ReadUnit): ReadUnits {
   const readings = new Map(allNames.map((name) => [name, new SharedWork(() => read(name))]));
