@@ -85,7 +85,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       this.#bus.watch({ sender: BLUEZ_NAME, path_namespace: BLUEZ_PATH }),
       this.#bus.watch({ sender: BLUEZ_NAME, path: '/' }),
     ]);
-    if (!watched.every(({ ok }) => ok)) throw new Error('BlueZ cannot be watched');
+    if (!watched.every(({ ok }) => ok)) return this.#bus.reconnect('BlueZ cannot be watched');
     this.ownerChanged(BLUEZ_NAME, this.#bus.isRunning(BLUEZ_NAME));
   }
 

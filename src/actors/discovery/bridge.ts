@@ -84,7 +84,7 @@ export class Discovery implements BridgeActor, BusOwner {
       this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
     );
     if (!(await Promise.all(watched)).every(({ ok }) => ok))
-      throw new Error('avahi-daemon cannot be watched');
+      return this.#bus.reconnect('avahi-daemon cannot be watched');
     // A call of `ownerChanged` meanwhile has begun anew already.
     if (this.#isAvahiRunning === undefined) this.#beginAnew(this.#bus.isRunning(AVAHI_NAME));
   }

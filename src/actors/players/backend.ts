@@ -99,7 +99,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#changedNames = changedNames;
     const watched = await this.#bus.watch(PLAYER_OWNERS);
     const listed = await this.#bus.call(BUS_METHODS.listNames, []);
-    if (!watched.ok || !listed.ok) throw new Error('the bus did not answer which players run');
+    if (!watched.ok || !listed.ok) return this.#bus.reconnect('the bus did not answer which players run');
     const names = listed.value.filter((name) => name.startsWith(PLAYER_NAME_PREFIX)).slice(0, NAMES_MAX);
     const readOwner = async (name: string): Promise<void> => {
       const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);

@@ -83,7 +83,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     const newJob = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
     const matches = Object.keys(ACTIONS).map((action) => ({ ...newJob, arg2: `${action}.target` }));
     const watched = await Promise.all(matches.map((match) => this.#logind.watch(match)));
-    if (!watched.every(({ ok }) => ok)) throw new Error('systemd cannot be watched');
+    if (!watched.every(({ ok }) => ok)) return this.#logind.reconnect('systemd cannot be watched');
     this.#absence = undefined;
     this.#publish.status('up');
   }
