@@ -4,8 +4,8 @@
 /**
  * The limit of a request's head in bytes. uWebSockets.js reads it while it is loaded, so this file must be
  * imported first. The default of 4 KiB is too little: a browser sends the cookies of all services on the
- * host, whatever their port. A larger head is answered with 431. More than 97 headers are, too: this number
- * is built in. Each connection stores its incomplete head.
+ * host, whatever their port. A larger head is answered with 431, and so are more than 97 headers, which is a
+ * built-in number. Each connection stores its incomplete head.
  */
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
@@ -20,8 +20,8 @@ const OTHER_DESCRIPTORS = 512;
  */
 const SPARE_CONNECTIONS = 1024;
 /**
- * One connection in eight is reserved for the node's own programs, such as a reverse proxy. As many are
- * reserved for all other peers.
+ * One connection in eight is reserved for the node's own programs, such as a reverse proxy. The same
+ * number is reserved for all other peers.
  */
 const RESERVED_ONE_IN = 8;
 /** Each peer may have at least this many connections, which is enough for several pages in one browser. */
@@ -42,8 +42,8 @@ export interface ConnectionLimits {
  * `configuredStreams` is `api.sse.maxClients`; `descriptorsMax` is the process's limit, infinite if unknown.
  */
 export function connectionLimits(configuredStreams: number, descriptorsMax: number): ConnectionLimits {
-  const desired = configuredStreams + CONNECTIONS_BESIDE_STREAMS;
-  const connections = Math.min(desired, remaining(descriptorsMax, OTHER_DESCRIPTORS));
+  const desiredConnections = configuredStreams + CONNECTIONS_BESIDE_STREAMS;
+  const connections = Math.min(desiredConnections, remaining(descriptorsMax, OTHER_DESCRIPTORS));
   const streams = Math.min(configuredStreams, remaining(connections, CONNECTIONS_BESIDE_STREAMS));
   return {
     connections,

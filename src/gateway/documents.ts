@@ -1,5 +1,5 @@
-// Decides what a `GET` of a backend's records is answered. A response joins texts of the journal, which are
-// not parsed, and is cached until one of them changes.
+// Decides what the response to a `GET` of a backend's records is. A response joins texts of the journal,
+// which are not parsed, and is cached until one of them changes.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
@@ -22,7 +22,10 @@ export class Documents {
   readonly #clock: Clock;
   /** By enabled child, in start order. */
   #health = new Map<ChildName, BackendHealth>();
-  /** When each backend came up last. For clients its records have changed then, if not later. */
+  /**
+   * When each backend came up last. Its records count as changed at that time, or later if they changed
+   * later.
+   */
   readonly #upSince = new Map<ChildName, LastChange>();
   /** With each response, the last change that its records had when it was made. */
   readonly #cached = new Map<Resource, LastChange & { readonly response: CachedResponse }>();

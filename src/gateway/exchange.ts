@@ -14,8 +14,8 @@ import { type HeaderPairs, type HttpReply, KEEP_ALIVE, oneLine, STATUS_LINES } f
 import { ResponseStream } from './response-stream.js';
 
 /**
- * A body that is too large is read up to this size and discarded. Otherwise the client would get a reset
- * instead of the answer.
+ * A body that is too large is read up to this size and discarded. Otherwise the client would get a
+ * reset instead of the answer.
  */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The longest time for a whole body to arrive: uWebSockets.js limits only the pause between two packets. */
@@ -150,13 +150,13 @@ export class Exchange {
       const cancel = this.#clock.after(BODY_DEADLINE_MS, () => settle({ kind: 'too-slow' }));
       this.#onGone = () => settle({ kind: 'gone' });
       const chunks: Buffer[] = [];
-      let size = 0;
+      let receivedBytes = 0;
       this.#response.onData((chunk, isLast) => {
         if (isLast) this.#pause();
-        size += chunk.byteLength;
-        if (size > BODY_LIMIT_BYTES) {
+        receivedBytes += chunk.byteLength;
+        if (receivedBytes > BODY_LIMIT_BYTES) {
           chunks.length = 0;
-          if (isLast || size > DISCARD_LIMIT_BYTES) settle({ kind: 'too-large' });
+          if (isLast || receivedBytes > DISCARD_LIMIT_BYTES) settle({ kind: 'too-large' });
           return;
         }
         // The chunk's memory is invalid after this callback.

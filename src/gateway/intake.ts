@@ -37,7 +37,7 @@ export class Intake implements BackendListener {
     const disabled = stopped.filter((child) => !enabled.includes(child));
     for (const child of disabled) feeds.forget(child);
     this.changes([
-      ...stopped.flatMap((child) => journal.dropsOfAll(child)),
+      ...stopped.flatMap((child) => journal.allDrops(child)),
       ...disabled.map((key): Change => ({ kind: 'drop', collection: 'backends', key })),
     ]);
     this.#publishHealth();
@@ -66,7 +66,7 @@ export class Intake implements BackendListener {
   readonly health = (child: ChildName, health: BackendHealth): void => {
     const { documents, journal } = this.#recipients;
     documents.setHealth(child, health);
-    const drops = health.state === 'up' ? [] : journal.dropsOfAway(child);
+    const drops = health.state === 'up' ? [] : journal.dropsWhenAway(child);
     this.changes([healthChange(child, health), ...drops]);
   };
 

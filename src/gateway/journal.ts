@@ -131,14 +131,14 @@ export class Journal {
    * The drops for a backend that is no longer up. Records whose removal has an event are dropped, with their
    * parts, and so are passing records. All other records, such as units, keep their last text.
    */
-  dropsOfAway(backend: ChildName): readonly Drop[] {
+  dropsWhenAway(backend: ChildName): readonly Drop[] {
     return this.#dropsOf(
       backend,
       ({ removed, keeps, isPart }) => removed !== undefined || keeps === 'passing' || isPart === true,
     );
   }
 
-  dropsOfAll(backend: ChildName): readonly Drop[] {
+  allDrops(backend: ChildName): readonly Drop[] {
     return this.#dropsOf(backend, () => true);
   }
 

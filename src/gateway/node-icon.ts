@@ -9,7 +9,7 @@ import { extname } from 'node:path';
 const STEP_DEGREES = 30;
 const NAME_PLACEHOLDER = '{name}';
 
-/** By the ending of the file, how it is made for a node of this name. */
+/** How a file is made for a node of this name, by the ending of the file. */
 const MAKERS: Readonly<Record<string, (file: Buffer, nodeName: string) => Buffer>> = {
   '.png': (file, nodeName) => recolouredPng(file, hueDegreesFor(nodeName)),
   '.svg': (file, nodeName) => Buffer.from(recolouredText(file.toString(), hueDegreesFor(nodeName))),
@@ -46,11 +46,15 @@ function rotation(degrees: number): Recolour {
   const ownWeight = Math.cos(radians) + third;
   const nextWeight = third - Math.sin(radians) / Math.sqrt(3);
   const lastWeight = third + Math.sin(radians) / Math.sqrt(3);
-  const part = (own: number, next: number, last: number): number => {
+  const rotatedPart = (own: number, next: number, last: number): number => {
     const rotated = own * ownWeight + next * nextWeight + last * lastWeight;
     return Math.min(255, Math.max(0, Math.round(rotated)));
   };
-  return (red, green, blue) => [part(red, green, blue), part(green, blue, red), part(blue, red, green)];
+  return (red, green, blue) => [
+    rotatedPart(red, green, blue),
+    rotatedPart(green, blue, red),
+    rotatedPart(blue, red, green),
+  ];
 }
 
 /** The colours in the text are `#rrggbb`. */

@@ -17,8 +17,7 @@ export interface ShutdownParts {
 
 /**
  * Resolves within `withinMs`, even if backends do not answer or clients do not read. Streams end after the
- * answers, because at a reboot SIGTERM may come before logind's answer, whose `power.action` must precede
- * `bye`.
+ * answers: at a reboot SIGTERM may come before logind's answer, and its `power.action` must precede `bye`.
  */
 export async function shutDown(
   { handler, streams, server, clock }: ShutdownParts,

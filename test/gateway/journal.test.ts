@@ -116,8 +116,8 @@ test('a change that is applied while the journal is read is read, too', () => {
 test('a backend that goes down removes its records with a removal event, and keeps the others', () => {
   const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')], 0);
-  assert.deepEqual(journal.dropsOfAway('audio'), [drop('audio.outputs', '3'), removal('1')]);
-  assert.deepEqual(journal.dropsOfAway('systemd'), []);
+  assert.deepEqual(journal.dropsWhenAway('audio'), [drop('audio.outputs', '3'), removal('1')]);
+  assert.deepEqual(journal.dropsWhenAway('systemd'), []);
 });
 
 /** The journal keeps this many of each kind: the latest. */

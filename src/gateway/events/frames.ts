@@ -18,7 +18,7 @@ import { DATA_MAX_BYTES, shortenedData, tracklistData } from './line-length.js';
 const RETRY_MS_MIN = 2000;
 const RETRY_MS_MAX = 5000;
 
-/** Each type of event is one kind. Only `backend.updated` is a kind for each child. */
+/** Each type of event has one kind. Only `backend.updated` has a kind for each child. */
 export interface EventKind {
   readonly type: EventType;
   readonly child: ChildName;

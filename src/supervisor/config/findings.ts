@@ -4,7 +4,7 @@
 import { editDistance } from '../../edit-distance.js';
 import { printable } from '../../printable.js';
 
-/** A place in a file; line and column count from 1, the column in UTF-16 units. */
+/** Line and column count from 1, the column in UTF-16 units. */
 export interface Location {
   readonly file: string;
   readonly line: number;
@@ -72,12 +72,12 @@ export class Findings {
   }
 
   /** `key` is the dotted path as it is written in the file. */
-  addProblem(at: Location, key: string, text: string): void {
-    this.#problems.push(finding(at, key, text));
+  addProblem(place: Location, key: string, text: string): void {
+    this.#problems.push(finding(place, key, text));
   }
 
-  addWarning(at: Location, key: string, text: string): void {
-    this.#warnings.push(finding(at, key, text));
+  addWarning(place: Location, key: string, text: string): void {
+    this.#warnings.push(finding(place, key, text));
   }
 
   /**
@@ -97,15 +97,16 @@ export class Findings {
   }
 
   #sorted(findings: readonly Finding[]): string[] {
-    const fileOrder = ({ place: at }: Finding): number => this.#files.indexOf(at.file);
-    return [...findings]
-      .sort((a, b) => fileOrder(a) - fileOrder(b) || a.place.line - b.place.line || a.place.col - b.place.col)
-      .map(({ line }) => line);
+    const fileOrder = ({ file }: Location): number => this.#files.indexOf(file);
+    const compare = (a: Location, b: Location): number =>
+      fileOrder(a) - fileOrder(b) || a.line - b.line || a.col - b.col;
+    return [...findings].sort((a, b) => compare(a.place, b.place)).map(({ line }) => line);
   }
 }
 
-function finding(at: Location, key: string, text: string): Finding {
-  return { place: at, line: printable(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`) };
+function finding(place: Location, key: string, text: string): Finding {
+  const { file, line, col } = place;
+  return { place, line: printable(`${file}:${line}:${col}: ${key}: ${text}`) };
 }
 
 /** The known path with the nearest last name. If several are equally near, the nearest section decides. */

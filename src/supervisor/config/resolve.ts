@@ -160,7 +160,7 @@ function readSection(
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
   const enabled = writtenKeys.get('upgrade.enabled');
-  // A result file that is written but wrong has been reported already.
+  // The value of a wrong `upgrade.resultFile` is undefined, too, but it has been reported already.
   if (upgrade.enabled && enabled !== undefined && !writtenKeys.has('upgrade.resultFile'))
     findings.addProblem(enabled.valueAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
   reportSameFiles(upgrade, writtenKeys, findings);
