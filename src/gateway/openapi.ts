@@ -82,7 +82,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
   for (const route of routes) {
     const name = documentedPath(route.path);
     const path = paths[name] ?? {};
-    path[route.method.toLowerCase()] = operation(route);
+    path[route.method.toLowerCase()] = operationObject(route);
     paths[name] = path;
   }
   return {
@@ -100,15 +100,16 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
   };
 }
 
-function operation(route: Route): JsonObject {
+function operationObject(route: Route): JsonObject {
   const { method, path, summary, kind } = route;
   const parameters = [...parametersOf(path).map(pathParameter), ...(QUERIES[kind] ?? [])];
+  const [, firstSegment = ''] = path.split('/');
   const parametersIfAny = parameters.length > 0 ? { parameters } : {};
   const eventsIfStream = kind === 'events' ? { 'x-events': EVENT_TABLE } : {};
   return {
     operationId: operationId(method, documentedPath(path)),
     summary,
-    tags: [path.split('/')[1] || 'ui'],
+    tags: [firstSegment === '' ? 'ui' : firstSegment],
     ...parametersIfAny,
     ...requestBody(route),
     ...eventsIfStream,
@@ -117,7 +118,8 @@ function operation(route: Route): JsonObject {
 }
 
 function operationId(method: string, path: string): string {
-  return `${method.toLowerCase()}${path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_')}`;
+  const pathWords = path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_');
+  return method.toLowerCase() + pathWords;
 }
 
 function requestBody(route: Route): JsonObject {
@@ -165,9 +167,9 @@ function successesOf(route: Route): JsonObject {
       return route.part === 'file' ? file : { ...file, ...redirect };
     }
     case 'health':
-      return { 200: json(route.schema) };
+      return { 200: jsonResponse(route.schema) };
     default:
-      return cacheable(route.schema);
+      return cacheableResponses(route.schema);
   }
 }
 
@@ -186,13 +188,13 @@ function problemResponses(codes: readonly ProblemCode[]): JsonObject {
   );
 }
 
-function cacheable(name: ComponentName): JsonObject {
+function cacheableResponses(name: ComponentName): JsonObject {
   const time = { description: 'Time of the last change', schema: Type.String({ format: 'date-time' }) };
   const headers = { ETag: { schema: TEXT }, 'X-Cache-Updated-At': time };
-  return { 200: { ...json(name), headers }, 304: { ...UNCHANGED, headers } };
+  return { 200: { ...jsonResponse(name), headers }, 304: { ...UNCHANGED, headers } };
 }
 
-function json(name: ComponentName): JsonObject {
+function jsonResponse(name: ComponentName): JsonObject {
   return { description: name, content: { 'application/json': { schema: ref(name) } } };
 }
 

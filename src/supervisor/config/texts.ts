@@ -66,10 +66,10 @@ export function corsOrigin(text: string): CheckResult {
   const parts = ORIGIN.exec(text);
   if (parts === null) return failed('write scheme://host or scheme://host:port, without a path, or *');
   const [, scheme = '', host = '', port] = parts;
-  if (port !== undefined && (Number(port) < 1 || Number(port) > 65535))
-    return failed('the port must be 1 to 65535');
+  const isPortValid = port === undefined || (Number(port) >= 1 && Number(port) <= 65535);
+  if (!isPortValid) return failed('the port must be 1 to 65535');
   const isIpv6 = host.startsWith('[');
-  if (!isIpv6 && (!HOST.test(host) || host.length > HOST_CHARS_MAX)) return failed(hostFault(host));
+  if (!isIpv6 && !isHostName(host)) return failed(hostFault(host));
   if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
   // The URL standard normalizes the host and knows a default port only for http and https.
   if (!/^https?$/i.test(scheme)) return success(text.toLowerCase());
@@ -79,8 +79,11 @@ export function corsOrigin(text: string): CheckResult {
 /** The result is compared with `Host` headers, so it is in lower case and has no trailing dot. */
 export function hostName(text: string): CheckResult {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
-  if (!HOST.test(name) || name.length > HOST_CHARS_MAX) return failed(hostFault(name));
-  return success(name.toLowerCase());
+  return isHostName(name) ? success(name.toLowerCase()) : failed(hostFault(name));
+}
+
+function isHostName(text: string): boolean {
+  return HOST.test(text) && text.length <= HOST_CHARS_MAX;
 }
 
 function hostFault(host: string): string {
