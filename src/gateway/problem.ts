@@ -51,8 +51,8 @@ export const SHUTTING_DOWN = problem(
 const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
 
 /**
- * The problem for an error that a request has thrown. The lack of free descriptors passes, so the client may
- * try again. It happens where a part is loaded late.
+ * The problem for an error that a request has thrown. Without a free descriptor, a part that is loaded late
+ * cannot be loaded. This passes, so the client may try again.
  */
 export function problemOfError(error: unknown): Problem {
   const isOutOfFiles =

@@ -94,7 +94,7 @@ export class EventStream implements OpenStream {
     return true;
   }
 
-  /** Does not postpone the keep-alive: levels have no id, so clients need the id of "love" meanwhile. */
+  /** Does not postpone the keep-alive, because clients need the id of "love", and levels have no id. */
   deliverLevel(text: string): void {
     if (this.#state === 'flowing') this.#writeText(text);
     else if (this.#state === 'behind') this.#unsentLevel = text;
