@@ -22,9 +22,9 @@ import type { OpenLink } from './wake.js';
 /** The most devices that are measured at a time, outputs before inputs. Further devices have no level. */
 const METERS_MAX_DEVICES = 32;
 /**
- * The pause after a changed level has been sent, by the pace before it:
- * - `quiet`: the first changed level often mixes old and new sound, so the second level comes soon.
- * - `first`: the third level comes later instead.
+ * The pause after a changed level has been sent, by the pace before this level:
+ * - `quiet`: this is the first changed level. It often mixes old and new sound, so the next level comes soon.
+ * - `first`: this is the second changed level. The next level comes later instead.
  * - `busy`: 8 levels are sent in a second, for which two outputs take less than 1 % of a core. Clients get at
  *   most 10 in a second, even if the network delivers delayed levels together (docs/events.md, "Levels").
  */

@@ -56,7 +56,7 @@ export class Reading {
     this.#events = events;
   }
 
-  /** To be called once the subscription is confirmed; reads everything. */
+  /** To be called when the subscription is confirmed. Reads everything. */
   begin(link: Link): void {
     this.#link = link;
     this.readAll();
@@ -158,8 +158,8 @@ export class Reading {
   }
 
   #onRecordFailed(command: RequestName, kind: RecordKind, index: number, error: RequestError): void {
-    // NOENTITY: the record was removed between its event and the request. PipeWire also refuses a record that
-    // is not ready yet.
+    // NOENTITY means that the record was removed between its event and the request. PipeWire also refuses a
+    // record that is not ready yet.
     if (error.kind === 'server' && error.name === 'NOENTITY') this.#state.remove(kind, index);
     else if (error.kind === 'server') this.#refetchByKind[kind].markList();
     else this.#events.onFailed(command, error);

@@ -4,24 +4,24 @@
 import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundConnection } from './connection.js';
 
-/** A connection without a default output is replaced after at most this many rounds (see `#endRound`). */
-const PATIENCE_MAX_ROUNDS = 64;
+/** A connection without a default output is replaced after at most this many rounds. */
+const REPLACED_AFTER_MAX_ROUNDS = 64;
 
 /** One object serves all connections, one after the other. */
 export class Reconciliation {
   readonly #timers: Timers<'round'>;
-  readonly #everyMs: number;
+  readonly #roundMs: number;
   #roundsWithoutDefault = 0;
-  #patienceRounds = 1;
+  #replacedAfterRounds = 1;
 
-  constructor(clock: Clock, everyMs: number) {
+  constructor(clock: Clock, roundMs: number) {
     this.#timers = new Timers(clock);
-    this.#everyMs = everyMs;
+    this.#roundMs = roundMs;
   }
 
   /** To be called when everything has been published for the first time on the connection. */
   begin(connection: SoundConnection): void {
-    this.#timers.set('round', this.#everyMs, () => {
+    this.#timers.set('round', this.#roundMs, () => {
       this.begin(connection);
       this.#endRound(connection);
     });
@@ -41,12 +41,12 @@ export class Reconciliation {
     const { state } = connection;
     const hasDefault = state.sinks.size === 0 || state.defaultSink() !== undefined;
     this.#roundsWithoutDefault = hasDefault ? 0 : this.#roundsWithoutDefault + 1;
-    if (hasDefault) this.#patienceRounds = 1;
-    if (this.#roundsWithoutDefault < this.#patienceRounds) {
+    if (hasDefault) this.#replacedAfterRounds = 1;
+    if (this.#roundsWithoutDefault < this.#replacedAfterRounds) {
       connection.readAll();
       return;
     }
-    this.#patienceRounds = Math.min(this.#patienceRounds * 2, PATIENCE_MAX_ROUNDS);
+    this.#replacedAfterRounds = Math.min(this.#replacedAfterRounds * 2, REPLACED_AFTER_MAX_ROUNDS);
     this.#roundsWithoutDefault = 0;
     connection.close({ kind: 'transport-failed', detail: 'it names no default output' });
   }

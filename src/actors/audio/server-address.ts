@@ -68,7 +68,7 @@ export async function findServer(context: ServerContext): Promise<FoundServer> {
   return success(usualSockets(context, await readDefaultServer(context.env, context.home)));
 }
 
-/** An error if none of the addresses is a socket of this machine. */
+/** Fails if none of the addresses is a socket of this machine. */
 export function configuredSockets(server: ConfiguredServer, machineId: string | undefined): FoundServer {
   const addresses = addressesIn(server.addresses, machineId);
   // Addresses of TCP are left out, because the daemon controls only its own node.

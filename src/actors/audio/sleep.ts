@@ -1,6 +1,5 @@
-// Ends the music at a certain time (docs/http-api.md, "Sleep"): fades the default output, has all players
-// paused, and puts the volume back. A file of the runtime directory has the plan, so that the next process
-// goes on with it.
+// Decides how and when a sleep ends the music (docs/http-api.md, "Sleep"). A file of the runtime directory
+// has the plan, so that the next process goes on with it.
 
 import { rm } from 'node:fs/promises';
 import { Timers, within } from '../../host/clock.js';

@@ -4,7 +4,7 @@ export const TIMING = {
   connectMs: 5_000,
   // A socket-activated PipeWire once took 25 s until its first answer.
   authMs: 30_000,
-  // Below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits").
+  // A client gets a timeout after 10 s (docs/http-api.md, "Limits"), so a command must end earlier.
   commandMs: 9_000,
   // The part of `commandMs` that must be left when a command is sent. A server that works answers within
   // milliseconds.

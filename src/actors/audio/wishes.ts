@@ -36,7 +36,7 @@ export function wishFor({ volumeLimit, outputs, groups = {} }: OutputWishes, nam
 
 /** Records show volumes in whole hundredths, so a slider can end exactly at the rounded limit. */
 function roundedDownToHundredths(volume: number): number {
-  // The addition helps because 0.57 * 100 is a little less than 57.
+  // A little is added, because 0.57 * 100 is a little less than 57.
   return Math.floor(volume * 100 + 1e-6) / 100;
 }
 
