@@ -31,9 +31,10 @@ const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
  * if the environment names a runtime directory that is not root's.
  */
 export function invokingUser({ env, uid }: Caller): number | undefined {
-  const hasRootsDirectory = uid === 0 && runtimeDirectory(env, uid) === runtimeDirectory({}, uid);
+  const hasOwnDirectory = runtimeDirectory(env, uid) === runtimeDirectory({}, uid);
+  const mayBeInvoked = uid === 0 && hasOwnDirectory;
   const invoker = INVOKER_VARIABLES.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
-  return hasRootsDirectory && invoker !== undefined ? Number(invoker) : undefined;
+  return mayBeInvoked && invoker !== undefined ? Number(invoker) : undefined;
 }
 
 /**

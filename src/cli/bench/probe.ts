@@ -27,7 +27,7 @@ export interface ProbeTask {
   readonly port: number;
   /** The time for all measurements together. */
   readonly seconds: number;
-  /** How many listeners are added to the first one for the crowded measurement. */
+  /** How many listeners join the first one for the last measurement. */
   readonly listeners: number;
 }
 
@@ -140,7 +140,7 @@ async function openSilentStream(link: Link): Promise<number> {
 class Listener {
   readonly #socket: Socket;
   #tail = '';
-  #awaited: { readonly text: string; readonly found: () => void } | undefined;
+  #awaited: { readonly text: string; readonly onFound: () => void } | undefined;
 
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1' });
@@ -153,8 +153,9 @@ class Listener {
   /** Rejects if `text` was not read in time. Only one call at a time. */
   async waitFor(text: string): Promise<void> {
     const found = new Promise<true>((resolve) => {
-      this.#awaited = { text, found: () => resolve(true) };
+      this.#awaited = { text, onFound: () => resolve(true) };
     });
+    // The text may have come before this call.
     this.#received('');
     if ((await within(systemClock, ANSWER_WITHIN_MS, found)) === undefined)
       throw new Error('a change was not reported within 2 s');
@@ -168,7 +169,7 @@ class Listener {
     this.#tail = (this.#tail + text).slice(-TAIL_CHARS);
     if (this.#awaited === undefined || !this.#tail.includes(this.#awaited.text)) return;
     this.#tail = '';
-    this.#awaited.found();
+    this.#awaited.onFound();
     this.#awaited = undefined;
   }
 }
@@ -219,7 +220,7 @@ async function measureListeners(link: Link, task: ProbeTask, figures: Figures): 
   }
 }
 
-/** Fills in figure by figure, so that those before a failure stay. Rejects with the failure. */
+/** Adds each figure once it is measured, because a later failure must not lose it. */
 async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Promise<void> {
   const link = await dialServer();
   const { figures } = measured;

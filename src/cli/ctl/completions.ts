@@ -1,5 +1,5 @@
-// The completions of `tonearm` for bash, zsh and fish, written from the table of operations. They know no
-// names of the node, because no node is asked while somebody types. Pure.
+// Decides which completions bash, zsh and fish offer for `tonearm`. Names of outputs and the like are not
+// among them, because no node is asked while somebody types. Pure.
 
 import { TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { COMMANDS, type Command, EVENT_TYPES } from './commands.js';

@@ -38,7 +38,7 @@ export const MEANINGS: Readonly<Record<ExitName, string>> = {
   badConfig: 'the configuration of this machine is wrong',
 };
 
-/** By the statuses of faults, and by those of a proxy that asks for a password. */
+/** 401 and 407 come from a proxy that asks for a password. The others are in the table of faults. */
 const EXIT_BY_HTTP_STATUS: Readonly<Record<FaultRow['status'] | 401 | 407, ExitName>> = {
   400: 'badValue',
   401: 'forbidden',

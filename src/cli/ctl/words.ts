@@ -81,6 +81,7 @@ function fieldFor(command: Command, word: string, body: object): Result<FieldTex
   const next = command.fields.find(
     (field) => isFreeField(command, field.name, body) && fitsField(field, word),
   );
+  // A word with an equals sign may still be a whole text.
   if (next !== undefined && (name === '' || next.type === 'string'))
     return success({ field: next, text: word });
   const names = command.fields.map((field) => field.name);

@@ -87,9 +87,7 @@ export interface TraceEnd {
 /** Calls back for each signal that should end the program. */
 type OnSignal = (callback: (signal: NodeJS.Signals) => void) => void;
 
-/**
- * Resolves when everything is over: the socket is removed, and the output is written, if anybody reads it.
- */
+/** Resolves when the socket is removed, and the output is written or has no reader any more. */
 export async function runTrace(
   task: TraceTask,
   onSignal: OnSignal,

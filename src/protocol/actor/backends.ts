@@ -24,9 +24,7 @@ export type ChildName = Backend | Bridge;
 /** In start order. */
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
-/**
- * A child's names outside the daemon. Some differ from `ChildName`, because older interfaces have them.
- */
+/** A child's names outside the daemon. Older interfaces have other names, so some differ from `ChildName`. */
 interface OuterNames {
   /** Its section of the configuration. */
   readonly section: string;

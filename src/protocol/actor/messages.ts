@@ -47,10 +47,7 @@ export type ActorItem =
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: 'pong'; readonly id: number; readonly thread: ThreadReport }
-  /**
-   * From a subscriber that has applied all changes and is ready for more. `isFirst` is true if its thread is
-   * new and has no records yet.
-   */
+  /** A subscriber has applied all changes. `isFirst` is true if its thread is new and has no records yet. */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
   /** From a bridge, or from a backend that needs an operation of another backend. */
   | ({ readonly kind: 'ask'; readonly id: number } & BridgeRequest);
@@ -89,7 +86,7 @@ export interface BackendRecord extends BackendHealth {
   readonly backend: ChildName;
 }
 
-/** The record of the collection `served`. `addresses` are written as in `/health`. */
+/** The record of the collection `served`. `addresses` have the form of those in `/health`. */
 export interface ServedRecord {
   readonly port: number;
   readonly addresses: readonly string[];
@@ -147,7 +144,7 @@ export interface BridgeReply {
 }
 
 /**
- * One end of a port, which sends `Out` and receives `In`. Received messages are not checked, because both
+ * One end of a port. It sends `Out` and receives `In`. Received messages are not checked, because both
  * ends are this program in the same version.
  */
 export interface Port<Out, In> {
@@ -180,8 +177,8 @@ export interface BackendListener {
   changes(changes: readonly Change[]): void;
   level(json: string): void;
   /**
-   * Called after the changes that precede the report. The records of a backend that leaves `up` are dropped
-   * (`status` in `ActorItem` has the exceptions).
+   * Called after the changes that precede the report. When a backend leaves `up`, its records are dropped.
+   * `status` in `ActorItem` names the exceptions.
    */
   health(child: ChildName, health: BackendHealth): void;
 }

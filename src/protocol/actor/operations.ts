@@ -31,7 +31,7 @@ export interface MqttName {
    * parameter as a member.
    */
   readonly topic?: string;
-  /** The member of the body that gets the value. By default it is the value of `name`. */
+  /** The member of the body that gets the value. By default it has the same name. */
   readonly bodyMember?: string;
   /** True: the value `true` requests the operation without a body. */
   readonly isBare?: true;
@@ -63,6 +63,7 @@ type JsonSource<Command> =
   | { readonly kind: 'text'; readonly backend: Backend; readonly command: Command }
   | { readonly kind: 'log'; readonly backend: Backend; command(params: Params, lines: number): Command };
 
+/** Where an answer of bytes comes from. */
 type BytesSource<Command> =
   | { readonly kind: 'cover'; readonly backend: Backend }
   | { readonly kind: 'cookie'; readonly backend: Backend; readonly command: Command };

@@ -28,15 +28,14 @@ export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; rea
     player: { pattern: '^[0-9A-Za-z_.\\-]+$', maxLength: 255 },
   };
 
-/** Parameters that have another name in the documents, because generated clients depend on it. */
+/** Parameters that have another name in the OpenAPI document, because generated clients depend on it. */
 const DOCUMENTED_NAMES: Readonly<Record<string, string>> = { client: 'sink' };
 
-/** A path as the documents write it: `/audio/clients/{client}` is `/audio/clients/{sink}` there. */
+/** A path as the OpenAPI document has it: `/audio/clients/{client}` is `/audio/clients/{sink}` there. */
 export function documentedPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => `{${documentedName(name)}}`);
 }
 
-/** A parameter's name in the documents. */
 export function documentedName(parameter: string): string {
   return DOCUMENTED_NAMES[parameter] ?? parameter;
 }
@@ -60,7 +59,7 @@ export type ParamsOf<Path extends string> = {
   readonly [Name in NamesIn<Path> & ParameterName]: ValueOf<Name>;
 };
 
-/** How many of the newest lines of a log the query `lines` may request. */
+/** The values of the query `lines`, which requests the newest lines of a log. */
 export const LOG_LINES = { minimum: 1, maximum: 200, byDefault: 20 } as const;
 
 /** The decoded values of a path's parameters, by name. */

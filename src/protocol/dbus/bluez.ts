@@ -7,7 +7,7 @@ import { setProperty } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
 
 export const BLUEZ_NAME = 'org.bluez';
-/** The paths of all objects of BlueZ begin so. */
+/** The paths of all objects of BlueZ begin with it. */
 export const BLUEZ_PATH = '/org/bluez';
 export const ADAPTER_INTERFACE = 'org.bluez.Adapter1';
 export const DEVICE_INTERFACE = 'org.bluez.Device1';
@@ -118,7 +118,7 @@ export const AGENT_CALLS = {
 /** A UUID of Bluetooth's own list. Only 16 bits of it vary (Assigned Numbers, "Service Class"). */
 const LISTED_UUID = /^0000([0-9a-f]{4})-0000-1000-8000-00805f9b34fb$/;
 
-/** A function that returns true for the UUIDs of these services of Bluetooth's own list. */
+/** Makes a function that returns true for the UUIDs of these services. */
 const isOneOf =
   (...services: readonly string[]) =>
   (uuid: string): boolean =>

@@ -1,5 +1,5 @@
 // Which methods, signals, errors and properties of org.freedesktop.systemd1 are in use, and which path a unit
-// has. The system's manager and the user's have the same. Pure. Reference: org.freedesktop.systemd1(5).
+// has, in the manager of the system and in that of a user. Pure. Reference: org.freedesktop.systemd1(5).
 
 import { getAll, type PropertyTable } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
@@ -86,8 +86,8 @@ export const UNIT_PROPERTIES = {
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satisfies PropertyTable;
 
 /**
- * The path of a unit's object. In it, `_` and two hexadecimal digits stand for each byte of the name that is
- * neither a letter nor a digit, and for a digit at the beginning.
+ * The path of a unit's object. Letters and digits of the name stay. Any other byte, and a digit at the
+ * beginning, becomes `_` and two hexadecimal digits.
  */
 export function unitPath(name: string): string {
   const escaped = [...new TextEncoder().encode(name)].map((byte, index) => {

@@ -1,7 +1,7 @@
 // How each kind of field is read and written, and how a table of fields makes the reader and the type of a
 // record. Pure.
 
-import type { Format, Reader, SampleSpec, Values } from './reader.js';
+import type { Format, Reader, SampleSpec, ValueTypes } from './reader.js';
 import type { Properties } from './text-cache.js';
 import { NEWEST_VERSION, NONE, OLDEST_VERSION, TYPE_TAG } from './wire.js';
 import type { Writer } from './writer.js';
@@ -17,16 +17,16 @@ export interface Writable<T> {
 }
 
 /** A kind of field that is only read. */
-function readableKind<K extends keyof Values>(name: K): Readable<Values[K]> {
+function readableKind<K extends keyof ValueTypes>(name: K): Readable<ValueTypes[K]> {
   // The type of `Reader.value` cannot express that its result belongs to the kind.
-  return { read: (reader) => reader.value(name) as Values[K] };
+  return { read: (reader) => reader.value(name) as ValueTypes[K] };
 }
 
 /** A kind of field that is also written. `write` calls the writer's method for it. */
-function writableKind<K extends keyof Values, T>(
+function writableKind<K extends keyof ValueTypes, T>(
   name: K,
   write: (writer: Writer, value: T) => void,
-): Readable<Values[K]> & Writable<T> {
+): Readable<ValueTypes[K]> & Writable<T> {
   return { ...readableKind(name), write };
 }
 
@@ -110,8 +110,8 @@ interface Layout {
   /** In wire order. */
   readonly rows: readonly { readonly name: string; readonly kind: Readable<unknown> }[];
   /**
-   * All names, with undefined as the values. Each record begins as a copy of it. To add the members to an
-   * object without any would take a tenth more time, and twice the heap.
+   * All names, with undefined as the values. Each record begins as a copy of it. To add the members one by
+   * one would take a tenth more time, and twice the heap.
    */
   readonly emptyRecord: Readonly<Record<string, unknown>>;
 }
@@ -128,9 +128,7 @@ function layoutsOf(fields: FieldTable): readonly Layout[] {
   });
 }
 
-/**
- * The reader of a record: reads the fields that it has in the negotiated version, in the order of the table.
- */
+/** Makes the reader of a record. It reads the fields of the negotiated version, in the order of the table. */
 export function record<const F extends FieldTable>(fields: F): Readable<RecordOf<F>> {
   const layouts = layoutsOf(fields);
   return {
@@ -175,5 +173,5 @@ function listAfterCount<T>(count: Readable<number>, kind: Readable<T>): Readable
 export const listAfterU32 = <T>(kind: Readable<T>): Readable<T[]> => listAfterCount(u32, kind);
 export const listAfterU8 = <T>(kind: Readable<T>): Readable<T[]> => listAfterCount(u8, kind);
 
-/** The reply of a request that only succeeds, without values. */
+/** A reply without values. */
 export const acknowledgement: Readable<undefined> = { read: () => undefined };

@@ -32,7 +32,7 @@ export interface SessionOptions {
   readonly authDeadlineMs: number;
   /** In ms, for each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
-  /** How many requests may have no reply, those that have timed out included. Further ones are refused. */
+  /** How many requests may be without a reply, also after a time-out. Further requests are refused. */
   readonly pendingMax: number;
 }
 
@@ -182,7 +182,7 @@ export class Session {
       return;
     }
     this.#version = version;
-    // Requests must wait for this reply, because PipeWire takes them in any order, and needs the name first.
+    // PipeWire takes requests in any order, and refuses them before the name. So they wait for this reply.
     this.#sendHandshake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);
@@ -195,7 +195,11 @@ export class Session {
     deadline: number,
     settle: (result: RequestResult<Reply<C>>) => void,
   ): void {
-    const tag = this.#nextTag();
+    let tag = this.#lastTag;
+    do {
+      tag = (tag + 1) % NONE;
+    } while (this.#timedOutTags.has(tag) || this.#pending.some((request) => request.tag === tag));
+    this.#lastTag = tag;
     try {
       const reply = writeCommand(this.#writer, command, tag, args);
       this.#pending.push({ tag, deadline, reply, settle });
@@ -205,20 +209,14 @@ export class Session {
     }
   }
 
-  /** The next tag that no request without a reply has. */
-  #nextTag(): number {
-    let tag = this.#lastTag;
-    do {
-      tag = (tag + 1) % NONE;
-    } while (this.#timedOutTags.has(tag) || this.#pending.some((request) => request.tag === tag));
-    this.#lastTag = tag;
-    return tag;
-  }
-
   /** Removes the pending request with this tag, and returns it; undefined if there is none. */
   #takePending(tag: number): PendingRequest | undefined {
-    const position = this.#pending.findIndex((request) => request.tag === tag);
-    return position < 0 ? undefined : this.#pending.splice(position, 1)[0];
+    for (const [position, request] of this.#pending.entries()) {
+      if (request.tag !== tag) continue;
+      this.#pending.splice(position, 1);
+      return request;
+    }
+    return undefined;
   }
 
   readonly #receiveFrame = (chunk: Chunk, start: number, end: number, channel: number): void => {

@@ -15,9 +15,9 @@ const CACHED_TEXT_MAX_BYTES = 64;
 export const TEXT_MAX_BYTES = 1024;
 /** How many bytes of a text are compared at a time. */
 const WORD_BYTES = 4;
-/** Odd, so that similar texts are spread over the slots: 2^32 divided by the golden ratio. */
+/** Two odd factors spread similar texts over the slots. This one is 2^32 divided by the golden ratio. */
 const GOLDEN_FACTOR = 0x9e3779b1;
-/** For the same purpose: a prime of xxHash. */
+/** This factor is a prime of xxHash. */
 const PRIME_FACTOR = 0x85ebca77;
 /** Leaves the highest bits of a product, because only these depend on all bits of its factors. */
 const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
@@ -63,11 +63,12 @@ class ListCache {
     const end = start + cached.length;
     // Node's own comparison is faster than a loop: one call costs as much as 50 words in a loop, and a list
     // has hundreds of words.
-    const isSame = end <= payload.length && payload.compare(cached.bytes, 0, cached.length, start, end) === 0;
+    if (end > payload.length) return undefined;
+    const isSame = payload.compare(cached.bytes, 0, cached.length, start, end) === 0;
     return isSame ? cached : undefined;
   }
 
-  /** Drops the lists of an object that has been removed: they are most of the memory that its record took. */
+  /** Drops the lists of a removed object, because they are most of the memory that its record took. */
   forget(object: number): void {
     const first = (object * LISTS_PER_OBJECT) & PLACE_MASK;
     this.#lists.fill(undefined, first, first + LISTS_PER_OBJECT);
@@ -77,11 +78,11 @@ class ListCache {
   keep(place: number, payload: Buffer, start: number, end: number, props: Properties): void {
     const length = end - start;
     if (length > LIST_MAX_BYTES) return;
-    const old = this.#lists[place & PLACE_MASK]?.bytes;
-    // The old array is used again where possible: a new one would cost more than all else here, and a list
-    // that has changed is about as long as before.
-    const isLargeEnough = old !== undefined && old.length >= length;
-    const bytes = isLargeEnough ? old : new Uint8Array(length + SPARE_BYTES);
+    const oldBytes = this.#lists[place & PLACE_MASK]?.bytes;
+    // A new array would cost more than the rest of this method. A list that has changed is about as long as
+    // before, so it usually fits into the old array.
+    const isLargeEnough = oldBytes !== undefined && oldBytes.length >= length;
+    const bytes = isLargeEnough ? oldBytes : new Uint8Array(length + SPARE_BYTES);
     payload.copy(bytes, 0, start, end);
     this.#lists[place & PLACE_MASK] = { bytes, length, props };
   }
@@ -110,8 +111,9 @@ export class TextCache {
     const length = end - start;
     if (length === 0) return '';
     if (length > CACHED_TEXT_MAX_BYTES) return longText(bytes, start, end);
-    const first = length < WORD_BYTES ? shortWord(bytes, start, end) : words.getInt32(start);
-    const last = length < WORD_BYTES ? first : words.getInt32(end - WORD_BYTES);
+    const isShort = length < WORD_BYTES;
+    const first = isShort ? shortWord(bytes, start, end) : words.getInt32(start);
+    const last = isShort ? first : words.getInt32(end - WORD_BYTES);
     // The hash uses the length and both ends. To read all bytes would cost more than the rare collisions.
     const mixed = Math.imul(first + length, GOLDEN_FACTOR) ^ last;
     const slot = Math.imul(mixed ^ (mixed >>> 15), PRIME_FACTOR) >>> SLOT_SHIFT;
@@ -146,7 +148,8 @@ export class TextCache {
     if (text.length !== end - start) return text;
     // If both slots are taken, the first and the second are evicted in turn.
     this.#evictSecond = !this.#evictSecond;
-    const target = this.#texts[slot] !== undefined && this.#evictSecond ? slot ^ 1 : slot;
+    const isSecond = this.#texts[slot] !== undefined && this.#evictSecond;
+    const target = isSecond ? slot ^ 1 : slot;
     const base = target * CACHED_TEXT_MAX_BYTES;
     this.#texts[target] = text;
     this.#bytes.set(bytes.subarray(start, end), base);
@@ -162,7 +165,7 @@ export class TextCache {
 function longText(bytes: Buffer, start: number, end: number): string {
   const limit = start + TEXT_MAX_BYTES;
   if (end <= limit) return bytes.toString('utf8', start, end);
-  const isFirstByte = (at: number): boolean => ((bytes[at] ?? 0) & 0xc0) !== 0x80;
+  const isFirstByte = (position: number): boolean => ((bytes[position] ?? 0) & 0xc0) !== 0x80;
   const cut = [limit, limit - 1, limit - 2, limit - 3].find(isFirstByte);
   return bytes.toString('utf8', start, cut ?? limit);
 }

@@ -8,8 +8,9 @@ export const RAW_NORM = 0x10000;
 /** The largest raw volume that a server accepts (PA_VOLUME_MAX). */
 export const RAW_MAX = 0x7fffffff;
 
-/** On each side: front, rear, front beside the centre, side, top front, top rear (`channelmap.h`). */
+/** Channels on the left: front, rear, front beside the centre, side, top front, top rear (`channelmap.h`). */
 const LEFT_POSITIONS: ReadonlySet<number> = new Set([1, 5, 8, 10, 45, 48]);
+/** The same channels on the right. */
 const RIGHT_POSITIONS: ReadonlySet<number> = new Set([2, 6, 9, 11, 46, 49]);
 
 /** The fraction of a raw volume, with two decimals. */
@@ -18,8 +19,8 @@ export function fractionOf(raw: number): number {
 }
 
 /**
- * The raw volume of a fraction, within the range that a server accepts. `fractionOf` makes the same fraction
- * of it again for 0.00, 0.01 and so on to 1.00.
+ * The raw volume of a fraction, within the range that a server accepts. For each whole percent from 0.00 to
+ * 1.00, `fractionOf` turns it into the same fraction again.
  */
 export function rawOf(fraction: number): number {
   return Math.min(RAW_MAX, Math.max(0, Math.round(fraction * RAW_NORM)));
@@ -36,7 +37,10 @@ export function channelPartsOf(balance: number, channelMap: readonly number[]): 
   const hasLeft = channelMap.some((position) => LEFT_POSITIONS.has(position));
   const hasRight = channelMap.some((position) => RIGHT_POSITIONS.has(position));
   if (channelMap.length !== 2 || !hasLeft || !hasRight) return undefined;
-  return channelMap.map((position) => Math.min(1, LEFT_POSITIONS.has(position) ? 1 - balance : 1 + balance));
+  return channelMap.map((position) => {
+    const part = LEFT_POSITIONS.has(position) ? 1 - balance : 1 + balance;
+    return Math.min(1, part);
+  });
 }
 
 /** The raw volume of the loudest channel, which a single slider shows; 0 without channels. */
@@ -52,7 +56,7 @@ export function loudestFractionOf(volume: readonly number[]): number {
 }
 
 /**
- * The balance from -1 (left only) to 1 (right only), with two decimals: it compares the averages of both
+ * The balance from -1 (left only) to 1 (right only), with two decimals. It compares the averages of both
  * sides, like `pa_cvolume_get_balance`. 0 if a side has no channel.
  */
 export function balanceOf(volume: readonly number[], channelMap: readonly number[]): number {

@@ -86,6 +86,7 @@ export class Conversation {
 
   /** Decodes the frame of a command. Clears the flags of shared memory in it. */
   read(from: Side, frame: Buffer): DecodedMessage {
+    // NONE stands for a number that the frame lacks.
     const { command, tag = NONE } = commandAndTagOf(frame);
     const code = command ?? NONE;
     const isReply = from === 'server' && code === REPLY;
@@ -126,8 +127,9 @@ export class Conversation {
 
   /** Remembers a request until its reply comes. */
   #remember(tag: number, code: number): void {
-    const oldest = this.#requests.size < PENDING_MAX ? undefined : this.#requests.keys().next().value;
-    if (oldest !== undefined) this.#requests.delete(oldest);
+    const isFull = this.#requests.size >= PENDING_MAX;
+    const [oldestTag] = this.#requests.keys();
+    if (isFull && oldestTag !== undefined) this.#requests.delete(oldestTag);
     this.#requests.set(tag, code);
   }
 }

@@ -20,11 +20,14 @@ const TIME_CHARS = 11;
 const UNPRINTABLE = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 export function jsonLine(line: TraceLine): string {
-  // These two lists are usually empty, and are left out then.
-  const isLeftOut = (key: string, value: unknown): boolean =>
-    ['unnamed', 'declined'].includes(key) && Array.isArray(value) && value.length === 0;
-  const json = JSON.stringify(line, (key, value: unknown) => (isLeftOut(key, value) ? undefined : value));
-  return escapeUnprintable(json);
+  return escapeUnprintable(JSON.stringify(line, withoutEmptyLists));
+}
+
+/** For JSON.stringify. These two lists are usually empty. */
+function withoutEmptyLists(key: string, value: unknown): unknown {
+  const isListOfLine = key === 'unnamed' || key === 'declined';
+  const isEmpty = Array.isArray(value) && value.length === 0;
+  return isListOfLine && isEmpty ? undefined : value;
 }
 
 export function textLine(line: TraceLine): string {
