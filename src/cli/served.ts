@@ -51,8 +51,8 @@ export function servedSentences(
   if (urls.length > 0) return [...absent, `open ${urls.join(' or ')}`];
   const [first] = served;
   if (first === undefined) return ['nothing is served now', ...absent];
-  const here = urlOf(REACHED_BY_LOCALHOST.includes(first) ? 'localhost' : first, port);
-  return [...absent, `open ${here} on this machine; ${otherMachinesSentence(served, missing)}`];
+  const localUrl = urlOf(REACHED_BY_LOCALHOST.includes(first) ? 'localhost' : first, port);
+  return [...absent, `open ${localUrl} on this machine; ${otherMachinesSentence(served, missing)}`];
 }
 
 /** The sentence about other machines, none of which can reach the service now. */

@@ -76,9 +76,9 @@ export async function resolveNames(node: Tonearm, call: Call): Promise<Result<Na
       if (things === undefined || typeof word !== 'string' || ID.test(word)) continue;
       const records = await listRecords(node, things, call.params['scope']);
       const fitting = fittingRecords(things, records, word);
-      const [only] = fitting;
       if (fitting.length > 1)
         return failed(`${name}: ${JSON.stringify(word)} may be ${listText(things, fitting)}`);
+      const [only] = fitting;
       if (only === undefined) notes.push(`there is ${listText(things, records) || 'none'}`);
       else words[name] = String(only[things.keyMember]);
     }

@@ -51,14 +51,14 @@ export function placeholder(name: string): string {
 
 /** Each word is the value of the next field, or has the form `field=value`. */
 function readFields(command: Command, words: readonly string[]): Result<Call['body'], string> {
-  if (command.toggles && words.length === 1 && words[0]?.toLowerCase() === TOGGLE_WORD)
-    return success(undefined);
+  const isToggle = words.length === 1 && words[0]?.toLowerCase() === TOGGLE_WORD;
+  if (command.toggles && isToggle) return success(undefined);
   const body: Record<string, unknown> = {};
   for (const word of words) {
-    const named = fieldFor(command, word, body);
-    if (!named.ok) return named;
-    const { field, text } = named.value;
-    const value = valueIn(field, text);
+    const fieldText = fieldFor(command, word, body);
+    if (!fieldText.ok) return fieldText;
+    const { field, text } = fieldText.value;
+    const value = fieldValue(field, text);
     if (!value.ok) return failed(`${field.name}: ${value.error}`);
     body[field.name] = value.value;
   }
@@ -72,12 +72,12 @@ interface FieldText {
   readonly text: string;
 }
 
-/** The field that a word is for, and its value. */
+/** The field that a word is for, and the text of its value. */
 function fieldFor(command: Command, word: string, body: object): Result<FieldText, string> {
   const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
-  const named = command.fields.find((field) => field.name === name);
-  if (named !== undefined && Object.hasOwn(body, name)) return failed(`${name} is there twice`);
-  if (named !== undefined) return success({ field: named, text: value });
+  const namedField = command.fields.find((field) => field.name === name);
+  if (namedField !== undefined && Object.hasOwn(body, name)) return failed(`${name} is there twice`);
+  if (namedField !== undefined) return success({ field: namedField, text: value });
   const next = command.fields.find(
     (field) => isFreeField(command, field.name, body) && fitsField(field, word),
   );
@@ -100,7 +100,7 @@ function fitsField({ type, minimum = Number.NEGATIVE_INFINITY }: Field, word: st
   return type === 'string' || minimum < 0 || !SIGNED_WORD.test(word);
 }
 
-function valueIn(field: Field, text: string): Result<unknown, string> {
+function fieldValue(field: Field, text: string): Result<unknown, string> {
   if (field.type === 'boolean') return switchIn(text);
   if (field.type !== 'string') return numberValue(field, text);
   const { values } = field;
