@@ -48,8 +48,9 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   };
   const setVolume = (volume: number): Promise<unknown> => {
     const failureTitle = translate('couldNotSet', { name: translate('volumeOfAll') });
+    const sent = volumes.set(latest.current, volume);
     // The slider goes on when the first room has answered, because another room may not answer.
-    return Promise.race(reportAll(failureTitle, volumes.set(latest.current, volume)));
+    return Promise.race(reportAll(failureTitle, sent));
   };
   return (
     <section class="card all-rooms" aria-labelledby="all-rooms">
