@@ -183,8 +183,7 @@ export class MqttBridge implements BridgeActor {
     void this.#poll('server');
     this.#pollPower();
     this.#topics?.rebuildDeviceLater();
-    this.#topics?.forgetRefusals();
-    this.#serving?.changed();
+    this.#serving?.retryRefused();
     this.#timers.set('poll', POLL_EVERY_MS, () => this.#pollAll());
   }
 

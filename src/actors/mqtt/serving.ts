@@ -117,6 +117,13 @@ export class Serving {
     if (this.#state === 'open') this.#subscriptions.watchStatus(status);
   }
 
+  /** To be called when the broker's access list may have changed. */
+  retryRefused(): void {
+    this.#parts.topics.forgetRefusals();
+    this.#subscriptions.retryRefused();
+    this.changed();
+  }
+
   /** To be called when the desired texts may have changed. The next round publishes the differences. */
   changed(): void {
     this.#hasChanged = true;

@@ -3,21 +3,29 @@
 import type { BrokerConnection } from './broker.js';
 import type { LeftOut } from './retained-topics.js';
 
+type SubscribeOptions = Parameters<BrokerConnection['subscribe']>[1];
+
+interface RefusedSubscription {
+  /** The broker's reason. */
+  readonly reason: string;
+  readonly options: SubscribeOptions;
+}
+
 export class Subscriptions {
   readonly #connection: Pick<BrokerConnection, 'subscribe' | 'unsubscribe'>;
-  readonly #onRefusal: () => void;
-  /** The broker's reasons, by the filters of the subscriptions that it refuses. */
-  readonly #refused = new Map<string, string>();
+  readonly #onChange: () => void;
+  /** The subscriptions that the broker refuses, by their filters. */
+  readonly #refused = new Map<string, RefusedSubscription>();
   #watchedStatus = '';
 
-  /** `onRefusal`: called when `refused` has a new topic. */
-  constructor(connection: Pick<BrokerConnection, 'subscribe' | 'unsubscribe'>, onRefusal: () => void) {
+  /** `onChange`: called when `refused` has a new topic, or one less. */
+  constructor(connection: Pick<BrokerConnection, 'subscribe' | 'unsubscribe'>, onChange: () => void) {
     this.#connection = connection;
-    this.#onRefusal = onRefusal;
+    this.#onChange = onChange;
   }
 
   get refused(): readonly LeftOut[] {
-    return [...this.#refused].map(([topic, reason]) => ({ topic, reason }));
+    return [...this.#refused].map(([topic, { reason }]) => ({ topic, reason }));
   }
 
   /** The status topic of another node that owns the device; '' for none. */
@@ -26,13 +34,24 @@ export class Subscriptions {
   }
 
   /** False if the connection has ended. */
-  async subscribe(...request: Parameters<BrokerConnection['subscribe']>): Promise<boolean> {
-    const answer = await this.#connection.subscribe(...request);
+  async subscribe(filters: readonly string[], options: SubscribeOptions): Promise<boolean> {
+    const answer = await this.#connection.subscribe(filters, options);
     if (answer.ok) return true;
     if (answer.error.kind === 'ended') return false;
-    for (const filter of answer.error.topics) this.#refused.set(filter, answer.error.reason);
-    this.#onRefusal();
+    const { topics, reason } = answer.error;
+    for (const filter of topics) this.#refused.set(filter, { reason, options });
+    this.#onChange();
     return true;
+  }
+
+  /** Requests the refused subscriptions once more, because the broker's access list may have changed. */
+  retryRefused(): void {
+    for (const [filter, { options }] of this.#refused) void this.#retry(filter, options);
+  }
+
+  async #retry(filter: string, options: SubscribeOptions): Promise<void> {
+    const answer = await this.#connection.subscribe([filter], options);
+    if (answer.ok && this.#refused.delete(filter)) this.#onChange();
   }
 
   /** Subscribes to this status topic, and ends the subscription to the topic before it; '' for none. */

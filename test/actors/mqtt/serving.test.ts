@@ -202,3 +202,22 @@ test('a refused subscription to the status of another branch is reported only wh
   broker.deliver(device, publishedBy(T));
   await until('nothing is left out', () => node.state === 'up' && node.reason === '');
 });
+
+test('a refused subscription is requested again every ten minutes, because the access list may have changed', async (t) => {
+  const broker = new ScriptedBroker();
+  const status = 'house/clone/status';
+  broker.refusedFilter = status;
+  const clock = new ManualClock();
+  const node = await startServing(t, broker, { clock });
+  const device = { components: { x: { availability: [{ topic: status }] } } };
+  broker.deliver('homeassistant/device/tonearm_0123456789abcdef/config', JSON.stringify(device));
+  const isNamed = (): boolean => {
+    clock.advance(ROUND_GAP_MS);
+    return node.reason.includes(`left out: ${status}`);
+  };
+  await until('the refusal is named', isNamed);
+  broker.refusedFilter = '';
+  clock.advance(600_000);
+  await until('the refusal is not named any more', () => !isNamed());
+  assert.equal(broker.filters.filter((filter) => filter === status).length, 2);
+});
