@@ -33,7 +33,7 @@ export function CurrentStreams(state: NodeState) {
               {othersText}
             </p>
           )}
-          {isMuted ? <p class="warn">{translate('muted')}</p> : null}
+          {isMuted ? <p>{translate('muted')}</p> : null}
         </div>
         <PlayingOn output={output} state={state} />
       </div>

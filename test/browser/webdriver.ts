@@ -16,7 +16,7 @@ export const COMMANDS = {
 
 type Command = keyof typeof COMMANDS;
 
-/** The test's own deadline of 60 s must come first, because the browser's error says less. */
+/** In ms. The browser's error says little, but `until` adds what it waited for. */
 export const CAPABILITIES = {
   acceptInsecureCerts: true,
   timeouts: { script: 60_000, pageLoad: 60_000 },

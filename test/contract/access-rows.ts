@@ -181,7 +181,7 @@ export const PAGES_OF_OTHERS: readonly Stranger[] = [
   stranger('the node as a user name', (own) => ({ Origin: `http://${own}@evil.example` })),
 ];
 
-/** A form of another site, with which browsers send no Origin. */
+/** A form of another site, without an Origin. */
 export const FORM_OF_ANOTHER = stranger('a form of another site', () => ({ 'Sec-Fetch-Site': 'cross-site' }));
 
 /** The node's own page, which is not a stranger. */

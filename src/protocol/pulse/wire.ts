@@ -1,6 +1,6 @@
 // The protocol versions, type tags and the error that reader and writer have in common. Pure.
 
-/** Older versions have other fields, and no server of the last decade needs them. */
+/** Older versions have other fields. */
 export const OLDEST_VERSION = 32;
 /** The version that we offer. Newer ones only add fields that we do not need. */
 export const NEWEST_VERSION = 35;
