@@ -7,7 +7,7 @@ import { type Failure, failed, type Result, success } from '../../protocol/actor
 export interface Refusal {
   readonly kind: 'refused';
   readonly topics: readonly string[];
-  /** The name of the reason code, such as `Not authorized`; several names if the topics have several codes. */
+  /** The name of the reason code, such as `Not authorized`. Topics with several codes have several names. */
   readonly reason: string;
 }
 
