@@ -168,12 +168,12 @@ export class SoundConnection implements CommandConnection {
   #awaitProfile(desired: DesiredProfile): Promise<void> {
     if (this.#hasEnded) return Promise.resolve();
     const { clock, timing } = this.#context;
-    const readAgain = (): void => this.#reading.readAllTogether();
-    const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readAgain);
+    const readAll = (): void => this.#reading.readAllTogether();
+    const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readAll);
     this.#profileSwitch = profileSwitch;
     this.#reading.isSwitching = true;
     this.#reading.release({ kind: 'card' });
-    this.#reading.readAllTogether();
+    readAll();
     return profileSwitch.ended;
   }
 

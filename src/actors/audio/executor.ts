@@ -82,10 +82,10 @@ export class Executor {
     });
   }
 
-  /** Runs the first command whose device is not being woken. */
+  /** Runs the next command, if no other command is running. */
   proceed(): void {
     if (this.isBusy) return;
-    const next = this.#queue.find((queued, position) => !this.#deferIfWaking(queued, position));
+    const next = this.#firstReady();
     if (next === undefined) return;
     this.#queue.splice(this.#queue.indexOf(next), 1);
     this.isBusy = true;
@@ -97,6 +97,11 @@ export class Executor {
     };
     // A failure concerns only the caller, so the next command runs all the same.
     answer.then(onEnd, onEnd);
+  }
+
+  /** Returns the first command whose device is awake. Begins to wake the devices of the commands before it. */
+  #firstReady(): QueuedCommand | undefined {
+    return this.#queue.find((queued, position) => !this.#deferIfWaking(queued, position));
   }
 
   /** Begins to wake the command's device if it sleeps. Returns true while the device is being woken. */
