@@ -168,12 +168,12 @@ export class SoundConnection implements CommandConnection {
   #awaitProfile(desired: DesiredProfile): Promise<void> {
     if (this.#hasEnded) return Promise.resolve();
     const { clock, timing } = this.#context;
-    const readAll = (): void => this.#reading.readAllTogether();
-    const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readAll);
+    const readTogether = (): void => this.#reading.readAllTogether();
+    const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readTogether);
     this.#profileSwitch = profileSwitch;
     this.#reading.isSwitching = true;
     this.#reading.release({ kind: 'card' });
-    readAll();
+    readTogether();
     return profileSwitch.ended;
   }
 
