@@ -99,7 +99,7 @@ export class Executor {
     answer.then(onEnd, onEnd);
   }
 
-  /** Returns the first command whose device is awake. Begins to wake the devices of the commands before it. */
+  /** Returns the first command whose device is awake. Begins to wake the devices of earlier commands. */
   #firstReady(): QueuedCommand | undefined {
     return this.#queue.find((queued, position) => !this.#deferIfWaking(queued, position));
   }
