@@ -33,7 +33,10 @@ export function openPorts(
   const areModulesEnough = kind === 'pulseaudio' || sockets === undefined;
   const ports = areModulesEnough ? portsOfModules(kind, modules, sockets) : portsOfSockets(modules, sockets);
   return ports
-    .map((port) => ({ ...port, addresses: port.addresses.filter((address) => !isLoopback(address)) }))
+    .map((openPort) => ({
+      ...openPort,
+      addresses: openPort.addresses.filter((address) => !isLoopback(address)),
+    }))
     .filter(({ addresses }) => addresses.length > 0);
 }
 

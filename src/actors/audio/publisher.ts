@@ -68,8 +68,8 @@ export class SoundPublisher {
   /** The kinds that were logged as full. Each is logged again only if it had room meanwhile. */
   readonly #kindsLoggedAsFull = new Set<'outputs' | 'inputs' | 'streams'>();
 
-  constructor(publish: RecordReceiver, wishes: OutputWishes = NO_WISHES) {
-    this.#receiver = publish;
+  constructor(receiver: RecordReceiver, wishes: OutputWishes = NO_WISHES) {
+    this.#receiver = receiver;
     this.#wishes = wishes;
   }
 

@@ -21,10 +21,9 @@ export interface ServerContext {
 }
 
 interface ConfiguredServer {
-  /** The variable or the file that has `addresses`, for people. */
+  /** The variable or the file that has the addresses, for people. */
   readonly origin: string;
-  /** The text as it is configured. */
-  readonly addresses: string;
+  readonly addressText: string;
 }
 
 export interface ServerSockets {
@@ -63,17 +62,17 @@ export function readMachineId(): string | undefined {
  * because files may have changed. Never rejects.
  */
 export async function findServer(context: ServerContext): Promise<FoundServer> {
-  const addresses = context.env['PULSE_SERVER']?.trim();
-  if (addresses) return configuredSockets({ origin: 'PULSE_SERVER', addresses }, context.machineId);
+  const addressText = context.env['PULSE_SERVER']?.trim();
+  if (addressText) return configuredSockets({ origin: 'PULSE_SERVER', addressText }, context.machineId);
   return success(usualSockets(context, await readDefaultServer(context.env, context.home)));
 }
 
 /** Fails if none of the addresses is a socket of this machine. */
 export function configuredSockets(server: ConfiguredServer, machineId: string | undefined): FoundServer {
-  const addresses = addressesIn(server.addresses, machineId);
+  const addresses = addressesIn(server.addressText, machineId);
   // Addresses of TCP are left out, because the daemon controls only its own node.
   const paths = [...new Set(addresses.filter(isAbsolute))];
-  const text = clipped(server.addresses, ADDRESS_MAX_UNITS);
+  const text = clipped(server.addressText, ADDRESS_MAX_UNITS);
   const addressProblem = `${server.origin} is ${text}: tonearm speaks to a Unix socket only`;
   if (paths.length === 0) return failed(addressProblem);
   return success(addresses.every(isAbsolute) ? { paths } : { paths, addressProblem });
@@ -141,19 +140,19 @@ async function readDefaultServer(env: Variables, home: string): Promise<Configur
       const addedText = (await readText(addedFile)) ?? '';
       server = defaultServerIn(addedFile, addedText) ?? server;
     }
-    return server?.addresses ? server : undefined;
+    return server?.addressText ? server : undefined;
   }
   return undefined;
 }
 
 /** Undefined if the text has no such line. A line with an empty value cancels an earlier line. */
 function defaultServerIn(file: string, text: string): ConfiguredServer | undefined {
-  let addresses: string | undefined;
+  let addressText: string | undefined;
   for (const line of text.split('\n')) {
     const value = /^\s*default-server\s*=([^#;]*)/.exec(line)?.[1];
-    if (value !== undefined) addresses = value.trim();
+    if (value !== undefined) addressText = value.trim();
   }
-  return addresses === undefined ? undefined : { origin: `default-server of ${file}`, addresses };
+  return addressText === undefined ? undefined : { origin: `default-server of ${file}`, addressText };
 }
 
 async function readText(file: string): Promise<string | undefined> {

@@ -69,12 +69,12 @@ describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
 
   const by = 'default-server of /f';
   test('with the socket of client.conf between the sockets of the user and of the system', () =>
-    assert.deepEqual(usualSockets(context(XDG), { origin: by, addresses: 'unix:/a' }), {
+    assert.deepEqual(usualSockets(context(XDG), { origin: by, addressText: 'unix:/a' }), {
       paths: [RUNTIME, LINKED, '/a', SYSTEM],
     }));
 
   test("without the system's socket where client.conf names a server that is elsewhere", () =>
-    assert.deepEqual(usualSockets(context(XDG), { origin: by, addresses: 'tcp:h' }), {
+    assert.deepEqual(usualSockets(context(XDG), { origin: by, addressText: 'tcp:h' }), {
       paths: [RUNTIME, LINKED],
       addressProblem: `${by} is tcp:h: ${ONLY}`,
     }));
@@ -97,19 +97,21 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
     ],
   ];
   for (const [value, expected] of rows)
-    test(value, () => assert.deepEqual(configuredSockets({ origin: by, addresses: value }, 'm1'), expected));
+    test(value, () =>
+      assert.deepEqual(configuredSockets({ origin: by, addressText: value }, 'm1'), expected),
+    );
 
   const elsewhere = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
   for (const value of elsewhere) {
     test(`${value} cannot be reached, and is named`, () => {
       const detail = `PULSE_SERVER is ${value}: ${ONLY}`;
-      assert.deepEqual(configuredSockets({ origin: by, addresses: value }, 'm1'), failed(detail));
+      assert.deepEqual(configuredSockets({ origin: by, addressText: value }, 'm1'), failed(detail));
     });
   }
 
   test('without a machine id, an address for any machine counts', () =>
     assert.deepEqual(
-      configuredSockets({ origin: by, addresses: '{m2}unix:/a' }, undefined),
+      configuredSockets({ origin: by, addressText: '{m2}unix:/a' }, undefined),
       success({ paths: ['/a'] }),
     ));
 });
