@@ -56,10 +56,10 @@ export function servedSentences(
 }
 
 /** The sentence about other machines, none of which can reach the service now. */
-function otherMachinesSentence(served: readonly string[], waiting: readonly string[]): string {
+function otherMachinesSentence(served: readonly string[], missing: readonly string[]): string {
   if (served.includes(EVERY_ADDRESS) || served.includes(EVERY_IPV4))
     return 'other machines can reach it once this one is on a network';
-  return waiting.length > 0 ? 'other machines cannot reach it yet' : 'other machines cannot reach it';
+  return missing.length > 0 ? 'other machines cannot reach it yet' : 'other machines cannot reach it';
 }
 
 function urlOf(host: string, port: number): string {

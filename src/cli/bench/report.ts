@@ -4,7 +4,7 @@
 import { availableParallelism } from 'node:os';
 import { VERSION } from '../../version.js';
 
-/** Listeners that are added to the first one for the crowded measurement. */
+/** So many listeners join the first one for the last measurement. */
 export const MORE_LISTENERS = 32;
 
 /** By their names in the output of `--json`: a description of each figure, and its unit for people. */
@@ -28,16 +28,16 @@ const FIGURE_NAMES = Object.keys(FIGURES) as readonly FigureName[];
 
 export type Figures = Partial<Record<FigureName, number>>;
 
-/** Figures that are absent could not be measured; `missing` is the reason. */
 export interface Measured {
   readonly figures: Figures;
   readonly server?: string;
+  /** The reason why some figures are absent. */
   readonly missing?: string;
 }
 
 /** The estimate assumes half of a core, which is 500 ms of CPU time per second. */
 const HALF_CORE_MS = 500;
-/** The estimate of listeners assumes so many changes. */
+/** The estimate of listeners assumes this many changes. */
 const CHANGES_PER_SECOND = 10;
 /** In the estimate of streams, a list is decoded and encoded within this time. */
 const LIST_WITHIN_US = 100_000;
@@ -91,19 +91,20 @@ function estimateOf(figures: Figures) {
 export function reportTable(report: Report): string {
   const { version, machine, server, missing, figures, estimate } = report;
   const rows = FIGURE_NAMES.map((name) => {
-    const [what, unit] = FIGURES[name];
+    const [description, unit] = FIGURES[name];
     const value = figures[name];
     const isMissing = Number.isNaN(value);
     const printed = isMissing ? '-' : String(value);
-    const line = what.padEnd(DESCRIPTION_COLUMNS) + printed.padStart(VALUE_COLUMNS);
+    const line = description.padEnd(DESCRIPTION_COLUMNS) + printed.padStart(VALUE_COLUMNS);
     return isMissing ? line : `${line} ${unit}`;
   });
   const { changes_per_second: changes, listeners, streams } = estimate;
-  const sentences = [
+  const estimates = [
     [changes, `half of a core carries about ${changes} changes a second with one listener,`],
     [listeners, `or about ${listeners} listeners at ${CHANGES_PER_SECOND} changes a second;`],
     [streams, `a list of about ${streams} streams is decoded and encoded within 0.1 s.`],
   ] as const;
+  const sentences = estimates.filter(([figure]) => !Number.isNaN(figure)).map(([, sentence]) => sentence);
   const missingLines = missing === null ? [] : [`some figures could not be measured: ${missing}`];
   return [
     `tonearm ${version} on ${machine}`,
@@ -113,7 +114,7 @@ export function reportTable(report: Report): string {
     ...rows,
     '',
     'An estimate from these figures; the measurement itself used part of the CPU:',
-    ...sentences.filter(([figure]) => !Number.isNaN(figure)).map(([, sentence]) => sentence),
+    ...sentences,
     '',
   ].join('\n');
 }

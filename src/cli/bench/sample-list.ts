@@ -38,7 +38,7 @@ function streamListFrame(): Uint8Array {
   for (let index = 0; index < STREAMS; index += 1) {
     writer.u32(index);
     writer.optionalText(`Song ${index}`);
-    for (const reference of [undefined, index, 0]) writer.u32(reference ?? NONE);
+    for (const reference of [NONE, index, 0]) writer.u32(reference);
     writer.sampleSpec(SAMPLE_SPEC);
     writer.channelMap(STEREO);
     writer.volumes(FULL_VOLUMES);

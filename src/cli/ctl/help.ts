@@ -78,11 +78,17 @@ export function commandHelp(name: string, command: Command): string {
 function fieldText(field: Field, toggles: boolean): string {
   const { name, type, values, minimum, maximum, description } = field;
   const switchWords = toggles ? 'on, off or toggle' : 'on or off';
-  const kinds = { boolean: switchWords, string: 'a text', number: 'a number', integer: 'a whole number' };
-  const range = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`];
+  const kindByType = {
+    boolean: switchWords,
+    string: 'a text',
+    number: 'a number',
+    integer: 'a whole number',
+  };
+  const from = minimum === undefined ? '' : `from ${minimum}`;
+  const to = maximum === undefined ? '' : `to ${maximum}`;
   // If any integer is allowed, the range in the schema is that of the safe integers.
   const isBounded = Math.abs(minimum ?? 0) < Number.MAX_SAFE_INTEGER;
-  const kind = values?.join(', ') ?? kinds[type];
-  const kindAndRange = isBounded ? [kind, ...range].filter(Boolean).join(' ') : kind;
+  const kind = values?.join(', ') ?? kindByType[type];
+  const kindAndRange = isBounded ? [kind, from, to].filter(Boolean).join(' ') : kind;
   return [kindAndRange, description, `as a named word: ${name}=`].filter(Boolean).join('; ');
 }

@@ -41,10 +41,11 @@ function parseFields(text: string): Fields {
 
 /** The fields of one of the daemon's tables. `details` are those fields that have a naming or are a list. */
 function fieldsOfTable(table: Arguments | Readonly<Record<string, object>>, details = ''): Fields {
-  const detailed = parseFields(details);
+  const detailedFields = parseFields(details);
   return Object.entries(table).flatMap(([name, kind]) => {
     const since = 'since' in kind && typeof kind.since === 'number' ? { since: kind.since } : {};
-    const field = { name, ...since, ...detailed.find((detail) => detail.name === name) };
+    const detailedField = detailedFields.find((field) => field.name === name);
+    const field = { name, ...since, ...detailedField };
     if (kind !== byIndex) return [field];
     // On the wire an object is an index and a name.
     const objectName = name === 'index' ? 'name' : `${name}Name`;
@@ -202,7 +203,7 @@ export const MESSAGES = LINES.trim()
     const [request = '', reply = ''] = line.split('->');
     const [name = ''] = request.trim().split(' ', 1);
     const args = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
-    const sentByDaemon = fieldsOfTable(args, 'version:protocolVersion mask:facilities formats*');
-    const written = parseFields(request.replace(name, ''));
-    return { name, fields: [...sentByDaemon, ...written], reply: parseFields(reply) };
+    const daemonFields = fieldsOfTable(args, 'version:protocolVersion mask:facilities formats*');
+    const listedFields = parseFields(request.replace(name, ''));
+    return { name, fields: [...daemonFields, ...listedFields], reply: parseFields(reply) };
   });
