@@ -1,6 +1,6 @@
-// Keeps the live state of one node: the stream's events change it, and subscribers are notified of the
-// slices that have changed. The stream carries neither `server` nor `power` nor the `can_*` of `upgrade`.
-// They are fetched when a connection or a backend comes up.
+// Keeps the live state of one node by its event stream, and notifies subscribers of the slices that have
+// changed. The stream lacks `server`, `power`, and the `can_*` of `upgrade`. So these are fetched when a
+// connection or a backend comes up.
 
 import type { EventName, NodeEvent } from './events.js';
 import { NodeClock } from './node-clock.js';
@@ -14,9 +14,9 @@ import { ReconnectingStream } from './stream.js';
 const LEVEL = 'audio.level';
 
 export interface ConnectOptions {
-  /** Only these events. If `backend` is given too, events of either list pass. */
+  /** Only these events are sent. With `backend`, events of both lists are sent. */
   readonly types?: readonly EventName[];
-  /** Only the events of these backends. If `types` is given too, events of either list pass. */
+  /** Only the events of these backends are sent. With `types`, events of both lists are sent. */
   readonly backend?: readonly Backend[];
   /** These events are not sent, even if `types` or `backend` names them. */
   readonly exclude?: readonly EventName[];
@@ -28,36 +28,35 @@ export interface ConnectOptions {
   /** Called once after each group of changes that arrived together. */
   readonly onChange?: (state: NodeState, changed: readonly Slice[]) => void;
   /**
-   * Called for each event, also for those that change no state (`power.action`, `upgrade.progress`). `state`
-   * does not contain the event's change yet.
+   * Called for each event, also if it changes no state (`power.action`). `state` does not contain the event's
+   * change yet.
    */
   readonly onEvent?: (event: NodeEvent) => void;
   /** Closes the connection when it aborts. */
   readonly signal?: Signal;
 }
 
-/** A live connection to one node, until `close`. */
 export interface Live {
   readonly node: Tonearm;
   /** The latest consistent state. A snapshot appears in it only when the snapshot is complete. */
   readonly state: NodeState;
   /**
-   * Resolves with the first whole state: every backend's records, and the server. It waits for a node that
-   * cannot be reached, and rejects with the code `aborted` if the connection is closed before.
+   * Resolves with the first whole state: the records of all backends, and the server. It waits while the node
+   * cannot be reached. It rejects with the code `aborted` if the connection is closed before.
    */
   readonly ready: Promise<NodeState>;
   /**
-   * Calls `listener` at once with the slice's present value, which is empty before the first whole state, and
-   * then at each change. Call the returned function to unsubscribe.
+   * Calls `listener` at once with the slice's value, and then at each change. Before the first whole state
+   * the value is empty. Call the returned function to unsubscribe.
    */
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
   /** Turns the peaks of outputs and inputs on or off. */
   setLevels(isOn: boolean): void;
-  /** If the connection is lost, tries again now and does not wait for the next attempt. */
+  /** If the connection is lost, the next attempt begins now. */
   reconnect(): void;
   /**
-   * Milliseconds since the epoch by the node's clock, estimated from the events of its players. Until such
-   * an event has arrived, this is the time of this device.
+   * Milliseconds since the epoch by the node's clock. The time is estimated from the events of its players.
+   * Before the first such event it is the time of this device.
    */
   nodeTime(): number;
   close(): void;
@@ -82,12 +81,12 @@ class LiveNode implements Live {
   /** The state that listeners have received last. */
   #published: NodeState;
   /**
-   * False while the store has only part of a snapshot. A snapshot begins with its first mark. It ends with
-   * its last event, which is its only event with an id.
+   * False while the store has only a part of a snapshot. A snapshot begins with its first mark. Its last
+   * event is its only event with an id.
    */
   #isWhole = true;
   #hasLevels: boolean;
-  #hadBye = false;
+  #hasReceivedBye = false;
   readonly #clock = new NodeClock();
 
   constructor(node: Tonearm, options: ConnectOptions) {
@@ -154,8 +153,7 @@ class LiveNode implements Live {
   }
 
   /**
-   * The node sends `audio.level` only if `types` names it. `types` must then name all other requested
-   * events, too, unless `backend` selects them.
+   * The node sends `audio.level` only if `types` names it. A list of types excludes all types that it lacks.
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
@@ -168,21 +166,21 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // A snapshot begins. It has a mark of each enabled backend, so all known backends are forgotten here.
+    // A snapshot begins. It has a mark of each enabled backend, so all known backends are forgotten.
     if (isMark(event) && this.#isWhole) this.#store.set({ backends: new Map() });
     this.#store.apply(event);
     this.#isWhole = hasNewId || (this.#isWhole && !isMark(event));
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
-    // A clock may have been set since the last estimate. The events of a snapshot were made just now, so
-    // they make a new estimate.
+    // A clock may have been set since the last estimate. The events of a snapshot are new, so they give a new
+    // estimate.
     if (isMark(event)) this.#clock.forget();
     safely(() => this.#options.onEvent?.(event));
   }
 
   #onServerInfo(word: string): void {
-    this.#hadBye = word === 'bye';
+    this.#hasReceivedBye = word === 'bye';
     this.#clock.hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
     this.#dropPartialSnapshot();
@@ -196,9 +194,9 @@ class LiveNode implements Live {
     const { status } = this.#store.state.connection;
     this.#setConnection(
       status === 'connecting' ? status : 'lost',
-      this.#hadBye ? ownProblem('bye') : problem,
+      this.#hasReceivedBye ? ownProblem('bye') : problem,
     );
-    this.#hadBye = false;
+    this.#hasReceivedBye = false;
     this.#notify();
   }
 
@@ -208,7 +206,7 @@ class LiveNode implements Live {
     this.#store.set({ connection: { status, since, ...(problem && { problem: problem.problem }) } });
   }
 
-  /** Goes back from an incomplete snapshot to the state before it. The node sends the snapshot again. */
+  /** Returns from an incomplete snapshot to the state before it. The node sends the snapshot again. */
   #dropPartialSnapshot(): void {
     if (!this.#isWhole) this.#store.set(this.#published);
     this.#isWhole = true;
@@ -237,10 +235,7 @@ class LiveNode implements Live {
       for (const listener of this.#listeners.get(slice) ?? []) safely(() => listener(state[slice] as never));
   }
 
-  /**
-   * True once the request for the server's record is over and a whole snapshot is published. Only a node
-   * without enabled backends sends no snapshot.
-   */
+  /** Only a node without enabled backends sends no snapshot. */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;
     if (connection.status !== 'live' || !this.#isServerRequestOver) return false;
@@ -254,7 +249,7 @@ class LiveNode implements Live {
     this.#notify();
   }
 
-  /** Fetches what the stream lacks, for each backend that has come up, or is up in a new snapshot. */
+  /** Fetches what the stream lacks, if its backend has come up, or is up in a new snapshot. */
   #fetchUnstreamed({ backends: before }: NodeState): void {
     const hasComeUp = (name: Backend): boolean => {
       const info = this.state.backends.get(name);
@@ -273,13 +268,15 @@ class LiveNode implements Live {
   }
 
   /**
-   * Returns the response. If the stream has changed the upgrade since the request, the stream's values
-   * replace those of the response.
+   * If the stream has changed the upgrade since the request, the stream's values replace the response's
+   * values.
    */
-  #mergeUpgrade(atRequest: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
+  #mergeUpgrade(upgradeAtRequest: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
     const { upgrade } = this.#store.state;
     const { can_check, can_upgrade, check } = record;
-    return upgrade === atRequest ? record : { ...(check && { check }), ...upgrade, can_check, can_upgrade };
+    return upgrade === upgradeAtRequest
+      ? record
+      : { ...(check && { check }), ...upgrade, can_check, can_upgrade };
   }
 
   /** If the request fails, the slice keeps its value. */
@@ -294,7 +291,7 @@ class LiveNode implements Live {
   }
 }
 
-/** Calls a listener. Its error is reported later as an uncaught one, so that others are still called. */
+/** A listener's error is thrown later, as an uncaught error, so that the other listeners are still called. */
 function safely(call: () => void): void {
   try {
     call();

@@ -1,9 +1,9 @@
-// Ends a request that takes too long, or whose signal aborts. `AbortSignal.timeout` is not used, because
-// Safari has it only from 16 on, and Chromium from 103 on.
+// Ends a request that takes too long, or whose signal aborts. `AbortSignal.timeout` is too new: Safari has it
+// from 16 on, and Chromium from 103 on.
 
 /**
- * `work` gets a signal that aborts after `ms`, or when `callerSignal` aborts. If `work` fails after the
- * signal has aborted, the rejection is the signal's reason.
+ * `work` gets a signal that aborts after `ms`, or when `callerSignal` aborts. If `work` fails after that, the
+ * promise rejects with the signal's reason.
  */
 export async function withDeadline<T>(
   ms: number,

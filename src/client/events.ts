@@ -2,7 +2,6 @@
 
 import type { Events, UpgradeRecord } from './records.js';
 
-/** The stream's events and their data. */
 export interface EventData extends Omit<Events, 'upgrade.progress'> {
   readonly 'upgrade.progress': UpgradeProgress;
 }

@@ -1,21 +1,19 @@
 // Estimates the node's time from its events, because its clock may be years away from this device's.
 
 /**
- * An event that is not replayed may seem to have been on the way for this much longer than the fastest one.
- * In this case one of the two clocks was set.
+ * If a new event seems to come this much later than the fastest event came, one of the two clocks was set.
  */
 const CLOCK_SET_MS = 2000;
 
 export class NodeClock {
   /**
-   * True after a stream's first `love`, the node's sign of life. Each later event was sent just now. Earlier
-   * events may be replays from the time when the connection was lost.
+   * True after a stream's first `love`, the node's sign of life. Each later event is new. Earlier events may
+   * be replays.
    */
   hasCaughtUp = false;
   /**
-   * By how many milliseconds this device's clock is ahead of the node's. The estimate is an event's time of
-   * arrival here minus its time of sending there, which also contains the delay. The smallest such
-   * difference counts, because it contains the shortest delay.
+   * How far this device's clock is ahead of the node's: an event's time of arrival here, minus its time of
+   * sending there. The difference contains the delay of the event, so the smallest difference counts.
    */
   #aheadMs = Number.POSITIVE_INFINITY;
 
@@ -24,9 +22,9 @@ export class NodeClock {
     return Date.now() - (Number.isFinite(this.#aheadMs) ? this.#aheadMs : 0);
   }
 
-  /** Takes the time, in milliseconds since the epoch, at which the node sent an event. */
-  noteEvent(nodeMs: number): void {
-    const aheadMs = Date.now() - nodeMs;
+  /** `sentAtMs`: when the node sent the event, by its own clock. */
+  noteEvent(sentAtMs: number): void {
+    const aheadMs = Date.now() - sentAtMs;
     const wasSet = this.hasCaughtUp && aheadMs > this.#aheadMs + CLOCK_SET_MS;
     if (wasSet || aheadMs < this.#aheadMs) this.#aheadMs = aheadMs;
   }

@@ -9,40 +9,40 @@ export interface ParsedEvent {
 const EVENT_LENGTH_MAX = 4 * 1024 * 1024;
 
 export class EventParser {
-  /** The id to reconnect with: that of the last event, or the constructor's if no event had one. */
+  /** The id of the last event; the constructor's if no event had an id. */
   lastEventId: string;
   /** The stream's last `retry:` field. */
   retryMs: number | undefined;
-  /** The beginning of a line whose end has not come. */
-  #lineBegin = '';
+  /** A line whose end has not come. */
+  #unfinishedLine = '';
   /**
-   * True if the text so far ends in a CR. An LF that comes next belongs to this CR, and ends no other line.
+   * True if the last text ended in a CR. If an LF comes next, it belongs to this CR, and ends no other line.
    */
-  #endedInCr = false;
+  #endsInCr = false;
   #type = '';
   #data: string | undefined;
-  /** The last `id:` field. It becomes `lastEventId` at the end of its event. */
-  #id: string;
+  /** The last `id:` field. It becomes `lastEventId` when its event ends. */
+  #nextEventId: string;
 
   constructor(lastEventId: string) {
     this.lastEventId = lastEventId;
-    this.#id = lastEventId;
+    this.#nextEventId = lastEventId;
   }
 
   /**
-   * Yields the events that `text` completes. While an event is yielded, `lastEventId` is the id of this
-   * event. Throws a RangeError if an event gets too long.
+   * Yields the events that `text` completes. `lastEventId` is then the id of the yielded event. Throws a
+   * RangeError if an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
-    const received = this.#lineBegin + (this.#endedInCr && text.startsWith('\n') ? text.slice(1) : text);
-    if (text !== '') this.#endedInCr = text.endsWith('\r');
+    const received = this.#unfinishedLine + (this.#endsInCr && text.startsWith('\n') ? text.slice(1) : text);
+    if (text !== '') this.#endsInCr = text.endsWith('\r');
     const lines = received.split(/\r\n|\r|\n/);
-    this.#lineBegin = lines.pop() ?? '';
+    this.#unfinishedLine = lines.pop() ?? '';
     for (const line of lines) {
       const event = this.#parseLine(line);
       if (event !== undefined) yield event;
     }
-    if (this.#lineBegin.length + (this.#data?.length ?? 0) > EVENT_LENGTH_MAX)
+    if (this.#unfinishedLine.length + (this.#data?.length ?? 0) > EVENT_LENGTH_MAX)
       throw new RangeError('An event that does not end');
   }
 
@@ -51,7 +51,7 @@ export class EventParser {
     const [, field, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
     if (field === 'data') this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
     else if (field === 'event') this.#type = value;
-    else if (field === 'id' && !value.includes('\0')) this.#id = value;
+    else if (field === 'id' && !value.includes('\0')) this.#nextEventId = value;
     else if (field === 'retry' && /^\d+$/.test(value)) this.retryMs = Number(value);
     return undefined;
   }
@@ -59,7 +59,7 @@ export class EventParser {
   #dispatch(): ParsedEvent | undefined {
     const type = this.#type || 'message';
     const data = this.#data;
-    this.lastEventId = this.#id;
+    this.lastEventId = this.#nextEventId;
     this.#type = '';
     this.#data = undefined;
     return data === undefined ? undefined : { type, data };

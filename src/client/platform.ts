@@ -1,8 +1,6 @@
-// The types of the platform that the client's own declarations name. Each type is the platform's own, if the
-// project has it: `Signal` is `AbortSignal` if there are the types of the DOM or of Node, and otherwise
-// `SignalLike`. So a project without these types compiles, too. Types only.
+// The types of browsers and Node that the client's declarations need. A project that has neither the types of
+// the DOM nor those of Node compiles, too: each type is a simpler one there. Types only.
 
-/** The part of a signal that the client uses. */
 interface SignalLike {
   readonly aborted: boolean;
   readonly reason?: unknown;
@@ -10,7 +8,7 @@ interface SignalLike {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** The platform's `AbortSignal`. */
+/** `AbortSignal`, if the project has this type. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer S } } ? S : SignalLike;
 
 interface BlobLike {
@@ -20,10 +18,10 @@ interface BlobLike {
   text(): Promise<string>;
 }
 
-/** The platform's `Blob`. */
+/** `Blob`, if the project has this type. */
 export type Binary = typeof globalThis extends { Blob: { prototype: infer B } } ? B : BlobLike;
 
-/** The platform's `fetch`. */
+/** The type of `fetch`, if the project has it. */
 export type Fetch = typeof globalThis extends { fetch: infer F }
   ? F
   : (url: string, init?: object) => Promise<object>;

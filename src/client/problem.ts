@@ -1,18 +1,17 @@
-// Makes one kind of error, `ProblemError`, of every failure of a request. The error has a problem document
-// (RFC 9457).
+// Makes a `ProblemError` of each failure of a request. It contains a problem document (RFC 9457).
 
 import type { FaultCode, ProblemRecord } from './records.js';
 
 /**
- * The codes of problems that the client finds itself, such as no response in time, or a response that does
- * not come from tonearm.
+ * The client finds these problems itself, such as no response in time, or a response that does not come from
+ * tonearm.
  */
 export type OwnCode = 'unreachable' | 'silent' | 'offline' | 'bye' | 'not-the-service' | 'aborted';
 
-/** The reason for a failure. The gateway has further codes (`not-found`, `bad-body`, ...). */
+/** The gateway has further codes (`not-found`, `bad-body`, ...). */
 export type ProblemCode = FaultCode | OwnCode | (string & {});
 
-const TYPE = 'urn:tonearm:problem:';
+const TYPE_PREFIX = 'urn:tonearm:problem:';
 
 const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
   unreachable: 'The node cannot be reached',
@@ -23,7 +22,7 @@ const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
   aborted: 'It was ended from here',
 };
 
-/** The error of a request that fails. Its message is the problem's detail, or else the problem's title. */
+/** The error of a request that fails. Its message is the problem's detail, or the problem's title. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   /** The node's problem document; if there was no response, one of the same form with status 0. */
@@ -41,42 +40,39 @@ export class ProblemError extends Error {
 
   /** The problem's `type` without tonearm's prefix. A type of another program is returned as it is. */
   get code(): ProblemCode {
-    return this.problem.type.replace(TYPE, '');
+    return this.problem.type.replace(TYPE_PREFIX, '');
   }
 }
 
 export function ownProblem(code: OwnCode, detail = '', status = 0, cause?: unknown): ProblemError {
-  return new ProblemError({ type: TYPE + code, title: OWN_TITLES[code], status, detail }, { cause });
+  return new ProblemError({ type: TYPE_PREFIX + code, title: OWN_TITLES[code], status, detail }, { cause });
 }
 
-/** The problem of a request or connection that the caller has ended. `reason` becomes its detail. */
+/** The caller has ended the request or connection. `reason` becomes the detail. */
 export function abortedProblem(reason: unknown): ProblemError {
   return ownProblem('aborted', messageOf(reason), 0, reason);
 }
 
-/**
- * Converts anything thrown into a problem. A SyntaxError means that the response was not JSON, so it was not
- * tonearm's.
- */
+/** A SyntaxError means that the response was not JSON, so it did not come from tonearm. */
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   const code = error instanceof SyntaxError ? 'not-the-service' : 'unreachable';
   return ownProblem(code, messageOf(error), 0, error);
 }
 
-/**
- * A cause may have a cause itself, and causes may lead back to each other, so only this many are followed.
- */
+/** A cause may have a cause itself, and two causes may name each other. So only this many are followed. */
 const CAUSES_MAX = 4;
 
 /**
- * The message of an error, which is never empty for an `Error`. A connection to a name with several
- * addresses fails with an error whose own message is empty, and whose `errors` contain the reasons.
+ * Never empty for an `Error`. A connection to a name with several addresses fails with an error whose own
+ * message is empty. The reasons are in its `errors`.
  */
 function messageOf(error: unknown, causesMax = CAUSES_MAX): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);
-  const isList = 'errors' in error && Array.isArray(error.errors);
-  const causes: readonly unknown[] = isList ? (error.errors as readonly unknown[]) : [error.cause ?? ''];
+  const hasErrorList = 'errors' in error && Array.isArray(error.errors);
+  const causes: readonly unknown[] = hasErrorList
+    ? (error.errors as readonly unknown[])
+    : [error.cause ?? ''];
   const messages = causesMax > 0 ? causes.map((cause) => messageOf(cause, causesMax - 1)) : [];
   return error.message || messages.filter((text) => text !== '').join('; ') || error.name;
 }

@@ -1,6 +1,6 @@
-// The types of the daemon that the client uses: records, bodies, names, the data of events, and the functions
-// that follow from the table of operations (docs/http-api.md, "Routes"). Types only; the build replaces this
-// file with declarations that import nothing.
+// The types of the daemon that the client uses, and the types of the functions that follow from the table of
+// operations (docs/http-api.md, "Routes"). Types only. The build replaces this file with declarations that
+// import nothing.
 
 import type { EVENTS, EventType } from '../protocol/actor/collections.js';
 import type { OperationTable } from '../protocol/actor/operations.js';
@@ -17,13 +17,12 @@ export type { Backend, BackendState, ChildName } from '../protocol/actor/backend
 export type { FaultCode } from '../protocol/actor/faults.js';
 export type * from '../protocol/actor/schemas.js';
 
-/** The stream's events and their data, as the daemon describes them. */
 export type Events = { readonly [T in EventType]: ComponentOf<(typeof EVENTS)[T]> };
 
 /** An id, or an exact name. */
 type Ref = string | number;
 
-/** The labels in these tuples are the parameter names that an editor shows. */
+/** An editor shows the labels in these tuples as the names of the parameters. */
 interface Arguments {
   readonly output: [output: Ref];
   readonly input: [input: Ref];
@@ -44,18 +43,18 @@ type ArgumentsOf<Path extends string> =
     ? [...Arguments[Name], ...ArgumentsOf<Rest>]
     : [];
 
-/** The members of any of several objects: `{ a: 1 } | { b: 2 }` makes `'a' | 'b'`. */
+/** `{ a: 1 } | { b: 2 }` makes `'a' | 'b'`. */
 type MemberOf<T> = T extends unknown ? keyof T : never;
 
 /**
- * TypeScript lets an object have the members of several alternatives, so each one excludes the members of the
- * others: `{ a: 1 } | { b: 2 }` makes `{ a: 1, b?: never } | { b: 2, a?: never }`.
+ * `{ a: 1 } | { b: 2 }` makes `{ a: 1, b?: never } | { b: 2, a?: never }`. Without this, TypeScript lets one
+ * object have the members of both.
  */
 type Exclusive<T, All = T> = T extends unknown
   ? T & { readonly [K in Exclude<MemberOf<All>, keyof T>]?: never }
   : never;
 
-/** A request body, by the name that routes use. */
+/** The request body that the table of operations names `K`. */
 export type BodyOf<K extends BodyName> = Exclusive<DaemonBodyOf<K>>;
 
 /**
@@ -68,7 +67,7 @@ type BodyArgument<Row> = Row extends { readonly body: infer Body extends BodyNam
     : [body: BodyOf<Body>]
   : [];
 
-/** The query: a log makes `[query?: { lines?: number }]`, any other operation makes `[]`. */
+/** A log makes `[query?: { lines?: number }]`, any other operation makes `[]`. */
 type QueryArgument<Row> = Row extends { readonly kind: 'log' } ? [query?: { readonly lines?: number }] : [];
 
 /**
@@ -82,10 +81,10 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
     : Promise<Binary>;
 
 /**
- * A function that fails rejects with a `ProblemError`; or with a `URIError` if a parameter of the path cannot
- * be encoded, and a `TypeError` if JSON cannot write the body. Functions that change something resolve when
- * the sound server, systemd, logind or the player has accepted the change. Pass names as they are, because
- * the functions encode them.
+ * A function that changes something resolves when the sound server, systemd, logind or the player has
+ * accepted the change. A function that fails rejects with a `ProblemError`. It rejects with a `URIError` if a
+ * parameter of the path cannot be encoded, and with a `TypeError` if JSON cannot write the body. Pass names
+ * as they are: the functions encode them.
  */
 export type Routes = {
   readonly [N in keyof OperationTable]: (

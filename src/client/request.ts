@@ -5,12 +5,10 @@ import { abortedProblem, asProblem, ownProblem, ProblemError } from './problem.j
 import type { ProblemRecord } from './records.js';
 import type { Transport } from './transport.js';
 
-/**
- * The limit of a response. The node's longest are covers, and the full state of a sound server, with 8 MiB.
- */
-const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+/** The longest responses of a node are covers, and the full state of a sound server. They have 8 MiB. */
+const RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The whole response body; rejects if it is larger than `ANSWER_BYTES_MAX`. */
+/** Rejects if the body is larger than `RESPONSE_BYTES_MAX`. */
 export async function contentOf(response: Response): Promise<Blob> {
   const reader = response.body?.getReader();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -18,7 +16,7 @@ export async function contentOf(response: Response): Promise<Blob> {
   for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) {
     pieces.push(piece.value);
     size += piece.value.byteLength;
-    if (size <= ANSWER_BYTES_MAX) continue;
+    if (size <= RESPONSE_BYTES_MAX) continue;
     await reader?.cancel();
     throw ownProblem('not-the-service', 'An answer that does not end', response.status);
   }
@@ -29,7 +27,7 @@ export async function jsonOf<T>(response: Response): Promise<T> {
   return JSON.parse(await (await contentOf(response)).text()) as T;
 }
 
-/** The problem of a response that is not a success. */
+/** To be called with a response that is not a success. */
 export async function problemOf(response: Response): Promise<ProblemError> {
   const type = response.headers.get('Content-Type') ?? '';
   const { status } = response;
@@ -45,10 +43,7 @@ export async function problemOf(response: Response): Promise<ProblemError> {
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/**
- * Resolves with what `read` makes of a successful response; rejects with a `ProblemError` if the request
- * fails. `path` is already encoded.
- */
+/** `path` is already encoded. If the request fails, the promise rejects with a `ProblemError`. */
 export async function send<T>(
   { base, fetch, timeoutMs, headers, signal: callerSignal }: Transport,
   method: string,

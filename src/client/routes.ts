@@ -1,5 +1,4 @@
-// Makes one HTTP function per operation of a node. A request is sent only when a function is called, and
-// nothing is remembered between calls.
+// Makes one HTTP function for each operation of a node. Nothing is remembered between two calls.
 
 import { BLOBS, PATHS } from './paths.js';
 import type { Fetch, Signal } from './platform.js';
@@ -12,9 +11,7 @@ export interface ClientOptions {
   readonly fetch?: Fetch;
   /** The time-out of a request and its whole response, 15 000 by default. The node takes 10 s at most. */
   readonly timeoutMs?: number;
-  /**
-   * The headers of each request and of the event stream, such as an `Authorization` that a proxy demands.
-   */
+  /** For each request and for the event stream, such as an `Authorization` that a proxy demands. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -40,8 +37,9 @@ export interface Tonearm extends Routes {
  * @throws {TypeError} if `base` is not an http or https address
  */
 export function tonearm(base: string | { readonly href: string } = '', options: ClientOptions = {}): Tonearm {
+  const address = typeof base === 'string' ? base : base.href;
   return functionsAt({
-    base: checkedAddress((typeof base === 'string' ? base : base.href).replace(/\/+$/, '')),
+    base: checkedAddress(address.replace(/\/+$/, '')),
     // A browser's `fetch` throws when it is called as a method of another object.
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
@@ -63,8 +61,8 @@ function functionsAt(transport: Transport): Tonearm {
 }
 
 /**
- * Throws for an address with which every request would fail: `fetch` reads `localhost:8018` as protocol
- * `localhost:`, and refuses an address that contains a user's name.
+ * Throws if no request could succeed. `fetch` reads `localhost:8018` as protocol `localhost:`, and refuses an
+ * address that contains a user's name.
  */
 function checkedAddress(base: string): string {
   if (base === '' && 'location' in globalThis) return base;
@@ -73,19 +71,18 @@ function checkedAddress(base: string): string {
   return base;
 }
 
-/** The returned function takes the parameters of the path, and then the body, or the query of a `GET`. */
+/** The function takes first the parameters of the path, then the body, or the query of a `GET`. */
 function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
   const read = async (response: Response): Promise<unknown> => {
     if (BLOBS.includes(name)) return contentOf(response);
     return method === 'GET' ? jsonOf(response) : undefined;
   };
-  // The function is async, so that its promise rejects even for a parameter that cannot be encoded. Callers
-  // then have one place for failures.
+  // The function is async, so that its promise rejects even for a parameter that cannot be encoded.
   return async (...args: readonly unknown[]): Promise<unknown> => {
-    const values = [...args];
-    const path = template.replaceAll('{}', () => encodeURIComponent(String(values.shift())));
-    const [bodyOrQuery] = values;
+    const unusedArguments = [...args];
+    const path = template.replaceAll('{}', () => encodeURIComponent(String(unusedArguments.shift())));
+    const [bodyOrQuery] = unusedArguments;
     if (method !== 'GET') return send(transport, method, path, bodyOrQuery, read);
     const query = String(new URLSearchParams((bodyOrQuery ?? {}) as Record<string, string>));
     return send(transport, method, query === '' ? path : `${path}?${query}`, undefined, read);

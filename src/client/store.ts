@@ -1,5 +1,4 @@
-// The known state of a node, and how each event changes it (docs/events.md, "Events"). Pure: no requests, no
-// timers.
+// Decides how each event changes the known state of a node (docs/events.md, "Events"). Pure.
 
 import type { EventData, EventName, NodeEvent } from './events.js';
 import type * as records from './records.js';
@@ -22,10 +21,12 @@ export interface Connection {
   readonly problem?: records.ProblemRecord;
 }
 
-/** The tracklist of an event. Where `truncated` is true, `GET` of the tracklist has more tracks. */
+/** If `truncated` is true, `GET` of the tracklist has more tracks. */
 export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus_name'>;
 
-/** Values are replaced and never modified, so the same object is the same state. */
+/**
+ * Values are never modified but replaced: if a value is the same object as before, nothing in it has changed.
+ */
 export interface NodeState {
   readonly connection: Connection;
   /**
@@ -35,7 +36,6 @@ export interface NodeState {
   readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
   /** By id. */
   readonly outputs: ReadonlyMap<number, records.OutputRecord>;
-  /** The default output. */
   readonly defaultOutput: records.OutputRecord | undefined;
   /** By id. */
   readonly inputs: ReadonlyMap<number, records.InputRecord>;
@@ -43,27 +43,24 @@ export interface NodeState {
   readonly cards: ReadonlyMap<number, records.CardRecord>;
   /** By id. */
   readonly clients: ReadonlyMap<number, records.ClientRecord>;
-  /** The sleep timer: whether the music ends, and when. Undefined until the node has said so. */
+  /** The sleep timer: whether and when the music ends. Undefined until the node has sent it. */
   readonly sleep: records.SleepRecord | undefined;
   /** By bus name. */
   readonly players: ReadonlyMap<string, records.PlayerRecord>;
-  /** The tracklists by bus name. Players without a tracklist are missing here. */
+  /** By bus name. Players without a tracklist are missing here. */
   readonly tracklists: ReadonlyMap<string, StreamedTracklist>;
-  /** The nodes on the network, by name, if the node looks for them. */
+  /** The nodes on the network, by name; empty if the node does not look for them. */
   readonly nodes: ReadonlyMap<string, records.NodeRecord>;
   /** By `scope/name`. */
   readonly units: ReadonlyMap<string, records.ServiceRecord>;
-  /** The known parts: status, run, `can_*`; undefined until one is known. */
+  /** The parts that are known: status, run, `can_*`; undefined until a part is known. */
   readonly upgrade: Partial<records.UpgradeRecord> | undefined;
-  /**
-   * The adapter, and the devices that it knows. While the backend is not up, this is the last known value.
-   */
+  /** The adapter and its known devices. While the backend is not up, this is the last known value. */
   readonly bluetooth: records.BluetoothRecord | undefined;
-  /** The devices that the present or the last scan has found, by address. Known devices are among them. */
+  /** By address. The present or the last scan has found these devices. Known devices are among them. */
   readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
   /**
-   * The allowed actions. They are fetched with each snapshot, and when the backend comes up, because the
-   * node does not announce changes.
+   * The allowed actions. They are fetched at each snapshot and start of the backend: no event reports them.
    */
   readonly power: records.PowerRecord | undefined;
   readonly server: records.ServerRecord | undefined;
@@ -72,13 +69,13 @@ export interface NodeState {
    * known level now.
    */
   readonly levels: ReadonlyMap<number, readonly number[]>;
-  /** The same by input id. Only inputs that a program captures have a level. */
+  /** Peaks per channel by input id. Only inputs that a program captures have a level. */
   readonly inputLevels: ReadonlyMap<number, readonly number[]>;
 }
 
 export type Slice = keyof NodeState;
 
-/** All slices except the one that follows from another. */
+/** All slices except `defaultOutput`, which follows from `outputs`. */
 type OwnSlices = Omit<NodeState, 'defaultOutput'>;
 
 /** The slices that become empty when a stream begins with a snapshot. */
@@ -105,18 +102,18 @@ function emptySlices(): RecordSlices {
   };
 }
 
-const MARK = 'snapshot';
+const MARK_DETAIL = 'snapshot';
 
 /** True for the event that begins a backend's part of a snapshot. */
 export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly type: 'backend.updated' }> {
-  return event.type === 'backend.updated' && event.data.detail === MARK;
+  return event.type === 'backend.updated' && event.data.detail === MARK_DETAIL;
 }
 
 /**
- * The slices that become empty at a backend's mark, because some of their records may have ended while
- * nothing was connected. A slice with only one value is not here, because the snapshot replaces this value.
+ * A backend's mark empties these slices, because some of their records may have ended while there was no
+ * connection. A slice with only one value is not here, because the snapshot replaces this value.
  */
-const FORGOTTEN: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
+const EMPTIED_BY_MARK: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'inputs', 'cards', 'clients'],
   systemd: ['units'],
   players: ['players', 'tracklists'],
@@ -177,6 +174,7 @@ const RULES: Rules = {
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], ({ name }) => name) }),
   'node.removed': ({ nodes }, { name }) => ({ nodes: drop(nodes, [name]) }),
   'player.position': ({ players }, positions) => ({ players: withPositions(players, positions) }),
+  // A new scan begins with no discovered devices.
   'bluetooth.updated': ({ bluetooth: before, discovered }, bluetooth) => ({
     bluetooth,
     discovered: bluetooth.scanning && !before?.scanning ? new Map() : discovered,
@@ -185,7 +183,7 @@ const RULES: Rules = {
   'backend.updated': ({ backends }, { backend, state, detail }) => ({
     backends: new Map(backends).set(backend, {
       state,
-      ...(detail !== undefined && detail !== MARK && { detail }),
+      ...(detail !== undefined && detail !== MARK_DETAIL && { detail }),
     }),
   }),
 };
@@ -193,11 +191,10 @@ const RULES: Rules = {
 /** All events except `server.info`. */
 export const KNOWN_EVENTS = Object.keys(RULES) as readonly (keyof Rules)[];
 
-/** A node's state, kept across reconnections. */
 export class Store {
   #state: NodeState;
-  /** True from the start of a stream until a snapshot's first mark. */
-  #isBeginning = false;
+  /** True from the beginning of a stream until its first mark. */
+  #awaitsFirstMark = false;
 
   constructor(since: number) {
     this.#state = {
@@ -212,7 +209,6 @@ export class Store {
     return this.#state;
   }
 
-  /** Sets slices. The default output follows from the outputs. */
   set(changes: Partial<OwnSlices>): void {
     const defaultOutput = changes.outputs ? defaultOf(changes.outputs) : this.#state.defaultOutput;
     this.#state = { ...this.#state, ...changes, defaultOutput };
@@ -222,17 +218,17 @@ export class Store {
   apply(event: NodeEvent): void {
     const { type, data } = event;
     if (type === 'server.info') {
-      if (data === 'connected') this.#isBeginning = true;
+      if (data === 'connected') this.#awaitsFirstMark = true;
       return;
     }
     if (isMark(event)) {
       const empty = emptySlices();
-      const forgotten = (FORGOTTEN[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
-      // The first mark of a stream empties all slices, also those of backends that are no longer enabled. A
-      // stream that was too slow gets a snapshot later. Each mark of such a snapshot empties only its
-      // backend's slices.
-      this.set(this.#isBeginning ? empty : Object.fromEntries(forgotten));
-      this.#isBeginning = false;
+      const emptied = (EMPTIED_BY_MARK[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
+      // The first mark of a stream empties all slices, also the slices of backends that are no longer
+      // enabled. A stream that was too slow gets a later snapshot, whose marks empty only the slices of their
+      // backends.
+      this.set(this.#awaitsFirstMark ? empty : Object.fromEntries(emptied));
+      this.#awaitsFirstMark = false;
     }
     if (Object.hasOwn(RULES, type)) this.set((RULES[type] as Rule)(this.#state, data));
   }
@@ -260,14 +256,12 @@ function put<K, R>(records: ReadonlyMap<K, R>, changed: readonly R[], keyOf: (re
 }
 
 function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap<K, R> {
-  const left = new Map(records);
-  for (const key of keys) left.delete(key);
-  return left;
+  const remaining = new Map(records);
+  for (const key of keys) remaining.delete(key);
+  return remaining;
 }
 
-/**
- * No event reports that a tracklist has ended. Only the player's record shows that the player has none now.
- */
+/** No event reports that a tracklist has ended. Only the player's record shows it. */
 function playerPatch({ players, tracklists }: RecordSlices, { data }: EventData['player.added']): Patch {
   const hasTracklistEnded = !data.tracklist_supported && tracklists.has(data.bus_name);
   return {
@@ -276,16 +270,18 @@ function playerPatch({ players, tracklists }: RecordSlices, { data }: EventData[
   };
 }
 
-/** Returns the players with their new positions. Positions of unknown players are left out. */
+/** Positions of unknown players are left out. */
 function withPositions(players: NodeState['players'], positions: readonly records.PlayerPosition[]) {
-  const moved = positions.flatMap(({ bus_name, position, emitted_at }): records.PlayerRecord[] => {
+  const moved = new Map(players);
+  for (const { bus_name, position, emitted_at } of positions) {
     const player = players.get(bus_name);
-    return player ? [{ ...player, position, position_updated_at: new Date(emitted_at).toISOString() }] : [];
-  });
-  return put(players, moved, busNameOf);
+    if (player)
+      moved.set(bus_name, { ...player, position, position_updated_at: new Date(emitted_at).toISOString() });
+  }
+  return moved;
 }
 
-/** A status is complete. If it has no `checked_at` or no `extra`, the older one is no longer valid. */
+/** A status is complete. If it lacks `checked_at` or `extra`, the older value is no longer valid. */
 function upgradeWithStatus(
   upgrade: NodeState['upgrade'],
   status: records.UpgradeStatus,

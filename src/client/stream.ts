@@ -1,5 +1,5 @@
-// Keeps an event stream open: reads it, detects its loss, and reconnects with the last id. It does not
-// interpret events.
+// Keeps an event stream open: decides when it is lost, and when it is opened again. It does not interpret
+// events.
 
 import { EventParser, type ParsedEvent } from './parser.js';
 import { asProblem, ownProblem, type ProblemError } from './problem.js';
@@ -8,18 +8,16 @@ import type { Transport } from './transport.js';
 
 /** Proxies and service workers know a stream by this type in the request, and pass it on unbuffered. */
 const EVENT_STREAM = 'text/event-stream';
-/** The node is asked to send a sign of life after this much silence. The node accepts no smaller value. */
+/** The node sends a sign of life after this much silence. It accepts no smaller value. */
 const KEEPALIVE_S = 10;
 /** The connection counts as lost after this much silence. */
 const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
-/** The wait before the second attempt, as long as the node has not sent another wait in `retry:`. */
+/** The wait before the second attempt, until the node sends another wait in `retry:`. */
 const RETRY_MS = 2000;
 const RETRY_MS_MAX = 30_000;
 /** The shortest wait, even if the node's `retry:` is shorter. */
 const RETRY_MS_MIN = 1000;
-/**
- * Only such ids are sent, because `fetch` refuses a request whose header contains certain other characters.
- */
+/** No other ids are sent, because `fetch` refuses some other characters in a header. */
 const SENDABLE_ID = /^[!-~]{1,256}$/;
 
 export interface EventStreamOptions {
@@ -27,32 +25,32 @@ export interface EventStreamOptions {
   /** Called before each attempt. */
   readonly query: () => URLSearchParams;
   /**
-   * `hasNewId` is true if the id differs from that of the event before. `onEvent` may throw for an event
-   * that it does not understand. The stream is then opened again without an id.
+   * `hasNewId` is true if the id differs from the id of the event before. If `onEvent` throws for an event
+   * that it does not understand, the stream is opened again without an id.
    */
   readonly onEvent: (event: ParsedEvent, hasNewId: boolean) => void;
-  /** Called after each chunk of bytes, once `onEvent` was called for all events of the chunk. */
+  /** Called after each chunk of bytes, when `onEvent` has been called for all its events. */
   readonly onRead: () => void;
   /** Called at each loss, and at each failed attempt. */
   readonly onLost: (problem: ProblemError) => void;
 }
 
-/** The global object. In browsers it has events and a document, in Node it has neither. */
+/** The global object. It has events and a document only in browsers. */
 interface MaybeBrowser extends Partial<EventTarget> {
   readonly document?: EventTarget & { readonly visibilityState: string };
 }
 
 export class ReconnectingStream {
   readonly #options: EventStreamOptions;
-  readonly #closing = new AbortController();
+  readonly #closeController = new AbortController();
   #lastEventId = '';
   #retryMs = RETRY_MS;
   #failures = 0;
-  #receivedAt = 0;
-  #attempt = new AbortController();
+  #receivedAtMs = 0;
+  #attemptController = new AbortController();
   /** Ends the wait for the next attempt. */
   #endPause: () => void = () => undefined;
-  /** True if the current attempt was aborted so that the next one begins at once. */
+  /** True if the current attempt was aborted, and the next attempt must begin at once. */
   #isRenewing = false;
   /** True if the current attempt has received data. */
   #isOpen = false;
@@ -63,22 +61,22 @@ export class ReconnectingStream {
     void this.#run();
   }
 
-  /** Reconnects at once, for example because the query has changed. The node replays the missed events. */
+  /** Reconnects at once, for example because the query has changed. No event is lost: the node replays it. */
   renew(): void {
     this.#isRenewing = true;
-    this.#attempt.abort();
+    this.#attemptController.abort();
     this.#endPause();
   }
 
-  /** Tries at once, unless the stream is open. */
+  /** Tries at once if the stream is not open. */
   retry(): void {
     this.#failures = 0;
     if (!this.#isOpen) this.renew();
   }
 
   close(): void {
-    this.#closing.abort();
-    this.#attempt.abort();
+    this.#closeController.abort();
+    this.#attemptController.abort();
     this.#endPause();
   }
 
@@ -93,18 +91,18 @@ export class ReconnectingStream {
   }
 
   #isClosed(): boolean {
-    return this.#closing.signal.aborted;
+    return this.#closeController.signal.aborted;
   }
 
   /** Resolves with the reason why the stream ended. */
   async #connect(): Promise<ProblemError> {
     const attempt = new AbortController();
-    this.#attempt = attempt;
+    this.#attemptController = attempt;
     this.#isRenewing = false;
     let watchdog: ReturnType<typeof setTimeout> | undefined;
     const markAlive = (): void => {
       clearTimeout(watchdog);
-      this.#receivedAt = Date.now();
+      this.#receivedAtMs = Date.now();
       watchdog = setTimeout(() => attempt.abort(ownProblem('silent')), SILENCE_MS_MAX);
     };
     try {
@@ -155,18 +153,19 @@ export class ReconnectingStream {
       }
       this.#lastEventId = parser.lastEventId;
     } catch (error) {
-      // With the same id, the event that failed would be sent again.
+      // With this id, the node would send the same event again.
       this.#lastEventId = '';
       throw error;
     }
   }
 
   /**
-   * Waits before the next attempt. The wait doubles with each failure. A random part of it, up to a half, is
-   * left out, so that clients do not reconnect together.
+   * The wait doubles with each failure. Its random part, up to a half, keeps clients from reconnecting
+   * together.
    */
   #pause(): Promise<void> {
-    const ms = Math.min(RETRY_MS_MAX, this.#retryMs * 2 ** this.#failures) * (1 - Math.random() / 2);
+    const longestMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2 ** this.#failures);
+    const ms = longestMs * (1 - Math.random() / 2);
     this.#failures += 1;
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -179,16 +178,19 @@ export class ReconnectingStream {
 
   #watchBrowser(): void {
     const window = globalThis as MaybeBrowser;
-    const { signal } = this.#closing;
-    window.addEventListener?.('offline', () => this.#attempt.abort(ownProblem('offline')), { signal });
+    const { signal } = this.#closeController;
+    window.addEventListener?.('offline', () => this.#attemptController.abort(ownProblem('offline')), {
+      signal,
+    });
     window.addEventListener?.('online', () => this.#endPause(), { signal });
     const { document } = window;
-    const onVisibility = (): void => {
+    const onVisibilityChange = (): void => {
       if (document?.visibilityState !== 'visible') return;
       // The date is compared, because timers and the monotonic clock may stop while a phone sleeps.
-      if (Date.now() - this.#receivedAt > SILENCE_MS_MAX) this.#attempt.abort(ownProblem('silent'));
+      if (Date.now() - this.#receivedAtMs > SILENCE_MS_MAX)
+        this.#attemptController.abort(ownProblem('silent'));
       this.#endPause();
     };
-    document?.addEventListener('visibilitychange', onVisibility, { signal });
+    document?.addEventListener('visibilitychange', onVisibilityChange, { signal });
   }
 }

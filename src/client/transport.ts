@@ -2,7 +2,6 @@
 
 import type { Fetch, Signal } from './platform.js';
 
-/** The connection settings of a node. */
 export interface Transport {
   /** Without a trailing slash; empty for the page's own origin. */
   readonly base: string;
@@ -11,6 +10,6 @@ export interface Transport {
   readonly timeoutMs: number;
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends each request that is under way when it aborts. */
+  /** When it aborts, each request under way ends. */
   readonly signal?: Signal | undefined;
 }
