@@ -157,8 +157,8 @@ class LiveNode implements Live {
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
-    const others = types ?? (backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : []);
-    const lists = { types: this.#hasLevels ? [...others, LEVEL] : types, backend, exclude };
+    const otherTypes = types ?? (backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : []);
+    const lists = { types: this.#hasLevels ? [...otherTypes, LEVEL] : types, backend, exclude };
     const query = new URLSearchParams();
     for (const [name, values] of Object.entries(lists))
       if (values !== undefined) query.set(name, values.join());

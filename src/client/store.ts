@@ -224,9 +224,8 @@ export class Store {
     if (isMark(event)) {
       const empty = emptySlices();
       const emptied = (EMPTIED_BY_MARK[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
-      // The first mark of a stream empties all slices, also the slices of backends that are no longer
-      // enabled. A stream that was too slow gets a later snapshot, whose marks empty only the slices of their
-      // backends.
+      // The first mark of a stream empties all slices, because some backends may no longer be enabled. A
+      // stream that was too slow gets a later snapshot. Its marks empty only the slices of their backends.
       this.set(this.#awaitsFirstMark ? empty : Object.fromEntries(emptied));
       this.#awaitsFirstMark = false;
     }

@@ -126,7 +126,7 @@ export class MqttBridge implements BridgeActor {
     if (!address.ok) return { reason: address.error };
     const { oddities } = address.value;
     this.#logOddities(oddities);
-    // A slow disk may answer only after `stop`. Nothing would end a connection that is dialled then.
+    // A slow disk may answer only after `stop`, which could not end a later connection.
     if (this.#isStopped) return { reason: '' };
     const clientId = clientIdOf(identifier, settings.topic);
     const probed = await probe(this.#topics, clock, this.#dialler(address.value, `${clientId}-look`));
@@ -205,9 +205,7 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  /**
-   * Reports `up`, and what the broker does not have. Logs that only if a part of it was not logged before.
-   */
+  /** Reports `up`, and what the broker does not have. Only new parts of the report are a reason to log it. */
   #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], loggedOnConnection: Set<string>): void {
     const { node } = this.#parts;
     this.#reportedReason = '';

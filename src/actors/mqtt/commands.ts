@@ -45,7 +45,7 @@ interface MatchedTopic extends CommandOperations {
   readonly params: NonNullable<BridgeRequest['params']>;
 }
 
-/** In this order, because a loud output must be turned down before it is unmuted. */
+/** The order matters: a loud output must be turned down before it is unmuted. */
 const MEMBERS_RUN_FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
 
 const PARAMETER = /\{(\w+)\}/g;
@@ -169,9 +169,9 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
       return queuedRequest(topic, request, member.supersedes);
     });
   }
-  const [refusing = matched.members[0]] = knownMembers;
+  const refusingMember = knownMembers[0] ?? matched.members[0];
   const wholePayload = json === undefined ? { invalidBody: payload } : { body: json };
-  const request = { operation: refusing?.operation, params, ...wholePayload };
+  const request = { operation: refusingMember?.operation, params, ...wholePayload };
   return [queuedRequest(topic, request, undefined)];
 }
 

@@ -77,11 +77,10 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
 }
 
 /**
- * The node decides whether there is an upgrade. Home Assistant decides it again: it compares the two version
- * texts by AwesomeVersion. So this template writes texts with which Home Assistant decides as the node does.
- * To find them, it uses AwesomeVersion itself (`version`). Without an upgrade, the latest version is the
- * installed one. If Home Assistant would not offer an upgrade, the text gets an addition. AwesomeVersion
- * cannot compare such a text, and Home Assistant offers it then.
+ * Home Assistant compares the two version texts by AwesomeVersion, and decides by itself whether there is an
+ * upgrade. This template writes texts with which it decides as the node does. Without an upgrade, the latest
+ * version is the installed one. If AwesomeVersion (`version`) finds no upgrade, but the node does, the text
+ * gets an addition: Home Assistant offers each version that AwesomeVersion cannot compare.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',

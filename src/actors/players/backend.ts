@@ -63,7 +63,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #timers: Timers<'update'>;
   #updatedAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
-  /** Bus names in the log's warnings that a player cannot be read. */
+  /** The log has a warning that these bus names cannot be read. */
   readonly #loggedUnreadable = new Set<string>();
   /**
    * Names whose owner has changed while `up` asks for the owners. The replies for these names are ignored,
@@ -208,7 +208,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else if (!this.#timers.has('update')) this.#timers.set('update', waitMs, () => this.#updatePlayers());
   }
 
-  /** Adds and removes players. Then each connection that owns names of players has one. */
+  /** There must be one player for each connection that owns names of players. */
   #updatePlayers(): void {
     this.#updatedAt = this.#clock.monotonic();
     const namesByOwner = this.#namesByOwner();
@@ -267,7 +267,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       busName: name,
       owner,
       pid: pid === 'unknown' ? undefined : pid,
-      // `up` adds these players before it sets the status.
+      // Until `up` has set the status, all added players were on the bus first.
       isOlderThanBackend: this.#unavailableReason !== undefined,
     };
     const listener = {

@@ -36,8 +36,8 @@ const JUMP_US = 500_000;
 const CLOCK_STEP_MS = 500;
 
 /**
- * In microseconds; undefined if the anchor has no position. The position ends at the track's end, or at a
- * later position that the player itself has reported.
+ * In microseconds; undefined if the anchor has no position. A position beyond the track's end is possible
+ * only if the player itself has reported it.
  */
 export function reckonPosition(anchor: Anchor, motion: Motion, now: Moment): number | undefined {
   const { positionUs, moment } = anchor;
