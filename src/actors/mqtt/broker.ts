@@ -44,7 +44,7 @@ const IN_FLIGHT_MAX = 16;
 const PACKET_BYTES_MAX = 1 << 20;
 /** Node reads at most this many bytes at a time. The first of them may belong to the packet before. */
 const READ_BYTES_MAX = 1 << 16;
-/** Lengths and the packet's identifier: the bytes besides topic, text and correlation data, at most. */
+/** A packet has at most this many bytes besides topic, text and correlation data. */
 const PACKET_HEAD_BYTES_MAX = 64;
 
 export interface BrokerMessage {
@@ -76,10 +76,7 @@ export class MqttConnection {
   readonly ready: Promise<boolean>;
   /** Resolves at the end of the connection to the reason, a text for people. */
   readonly ended: Promise<string>;
-  /**
-   * How many messages may wait for acknowledgement. It has the broker's own bound once `ready` has resolved
-   * to true.
-   */
+  /** How many messages may wait for acknowledgement. After `ready`, the broker's own bound is respected. */
   inFlightMax = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
   readonly #clock: Clock;
@@ -88,7 +85,7 @@ export class MqttConnection {
   readonly #pending = new Set<(answer: Acknowledgement, problem?: string) => void>();
   /** The largest packet that the broker accepts. */
   #packetBytesMax = Number.POSITIVE_INFINITY;
-  /** Bytes received since a packet last ended. The rest of that read does not count. */
+  /** Bytes received since a packet last ended, without the bytes of the read in which it ended. */
   #unfinishedBytes = 0;
   /** The first reason for the end. */
   #reason: string | undefined;

@@ -66,8 +66,8 @@ interface Choice {
 }
 
 export function selectDraft({ control }: DisplayedNode, choice: Choice): Draft {
-  const { key, name, topic, labelsByName: labels, stateMember, commandMember, style } = choice;
-  const currentLabel = `${jinjaTable(labels)}[value_json.${stateMember} | default('')] | default('${UNKNOWN}')`;
+  const { key, name, topic, labelsByName, stateMember, commandMember, style } = choice;
+  const currentLabel = `${jinjaTable(labelsByName)}[value_json.${stateMember} | default('')] | default('${UNKNOWN}')`;
   const stateFields = { state_topic: topic, value_template: ifJson(currentLabel, UNKNOWN), ...style };
   if (!control) {
     // Home Assistant allows no sensor in the category `config`.
@@ -75,7 +75,7 @@ export function selectDraft({ control }: DisplayedNode, choice: Choice): Draft {
     const category = hasCategory ? { entity_category: 'diagnostic' } : {};
     return { key, platform: 'sensor', name, fields: { ...stateFields, ...category } };
   }
-  const namesByLabel = new Map([...labels].map(([nameOnNode, label]) => [label, nameOnNode]));
+  const namesByLabel = new Map([...labelsByName].map(([nameOnNode, label]) => [label, nameOnNode]));
   const command = `{"${commandMember}": {{ ${jinjaTable(namesByLabel)}[value] | tojson }}}`;
   const commandFields = { command_topic: `${topic}/set`, command_template: command };
   return {

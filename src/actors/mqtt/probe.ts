@@ -76,14 +76,14 @@ class Probe {
   }
 
   async run(): Promise<Result<RetainedState, ProbeError | Ended>> {
-    const { identifier, topic, deviceTopic: device } = this.#topics;
+    const { identifier, topic, deviceTopic } = this.#topics;
     if (!(await this.#connection.ready)) return ENDED;
-    const claim = await this.#readClaim(topic, [`${topic}/#`, device]);
+    const claim = await this.#readClaim(topic, [`${topic}/#`, deviceTopic]);
     if (!claim.ok) return claim;
     const { node, isAlive } = claim.value;
     if (isAlive) return failed({ kind: 'occupied', reason: ownerText(node, identifier) });
     const retained = this.#retained;
-    const deviceBranch = branchOfDevice(retained.get(device) ?? '');
+    const deviceBranch = branchOfDevice(retained.get(deviceTopic) ?? '');
     if (deviceBranch === undefined || deviceBranch === topic)
       return success({ retained, otherDeviceOwner: undefined });
     const servedByClone = await this.#isServedByClone(deviceBranch);

@@ -37,7 +37,7 @@ const LOCATION_MAX_CHARACTERS = 2048;
 const URL_MAX_UNITS = 16 * 1024;
 const TAG_CHARACTERS = 22;
 
-/** No link is opened, no FIFO is waited for, and no terminal becomes that of this process. */
+/** No link is opened, no FIFO is waited for, and no terminal becomes this process's terminal. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 const LONGEST_BEGINNING_BYTES = 12;
@@ -170,8 +170,8 @@ async function readLongUrl(bus: Caller<'players'>, { owner }: CoverPlayer): Prom
 }
 
 /**
- * Undefined if no cover may be served, without a reason, because the network must not learn it. `ownUid`: the
- * user of this process. `cachedTag`: the tag of the cover that the caller has. Never rejects.
+ * Undefined if no cover may be served. The network must not learn why. `ownUid`: the user of this process.
+ * `cachedTag`: the tag of the cover that the caller has. Never rejects.
  */
 export async function coverOf(
   url: string,
@@ -245,7 +245,7 @@ function fileIdentity({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer
   return Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' '));
 }
 
-/** Equal tags mean equal bytes of the image. */
+/** Equal tags mean equal bytes of the image. A tag does not reveal what it is made of. */
 function tagOf(identity: Buffer): string {
   return createHash('sha256').update(identity).digest('base64url').slice(0, TAG_CHARACTERS);
 }

@@ -90,7 +90,7 @@ export class Player {
   #hasBegunToPlay = false;
 
   constructor(
-    { busName, owner, pid, isOlderThanBackend: wasThereBefore }: Connection,
+    { busName, owner, pid, isOlderThanBackend }: Connection,
     bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
     publish: Pick<Publisher, 'put' | 'drop'>,
@@ -105,7 +105,7 @@ export class Player {
     this.#timers = new Timers(clock);
     this.#methods = playerMethods(owner);
     this.#listener = listener;
-    this.#isOlderThanBackend = wasThereBefore;
+    this.#isOlderThanBackend = isOlderThanBackend;
     this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.request());
     // The subscription comes first, so that a change during the first reading causes another reading.
     this.#signals = new PlayerSignals(owner, bus, clock, () => {
