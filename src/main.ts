@@ -44,7 +44,7 @@ const EXIT = {
 } as const;
 
 const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-/** SIGHUP means that the terminal was closed. */
+/** A trace also ends when its terminal is closed, which SIGHUP reports. */
 const TRACE_END_SIGNALS = [...END_SIGNALS, 'SIGHUP'] as const;
 const STANDARD_DESCRIPTORS = [0, 1, 2] as const;
 /** Files and sockets of the daemon are for its user alone from the first moment. */

@@ -40,7 +40,8 @@ export function threadReport(): ThreadReport {
  * blanks.
  */
 function cpuSecondsIn(stat: string): number | undefined {
-  const fieldsFrom3 = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const afterName = stat.slice(stat.lastIndexOf(')') + 2);
+  const fieldsFrom3 = afterName.split(' ');
   const userTicks = Number(fieldsFrom3[14 - 3]);
   const systemTicks = Number(fieldsFrom3[15 - 3]);
   const ticks = userTicks + systemTicks;

@@ -87,10 +87,10 @@ export class SoundState {
     if (isStandIn(info)) return;
     const atIndex = this.#sinks.get(info.index);
     if (atIndex === undefined && this.#sinks.size >= RECORDS_MAX) return;
-    const before = atIndex?.info.name === info.name ? atIndex : undefined;
-    const isOtherSink = atIndex !== undefined && before === undefined;
-    // The removal of the other sink was missed.
-    if (isOtherSink) this.#removeSink(info.index);
+    const isSameSink = atIndex?.info.name === info.name;
+    const before = isSameSink ? atIndex : undefined;
+    // If another sink was at this index, the event of its removal was missed.
+    if (!isSameSink) this.#removeSink(info.index);
     this.#sinks.set(info.index, { info, balance: rememberChannelParts(before?.balance, info.volume) });
     this.onSinkRead?.(info);
     if (isAwake(info.state)) this.#notToWake.add(info.index);

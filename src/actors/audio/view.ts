@@ -168,9 +168,9 @@ function availabilityOf(
 export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> {
   const profiles = profileRecords(info);
   const isActive = (profile: ProfileRecord): boolean => profile.name === info.activeProfile;
-  // The active profile takes the last place if it stands behind the first profiles.
-  const isActiveLater = profiles.findIndex(isActive) >= PROFILES_MAX;
-  const firstCount = isActiveLater ? PROFILES_MAX - 1 : PROFILES_MAX;
+  // The first profiles stay. If the active profile is not among them, it takes the last place.
+  const isActiveAmongFirst = profiles.findIndex(isActive) < PROFILES_MAX;
+  const firstCount = isActiveAmongFirst ? PROFILES_MAX : PROFILES_MAX - 1;
   return {
     id: info.index,
     name,
