@@ -56,7 +56,7 @@ const isOpen = (address: Address, port: number): Promise<boolean> =>
 
 /** A gateway whose backends can answer every route. */
 function whole(settings: RouteSettings, bind?: readonly string[]): GatewayUnderTest {
-  const under = GatewayUnderTest.up(settings, bind);
+  const under = GatewayUnderTest.up(settings, { bind });
   const bytes = Uint8Array.of(1);
   const cover = { tag: 'tag', type: 'image/png', bytes } as const;
   under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}', bytes, cover } };
@@ -67,7 +67,7 @@ function whole(settings: RouteSettings, bind?: readonly string[]): GatewayUnderT
 
 /** A gateway as from `whole`, and a door at its loopback. */
 function opened(context: TestContext, settings: RouteSettings) {
-  const under = whole(settings).within(context);
+  const under = whole(settings).closeAtEndOf(context);
   return [doorAt('127.0.0.1', under.port), under] as const;
 }
 
@@ -148,7 +148,7 @@ inOwnNetwork(import.meta.url, () => {
 
   for (const [bind, open] of Object.entries(OPEN_BY_BIND)) {
     test(`bind ${bind} opens these addresses and no others, to its own page and to no stranger`, async (context) => {
-      const under = whole(EVERYTHING, bind.split(',')).within(context);
+      const under = whole(EVERYTHING, bind.split(',')).closeAtEndOf(context);
       const found = await Promise.all(ADDRESSES.map((address) => isOpen(address, under.port)));
       const reached = ADDRESSES.filter((_, index) => found[index]);
       assert.deepEqual(reached, open);
@@ -165,7 +165,9 @@ inOwnNetwork(import.meta.url, () => {
 
   for (const [control, open] of CONTROLLED) {
     test(`api.control ${control} lets these addresses change something, and all read`, async (context) => {
-      const under = whole({ ...EVERYTHING, api: { ...EVERYTHING.api, control } }, ['all']).within(context);
+      const under = whole({ ...EVERYTHING, api: { ...EVERYTHING.api, control } }, ['all']).closeAtEndOf(
+        context,
+      );
       for (const address of ADDRESSES) {
         const mayChange = open.includes(address);
         const door = doorAt(address, under.port);
@@ -247,11 +249,11 @@ test('the page of another node may use the routes that control the music, as lon
 });
 
 test('no route answers a request without a host', async (context) => {
-  const under = whole(EVERYTHING).within(context);
+  const under = whole(EVERYTHING).closeAtEndOf(context);
   for (const { name, method, access } of rows) {
     for (const end of ['HTTP/1.0', 'HTTP/1.1', 'HTTP/1.1\r\nHost: ']) {
       const text = `${method} ${access?.url} ${end}\r\n\r\n`;
-      const answer = await new RawConnection(under.port).write(text).end().closed();
+      const answer = await new RawConnection(under.port).write(text).end().untilClosed();
       assert.doesNotMatch(answer, /^HTTP\/1\.1 [23]/, `${name} ${end}`);
     }
   }

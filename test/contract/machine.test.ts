@@ -45,7 +45,7 @@ test('a daemon with few descriptors refuses further connections, and keeps its s
   await stream.until((text) => text.includes('connected'));
   const crowd = Array.from({ length: 2 * DESCRIPTORS }, () => new RawConnection(daemon.port));
   const tooMany = crowd.slice(DESCRIPTORS);
-  await Promise.all(tooMany.map((connection) => connection.closed()));
+  await Promise.all(tooMany.map((connection) => connection.untilClosed()));
   assert.ok(readdirSync(`/proc/${daemon.pid}/fd`).length < DESCRIPTORS);
   for (const connection of crowd) connection.destroy();
   await daemon.openStreams(1);

@@ -89,7 +89,7 @@ const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).leng
 async function request([from, to]: Requester, port: number): Promise<string> {
   const host = to.includes(':') ? `[${to}]` : to;
   const text = `GET /server HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
-  return (await new RawConnection(port, to, from).write(text).closed()).slice(0, 12);
+  return (await new RawConnection(port, to, from).write(text).untilClosed()).slice(0, 12);
 }
 
 async function assertServed(requesters: readonly Requester[], port: number): Promise<void> {

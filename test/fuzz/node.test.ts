@@ -32,7 +32,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       // Waits, so that the next piece is sent in a packet of its own.
       await new Promise((resolve) => setImmediate(resolve));
     }
-    return connection.end().closed();
+    return connection.end().untilClosed();
   }
 
   test('the node survives malformed requests', async () => {

@@ -9,7 +9,7 @@ import { RawConnection, statusOf } from './raw-connection.js';
 const under = GatewayUnderTest.up({
   ...SETTINGS,
   api: { ...SETTINGS.api, hosts: ['radio.lan'], cors: { origins: ['http://app.lan'] } },
-}).within({ after });
+}).closeAtEndOf({ after });
 beforeEach(() => {
   under.backends.requests.length = 0;
 });
@@ -20,57 +20,64 @@ test('a request that is refused before its body arrives leaves the connection us
   connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
   await connection.until((text) => text.startsWith('HTTP/1.1 403 '));
   connection.write('ed": true}}GET /audio/kind HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-  const all = await connection.until((text) => text.split('HTTP/1.1 ').length === 3);
-  assert.match(all, /HTTP\/1\.1 404 /);
+  const received = await connection.until((text) => text.split('HTTP/1.1 ').length === 3);
+  assert.match(received, /HTTP\/1\.1 404 /);
   connection.destroy();
   assert.deepEqual(under.backends.requests, []);
 });
 
 describe('an ambiguous request', () => {
-  const start = 'POST /power/reboot HTTP/1.1\r\n';
-  const own = 'Host: 127.0.0.1\r\n';
-  const chunked = 'Transfer-Encoding: chunked\r\n';
-  const rows: [what: string, headers: string, body?: string, status?: number, line?: string][] = [
-    ['two hosts', `${own}Host: evil.example\r\n`],
-    ['two equal hosts', own + own],
-    ['two origins', `${own}Origin: http://app.lan\r\nOrigin: http://evil.example\r\n`],
-    ['two types', `${own}Content-Type: application/json\r\nContent-Type: text/plain\r\n`],
-    ['two lengths', `${own}Content-Length: 0\r\nContent-Length: 2\r\n`],
-    ['a length and chunks', `${own}Content-Length: 2\r\n${chunked}`],
-    ['another coding than chunked', `${own}Transfer-Encoding: gzip\r\n`],
-    ['another coding before chunked', `${own}Transfer-Encoding: gzip, chunked\r\n`, '0\r\n\r\n'],
-    ['chunked twice', own + chunked + chunked, '0\r\n\r\n'],
-    ['another coding and a length', `${own}Transfer-Encoding: gzip\r\nContent-Length: 2\r\n`, '{}'],
-    ['a header without a name in front', `: z\r\n${own}`],
-    ['a length that is no number', `${own}Content-Length: x\r\n`],
+  const REBOOT_LINE = 'POST /power/reboot HTTP/1.1\r\n';
+  const OWN_HOST = 'Host: 127.0.0.1\r\n';
+  const CHUNKED = 'Transfer-Encoding: chunked\r\n';
+  const rows: [what: string, headers: string, body?: string, status?: number, requestLine?: string][] = [
+    ['two hosts', `${OWN_HOST}Host: evil.example\r\n`],
+    ['two equal hosts', OWN_HOST + OWN_HOST],
+    ['two origins', `${OWN_HOST}Origin: http://app.lan\r\nOrigin: http://evil.example\r\n`],
+    ['two types', `${OWN_HOST}Content-Type: application/json\r\nContent-Type: text/plain\r\n`],
+    ['two lengths', `${OWN_HOST}Content-Length: 0\r\nContent-Length: 2\r\n`],
+    ['a length and chunks', `${OWN_HOST}Content-Length: 2\r\n${CHUNKED}`],
+    ['another coding than chunked', `${OWN_HOST}Transfer-Encoding: gzip\r\n`],
+    ['another coding before chunked', `${OWN_HOST}Transfer-Encoding: gzip, chunked\r\n`, '0\r\n\r\n'],
+    ['chunked twice', OWN_HOST + CHUNKED + CHUNKED, '0\r\n\r\n'],
+    ['another coding and a length', `${OWN_HOST}Transfer-Encoding: gzip\r\nContent-Length: 2\r\n`, '{}'],
+    ['a header without a name in front', `: z\r\n${OWN_HOST}`],
+    ['a length that is no number', `${OWN_HOST}Content-Length: x\r\n`],
     // Without any header uWebSockets.js waits for more, and closes after its own time-out.
     ['no host', 'Accept: x\r\n'],
     ['an empty host', 'Host:\r\n', '', 403],
-    ['an absolute target, which is no path', own, '', 505, 'POST http://127.0.0.1/power/reboot HTTP/1.1\r\n'],
-    ['a method in lower case, which is not POST', own, '', 405, 'post /power/reboot HTTP/1.1\r\n'],
+    [
+      'an absolute target, which is no path',
+      OWN_HOST,
+      '',
+      505,
+      'POST http://127.0.0.1/power/reboot HTTP/1.1\r\n',
+    ],
+    ['a method in lower case, which is not POST', OWN_HOST, '', 405, 'post /power/reboot HTTP/1.1\r\n'],
   ];
-  for (const [what, headers, body = '', status = 400, line = start] of rows)
+  for (const [what, headers, body = '', status = 400, requestLine = REBOOT_LINE] of rows)
     test(`${what}: ${status}`, async () => {
-      assert.equal(await statusOf(under.port, `${line}${headers}\r\n${body}`), status);
+      assert.equal(await statusOf(under.port, `${requestLine}${headers}\r\n${body}`), status);
       assert.deepEqual(under.backends.requests, []);
     });
 
-  const unclear = `${start}${own}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
+  const ambiguous = `${REBOOT_LINE}${OWN_HOST}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
 
   test('a request after an ambiguous one has no effect, whether both arrive together or not', async () => {
-    const together = new RawConnection(under.port).write(`${unclear}${start}${own}\r\n`);
-    assert.equal(await together.closed(), '');
-    const one = new RawConnection(under.port).write(unclear);
-    await one.until((text) => text.includes('}'));
-    const apart = await one.write(`${start}${own}\r\n`).closed();
-    assert.match(apart, /^HTTP\/1\.1 400 /);
-    assert.equal(apart.split('HTTP/1.1 ').length, 2);
+    const together = new RawConnection(under.port).write(`${ambiguous}${REBOOT_LINE}${OWN_HOST}\r\n`);
+    assert.equal(await together.untilClosed(), '');
+
+    const separate = new RawConnection(under.port).write(ambiguous);
+    await separate.until((text) => text.includes('}'));
+    const answers = await separate.write(`${REBOOT_LINE}${OWN_HOST}\r\n`).untilClosed();
+    assert.match(answers, /^HTTP\/1\.1 400 /);
+    assert.equal(answers.split('HTTP/1.1 ').length, 2);
     assert.deepEqual(under.backends.requests, []);
   });
 
-  const foreign = 'Host: evil.example\r\n';
+  const FOREIGN_HOST = 'Host: evil.example\r\n';
   for (const method of ['GET', 'HEAD', 'OPTIONS'])
-    for (const hosts of [own + foreign, foreign + own, own + own])
+    for (const hosts of [OWN_HOST + FOREIGN_HOST, FOREIGN_HOST + OWN_HOST, OWN_HOST + OWN_HOST])
       test(`a ${method} with ${JSON.stringify(hosts)}: 400`, async () =>
         assert.equal(await statusOf(under.port, `${method} /audio HTTP/1.1\r\n${hosts}\r\n`), 400));
 });

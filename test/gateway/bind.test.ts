@@ -1,6 +1,5 @@
-// The way from `bind` to addresses, that the gateway can listen on all of them at the same time, and that it
-// follows those that appear and vanish, on a scripted machine. Real interfaces:
-// test/contract/addresses.test.ts.
+// Which addresses `bind` means, whether the gateway can listen on all of them at once, and how it follows
+// addresses that appear and vanish. The interfaces are scripted; real ones: test/contract/addresses.test.ts.
 
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
@@ -14,13 +13,13 @@ import { ManualClock } from '../manual-clock.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { v4, v6 } from './interfaces.js';
 
-const machine: InterfaceAddresses = {
+const INTERFACES: InterfaceAddresses = {
   lo: [v4('127.0.0.1'), v6('::1')],
   eth0: [v4('10.0.0.2'), v6('fd00::2'), v6('fe80::2')],
   wlan0: [v6('fe80::3')],
 };
 
-const home: InterfaceAddresses = {
+const HOME_INTERFACES: InterfaceAddresses = {
   lo: [{ ...v4('127.0.0.1'), cidr: '127.0.0.1/8' }],
   eth0: [
     { ...v4('10.0.0.2'), cidr: '10.0.0.2/24' },
@@ -33,49 +32,53 @@ const home: InterfaceAddresses = {
   ],
 };
 
-const families = Object.values(networkInterfaces()).flatMap((all) => all?.map(({ family }) => family));
-const hasNoIpv6 = !families.includes('IPv6');
+const families = Object.values(networkInterfaces()).flatMap((addresses) =>
+  addresses?.map(({ family }) => family),
+);
+const hasIpv6 = families.includes('IPv6');
 
-function outcome({ present, missing }: ReturnType<typeof resolveBind>): string {
-  const there = present.map(({ address }) => address);
-  return [...there, ...(missing.length > 0 ? ['absent', ...missing] : [])].join(' ');
+/** The addresses, then "absent" with the entries of `bind` that have none. */
+function summaryOf({ present, missing }: ReturnType<typeof resolveBind>): string {
+  const addresses = present.map(({ address }) => address);
+  if (missing.length === 0) return addresses.join(' ');
+  return [...addresses, 'absent', ...missing].join(' ');
 }
 
 const rows: [bind: string[], interfaces: InterfaceAddresses, expected: string][] = [
-  [['lo'], machine, '127.0.0.1 ::1'],
-  [['eth0'], machine, '10.0.0.2 fd00::2'],
-  [['lo', 'eth0'], machine, '127.0.0.1 ::1 10.0.0.2 fd00::2'],
-  [['192.0.2.9'], machine, 'absent 192.0.2.9'],
-  [['10.0.0.2'], machine, '10.0.0.2'],
-  [['lo', '192.0.2.9', 'eth1'], machine, '127.0.0.1 ::1 absent 192.0.2.9 eth1'],
-  [['127.0.0.2'], machine, '127.0.0.2'],
-  [['::1', 'lo'], machine, '::1 127.0.0.1'],
-  [['all'], machine, '::'],
+  [['lo'], INTERFACES, '127.0.0.1 ::1'],
+  [['eth0'], INTERFACES, '10.0.0.2 fd00::2'],
+  [['lo', 'eth0'], INTERFACES, '127.0.0.1 ::1 10.0.0.2 fd00::2'],
+  [['192.0.2.9'], INTERFACES, 'absent 192.0.2.9'],
+  [['10.0.0.2'], INTERFACES, '10.0.0.2'],
+  [['lo', '192.0.2.9', 'eth1'], INTERFACES, '127.0.0.1 ::1 absent 192.0.2.9 eth1'],
+  [['127.0.0.2'], INTERFACES, '127.0.0.2'],
+  [['::1', 'lo'], INTERFACES, '::1 127.0.0.1'],
+  [['all'], INTERFACES, '::'],
   [['all'], { lo: [v4('127.0.0.1')] }, '0.0.0.0'],
-  [['0.0.0.0', '::'], machine, '::'],
-  [['0::0', 'lo', 'eth0'], machine, '::'],
-  [['0.0.0.0', '127.0.0.1'], machine, '0.0.0.0'],
-  [['lo', '0.0.0.0', 'eth0'], machine, '::1 0.0.0.0 fd00::2'],
-  [['0.0.0.0', '::1'], machine, '0.0.0.0 ::1'],
-  [['::', 'eth1'], machine, ':: absent eth1'],
-  [['0:0:0:0:0:0:0:1', '::1', 'FD00::2'], machine, '::1 fd00::2'],
-  [['::ffff:10.0.0.2'], machine, '10.0.0.2'],
-  [['::ffff:192.0.2.9'], machine, 'absent ::ffff:192.0.2.9'],
-  [['127.0.0.1', '::ffff:127.0.0.1'], machine, '127.0.0.1'],
-  [['::ffff:0:0', '127.0.0.1'], machine, '0.0.0.0'],
-  [['::ffff:0:7f00:1', '127.0.0.1'], machine, '127.0.0.1 absent ::ffff:0:7f00:1'],
-  [['fe80::2'], machine, 'fe80::2%eth0'],
-  [['fe80::2%eth0'], machine, 'fe80::2%eth0'],
-  [['fe80::9'], machine, 'absent fe80::9'],
-  [['fe80::1%nowhere'], machine, 'absent fe80::1%nowhere'],
+  [['0.0.0.0', '::'], INTERFACES, '::'],
+  [['0::0', 'lo', 'eth0'], INTERFACES, '::'],
+  [['0.0.0.0', '127.0.0.1'], INTERFACES, '0.0.0.0'],
+  [['lo', '0.0.0.0', 'eth0'], INTERFACES, '::1 0.0.0.0 fd00::2'],
+  [['0.0.0.0', '::1'], INTERFACES, '0.0.0.0 ::1'],
+  [['::', 'eth1'], INTERFACES, ':: absent eth1'],
+  [['0:0:0:0:0:0:0:1', '::1', 'FD00::2'], INTERFACES, '::1 fd00::2'],
+  [['::ffff:10.0.0.2'], INTERFACES, '10.0.0.2'],
+  [['::ffff:192.0.2.9'], INTERFACES, 'absent ::ffff:192.0.2.9'],
+  [['127.0.0.1', '::ffff:127.0.0.1'], INTERFACES, '127.0.0.1'],
+  [['::ffff:0:0', '127.0.0.1'], INTERFACES, '0.0.0.0'],
+  [['::ffff:0:7f00:1', '127.0.0.1'], INTERFACES, '127.0.0.1 absent ::ffff:0:7f00:1'],
+  [['fe80::2'], INTERFACES, 'fe80::2%eth0'],
+  [['fe80::2%eth0'], INTERFACES, 'fe80::2%eth0'],
+  [['fe80::9'], INTERFACES, 'absent fe80::9'],
+  [['fe80::1%nowhere'], INTERFACES, 'absent fe80::1%nowhere'],
   [['fe80::1'], { eth0: [v6('fe80::1')], eth1: [v6('fe80::1')] }, 'fe80::1%eth0 fe80::1%eth1'],
-  [['wlan0'], machine, 'absent wlan0'],
-  [['localhost'], machine, 'absent localhost'],
-  [['constructor'], machine, 'absent constructor'],
+  [['wlan0'], INTERFACES, 'absent wlan0'],
+  [['localhost'], INTERFACES, 'absent localhost'],
+  [['constructor'], INTERFACES, 'absent constructor'],
 ];
 for (const [bind, interfaces, expected] of rows) {
   test(`bind ${bind.join(', ')} is ${expected}`, () =>
-    assert.equal(outcome(resolveBind(bind, interfaces)), expected));
+    assert.equal(summaryOf(resolveBind(bind, interfaces)), expected));
 }
 
 const LISTENED: readonly (readonly string[])[] = [
@@ -85,29 +88,31 @@ const LISTENED: readonly (readonly string[])[] = [
   ['127.0.0.1', '::ffff:127.0.0.1'],
 ];
 for (const bind of LISTENED) {
-  const skip = bind.some((address) => isIP(address) === 6) && hasNoIpv6 ? 'no IPv6 on this machine' : false;
+  const skip = bind.some((address) => isIP(address) === 6) && !hasIpv6 ? 'no IPv6 on this machine' : false;
   test(`bind ${bind.join(', ')} can be listened on`, { skip }, async (context) => {
-    const under = new GatewayUnderTest().within(context);
+    const under = new GatewayUnderTest().closeAtEndOf(context);
     assert.deepEqual(under.gateway.listen(bind, 0).refused, []);
   });
 }
 
 test('a link-local address is left out with a note', () => {
   const note = 'bind: eth0: the link-local address fe80::2 is left out';
-  assert.deepEqual(resolveBind(['eth0'], machine).notes, [note]);
+  assert.deepEqual(resolveBind(['eth0'], INTERFACES).notes, [note]);
 });
 
 test('IPv6 addresses alone can never be listened on where the kernel has no IPv6', () => {
-  assert.equal(canNeverExist(['::1', 'fd00::2'], false), true);
+  const kernelHasIpv6 = false;
+  assert.equal(canNeverExist(['::1', 'fd00::2'], kernelHasIpv6), true);
   for (const bind of [['::1', 'lo'], ['::1', '10.0.0.2'], ['::ffff:10.0.0.2'], ['all']])
-    assert.equal(canNeverExist(bind, false), false, bind.join());
-  assert.equal(canNeverExist(['::1'], true), false);
+    assert.equal(canNeverExist(bind, kernelHasIpv6), false, bind.join());
+
+  assert.equal(canNeverExist(['::1'], !kernelHasIpv6), false);
 });
 
-const wholeIpv4 = '0000:0000:0000:0000:0000:ffff:c0a8:0107';
+const IPV4_AS_IPV6 = '0000:0000:0000:0000:0000:ffff:c0a8:0107';
 const clients: readonly [client: string, listening: string[], host: string, why: string][] = [
   ['192.168.1.7', ['::'], '192.168.1.5', 'the network that both are in'],
-  [wholeIpv4, ['::'], '192.168.1.5', 'the same, as the server writes its address'],
+  [IPV4_AS_IPV6, ['::'], '192.168.1.5', 'an IPv4 address as the server writes it'],
   ['192.168.1.7', ['0.0.0.0'], '192.168.1.5', 'every IPv4 address is served'],
   ['192.168.1.7', ['10.0.0.2'], '10.0.0.2', 'only the other network is served'],
   ['fd00::7', ['::'], '[fd00::2]', 'a network of IPv6'],
@@ -119,13 +124,14 @@ const clients: readonly [client: string, listening: string[], host: string, why:
 ];
 for (const [client, listening, host, why] of clients) {
   test(`a client at ${client}, with ${listening.join(' ') || 'nothing'} served, is sent to ${host}: ${why}`, () =>
-    assert.equal(hostForClient(client, listening, home), host));
+    assert.equal(hostForClient(client, listening, HOME_INTERFACES), host));
 }
 
-class Machine {
-  /** Undefined: the system does not say. */
+class ScriptedMachine {
+  /** If undefined, the system refuses to list them. */
   interfaces: InterfaceAddresses | undefined;
   readonly clock = new ManualClock();
+  /** The addresses that are listened on. */
   readonly open: string[] = [];
   readonly logged: string[] = [];
   readonly listening: ListeningSockets;
@@ -151,7 +157,7 @@ class Machine {
 }
 
 test('loopback is not searched for again once it is served', () => {
-  const machine = new Machine(['lo'], {});
+  const machine = new ScriptedMachine(['lo'], {});
   assert.deepEqual(machine.listening.state, { listening: [], waiting: ['lo'] });
   machine.interfaces = { lo: [v4('127.0.0.1')] };
   machine.clock.advance(10_000);
@@ -159,9 +165,9 @@ test('loopback is not searched for again once it is served', () => {
   assert.equal(machine.clock.timers, 0);
 });
 
-test('a machine whose addresses cannot be read for a while changes nothing', () => {
+test('addresses that cannot be read for a while change nothing', () => {
   const eth0 = { eth0: [v4('10.0.0.2')] };
-  const machine = new Machine(['eth0'], eth0);
+  const machine = new ScriptedMachine(['eth0'], eth0);
   for (const interfaces of [undefined, undefined, eth0]) {
     machine.interfaces = interfaces;
     machine.clock.advance(10_000);
@@ -171,15 +177,15 @@ test('a machine whose addresses cannot be read for a while changes nothing', () 
   assert.deepEqual(warnings, ['warn the network addresses cannot be read: Error: too many open files']);
 });
 
-test('a machine whose addresses cannot be read for long does not fill the memory', async (t) => {
-  const machine = new Machine(['eth0'], { eth0: [v4('10.0.0.2')] });
+test('addresses that cannot be read for long do not fill the memory', async (t) => {
+  const machine = new ScriptedMachine(['eth0'], { eth0: [v4('10.0.0.2')] });
   machine.interfaces = undefined;
   const poll = async (): Promise<void> => machine.clock.advance(8_000);
   await staysFlat(t, { full: 200_000, part: 60_000, round: again(poll) });
 });
 
 test('a stopped listener reads no addresses', () => {
-  const machine = new Machine(['lo', 'eth0'], { lo: [v4('127.0.0.1')] });
+  const machine = new ScriptedMachine(['lo', 'eth0'], { lo: [v4('127.0.0.1')] });
   machine.listening.stop();
   assert.deepEqual([machine.clock.timers, machine.open], [0, []]);
 });

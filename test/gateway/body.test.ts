@@ -11,7 +11,7 @@ const operationWith = (body: BodyName | undefined, isBodyRequired = true) => ({
   isBodyRequired,
   defaultBody: undefined,
 });
-const BODIES = {
+const OPERATIONS = {
   none: operationWith(undefined, false),
   mute: operationWith('mute', false),
   volume: operationWith('volume'),
@@ -20,13 +20,13 @@ const BODIES = {
   move: operationWith('move'),
 };
 
-async function decodeBody(name: keyof typeof BODIES, body: string | Buffer): Promise<ParsedBody> {
+async function decodeBody(name: keyof typeof OPERATIONS, body: string | Buffer): Promise<ParsedBody> {
   const parsed = parseBody('application/json', Buffer.from(body));
-  return parsed.ok ? checkBody(BODIES[name], parsed.value) : parsed;
+  return parsed.ok ? checkBody(OPERATIONS[name], parsed.value) : parsed;
 }
 
 describe('content type', () => {
-  const rows: [type: string, accepted: boolean][] = [
+  const rows: [type: string, isAccepted: boolean][] = [
     ['application/json', true],
     ['Application/JSON', true],
     ['application/json; charset=utf-8', true],
@@ -40,14 +40,14 @@ describe('content type', () => {
     ['text/plain; x=application/json', false],
     ['application/json, text/plain', false],
   ];
-  for (const [type, accepted] of rows) {
-    test(`${JSON.stringify(type)} is ${accepted ? 'accepted' : 'refused'}`, () =>
-      assert.equal(contentTypeProblem(type)?.fault, accepted ? undefined : 'unsupported-type'));
+  for (const [type, isAccepted] of rows) {
+    test(`${JSON.stringify(type)} is ${isAccepted ? 'accepted' : 'refused'}`, () =>
+      assert.equal(contentTypeProblem(type)?.fault, isAccepted ? undefined : 'unsupported-type'));
   }
 });
 
 describe('values', () => {
-  const rows: [name: keyof typeof BODIES, body: string, value: unknown][] = [
+  const rows: [name: keyof typeof OPERATIONS, body: string, value: unknown][] = [
     ['none', '{}', undefined],
     ['none', ' null ', undefined],
     ['mute', 'null', undefined],
@@ -57,15 +57,16 @@ describe('values', () => {
     ['volume', '{"volume":0.1,"volume":0.2}', { volume: 0.2 }],
   ];
   for (const [name, body, value] of rows) {
-    test(`${name} ${body}`, async () => {
+    test(`the body ${body} of ${name} is read as ${JSON.stringify(value)}`, async () => {
       const decoded = await decodeBody(name, body);
-      assert.deepEqual(decoded.ok && [decoded.value], [value]);
+      assert.ok(decoded.ok, JSON.stringify(decoded));
+      assert.deepEqual(decoded.value, value);
     });
   }
 });
 
 describe('faults', () => {
-  const rows: [name: keyof typeof BODIES, body: string | Buffer, detail: string | RegExp][] = [
+  const rows: [name: keyof typeof OPERATIONS, body: string | Buffer, detail: string | RegExp][] = [
     ['port', 'null', 'The body must be an object with port, got null'],
     ['volume', '{"volume":1.2}', 'Field volume must be a number between 0 and 1, got 1.2'],
     ['volume', '{"volume":"1"}', 'Field volume must be a number between 0 and 1, got "1"'],
@@ -103,7 +104,7 @@ describe('faults', () => {
     ['volume', JSON.stringify({ volume: 'x'.repeat(60_000) }), /^.{50,199}$/],
   ];
   for (const [name, body, detail] of rows) {
-    test(`${name} ${JSON.stringify(body).slice(0, 60)}`, async () => {
+    test(`the body ${JSON.stringify(body).slice(0, 60)} of ${name} is refused`, async () => {
       const decoded = await decodeBody(name, body);
       assert.ok(!decoded.ok);
       assert.equal(decoded.error.fault, 'bad-body');

@@ -1,5 +1,5 @@
-// A bridge must get the same answers as HTTP, with every refusal, each compared with the answer over HTTP;
-// and the changes that it receives, also when it is slow.
+// A bridge gets the same answers and refusals as a client over HTTP. It also receives changes, and loses none
+// of them when it is slow.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -14,85 +14,109 @@ import { drop, put } from './scripted-backends.js';
 
 const MUTE: BridgeRequest = { operation: 'muteOutput', params: { output: 'sink-0' } };
 const VOLUME: BridgeRequest = { operation: 'setServerVolume' };
-const GET = (path: string): HttpRequest => ({ path });
-const POST = (path: string, body?: string): HttpRequest => ({
+const httpGet = (path: string): HttpRequest => ({ path });
+const httpPost = (path: string, body?: string): HttpRequest => ({
   method: 'POST',
   path,
   ...(body !== undefined && { body, headers: { 'Content-Type': 'application/json' } }),
 });
-const LARGE = `{"muted":${' '.repeat(65 * 1024)}true}`;
-const START: BridgeRequest = { operation: 'startUnit', params: { scope: 'other', unit: 'a.service' } };
-const REBOOT: BridgeRequest = { operation: 'reboot', body: { now: true } };
+const LARGE_BODY = `{"muted":${' '.repeat(65 * 1024)}true}`;
+const START_IN_UNKNOWN_SCOPE: BridgeRequest = {
+  operation: 'startUnit',
+  params: { scope: 'other', unit: 'a.service' },
+};
+const REBOOT_WITH_BODY: BridgeRequest = { operation: 'reboot', body: { now: true } };
 const MUTE_PATH = '/audio/outputs/sink-0/mute';
 
 describe('a request of a bridge', () => {
-  const under = GatewayUnderTest.up().within({ after });
+  const under = GatewayUnderTest.up().closeAtEndOf({ after });
   const ask = (request: BridgeRequest) => under.gateway.listener.bridgeRequest('discovery', request);
-  const output = (name: string | undefined): BridgeRequest => ({ ...MUTE, params: { output: name } });
+  const muteOutput = (name: string | undefined): BridgeRequest => ({ ...MUTE, params: { output: name } });
 
-  const rows: readonly [what: string, request: BridgeRequest, http: HttpRequest, expected: number][] = [
-    ['records', { operation: 'outputs' }, GET('/audio/outputs'), 200],
-    ['all records of a backend', { operation: 'upgrade' }, GET('/upgrade'), 200],
-    ['the node', { operation: 'server' }, GET('/server'), 200],
-    ['an unknown operation', { operation: undefined }, GET('/no/such'), 404],
-    ['an output whose name cannot be decoded', output(undefined), POST('/audio/outputs/%ff/mute'), 400],
-    ['an output whose name has a NUL', output('a\0'), POST('/audio/outputs/a%00/mute'), 400],
-    ['an output with an empty name', output(''), POST('/audio/outputs//mute'), 404],
-    ['an output without a name', { operation: 'muteOutput' }, POST('/audio/outputs/mute'), 404],
-    ['a scope that does not exist', START, POST('/services/other/a.service/start'), 404],
+  const rows: readonly [what: string, request: BridgeRequest, http: HttpRequest, status: number][] = [
+    ['records', { operation: 'outputs' }, httpGet('/audio/outputs'), 200],
+    ['all records of a backend', { operation: 'upgrade' }, httpGet('/upgrade'), 200],
+    ['the node', { operation: 'server' }, httpGet('/server'), 200],
+    ['an unknown operation', { operation: undefined }, httpGet('/no/such'), 404],
+    [
+      'an output whose name cannot be decoded',
+      muteOutput(undefined),
+      httpPost('/audio/outputs/%ff/mute'),
+      400,
+    ],
+    ['an output whose name has a NUL', muteOutput('a\0'), httpPost('/audio/outputs/a%00/mute'), 400],
+    ['an output with an empty name', muteOutput(''), httpPost('/audio/outputs//mute'), 404],
+    ['an output without a name', { operation: 'muteOutput' }, httpPost('/audio/outputs/mute'), 404],
+    ['a scope that does not exist', START_IN_UNKNOWN_SCOPE, httpPost('/services/other/a.service/start'), 404],
     [
       'a volume with a body that is not JSON',
       { ...VOLUME, invalidBody: '{' },
-      POST('/audio/server/volume', '{'),
+      httpPost('/audio/server/volume', '{'),
       400,
     ],
     [
       'a volume with a bad field',
       { ...VOLUME, body: { volume: 2 } },
-      POST('/audio/server/volume', '{"volume":2}'),
+      httpPost('/audio/server/volume', '{"volume":2}'),
       400,
     ],
-    ['a volume without a body', VOLUME, POST('/audio/server/volume'), 400],
-    ['a reboot with a body, which it may not have', REBOOT, POST('/power/reboot', '{"now":true}'), 400],
-    ['mute with a body that is too large', { ...MUTE, invalidBody: LARGE }, POST(MUTE_PATH, LARGE), 413],
-    ['mute with a valid body', { ...MUTE, body: { muted: true } }, POST(MUTE_PATH, '{"muted":true}'), 202],
+    ['a volume without a body', VOLUME, httpPost('/audio/server/volume'), 400],
+    [
+      'a reboot with a body, which it may not have',
+      REBOOT_WITH_BODY,
+      httpPost('/power/reboot', '{"now":true}'),
+      400,
+    ],
+    [
+      'mute with a body that is too large',
+      { ...MUTE, invalidBody: LARGE_BODY },
+      httpPost(MUTE_PATH, LARGE_BODY),
+      413,
+    ],
+    [
+      'mute with a valid body',
+      { ...MUTE, body: { muted: true } },
+      httpPost(MUTE_PATH, '{"muted":true}'),
+      202,
+    ],
   ];
-  for (const [what, request, http, expected] of rows) {
-    test(`a bridge that requests ${what} gets ${expected} and the text of the HTTP answer`, async () => {
+  for (const [what, request, http, status] of rows) {
+    test(`a bridge that requests ${what} gets ${status} and the text of the HTTP answer`, async () => {
       const reply = await ask(request);
-      assert.equal(reply.status, expected, reply.body);
-      const { status, text } = await under.fetch(http);
-      assert.deepEqual(reply, { status, body: text });
+      assert.equal(reply.status, status, reply.body);
+      const httpAnswer = await under.fetch(http);
+      assert.deepEqual(reply, { status: httpAnswer.status, body: httpAnswer.text });
     });
   }
 
-  test('the refusal of a request for a part that is not enabled names its key, as over HTTP', async (context) => {
-    const under = GatewayUnderTest.up(without('audio')).within(context);
+  test('the refusal of a request for a disabled part names the key that enables it, as over HTTP', async (context) => {
+    const under = GatewayUnderTest.up(without('audio')).closeAtEndOf(context);
     const reply = await under.gateway.listener.bridgeRequest('discovery', MUTE);
-    const http = await under.fetch(POST(MUTE_PATH));
+    const http = await under.fetch(httpPost(MUTE_PATH));
     assert.deepEqual(reply, { status: 404, body: http.text });
     assert.match(reply.body, /pulseaudio\.enabled/);
   });
 
   test('a backend that goes down is one message to a bridge: its state and the removals of its records', async (context) => {
-    const under = GatewayUnderTest.up().within(context);
+    const under = GatewayUnderTest.up().closeAtEndOf(context);
     const { gateway, batches } = under;
-    under.pull('mqtt', true);
-    under.pull('mqtt', false);
+    under.requestFeed('mqtt', true);
+    under.requestFeed('mqtt', false);
     batches.length = 0;
+
     gateway.listener.health('audio', { state: 'connecting', since: 1, restarts: 0 });
     assert.equal(batches.length, 1);
-    const words = batches[0]?.changes.map(({ kind, collection, key }) => `${kind} ${collection} ${key}`);
-    const ends = ['drop audio.outputs 0', 'drop audio.outputs 1', 'drop audio.clients 7'];
-    assert.deepEqual(words, ['put backends audio', ...ends]);
+    const changes = batches[0]?.changes.map(({ kind, collection, key }) => `${kind} ${collection} ${key}`);
+    const removals = ['drop audio.outputs 0', 'drop audio.outputs 1', 'drop audio.clients 7'];
+    assert.deepEqual(changes, ['put backends audio', ...removals]);
   });
 
   test('when the service ends, a bridge is refused its requests, and still gets the changes that wait', async () => {
     const { listener } = under.gateway;
-    under.pull('mqtt', true);
+    under.requestFeed('mqtt', true);
     const reboot = put('power.action', '', { action: 'reboot' });
     listener.changes([reboot]);
-    assert.equal(under.batches.length, 1, 'it has not taken in the first message');
+    assert.equal(under.batches.length, 1, 'the bridge has not confirmed the first message');
     const closed = under.gateway.close(1000);
     assert.equal((await ask({ operation: 'server' })).status, 503);
     await closed;
@@ -100,15 +124,15 @@ describe('a request of a bridge', () => {
   });
 });
 
-const SERVED = put('served', '', { port: 8018, addresses: ['::1'] });
-const UP = put('backends', 'audio', { backend: 'audio', state: 'up' });
-const AWAY = put('backends', 'audio', { backend: 'audio', state: 'connecting' });
+const SERVED_ADDRESSES = put('served', '', { port: 8018, addresses: ['::1'] });
+const AUDIO_UP = put('backends', 'audio', { backend: 'audio', state: 'up' });
+const AUDIO_CONNECTING = put('backends', 'audio', { backend: 'audio', state: 'connecting' });
 
 const output = (id: number, name = `sink-${id}`): Change => put('audio.outputs', String(id), { id, name });
 const removal = (id: number): Change => drop('audio.outputs', String(id));
 const progress = (percent: number): Change => put('upgrade.progress', '', { percent });
 
-class Node {
+class NodeWithBridge {
   readonly batches: ChangeBatch[] = [];
   readonly journal = new Journal();
   readonly feeds = new BridgeFeeds(this.journal);
@@ -116,7 +140,7 @@ class Node {
 
   constructor(bridge: Bridge = 'mqtt') {
     this.#bridge = bridge;
-    this.journal.apply([UP, SERVED], 0);
+    this.journal.apply([AUDIO_UP, SERVED_ADDRESSES], 0);
   }
 
   change(...changes: readonly Change[]): void {
@@ -125,15 +149,15 @@ class Node {
 
   /** Confirms the last batch as the bridge does; returns the batch that follows, if any. */
   requestFeed(isFirst = false): readonly Change[] | undefined {
-    const before = this.batches.length;
+    const countBefore = this.batches.length;
     this.feeds.continueFeed(this.#bridge, isFirst, (batch) => this.batches.push(batch));
-    return this.batches[before]?.changes;
+    return this.batches[countBefore]?.changes;
   }
 }
 
 /** A node that has sent the whole state; the bridge has not confirmed it yet. */
-function nodeWithSlowBridge(): Node {
-  const node = new Node();
+function nodeWithSlowBridge(): NodeWithBridge {
+  const node = new NodeWithBridge();
   node.requestFeed(true);
   return node;
 }
@@ -141,30 +165,28 @@ function nodeWithSlowBridge(): Node {
 describe('a bridge', () => {
   test('a bridge learns of the removal of a unit, even if the bridge is slow', () => {
     const unit = put('systemd.services', 'user/a', { name: 'a' });
-    const ended = drop('systemd.services', 'user/a');
+    const unitRemoval = drop('systemd.services', 'user/a');
     for (const isSlow of [false, true]) {
-      const node = new Node();
+      const node = new NodeWithBridge();
       node.change(unit);
       node.requestFeed(true);
       if (!isSlow) node.requestFeed();
-      node.change(ended);
+      node.change(unitRemoval);
       if (isSlow) node.requestFeed();
-      const batch = node.batches.at(-1);
-      assert.deepEqual(
-        batch,
-        isSlow ? { isWhole: true, changes: [UP, SERVED] } : { isWhole: false, changes: [ended] },
-      );
+      const onlyTheRemoval: ChangeBatch = { isWhole: false, changes: [unitRemoval] };
+      const wholeStateWithoutUnit: ChangeBatch = { isWhole: true, changes: [AUDIO_UP, SERVED_ADDRESSES] };
+      assert.deepEqual(node.batches.at(-1), isSlow ? wholeStateWithoutUnit : onlyTheRemoval);
     }
   });
 
   test('a bridge gets all records first, then changes, one message at a time', () => {
-    const node = new Node();
+    const node = new NodeWithBridge();
     node.change(output(1), progress(1));
-    assert.deepEqual(node.batches, [], 'nobody has pulled');
+    assert.deepEqual(node.batches, [], 'the bridge has requested nothing');
     node.requestFeed(true);
-    assert.deepEqual(node.batches, [{ isWhole: true, changes: [UP, SERVED, output(1)] }]);
+    assert.deepEqual(node.batches, [{ isWhole: true, changes: [AUDIO_UP, SERVED_ADDRESSES, output(1)] }]);
     node.change(output(2));
-    assert.equal(node.batches.length, 1, 'the first message is not taken in');
+    assert.equal(node.batches.length, 1, 'the bridge has not confirmed the first message');
     assert.deepEqual(node.requestFeed(), [output(2)]);
     assert.equal(node.requestFeed(), undefined, 'nothing has changed');
     node.change(output(3), removal(2));
@@ -172,10 +194,10 @@ describe('a bridge', () => {
   });
 
   test('a bridge gets only the records that it needs', () => {
-    const node = new Node('discovery');
-    assert.deepEqual(node.requestFeed(true), [SERVED]);
+    const node = new NodeWithBridge('discovery');
+    assert.deepEqual(node.requestFeed(true), [SERVED_ADDRESSES]);
     node.requestFeed();
-    node.change(output(1), progress(1), AWAY);
+    node.change(output(1), progress(1), AUDIO_CONNECTING);
     assert.equal(node.batches.length, 1);
     const served = put('served', '', { port: 1, addresses: [] });
     node.change(served);
@@ -183,23 +205,23 @@ describe('a bridge', () => {
   });
 
   test('a bridge is sent nothing for a thread that has ended, even if that thread had requested changes', () => {
-    const node = new Node();
-    const former: ChangeBatch[] = [];
-    node.feeds.continueFeed('mqtt', true, (batch) => former.push(batch));
-    node.feeds.continueFeed('mqtt', false, (batch) => former.push(batch));
+    const node = new NodeWithBridge();
+    const formerBatches: ChangeBatch[] = [];
+    node.feeds.continueFeed('mqtt', true, (batch) => formerBatches.push(batch));
+    node.feeds.continueFeed('mqtt', false, (batch) => formerBatches.push(batch));
     // The thread has ended. Only the first request of the next thread shows that there is one.
     node.change(output(1));
     node.change(output(2));
     assert.equal(node.batches.length, 0);
-    assert.deepEqual(node.requestFeed(true), [UP, SERVED, output(1), output(2)]);
+    assert.deepEqual(node.requestFeed(true), [AUDIO_UP, SERVED_ADDRESSES, output(1), output(2)]);
     assert.equal(node.batches.at(-1)?.isWhole, true);
-    assert.equal(former.length, 2, 'the former thread was sent only what it had requested');
+    assert.equal(formerBatches.length, 2, 'the former thread was sent only what it had requested');
   });
 
   test('a bridge with a new thread gets all records again, and none of the changes that waited', () => {
     const node = nodeWithSlowBridge();
     node.change(progress(1), output(1));
-    assert.deepEqual(node.requestFeed(true), [UP, SERVED, output(1)]);
+    assert.deepEqual(node.requestFeed(true), [AUDIO_UP, SERVED_ADDRESSES, output(1)]);
     assert.equal(node.batches.at(-1)?.isWhole, true);
     assert.equal(node.requestFeed(), undefined);
   });
@@ -207,27 +229,31 @@ describe('a bridge', () => {
 
 describe('the changes that wait for a slow bridge', () => {
   test('a slow bridge gets the actions that it has missed, also with the whole state', () => {
-    const node = new Node();
+    const node = new NodeWithBridge();
     node.change(put('systemd.services', 'user/a', { name: 'a' }));
     node.requestFeed(true);
     node.change(progress(1), drop('systemd.services', 'user/a'), progress(2));
-    assert.deepEqual(node.requestFeed(), [progress(1), progress(2), UP, SERVED]);
+    assert.deepEqual(node.requestFeed(), [progress(1), progress(2), AUDIO_UP, SERVED_ADDRESSES]);
     assert.equal(node.batches.at(-1)?.isWhole, true);
   });
 
-  const lastActions: readonly Change[] = Array.from({ length: 1024 }, (_, index) =>
-    progress(1100 - 1024 + index),
+  const CHANGES = 1100;
+  /** How many of them the journal keeps (docs/events.md, "Coming back"). */
+  const KEPT = 1024;
+  const keptActions: readonly Change[] = Array.from({ length: KEPT }, (_, index) =>
+    progress(CHANGES - KEPT + index),
   );
-  const rows: readonly [what: string, changesOf: (n: number) => Change[], actions: readonly Change[]][] = [
-    ['actions', (n) => [progress(n)], lastActions],
-    ['removals', (n) => [output(n), removal(n)], []],
-  ];
+  const rows: readonly [what: string, changesOf: (index: number) => Change[], actions: readonly Change[]][] =
+    [
+      ['actions', (index) => [progress(index)], keptActions],
+      ['removals', (index) => [output(index), removal(index)], []],
+    ];
   for (const [what, changesOf, actions] of rows) {
     test(`a slow bridge gets the whole state after more ${what} than the journal keeps`, () => {
       const node = nodeWithSlowBridge();
-      for (let n = 0; n < 1100; n += 1) node.change(...changesOf(n));
+      for (let index = 0; index < CHANGES; index += 1) node.change(...changesOf(index));
       node.change(output(7));
-      assert.deepEqual(node.requestFeed(), actions.concat([UP, SERVED, output(7)]));
+      assert.deepEqual(node.requestFeed(), actions.concat([AUDIO_UP, SERVED_ADDRESSES, output(7)]));
       assert.equal(node.batches.at(-1)?.isWhole, true);
       node.change(output(8));
       assert.deepEqual(node.requestFeed(), [output(8)]);

@@ -22,29 +22,39 @@ for (const [bytes, peer, why] of ADDRESSES) {
 const LIMITS = { connections: 8, spare: 2, reservedPerSide: 2, perPeer: 3 };
 
 /**
- * A connection by its letter: its peer, `l` for loopback. A capital letter means that it has sent a
- * request, and `'` behind the letter that it is idle.
+ * A connection in the notation of a letter, which is its peer (`l` for loopback). A capital letter means that
+ * it has sent a request, and `'` behind the letter that it is idle.
  */
 class SimulatedConnection implements Connection {
-  readonly letter: string;
+  readonly notation: string;
   readonly peer: string;
   isClosed = false;
   readonly #isIdle: boolean;
 
-  constructor(written: string) {
-    this.letter = written;
-    this.#isIdle = written.endsWith("'");
-    const name = written.charAt(0).toLowerCase();
+  constructor(notation: string) {
+    this.notation = notation;
+    this.#isIdle = notation.endsWith("'");
+    const name = notation.charAt(0).toLowerCase();
     this.peer = name === 'l' ? LOOPBACK : name;
   }
 
   readonly isOpen = (): boolean => !this.isClosed;
-  readonly hasRequested = (): boolean => this.letter.charAt(0) !== this.letter.charAt(0).toLowerCase();
+  readonly hasRequested = (): boolean => /^[A-Z]/.test(this.notation);
   readonly isIdle = (): boolean => this.#isIdle;
 }
 
+/** Closes connections until there are not too many, as the server does. */
+function takeAllSurplus(connections: Connections<SimulatedConnection>): readonly SimulatedConnection[] {
+  const taken: SimulatedConnection[] = [];
+  for (;;) {
+    const surplus = connections.takeSurplus();
+    if (surplus === undefined) return taken;
+    taken.push(surplus);
+  }
+}
+
 /** The connections in the order in which they arrive, and those that are open at the end. */
-const ARRIVALS: readonly (readonly [what: string, arrivals: string, open: string])[] = [
+const ARRIVALS: readonly (readonly [what: string, arrivals: string, openAtEnd: string])[] = [
   ["a peer's connection that has been silent longest is closed for its next one", 'a A A A', 'A A A'],
   ['a peer above its bound loses only connections of its own', 'b a a a a a', 'b a a a'],
   ['a connection without any request is closed before an idle one', "A' a A A", "A' A A"],
@@ -56,7 +66,11 @@ const ARRIVALS: readonly (readonly [what: string, arrivals: string, open: string
     'l l l L L L L A A',
     'l l L L L L A A',
   ],
-  ['at the limit a peer with most connections loses its silent one', 'L L a a a B B B C', 'L L a a B B B C'],
+  [
+    'at the limit a peer with most connections loses a silent connection',
+    'L L a a a B B B C',
+    'L L a a B B B C',
+  ],
   [
     'at the limit without loopback the peer with most connections loses them',
     'a a a b b c c d',
@@ -67,18 +81,13 @@ for (const [what, arrivals, expected] of ARRIVALS) {
   test(what, () => {
     const connections = new Connections<SimulatedConnection>(LIMITS);
     const open = new Set<SimulatedConnection>();
-    for (const letter of arrivals.split(' ')) {
-      const arrived = new SimulatedConnection(letter);
+    for (const notation of arrivals.split(' ')) {
+      const arrived = new SimulatedConnection(notation);
       open.add(arrived);
       connections.add(arrived);
-      for (
-        let surplus = connections.takeSurplus();
-        surplus !== undefined;
-        surplus = connections.takeSurplus()
-      )
-        open.delete(surplus);
+      for (const closed of takeAllSurplus(connections)) open.delete(closed);
     }
-    assert.equal([...open].map(({ letter }) => letter).join(' '), expected);
+    assert.equal([...open].map(({ notation }) => notation).join(' '), expected);
   });
 }
 

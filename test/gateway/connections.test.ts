@@ -7,84 +7,91 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection, statusOf } from './raw-connection.js';
 import { put, stream } from './scripted-backends.js';
 
-const gateway = GatewayUnderTest.up().within({ after });
-const open: RawConnection[] = [];
+const gateway = GatewayUnderTest.up().closeAtEndOf({ after });
+const openConnections: RawConnection[] = [];
 afterEach(async () => {
-  for (const connection of open.splice(0)) connection.destroy();
+  for (const connect of openConnections.splice(0)) connect.destroy();
   gateway.backends.answer = { ok: true, value: {} };
   gateway.backends.requests.length = 0;
   assert.equal((await gateway.fetch({ path: '/server' })).status, 200, 'the gateway still serves');
   assert.deepEqual(gateway.logged, []);
 });
 
-function connection(): RawConnection {
-  const made = new RawConnection(gateway.port);
-  open.push(made);
-  return made;
+function connect(): RawConnection {
+  const connection = new RawConnection(gateway.port);
+  openConnections.push(connection);
+  return connection;
+}
+
+/** Resolves when the gateway has read what the other connections have sent: it answers this later request. */
+async function gatewayHasRead(): Promise<void> {
+  await gateway.fetch({ path: '/server' });
 }
 
 const HOST = 'Host: 127.0.0.1\r\n';
-const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`;
-const mute = (headers: string): string => `POST /audio/server/mute HTTP/1.1\r\n${HOST}${headers}\r\n`;
+const getRequest = (path: string): string => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`;
+const muteRequest = (headers: string): string => `POST /audio/server/mute HTTP/1.1\r\n${HOST}${headers}\r\n`;
 const JSON_TYPE = 'Content-Type: application/json\r\n';
-const UNMUTE = `${mute(`${JSON_TYPE}Content-Length: 15\r\n`)}{"muted":false}`;
+const UNMUTE_REQUEST = `${muteRequest(`${JSON_TYPE}Content-Length: 15\r\n`)}{"muted":false}`;
 const statuses = (text: string): string[] => text.match(/(?<=HTTP\/1\.1 )\d{3}/g) ?? [];
 
 describe('one connection', () => {
   test('a connection serves one request after the other: GET, HEAD, POST, 304 and problems', async () => {
-    const one = connection();
+    const connection = connect();
     const requests = [
-      get('/audio'),
+      getRequest('/audio'),
       `HEAD /audio HTTP/1.1\r\n${HOST}\r\n`,
-      mute('Content-Length: 0\r\n'),
+      muteRequest('Content-Length: 0\r\n'),
       `GET /audio HTTP/1.1\r\n${HOST}If-None-Match: *\r\n\r\n`,
-      get('/nowhere'),
+      getRequest('/nowhere'),
       `OPTIONS /audio HTTP/1.1\r\n${HOST}\r\n`,
-      get('/power/'),
-      get('/server'),
+      getRequest('/power/'),
+      getRequest('/server'),
     ];
     gateway.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
     for (const [index, request] of requests.entries()) {
-      one.write(request);
-      await one.until((text) => statuses(text).length > index && text.includes('\r\n\r\n'));
+      connection.write(request);
+      await connection.until((text) => statuses(text).length > index && text.includes('\r\n\r\n'));
     }
     const expected = ['200', '200', '202', '304', '404', '204', '200', '200'];
-    assert.deepEqual(statuses(one.received), expected);
+    assert.deepEqual(statuses(connection.received), expected);
   });
 
   test('a connection answers pipelined requests in order', async () => {
-    const one = connection().write(get('/server') + get('/nowhere') + get('/audio/outputs'));
-    const text = await one.until((all) => statuses(all).length === 3);
+    const connection = connect().write(
+      getRequest('/server') + getRequest('/nowhere') + getRequest('/audio/outputs'),
+    );
+    const text = await connection.until((received) => statuses(received).length === 3);
     assert.deepEqual(statuses(text), ['200', '404', '200']);
   });
 
-  test('requests wait behind one that waits for a backend, and all are answered in order', async () => {
+  test('requests that follow one with a slow backend wait for it, and all are answered in order', async () => {
     const settle = gateway.backends.hold();
-    const one = connection().write(mute(''));
+    const connection = connect().write(muteRequest(''));
     await gateway.backends.untilRequested(1);
-    one.write(get('/server') + get('/power/'));
-    await gateway.fetch({ path: '/server' });
-    assert.equal(one.received, '');
+    connection.write(getRequest('/server') + getRequest('/power/'));
+    await gatewayHasRead();
+    assert.equal(connection.received, '');
     settle({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
-    const text = await one.until((all) => statuses(all).length === 3);
+    const text = await connection.until((received) => statuses(received).length === 3);
     assert.deepEqual(statuses(text), ['202', '200', '200']);
   });
 
-  for (const request of [mute(''), UNMUTE, get('/power/')]) {
+  for (const request of [muteRequest(''), UNMUTE_REQUEST, getRequest('/power/')]) {
     test(`a client that has ended its sending side gets its answer: ${request.slice(0, 18)}`, async () => {
       const settle = gateway.backends.hold();
-      const one = connection().write(request).end();
+      const connection = connect().write(request).end();
       await gateway.backends.untilRequested(1);
-      await gateway.fetch({ path: '/server' });
+      await gatewayHasRead();
       settle({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
-      assert.match(await one.closed(), /^HTTP\/1\.1 20[02] /);
+      assert.match(await connection.untilClosed(), /^HTTP\/1\.1 20[02] /);
     });
   }
 
   test('a connection with two commands in one packet is closed before either has an effect', async () => {
-    const one = connection().write(mute('') + mute(''));
-    assert.equal(await one.closed(), '');
-    await gateway.fetch({ path: '/server' });
+    const connection = connect().write(muteRequest('') + muteRequest(''));
+    assert.equal(await connection.untilClosed(), '');
+    await gatewayHasRead();
     assert.deepEqual(gateway.backends.requests, []);
   });
 });
@@ -93,23 +100,23 @@ describe('bodies', () => {
   const CHUNK = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
 
   test('a body may arrive in pieces', async () => {
-    const one = connection().write(mute(`${JSON_TYPE}Content-Length: 14\r\n`));
+    const connection = connect().write(muteRequest(`${JSON_TYPE}Content-Length: 14\r\n`));
     for (const piece of ['{"mu', 'ted"', ':true', '}']) {
-      one.write(piece);
+      connection.write(piece);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await one.until((text) => text.startsWith('HTTP/1.1 202 '));
+    await connection.until((text) => text.startsWith('HTTP/1.1 202 '));
     const command = { do: 'mute', target: { kind: 'server' }, muted: true };
     assert.deepEqual(gateway.backends.requests[0]?.command, command);
   });
 
   test('a body may be chunked', async () => {
-    const head = mute(`${JSON_TYPE}Transfer-Encoding: chunked\r\n`);
-    const one = connection().write(`${head}6\r\n{"mute\r\n8\r\nd":true}\r\n0\r\n\r\n`);
-    await one.until((text) => text.startsWith('HTTP/1.1 202 '));
+    const head = muteRequest(`${JSON_TYPE}Transfer-Encoding: chunked\r\n`);
+    const connection = connect().write(`${head}6\r\n{"mute\r\n8\r\nd":true}\r\n0\r\n\r\n`);
+    await connection.until((text) => text.startsWith('HTTP/1.1 202 '));
   });
 
-  for (const [what, headers, rest] of [
+  for (const [title, header, body] of [
     [
       'a body whose announced length is too large is refused before it arrives',
       'Content-Length: 999999999999',
@@ -121,48 +128,47 @@ describe('bodies', () => {
       CHUNK.repeat(20),
     ],
   ] as const) {
-    test(what, async () => {
-      const one = connection().write(`${mute(`${JSON_TYPE}${headers}\r\n`)}${rest}`);
-      assert.match(await one.closed(), /^HTTP\/1\.1 413 /);
+    test(title, async () => {
+      const connection = connect().write(`${muteRequest(`${JSON_TYPE}${header}\r\n`)}${body}`);
+      assert.match(await connection.untilClosed(), /^HTTP\/1\.1 413 /);
       assert.deepEqual(gateway.backends.requests, []);
     });
   }
 
   test('the body of a GET is ignored', async () => {
     const head = `GET /server HTTP/1.1\r\n${HOST}Content-Length: 5\r\n\r\n`;
-    const one = connection().write(`${head}hello${get('/server')}`);
-    const text = await one.until((all) => statuses(all).length === 2);
+    const connection = connect().write(`${head}hello${getRequest('/server')}`);
+    const text = await connection.until((received) => statuses(received).length === 2);
     assert.deepEqual(statuses(text), ['200', '200']);
   });
 
   test('a body that ends half-way reaches no backend', async () => {
-    const one = connection().write(`${mute(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted"`);
-    await gateway.fetch({ path: '/server' });
-    one.destroy();
-    await gateway.fetch({ path: '/server' });
+    const connection = connect().write(`${muteRequest(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted"`);
+    await gatewayHasRead();
+    connection.destroy();
+    await gatewayHasRead();
     assert.deepEqual(gateway.backends.requests, []);
   });
 });
 
 /**
- * The body up to its last complete chunk (RFC 9112, section 7.1): a client that takes only whole chunks gets
- * this much.
+ * The body up to its last complete chunk (RFC 9112, section 7.1). Some clients take only whole chunks.
  */
 function wholeChunks(text: string): string {
   let body = '';
-  let at = text.indexOf('\r\n\r\n') + 4;
+  let chunkStart = text.indexOf('\r\n\r\n') + 4;
   for (;;) {
-    const lineEnd = text.indexOf('\r\n', at);
-    const size = Number.parseInt(text.slice(at, lineEnd), 16);
+    const lineEnd = text.indexOf('\r\n', chunkStart);
+    const size = Number.parseInt(text.slice(chunkStart, lineEnd), 16);
     const end = lineEnd + 2 + size;
     if (lineEnd < 0 || Number.isNaN(size) || text.slice(end, end + 2) !== '\r\n') return body;
     body += text.slice(lineEnd + 2, end);
-    at = end + 2;
+    chunkStart = end + 2;
   }
 }
 
-test('the chunks of a stream end with its events, for clients that wait for the end of a chunk', async () => {
-  const consumer = connection().write(get('/events?types=audio.updated'));
+test('each event is the end of a chunk of its stream, because some clients wait for the end of a chunk', async () => {
+  const consumer = connect().write(getRequest('/events?types=audio.updated'));
   await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
   for (const id of [17, 18]) {
     gateway.gateway.listener.changes([put('audio.clients', String(id), stream(id))]);
@@ -173,74 +179,74 @@ test('the chunks of a stream end with its events, for clients that wait for the 
 
 describe('a client that leaves', () => {
   for (const [when, request] of [
-    ['while a backend carries out its command', mute('')],
-    ['while a backend has not answered its GET', get('/power/')],
+    ['while a backend carries out its command', muteRequest('')],
+    ['while a backend has not answered its GET', getRequest('/power/')],
   ] as const) {
     test(`a client may leave ${when}`, async () => {
       const settle = gateway.backends.hold();
-      const one = connection().write(request);
+      const connection = connect().write(request);
       await gateway.backends.untilRequested(1);
-      one.destroy();
-      await gateway.fetch({ path: '/server' });
+      connection.destroy();
+      await gatewayHasRead();
       settle({ ok: true, value: { text: '{}' } });
     });
   }
 
   test('a client may leave in the middle of the head of its request', async () => {
-    connection().write('GET /audio HTTP/1.1\r\nHo').destroy();
-    await gateway.fetch({ path: '/server' });
+    connect().write('GET /audio HTTP/1.1\r\nHo').destroy();
+    await gatewayHasRead();
   });
 });
 
 describe('an idle connection', () => {
   const IDLE_AFTER: readonly (readonly [what: string, request: string])[] = [
-    ['an answer made at once', get('/server')],
-    ['an answer made later', get('/power/')],
-    ['a command', mute('')],
-    ['a request that is refused', get('/nowhere')],
+    ['an answer made at once', getRequest('/server')],
+    ['an answer made later', getRequest('/power/')],
+    ['a command', muteRequest('')],
+    ['a request that is refused', getRequest('/nowhere')],
   ];
   for (const [what, request] of IDLE_AFTER) {
     test(`an idle connection ends some time after ${what}, and the answer says how long it may be used`, async () => {
       gateway.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
-      const one = connection().write(request);
-      const answer = await one.closed();
+      const connection = connect().write(request);
+      const answer = await connection.untilClosed();
       assert.match(answer, /\r\nKeep-Alive: timeout=8\r\n/);
       assert.deepEqual(statuses(answer).length, 1);
     });
   }
 
   test('an answer after which the connection is closed has no Keep-Alive header', async () => {
-    const one = connection().write(mute(`${JSON_TYPE}Content-Length: 999999999999\r\n`));
-    assert.doesNotMatch(await one.closed(), /Keep-Alive/);
+    const connection = connect().write(muteRequest(`${JSON_TYPE}Content-Length: 999999999999\r\n`));
+    assert.doesNotMatch(await connection.untilClosed(), /Keep-Alive/);
   });
 });
 
 test('a connection without a complete request within seconds is closed, even if it sends a byte now and then', async (context) => {
-  const one = connection().write('GET /server HTTP/1.1\r\nX: ');
-  const trickle = setInterval(() => one.write('y'), 1000);
+  const connection = connect().write('GET /server HTTP/1.1\r\nX: ');
+  const trickle = setInterval(() => connection.write('y'), 1000);
   context.after(() => clearInterval(trickle));
-  assert.equal(await one.closed(), '');
+  assert.equal(await connection.untilClosed(), '');
 });
 
 describe("a request's head", () => {
-  const rows: [what: string, text: string, status: number][] = [
+  const rows: [what: string, request: string, status: number][] = [
     ['headers of 3 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(3000)}\r\n\r\n`, 200],
     ['headers of 15 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(15_000)}\r\n\r\n`, 200],
     ['headers of 17 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
     ['97 headers', `GET /server HTTP/1.1\r\n${HOST}${'X: y\r\n'.repeat(96)}\r\n`, 200],
     ['120 headers', `GET /server HTTP/1.1\r\n${HOST}${'X: y\r\n'.repeat(119)}\r\n`, 431],
-    ['a path of 3 kB', get(`/${'x'.repeat(3000)}`), 404],
-    ['a path of 17 kB', get(`/${'x'.repeat(17_000)}`), 431],
+    ['a path of 3 kB', getRequest(`/${'x'.repeat(3000)}`), 404],
+    ['a path of 17 kB', getRequest(`/${'x'.repeat(17_000)}`), 431],
     ['HTTP/1.0', `GET /server HTTP/1.0\r\n${HOST}\r\n`, 505],
-    ['bytes that are not ASCII', get('/\xff\xfe'), 404],
+    ['bytes that are not ASCII', getRequest('/\xff\xfe'), 404],
   ];
-  for (const [what, text, status] of rows)
-    test(`${what}: ${status}`, async () => assert.equal(await statusOf(gateway.port, text), status));
+  for (const [what, request, status] of rows)
+    test(`${what}: ${status}`, async () => assert.equal(await statusOf(gateway.port, request), status));
 
   test('a line break in a name of the path reaches no header', async () => {
-    const text = `PUT /audio/outputs/a%0d%0aX-Evil:%201/mute HTTP/1.1\r\n${HOST}\r\n`;
-    const one = connection().write(text);
-    const received = await one.until((all) => all.includes('}'));
+    const request = `PUT /audio/outputs/a%0d%0aX-Evil:%201/mute HTTP/1.1\r\n${HOST}\r\n`;
+    const connection = connect().write(request);
+    const received = await connection.until((text) => text.includes('}'));
     assert.match(received, /^HTTP\/1\.1 405 /);
     assert.doesNotMatch(received, /^X-Evil/m);
   });

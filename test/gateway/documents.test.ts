@@ -25,22 +25,22 @@ class DocumentsUnderTest {
     this.journal.apply(changes, this.clock.date());
   }
 
-  health(backend: ChildName, state: BackendState, detail?: string): void {
+  setHealth(backend: ChildName, state: BackendState, detail?: string): void {
     const since = this.clock.date();
     this.documents.setHealth(backend, { state, since, restarts: 0, ...(detail !== undefined && { detail }) });
   }
 
-  cached(resource: Resource): CachedResponse | undefined {
-    const found = this.documents.responseTo(resource);
-    return found.ok ? found.value : undefined;
+  response(resource: Resource): CachedResponse | undefined {
+    const result = this.documents.responseTo(resource);
+    return result.ok ? result.value : undefined;
   }
 
   text(resource: Resource): string | undefined {
-    return this.cached(resource)?.whole.body.toString();
+    return this.response(resource)?.whole.body.toString();
   }
 
   changedAt(resource: Resource): number {
-    const header = this.cached(resource)?.whole.headers.find(([name]) => name === 'X-Cache-Updated-At');
+    const header = this.response(resource)?.whole.headers.find(([name]) => name === 'X-Cache-Updated-At');
     return Date.parse(header?.[1] ?? '');
   }
 }
@@ -49,13 +49,13 @@ const client = (key: string, value: unknown): Change => put('audio.clients', key
 const output = (key: string, value: unknown): Change => put('audio.outputs', key, value);
 const unit = (key: string, value: string, rank: number) => put('systemd.services', key, value, rank);
 
-test('no record is read while a backend is not up, and the problem has the reason', () => {
+test('records of a backend that is not up are not read, and the problem gives the reason', () => {
   const under = new DocumentsUnderTest();
   under.apply(client('1', 'a'));
   assert.match(JSON.stringify(under.documents.responseTo('audio.clients')), /Backend audio is connecting"/);
-  under.health('audio', 'up');
+  under.setHealth('audio', 'up');
   assert.equal(under.text('audio.clients'), '["a"]');
-  under.health('audio', 'failed', 'no luck');
+  under.setHealth('audio', 'failed', 'no luck');
   assert.match(
     JSON.stringify(under.documents.responseTo('audio.clients')),
     /Backend audio is failed: no luck"/,
@@ -65,7 +65,7 @@ test('no record is read while a backend is not up, and the problem has the reaso
 test('/audio joins its parts, and has no answer while one of them is missing', () => {
   const under = new DocumentsUnderTest();
   under.apply(put('audio.kind', '', 'pipewire'), client('1', 'a'), client('2', 'b'), output('0', 'x'));
-  under.health('audio', 'up');
+  under.setHealth('audio', 'up');
   assert.equal(under.text('audio'), undefined);
   under.apply(put('audio.server', '', {}));
   assert.equal(under.text('audio'), '{"kind":"pipewire","server":{},"outputs":["x"],"clients":["a","b"]}');
@@ -75,29 +75,29 @@ test('/audio joins its parts, and has no answer while one of them is missing', (
 test('a body is kept until the next change of its records', () => {
   const under = new DocumentsUnderTest();
   under.apply(client('1', 'a'), output('0', 'x'));
-  under.health('audio', 'up');
-  const clients = under.cached('audio.clients');
-  const outputs = under.cached('audio.outputs');
+  under.setHealth('audio', 'up');
+  const clients = under.response('audio.clients');
+  const outputs = under.response('audio.outputs');
   under.apply(client('1', 'a'));
-  assert.equal(under.cached('audio.clients'), clients);
+  assert.equal(under.response('audio.clients'), clients);
   under.clock.advance(1000);
   under.apply(client('1', 'b'));
-  assert.equal(under.cached('audio.outputs'), outputs);
-  assert.notEqual(under.cached('audio.clients')?.etag, clients?.etag);
+  assert.equal(under.response('audio.outputs'), outputs);
+  assert.notEqual(under.response('audio.clients')?.etag, clients?.etag);
   assert.equal(under.changedAt('audio.clients'), Math.floor(under.clock.date()));
 });
 
-test('an empty list has changed when its backend came up, whenever the list is requested', () => {
+test('an empty list counts as changed when its backend came up, not when the list is requested', () => {
   const under = new DocumentsUnderTest();
   under.clock.advance(1000);
   const upAt = Math.floor(under.clock.date());
-  under.health('audio', 'up');
+  under.setHealth('audio', 'up');
   under.clock.advance(1000);
   assert.equal(under.changedAt('audio.outputs'), upAt);
-  under.health('audio', 'up', 'and well');
+  under.setHealth('audio', 'up', 'and well');
   assert.equal(under.changedAt('audio.outputs'), upAt);
-  under.health('audio', 'connecting');
-  under.health('audio', 'up');
+  under.setHealth('audio', 'connecting');
+  under.setHealth('audio', 'up');
   assert.equal(under.changedAt('audio.outputs'), Math.floor(under.clock.date()));
 });
 
@@ -105,14 +105,14 @@ test('records with ranks are listed by rank, in whatever order they came', () =>
   const under = new DocumentsUnderTest();
   under.apply(unit('user/a', 'a', 1));
   under.apply(unit('system/z', 'z', 0));
-  under.health('systemd', 'up');
+  under.setHealth('systemd', 'up');
   assert.equal(under.text('services'), '["z","a"]');
   under.apply(drop('systemd.services', 'system/z'));
   under.apply(unit('system/z', 'back', 0));
   assert.equal(under.text('services'), '["back","a"]');
 });
 
-/** Orders in which three units may be published: systemd answers in another one at each start. */
+/** All orders in which three units may be published. Systemd chooses one at each start. */
 const ARRIVALS: readonly (readonly number[])[] = [
   [0, 1, 2],
   [0, 2, 1],
@@ -125,34 +125,51 @@ for (const arrival of ARRIVALS) {
   test(`units that come in the order ${arrival.join()} are listed as in the configuration, also after changes`, () => {
     const under = new DocumentsUnderTest();
     for (const rank of arrival) under.apply(unit(`user/${rank}`, `unit ${rank}`, rank));
-    under.health('systemd', 'up');
+    under.setHealth('systemd', 'up');
     assert.equal(under.text('services'), '["unit 0","unit 1","unit 2"]');
     for (const rank of arrival) under.apply(unit(`user/${rank}`, `changed ${rank}`, rank));
     assert.equal(under.text('services'), '["changed 0","changed 1","changed 2"]');
   });
 }
 
-/** States of a backend that starts; `isReport` shows which of them are a health report. */
-const FIRST_STATES: readonly (readonly [
-  state: BackendState,
-  detail: string | undefined,
-  isReport: boolean,
-])[] = [
-  ['up', undefined, true],
-  ['connecting', undefined, false],
-  ['connecting', 'no socket', true],
-  ['restarting', 'thread ended', true],
-  ['failed', 'thread ended', true],
+interface FirstHealth {
+  readonly title: string;
+  readonly state: BackendState;
+  readonly detail?: string;
+  /** Whether a GET may be answered now. */
+  readonly isReport: boolean;
+}
+const FIRST_HEALTH: readonly FirstHealth[] = [
+  { title: 'up is a first health report', state: 'up', isReport: true },
+  { title: 'connecting is not a first health report', state: 'connecting', isReport: false },
+  {
+    title: 'connecting with a reason is a first health report',
+    state: 'connecting',
+    detail: 'no socket',
+    isReport: true,
+  },
+  {
+    title: 'restarting with a reason is a first health report',
+    state: 'restarting',
+    detail: 'thread ended',
+    isReport: true,
+  },
+  {
+    title: 'failed with a reason is a first health report',
+    state: 'failed',
+    detail: 'thread ended',
+    isReport: true,
+  },
 ];
-for (const [state, detail, isReport] of FIRST_STATES) {
-  test(`${state}${detail === undefined ? '' : ` with a reason`} is ${isReport ? '' : 'not '}a first health report`, async () => {
+for (const { title, state, detail, isReport } of FIRST_HEALTH) {
+  test(title, async () => {
     const under = new DocumentsUnderTest();
     let isSettled = false;
     const firstHealth = under.documents.waitForFirstHealth('audio')?.then(() => {
       isSettled = true;
     });
     assert.ok(firstHealth);
-    under.health('audio', state, detail);
+    under.setHealth('audio', state, detail);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(isSettled, isReport);
     assert.equal(under.documents.waitForFirstHealth('audio') === undefined, isReport);
@@ -165,13 +182,13 @@ test('a GET waits 2 s for the first health report of a backend, and later not at
   const firstHealth = under.documents.waitForFirstHealth('audio');
   under.clock.advance(2000);
   await firstHealth;
-  under.health('audio', 'up');
-  under.health('audio', 'connecting');
+  under.setHealth('audio', 'up');
+  under.setHealth('audio', 'connecting');
   assert.equal(under.documents.waitForFirstHealth('audio'), undefined);
   assert.equal(under.clock.timers, 0);
 });
 
-const rows: [ifNoneMatch: string, matches: boolean][] = [
+const rows: [ifNoneMatch: string, isNamed: boolean][] = [
   ['"a-1"', true],
   ['W/"a-1"', true],
   ['*', true],
@@ -182,7 +199,7 @@ const rows: [ifNoneMatch: string, matches: boolean][] = [
   ['a-1', false],
   ['"A-1"', false],
 ];
-for (const [ifNoneMatch, matches] of rows) {
-  test(`If-None-Match: ${ifNoneMatch} ${matches ? 'names' : 'does not name'} "a-1"`, () =>
-    assert.equal(isMatch(ifNoneMatch, '"a-1"'), matches));
+for (const [ifNoneMatch, isNamed] of rows) {
+  test(`If-None-Match: ${ifNoneMatch} ${isNamed ? 'names' : 'does not name'} "a-1"`, () =>
+    assert.equal(isMatch(ifNoneMatch, '"a-1"'), isNamed));
 }

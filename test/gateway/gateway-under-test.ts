@@ -13,7 +13,7 @@ import { type HttpAnswer, type HttpRequest, send } from '../tools/http.js';
 import { Conformance } from './openapi-conformance.js';
 import { bringUp, ScriptedBackends } from './scripted-backends.js';
 
-/** How long closing may take. It is longer than any test waits: tests check the answers, not the time. */
+/** How long the gateway may take to close. No test needs as much, so no result depends on it. */
 const CLOSE_MS = 4000;
 
 export const SETTINGS: RouteSettings = {
@@ -101,13 +101,13 @@ export class GatewayUnderTest {
     bind = ['127.0.0.1'],
     clock = systemClock,
     page = PAGE,
-    // There is no such socket; otherwise the machine's own Avahi would be asked for names of the tests.
+    // There is no such socket, because no test may ask the Avahi of this machine.
     avahiSocket = '/nowhere/socket',
   }: Options = {}) {
-    const nameNow = (): string => this.hostname;
+    const hostnameNow = (): string => this.hostname;
     const node = {
       get hostname() {
-        return nameNow();
+        return hostnameNow();
       },
       platform: 'linux/arm64',
       osVersion: 'Debian',
@@ -134,23 +134,21 @@ export class GatewayUnderTest {
   /** A gateway with every enabled backend up. */
   static up(
     settings: RouteSettings = SETTINGS,
-    bind?: readonly string[],
-    clock?: Clock,
-    avahiSocket?: string,
+    options: Pick<Options, 'bind' | 'clock' | 'avahiSocket'> = {},
   ): GatewayUnderTest {
-    const under = new GatewayUnderTest({ settings, bind, clock, avahiSocket });
+    const under = new GatewayUnderTest({ settings, ...options });
     const enabled = BACKENDS.filter((backend) => settings[backend].enabled);
     bringUp(under.gateway.listener, enabled);
     return under;
   }
 
-  /** Requests changes as the thread of a subscriber does; `isFirst` where the thread has just begun. */
-  pull(bridge: Subscriber, isFirst: boolean): void {
+  /** Requests changes as the thread of a subscriber does. `isFirst`: the thread has just begun. */
+  requestFeed(bridge: Subscriber, isFirst: boolean): void {
     this.gateway.listener.feedRequest(bridge, isFirst, (batch) => this.batches.push({ bridge, ...batch }));
   }
 
   /** Closes the gateway at the end of the test. */
-  within(context: { after(end: () => Promise<void>): void }): this {
+  closeAtEndOf(context: { after(end: () => Promise<void>): void }): this {
     context.after(() => this.close());
     return this;
   }

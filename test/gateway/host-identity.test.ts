@@ -1,6 +1,6 @@
-// Requests by names that Avahi may have given: each is answered in full, whatever it is, after Avahi was
-// asked. Avahi is a socket of the test's here, for what a real one cannot be made to do; a real one:
-// contract/avahi-names.test.ts.
+// Requests whose Host is a name that Avahi may have given to the node: the gateway asks Avahi, then answers
+// as usual. Avahi is scripted here, because a real one cannot be made to hang or to send rubbish. A real one
+// is in contract/avahi-names.test.ts.
 
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { AvahiNames } from '../../src/gateway/avahi-names.js';
 import { ManualClock } from '../manual-clock.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
-import { GatewayUnderTest } from './gateway-under-test.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
 const NAME = 'kitchen-2.local';
@@ -21,7 +21,7 @@ class ScriptedAvahi {
   readonly #pidFile = join(this.#folder, 'pid');
   readonly socketPath = join(this.#folder, 'socket');
   readonly questions: string[] = [];
-  /** Undefined: it does not answer. */
+  /** If undefined, Avahi does not answer. */
   answer: string | undefined = `+ 2 0 ${NAME}\n`;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -49,32 +49,32 @@ class ScriptedAvahi {
   }
 }
 
-/** Avahi's names with a clock of the test's. */
-function names(t: TestContext) {
+/** The names of a scripted Avahi, with a manual clock. */
+function withScriptedAvahi(t: TestContext) {
   const avahi = new ScriptedAvahi(t);
   const clock = new ManualClock();
   const { socketPath } = avahi;
-  return { avahi, clock, known: new AvahiNames({ addresses: () => ['127.0.0.1'], socketPath, clock }) };
+  return { avahi, clock, names: new AvahiNames({ addresses: () => ['127.0.0.1'], socketPath, clock }) };
 }
 
 test('Avahi is asked for names below .local only, and once for all who wait', async (t) => {
-  const { avahi, known } = names(t);
-  assert.equal(known.has('kitchen-2.example.org'), false);
-  assert.equal(known.has(NAME), undefined);
-  await Promise.all([known.ask(), known.ask()]);
-  assert.equal(known.has(NAME), true);
-  assert.equal(known.has('other.local'), false);
+  const { avahi, names } = withScriptedAvahi(t);
+  assert.equal(names.has('kitchen-2.example.org'), false);
+  assert.equal(names.has(NAME), undefined);
+  await Promise.all([names.ask(), names.ask()]);
+  assert.equal(names.has(NAME), true);
+  assert.equal(names.has('other.local'), false);
   assert.deepEqual(avahi.questions, ['RESOLVE-ADDRESS 127.0.0.1\n']);
 });
 
 test('Avahi is asked again after a time, and sooner about a name that it did not give', async (t) => {
-  const { clock, known } = names(t);
-  await known.ask();
+  const { clock, names } = withScriptedAvahi(t);
+  await names.ask();
   clock.advance(2000);
-  assert.equal(known.has(NAME), true);
-  assert.equal(known.has('other.local'), undefined);
+  assert.equal(names.has(NAME), true);
+  assert.equal(names.has('other.local'), undefined);
   clock.advance(10_000);
-  assert.equal(known.has(NAME), undefined);
+  assert.equal(names.has(NAME), undefined);
 });
 
 for (const [what, answer] of [
@@ -84,39 +84,42 @@ for (const [what, answer] of [
   ['two names', '+ 2 0 kitchen-2.local evil.local\n'],
 ] as const) {
   test(`an answer with ${what} gives the node no name`, async (t) => {
-    const { avahi, known } = names(t);
+    const { avahi, names } = withScriptedAvahi(t);
     avahi.answer = answer;
-    await known.ask();
-    for (const name of ['evil.example', 'evil.local', NAME]) assert.equal(known.has(name), false, name);
+    await names.ask();
+    for (const name of ['evil.example', 'evil.local', NAME]) assert.equal(names.has(name), false, name);
   });
 }
 
-test('an Avahi that hangs, or is not there, gives no name, after a deadline', async (t) => {
-  const { avahi, clock, known } = names(t);
+test('an Avahi that hangs gives no name after a deadline, and an absent one gives none at all', async (t) => {
+  const { avahi, clock, names } = withScriptedAvahi(t);
   avahi.answer = undefined;
-  const answered = known.ask();
-  await until('the question is there', () => avahi.questions.length === 1);
+  const answered = names.ask();
+  await until('Avahi has the question', () => avahi.questions.length === 1);
   clock.advance(1000);
   await answered;
-  assert.equal(known.has(NAME), false);
+  assert.equal(names.has(NAME), false);
+
   const absent = new AvahiNames({ addresses: () => ['127.0.0.1'], socketPath: '/nowhere/socket', clock });
   await absent.ask();
   assert.equal(absent.has(NAME), false);
 });
 
 test('an Avahi that does not run is not called, because systemd would start it', async (t) => {
-  const { avahi, known } = names(t);
+  const { avahi, names } = withScriptedAvahi(t);
   avahi.stopRunning();
-  await known.ask();
-  assert.equal(known.has(NAME), false);
+  await names.ask();
+  assert.equal(names.has(NAME), false);
   assert.deepEqual(avahi.questions, []);
 });
 
 test('a request whose Host is a name from Avahi is served like any other', async (t) => {
   const avahi = new ScriptedAvahi(t);
-  const under = GatewayUnderTest.up(undefined, undefined, undefined, avahi.socketPath).within(t);
-  const request = (first: string, rest = ''): RawConnection =>
-    new RawConnection(under.port).write(`${first} HTTP/1.1\r\nHost: ${NAME}:${under.port}\r\n${rest}`);
+  const under = GatewayUnderTest.up(SETTINGS, { avahiSocket: avahi.socketPath }).closeAtEndOf(t);
+  const request = (requestLine: string, headers: string): RawConnection =>
+    new RawConnection(under.port).write(
+      `${requestLine} HTTP/1.1\r\nHost: ${NAME}:${under.port}\r\n${headers}`,
+    );
 
   const stream = request('GET /events?types=server.info', '\r\n');
   assert.match(await stream.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
@@ -153,7 +156,7 @@ test('a request whose Host is a name from Avahi is served like any other', async
 test('a client that leaves while Avahi is asked is forgotten', async (t) => {
   const avahi = new ScriptedAvahi(t);
   avahi.answer = undefined;
-  const under = GatewayUnderTest.up(undefined, undefined, undefined, avahi.socketPath).within(t);
+  const under = GatewayUnderTest.up(SETTINGS, { avahiSocket: avahi.socketPath }).closeAtEndOf(t);
   const mute = `POST /audio/server/mute HTTP/1.1\r\nHost: ${NAME}\r\nContent-Length: 0\r\n\r\n`;
   const leaving = new RawConnection(under.port).write(mute);
   await until('Avahi is asked', () => avahi.questions.length > 0);

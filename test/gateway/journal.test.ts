@@ -1,5 +1,5 @@
-// The journal takes changes and gives entries: those since a sequence number, in their order, until they are
-// forgotten.
+// The journal takes changes, and gives the entries after a sequence number in their order. Old removals and
+// actions are forgotten.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,13 +10,15 @@ import { drop, put } from './scripted-backends.js';
 const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
 const removal = (key: string): Change => drop('audio.clients', key);
 const progress = (percent: number): Change => put('upgrade.progress', '', percent);
-const SONG = client('0', 'x');
+const CLIENT = client('0', 'x');
 const MPV = put('players', 'mpv', 1);
 const POSITION = put('players.position', 'mpv', 1);
 
-/** Sequence number, `+` for a record, `-` for a removal, `!` for an action, key and text. */
+const SIGNS = { record: '+', removal: '-', action: '!' };
+
+/** Sequence number, sign, key and text: `2-7="a"`. */
 const textOf = ({ sequence, kind, key, json }: JournalEntry): string =>
-  `${sequence}${{ record: '+', removal: '-', action: '!' }[kind]}${key}=${json}`;
+  `${sequence}${SIGNS[kind]}${key}=${json}`;
 
 class JournalUnderTest {
   readonly journal = new Journal();
@@ -25,13 +27,13 @@ class JournalUnderTest {
     return this.journal.apply(changes, 0).map(textOf).join(' ');
   }
 
-  after(sequence = 0): string {
+  entries(sequence = 0): string {
     return [...this.journal.entriesAfter(sequence)].map(textOf).join(' ');
   }
 }
 
-type Row = readonly [name: string, batches: readonly (readonly Change[])[], after: string];
-/** Each row: changes, one batch after the other, and the entries since the beginning afterwards. */
+type Row = readonly [name: string, batches: readonly (readonly Change[])[], entries: string];
+/** Batches of changes, and all entries of the journal afterwards. */
 const HISTORIES: readonly Row[] = [
   [
     'a change moves its record to the end',
@@ -43,17 +45,17 @@ const HISTORIES: readonly Row[] = [
   ['the removal of an unknown record is no change', [[removal('1')]], ''],
   [
     'a record that is removed and put back with the same text in one batch has no removal',
-    [[SONG], [removal('0'), SONG]],
+    [[CLIENT], [removal('0'), CLIENT]],
     '3+0="x"',
   ],
   [
     'another text under the same key may be another record, so each removal is kept',
-    [[SONG], [removal('0')], [client('0', 'y')], [removal('0')], [client('0', 'z')]],
+    [[CLIENT], [removal('0')], [client('0', 'y')], [removal('0')], [client('0', 'z')]],
     '2-0="x" 4-0="y" 5+0="z"',
   ],
   [
     'a second removal of a record with the same text replaces the first',
-    [[SONG, removal('0')], [progress(1)], [SONG, removal('0')]],
+    [[CLIENT, removal('0')], [progress(1)], [CLIENT, removal('0')]],
     '3!=1 5-0="x"',
   ],
   [
@@ -78,11 +80,11 @@ const HISTORIES: readonly Row[] = [
     '',
   ],
 ];
-for (const [name, batches, after] of HISTORIES) {
+for (const [name, batches, expected] of HISTORIES) {
   test(name, () => {
     const under = new JournalUnderTest();
     for (const batch of batches) under.apply(...batch);
-    assert.equal(under.after(), after);
+    assert.equal(under.entries(), expected);
   });
 }
 
@@ -97,7 +99,7 @@ test('a record keeps the time of its first appearance, however it changes', () =
   journal.apply([client('1', 'a'), client('2', 'b')], 0);
   journal.apply([client('1', 'c')], 0);
   const times = [...journal.records('audio.clients')].map(
-    ({ key, firstSequence: since }) => `${key} ${since}`,
+    ({ key, firstSequence }) => `${key} ${firstSequence}`,
   );
   assert.deepEqual(times, ['1 1', '2 2']);
 });
@@ -108,8 +110,8 @@ test('a change that is applied while the journal is read is read, too', () => {
   const read = journal.entriesAfter(0)[Symbol.iterator]();
   assert.equal(read.next().value?.key, '1');
   journal.apply([client('1', 'c'), client('3', 'd')], 0);
-  const rest = [read.next(), read.next(), read.next(), read.next()];
-  const keys = rest.map(({ value, done }) => (done ? 'end' : value?.key));
+  const reads = [read.next(), read.next(), read.next(), read.next()];
+  const keys = reads.map(({ value, done }) => (done ? 'end' : value?.key));
   assert.deepEqual(keys, ['2', '1', '3', 'end']);
 });
 
@@ -120,25 +122,30 @@ test('a backend that goes down removes its records with a removal event, and kee
   assert.deepEqual(journal.dropsWhenAway('systemd'), []);
 });
 
-/** The journal keeps this many of each kind: the latest. */
-const KEPT: readonly (readonly [name: string, change: (n: number) => readonly Change[], kept: number])[] = [
-  ['actions', (n) => [progress(n)], 1024],
-  ['removals', (n) => [client(`${n}`, n), removal(`${n}`)], 1024],
-  ['actions of 10 kB', (n) => [put('upgrade.progress', '', `${n} ${'x'.repeat(10_000)}`)], 209],
-  ['removals of 10 kB', (n) => [client(`${n}`, 'x'.repeat(10_000)), removal(`${n}`)], 209],
-  ['removals of 3 MB', (n) => [client(`${n}`, 'x'.repeat(3_000_000)), removal(`${n}`)], 0],
+/** How many of the latest changes of each kind the journal keeps. */
+const KEPT: readonly (readonly [
+  name: string,
+  changesOf: (index: number) => readonly Change[],
+  kept: number,
+])[] = [
+  ['actions', (index) => [progress(index)], 1024],
+  ['removals', (index) => [client(`${index}`, index), removal(`${index}`)], 1024],
+  ['actions of 10 kB', (index) => [put('upgrade.progress', '', `${index} ${'x'.repeat(10_000)}`)], 209],
+  ['removals of 10 kB', (index) => [client(`${index}`, 'x'.repeat(10_000)), removal(`${index}`)], 209],
+  ['removals of 3 MB', (index) => [client(`${index}`, 'x'.repeat(3_000_000)), removal(`${index}`)], 0],
 ];
-for (const [name, change, kept] of KEPT) {
+for (const [name, changesOf, kept] of KEPT) {
   test(`the latest ${kept} ${name} are kept, and a cursor before the forgotten ones cannot continue`, () => {
     const { journal } = new JournalUnderTest();
-    const all = kept === 0 ? 3 : kept + 10;
-    for (let n = 0; n < all; n += 1) journal.apply(change(n), 0);
+    const rounds = kept === 0 ? 3 : kept + 10;
+    for (let index = 0; index < rounds; index += 1) journal.apply(changesOf(index), 0);
+
     const entries = [...journal.entriesAfter(0)];
     assert.equal(entries.length, kept);
-    const forgotten = journal.newestSequence - kept * change(0).length;
+    const lastForgotten = journal.newestSequence - kept * changesOf(0).length;
     const isRelevant = () => true;
-    assert.ok(journal.isCompleteAfter(forgotten, isRelevant));
-    assert.ok(!journal.isCompleteAfter(forgotten - 1, isRelevant));
+    assert.ok(journal.isCompleteAfter(lastForgotten, isRelevant));
+    assert.ok(!journal.isCompleteAfter(lastForgotten - 1, isRelevant));
     // Nothing of systemd was forgotten.
     assert.ok(journal.isCompleteAfter(0, (collection) => collection === 'systemd.services'));
   });
@@ -148,7 +155,7 @@ test('a removal without an event is returned once, and a reader that missed it c
   const under = new JournalUnderTest();
   under.apply(put('systemd.services', 'a', 1), put('systemd.services', 'b', 2));
   assert.equal(under.apply(drop('systemd.services', 'a')), '3-a=1');
-  assert.equal(under.after(), '2+b=2');
+  assert.equal(under.entries(), '2+b=2');
   const isService = (collection: string) => collection === 'systemd.services';
   const { journal } = under;
   assert.deepEqual(
@@ -170,5 +177,5 @@ test('a record is kept however many others change', () => {
   const under = new JournalUnderTest();
   under.apply(client('1', 'a'));
   for (let n = 0; n < 5000; n += 1) under.apply(put('audio.outputs', '2', n));
-  assert.equal(under.after(), '1+1="a" 5001+2=4999');
+  assert.equal(under.entries(), '1+1="a" 5001+2=4999');
 });

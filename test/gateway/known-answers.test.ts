@@ -6,23 +6,28 @@ import { test } from 'node:test';
 import { GatewayUnderTest } from './gateway-under-test.js';
 
 /** docs/development/bounds.md: answers of backends that are kept, for their tags. */
-const KNOWN_MAX = 32;
+const ANSWERS_KEPT = 32;
 
 test('one answer more than the gateway keeps makes it forget the tag of the oldest, and of no other', async (t) => {
-  const under = GatewayUnderTest.up().within(t);
+  const under = GatewayUnderTest.up().closeAtEndOf(t);
   under.backends.answer = { ok: true, value: { text: '[]' } };
-  const log = (lines: number, tag = '') =>
+  const requestLog = (lines: number, tag = '') =>
     under.fetch({
       path: `/services/user/a.service/log?lines=${lines}`,
       headers: { 'If-None-Match': tag },
     });
   const tags = new Map<number, string>();
-  for (let lines = 1; lines <= KNOWN_MAX + 1; lines += 1)
-    tags.set(lines, String((await log(lines)).headers.etag));
-  // From the newest on, as each question that is not known any more drops the oldest one.
-  for (let lines = KNOWN_MAX + 1; lines > 1; lines -= 1)
-    assert.equal((await log(lines, tags.get(lines))).status, 304, `lines=${lines}`);
-  assert.equal((await log(1, tags.get(1))).status, 200);
-  assert.equal((await log(KNOWN_MAX + 1, tags.get(KNOWN_MAX + 1))).status, 200, 'it was asked longest ago');
-  assert.equal((await log(2, tags.get(2))).status, 304);
+  for (let lines = 1; lines <= ANSWERS_KEPT + 1; lines += 1)
+    tags.set(lines, String((await requestLog(lines)).headers.etag));
+
+  // The newest first, because each question that is not known any more makes the oldest one forgotten.
+  for (let lines = ANSWERS_KEPT + 1; lines > 1; lines -= 1)
+    assert.equal((await requestLog(lines, tags.get(lines))).status, 304, `lines=${lines}`);
+  assert.equal((await requestLog(1, tags.get(1))).status, 200);
+  assert.equal(
+    (await requestLog(ANSWERS_KEPT + 1, tags.get(ANSWERS_KEPT + 1))).status,
+    200,
+    'its question is the oldest now',
+  );
+  assert.equal((await requestLog(2, tags.get(2))).status, 304);
 });

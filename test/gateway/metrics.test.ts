@@ -7,24 +7,24 @@ import { BUCKET_BOUNDS_S, RequestCounts } from '../../src/gateway/request-counts
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { PLAYER, put, sink } from './scripted-backends.js';
 
-async function figures(under: GatewayUnderTest): Promise<readonly string[]> {
+async function metricLines(under: GatewayUnderTest): Promise<readonly string[]> {
   const { text } = await under.fetch({ path: '/metrics' });
   return text.split('\n');
 }
 
-function contains(lines: readonly string[], ...expected: readonly string[]): void {
+function assertContains(lines: readonly string[], ...expected: readonly string[]): void {
   for (const line of expected) assert.ok(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`);
 }
 
 test('the answer is OpenMetrics, is never kept, and ends with its end mark', async (t) => {
-  const under = GatewayUnderTest.up().within(t);
+  const under = GatewayUnderTest.up().closeAtEndOf(t);
   const { status, headers, text } = await under.fetch({ path: '/metrics' });
   assert.deepEqual(
     [status, headers['content-type'], headers['cache-control']],
     [200, 'application/openmetrics-text; version=1.0.0; charset=utf-8', 'no-store'],
   );
   assert.match(text, /\n# EOF\n$/);
-  contains(
+  assertContains(
     text.split('\n'),
     '# TYPE tonearm_build info',
     `tonearm_build_info{version="1.2.3",node="${process.versions.node}"} 1`,
@@ -38,40 +38,41 @@ test('the answer is OpenMetrics, is never kept, and ends with its end mark', asy
 });
 
 test('quotes, backslashes and line ends in a name are escaped, and only one of two outputs with the same name is counted', async (t) => {
-  const under = GatewayUnderTest.up().within(t);
+  const under = GatewayUnderTest.up().closeAtEndOf(t);
   const name = 'a "b"\\c\nd';
   under.gateway.listener.changes([
     put('audio.outputs', '0', { ...sink(0, name), volume: 0.4, muted: true }),
     put('audio.outputs', '1', { ...sink(1, name), volume: 0.7 }),
   ]);
   const label = '{output="a \\"b\\"\\\\c\\nd"}';
-  const lines = await figures(under);
-  contains(lines, `tonearm_output_volume_ratio${label} 0.4`, `tonearm_output_muted${label} 1`);
+  const lines = await metricLines(under);
+  assertContains(lines, `tonearm_output_volume_ratio${label} 0.4`, `tonearm_output_muted${label} 1`);
   assert.equal(lines.filter((line) => line.startsWith('tonearm_output_volume_ratio')).length, 1);
 });
 
 test('players are counted by program and state', async (t) => {
-  const under = GatewayUnderTest.up().within(t);
+  const under = GatewayUnderTest.up().closeAtEndOf(t);
   const names = ['org.mpris.MediaPlayer2.vlc.instance7', 'org.mpris.MediaPlayer2.vlc'];
   under.gateway.listener.changes(
     names.map((bus_name) => put('players', bus_name, { ...PLAYER, bus_name, playback_status: 'Playing' })),
   );
-  contains(
-    await figures(under),
+  assertContains(
+    await metricLines(under),
     'tonearm_players{player="vlc",state="playing"} 2',
     'tonearm_players{player="vlc",state="stopped"} 0',
   );
 });
 
-test('requests are counted by operation and status, those without a route as none', async (t) => {
-  const under = GatewayUnderTest.up().within(t);
+test('requests are counted by operation and status, and requests without a route as "none"', async (t) => {
+  const under = GatewayUnderTest.up().closeAtEndOf(t);
   await under.fetch({ path: '/server' });
   await under.fetch({ path: '/server' });
   await under.fetch({ method: 'POST', path: '/audio/outputs/x/mute', body: '{' });
   await under.fetch({ path: '/nowhere' });
-  await figures(under);
-  contains(
-    await figures(under),
+  // The first request for metrics is counted in the answer to the second.
+  await metricLines(under);
+  assertContains(
+    await metricLines(under),
     'tonearm_requests_total{operation="server",status="200"} 2',
     'tonearm_requests_total{operation="muteOutput",status="415"} 1',
     'tonearm_requests_total{operation="none",status="404"} 1',

@@ -1,4 +1,4 @@
-// The icons and the manifest of the page for nodes of different names: another colour each, and the name.
+// The icons and the manifest of the page differ between nodes: each node has its colour and its name.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,12 +11,14 @@ const FILES = readPageFiles(fileURLToPath(new URL('../../../dist/page', import.m
 
 /** The file of the page with this ending, for a node of this name. */
 function fileFor(node: string, ending: string): Buffer {
-  const [name, file] = [...FILES].find(([each]) => each.endsWith(ending)) ?? [];
+  const [name, file] = [...FILES].find(([path]) => path.endsWith(ending)) ?? [];
   assert.ok(name !== undefined && file !== undefined, ending);
-  const made = fileForNode(name, file.identity, node);
-  assert.ok(made !== undefined, ending);
-  return made;
+  const fileOfNode = fileForNode(name, file.identity, node);
+  assert.ok(fileOfNode !== undefined, ending);
+  return fileOfNode;
 }
+
+const PNG_SIGNATURE_BYTES = 8;
 
 interface Manifest {
   readonly id: string;
@@ -27,13 +29,13 @@ interface Manifest {
 const manifestFor = (node: string): Manifest => JSON.parse(fileFor(node, '.webmanifest').toString());
 
 describe('the files of the page that are made for a node', () => {
-  test('the manifest has its name, and an identity of its own', () => {
+  test('the manifest has the name of the node, and an identity of its own', () => {
     for (const name of ['kitchen', 'a "quoted" \\ name $&'])
       assert.deepEqual([manifestFor(name).name, manifestFor(name).short_name], [name, name]);
     assert.notEqual(manifestFor('kitchen').id, manifestFor('attic').id);
   });
 
-  test('the icons have another colour for another name, and the same for the same', () => {
+  test('icons of different names have different colours, and icons of one name are equal', () => {
     for (const ending of ['.svg', '.png']) {
       const rooms = ['kitchen', 'living-room', 'attic'].map((name) => fileFor(name, ending).toString('hex'));
       assert.equal(new Set(rooms).size, rooms.length, ending);
@@ -44,10 +46,14 @@ describe('the files of the page that are made for a node', () => {
   test('the PNG in the colours of the node is complete: each chunk ends where the next begins', () => {
     const png = fileFor('kitchen', '.png');
     const kinds: string[] = [];
-    for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) {
-      const data = png.subarray(at + 8, at + 8 + png.readUInt32BE(at));
-      kinds.push(png.toString('latin1', at + 4, at + 8));
-      if (kinds.at(-1) === 'IDAT') assert.ok(inflateSync(data).length > 0);
+    // A chunk is the length of its data, its kind, the data and a checksum: 4 bytes each, except the data.
+    let chunk = png.subarray(PNG_SIGNATURE_BYTES);
+    while (chunk.length > 0) {
+      const length = chunk.readUInt32BE(0);
+      const kind = chunk.toString('latin1', 4, 8);
+      kinds.push(kind);
+      if (kind === 'IDAT') assert.ok(inflateSync(chunk.subarray(8, 8 + length)).length > 0);
+      chunk = chunk.subarray(12 + length);
     }
     assert.deepEqual([kinds.at(0), kinds.at(-1)], ['IHDR', 'IEND']);
     assert.ok(kinds.includes('PLTE'));

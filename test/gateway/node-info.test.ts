@@ -17,15 +17,15 @@ const names: [text: string, name: string | undefined][] = [
 for (const [text, name] of names)
   test(`os-release ${JSON.stringify(text)} names ${name}`, () => assert.equal(prettyName(text), name));
 
-const ENDLESS = Number.POSITIVE_INFINITY;
+const UNLIMITED = Number.POSITIVE_INFINITY;
 const limits: [text: string, max: number][] = [
-  ['Limit  Soft Limit  Hard Limit  Units\nMax processes  96365  96365  processes\n', ENDLESS],
+  ['Limit  Soft Limit  Hard Limit  Units\nMax processes  96365  96365  processes\n', UNLIMITED],
   ['Max open files            4096                 524288               files     \n', 4096],
-  ['Max open files            unlimited            unlimited            files     \n', ENDLESS],
-  ['', ENDLESS],
+  ['Max open files            unlimited            unlimited            files     \n', UNLIMITED],
+  ['', UNLIMITED],
 ];
 for (const [text, max] of limits)
-  test(`limits ${JSON.stringify(text)} let ${max} be open`, () => assert.equal(openFilesMax(text), max));
+  test(`limits ${JSON.stringify(text)} allow ${max} open files`, () => assert.equal(openFilesMax(text), max));
 
 test('this machine has a name, a platform and a system', () => {
   const info = readNodeInfo();
@@ -33,5 +33,6 @@ test('this machine has a name, a platform and a system', () => {
   assert.notEqual(info.hostname, '');
   assert.notEqual(info.osVersion, '');
   // No limit can be higher than the kernel's maximum for one process.
-  assert.ok(Number(info.descriptorsMax) > 0 && Number(info.descriptorsMax) < 2 ** 31);
+  const descriptorsMax = Number(info.descriptorsMax);
+  assert.ok(descriptorsMax > 0 && descriptorsMax < 2 ** 31, `${descriptorsMax} descriptors`);
 });

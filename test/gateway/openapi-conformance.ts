@@ -1,5 +1,5 @@
-// Checks answers against the OpenAPI document of the same daemon, without the gateway's router: status,
-// content type and schema of every answer on a path that the document has.
+// Checks the status, content type and schema of answers against the OpenAPI document of the same daemon. The
+// gateway's own router takes no part in it.
 
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -40,7 +40,7 @@ export class Conformance {
     }
     const type = String(headers['content-type'] ?? '');
     const range = type.replace(/\/.*/, '/*');
-    const isDescribed = [type, range].some((one) => Object.hasOwn(described.content ?? {}, one));
+    const isDescribed = [type, range].some((name) => Object.hasOwn(described.content ?? {}, name));
     assert.ok(isDescribed, `${method} ${path}: ${type} is not in the document`);
     const reference = described.content[type]?.schema?.$ref;
     if (reference === undefined) return;
@@ -56,10 +56,11 @@ export class Conformance {
 /** The operation that serves a path, found without the gateway's router. */
 function operationFor(document: OpenApi, method: string, path: string): Operation | undefined {
   const bare = (path.split('?')[0] ?? '').replace(/\/$/, '');
-  for (const [template, item] of Object.entries(document.paths)) {
+  for (const [template, operations] of Object.entries(document.paths)) {
     const bareTemplate = template.replace(/\/$/, '').replaceAll('.', '\\.');
     const pattern = bareTemplate.replace(/\{\w+\}/g, '[^/]+');
-    if (new RegExp(`^${pattern}$`).test(bare)) return item[method === 'HEAD' ? 'get' : method.toLowerCase()];
+    if (new RegExp(`^${pattern}$`).test(bare))
+      return operations[method === 'HEAD' ? 'get' : method.toLowerCase()];
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
-// The OpenAPI document itself, and what a generator makes of it. The other tests check with every request
-// that answers conform to it.
+// The OpenAPI document, and the types that a generator makes of it. Every other test of the gateway checks
+// that its answers conform to the document.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -14,7 +14,7 @@ import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import type { OpenApi } from './openapi-conformance.js';
 
 const discovery = { ...SETTINGS.discovery, enabled: true };
-const under = GatewayUnderTest.up({ ...SETTINGS, discovery }).within({ after });
+const under = GatewayUnderTest.up({ ...SETTINGS, discovery }).closeAtEndOf({ after });
 
 const document = async () => (await under.json('/openapi.json')) as OpenApi;
 
@@ -26,7 +26,7 @@ test('every schema compiles', async () => {
     ajv.compile({ $ref: `#/components/schemas/${name}`, components: whole.components });
 });
 
-test('each alternative that is an object has a name, because generators lose those without one', async () => {
+test('each alternative that is an object has a name, because generators lose objects without a name', async () => {
   const { components } = await document();
   for (const [name, schema] of Object.entries(components.schemas)) {
     const { anyOf = [] } = schema as { readonly anyOf?: readonly { readonly type?: string }[] };
@@ -34,34 +34,34 @@ test('each alternative that is an object has a name, because generators lose tho
   }
 });
 
-test('the types of content are complete types, and those of a cover are all that the players know', async () => {
+test('the types of content are complete types, and those of a cover are all that the daemon knows', async () => {
   const { paths } = await document();
   const texts = JSON.stringify(paths);
   assert.doesNotMatch(texts, /"\w+\/\*"/);
   const source = readFileSync(new URL('../../../src/actors/players/cover.ts', import.meta.url), 'utf8');
-  const known = [...source.matchAll(/'(image\/\w+)'/g)].map(([, type]) => type);
-  assert.ok(known.length > 3);
-  for (const type of known) assert.ok(texts.includes(`"${type}":{}`), type);
+  const typesOfCovers = [...source.matchAll(/'(image\/\w+)'/g)].map(([, type]) => type);
+  assert.ok(typesOfCovers.length > 3);
+  for (const type of typesOfCovers) assert.ok(texts.includes(`"${type}":{}`), type);
 });
 
 /** The whole document, with a line per path and per schema: everybody sees a change of the interface. */
 const GOLDEN = new URL('../../../test/golden/openapi.json', import.meta.url);
 
-const lines = (members: object): string =>
+const membersText = (members: object): string =>
   Object.entries(members)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
     .join(',\n');
 
 test('the document equals the golden file; TONEARM_UPDATE_GOLDEN=1 writes a new one', async () => {
   const whole = await document();
-  const { paths, components, ...rest } = whole;
-  const text = `{\n${lines(rest)},\n"paths": {\n${lines(paths)}\n},\n"components": { "schemas": {\n${lines(components.schemas)}\n} }\n}\n`;
+  const { paths, components, ...header } = whole;
+  const text = `{\n${membersText(header)},\n"paths": {\n${membersText(paths)}\n},\n"components": { "schemas": {\n${membersText(components.schemas)}\n} }\n}\n`;
   assert.deepEqual(JSON.parse(text), whole);
   if (process.env['TONEARM_UPDATE_GOLDEN'] === '1') writeFileSync(GOLDEN, text);
   assert.equal(text, readFileSync(GOLDEN, 'utf8'));
 });
 
-/** A user would write this; the types must have as much, and no more. */
+/** Code of a user: it compiles only if the generated types are exact. */
 const CLIENT = `
 import type { components, paths } from './api.js';
 

@@ -13,7 +13,7 @@ const policyOf = async (gateway: GatewayUnderTest): Promise<string> =>
   String((await gateway.fetch({ path: '/ui' })).headers['content-security-policy']);
 
 describe('the page', () => {
-  const gateway = GatewayUnderTest.up().within({ after });
+  const gateway = GatewayUnderTest.up().closeAtEndOf({ after });
 
   for (const path of ['/ui', '//ui', '/%75i']) {
     test(`GET ${path} is the document; a browser asks each time, and gets 304 if it is unchanged`, async () => {
@@ -23,20 +23,20 @@ describe('the page', () => {
       assert.equal(first.headers['content-type'], 'text/html; charset=utf-8');
       assert.equal(first.headers['cache-control'], 'no-cache');
       const etag = first.headers.etag ?? '';
-      const again = await gateway.fetch({ path, headers: { 'If-None-Match': etag } });
-      assert.equal(again.status, 304);
-      assert.equal(again.headers.etag, etag);
+      const second = await gateway.fetch({ path, headers: { 'If-None-Match': etag } });
+      assert.equal(second.status, 304);
+      assert.equal(second.headers.etag, etag);
     });
   }
 
-  /** With the part that a proxy puts before the path. */
-  const at = (path: string) => ['', '/kitchen'].map((base) => [base, path] as const);
-  for (const [base, path] of [...at('/'), ...at('/ui/')]) {
-    test(`GET ${path}, seen by a browser as ${base}${path}, leads to ${base}/ui for good`, async () => {
+  /** The path with each part that a proxy may put before it. */
+  const withPrefixes = (path: string) => ['', '/kitchen'].map((prefix) => [prefix, path] as const);
+  for (const [prefix, path] of [...withPrefixes('/'), ...withPrefixes('/ui/')]) {
+    test(`GET ${path}, seen by a browser as ${prefix}${path}, leads to ${prefix}/ui for good`, async () => {
       const { status, headers } = await gateway.fetch({ path });
       assert.equal(status, 308);
-      const { pathname } = new URL(headers.location ?? '', `http://node${base}${path}`);
-      assert.equal(pathname.replace(/\/+/g, '/'), `${base}/ui`);
+      const { pathname } = new URL(headers.location ?? '', `http://node${prefix}${path}`);
+      assert.equal(pathname.replace(/\/+/g, '/'), `${prefix}/ui`);
     });
   }
 
@@ -85,9 +85,9 @@ describe('the page', () => {
   });
 });
 
-test('the policy names the nodes whose pages are trusted, anew for each document', async (context) => {
+test('the policy of each document names the nodes whose pages are trusted at that time', async (context) => {
   const settings = { ...SETTINGS, discovery: { ...SETTINGS.discovery, enabled: true } };
-  const gateway = GatewayUnderTest.up(settings).within(context);
+  const gateway = GatewayUnderTest.up(settings).closeAtEndOf(context);
   const tagOf = async () => (await gateway.fetch({ path: '/ui' })).headers['etag'] ?? '';
   const oldTag = await tagOf();
   const attic = put('nodes.origins', 'http://10.9.0.7:8018', 'attic');
@@ -98,9 +98,9 @@ test('the policy names the nodes whose pages are trusted, anew for each document
     /img-src 'self' http:\/\/10\.9\.0\.7:8018; connect-src 'self' http:\/\/10\.9\.0\.7:8018;/,
   );
   assert.match(await policyOf(gateway), /script-src 'self'; style-src 'self'; manifest-src 'self';/);
-  const cached = async (tag: string) =>
+  const statusFor = async (tag: string) =>
     (await gateway.fetch({ path: '/ui', headers: { 'If-None-Match': tag } })).status;
-  assert.deepEqual([await cached(oldTag), await cached(newTag)], [200, 304]);
+  assert.deepEqual([await statusFor(oldTag), await statusFor(newTag)], [200, 304]);
   gateway.gateway.listener.changes([drop('nodes.origins', attic.key)]);
   assert.doesNotMatch(await policyOf(gateway), /10\.9\.0\.7/);
 });
@@ -114,7 +114,7 @@ describe('the sites that may frame the page', () => {
   for (const [origins, ancestors] of rows) {
     test(`api.cors.origins ${JSON.stringify(origins)} lets these frame the page: ${ancestors}`, async (context) => {
       const settings = { ...SETTINGS, api: { ...SETTINGS.api, cors: { origins } } };
-      const gateway = GatewayUnderTest.up(settings).within(context);
+      const gateway = GatewayUnderTest.up(settings).closeAtEndOf(context);
       assert.ok((await policyOf(gateway)).endsWith(`frame-ancestors ${ancestors}`));
     });
   }
@@ -124,27 +124,27 @@ const FIREFOX = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 const CHROMIUM = `${FIREFOX.replace('*/*', 'image/avif,image/webp,*/*')},application/signed-exchange;q=0.7`;
 
 describe('a client that prefers a page', () => {
-  const rows: readonly [accept: string, isPreferred: boolean, who: string][] = [
+  const rows: readonly [accept: string, isPreferred: boolean, client: string][] = [
     [FIREFOX, true, 'Firefox'],
     [CHROMIUM, true, 'Chromium'],
-    ['Text/HTML', true, 'in capitals'],
+    ['Text/HTML', true, 'a type in capitals'],
     ['text/*, application/json;q=0.5', true, 'any text'],
     ['', false, 'no Accept header'],
     ['*/*', false, 'curl, fetch'],
     ['application/json, text/plain, */*', false, 'axios'],
     ['text/event-stream', false, 'EventSource'],
-    ['text/html;q=0.5, application/json', false, 'prefers JSON'],
+    ['text/html;q=0.5, application/json', false, 'JSON first'],
     ['text/html, application/problem+json', false, 'both equal'],
     ['text/html;q=0, */*', false, 'anything but a page'],
     ['text/html;q=rubbish', false, 'a weight that is no number'],
   ];
-  for (const [accept, isPreferred, who] of rows)
-    test(`${who}: a page is ${isPreferred ? '' : 'not '}preferred`, () =>
+  for (const [accept, isPreferred, client] of rows)
+    test(`${client}: a page is ${isPreferred ? '' : 'not '}preferred`, () =>
       assert.equal(prefersHtml(accept), isPreferred));
 });
 
 describe('a refused name', () => {
-  const gateway = GatewayUnderTest.up().within({ after });
+  const gateway = GatewayUnderTest.up().closeAtEndOf({ after });
   // The page is for people; the OpenAPI document does not describe it.
   const ask = (host: string, accept: string, path = '/ui') =>
     send(gateway.port, { path, headers: { Host: host, Accept: accept } });

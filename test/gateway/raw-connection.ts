@@ -9,7 +9,7 @@ export class RawConnection {
   #closed = false;
   #onChange: (() => void) | undefined;
 
-  /** `from`: the address of this end. */
+  /** `from`: the local address. */
   constructor(port: number, host = '127.0.0.1', from?: string) {
     this.#socket = connect({ port, host, allowHalfOpen: true, ...(from && { localAddress: from }) });
     this.#socket.on('end', () => this.#socket.end());
@@ -42,18 +42,18 @@ export class RawConnection {
   }
 
   /**
-   * Resolves when everything received so far satisfies the test, rejects when the connection closes before.
+   * Resolves when `isEnough` is true of the text received so far. Rejects if the connection closes first.
    */
-  until(test: (received: string) => boolean): Promise<string> {
+  until(isEnough: (received: string) => boolean): Promise<string> {
     return this.#wait(() => {
-      if (test(this.#received)) return true;
+      if (isEnough(this.#received)) return true;
       if (this.#closed) throw new Error(`closed after ${JSON.stringify(this.#received)}`);
       return false;
     });
   }
 
   /** Resolves with all received text when the other end closes. */
-  closed(): Promise<string> {
+  untilClosed(): Promise<string> {
     return this.#wait(() => this.#closed);
   }
 
@@ -90,7 +90,7 @@ export class RawConnection {
 /** Sends one text on a fresh connection; resolves with the status of the first response. */
 export async function statusOf(port: number, text: string): Promise<number> {
   const connection = new RawConnection(port).write(text);
-  const received = await connection.until((all) => all.includes('\r\n\r\n'));
+  const received = await connection.until((text) => text.includes('\r\n\r\n'));
   connection.destroy();
-  return Number(received.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3));
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(received)?.[1]);
 }

@@ -1,5 +1,5 @@
-// The gateway takes other settings while it serves (docs/configuration.md, "Reloading"): its records of the
-// children that begin anew, and the events of streams. With real children: test/contract/reload.test.ts.
+// The gateway takes other settings while it serves (docs/configuration.md, "Reloading"). It forgets the
+// records of children that begin anew, also in streams. Real children: test/contract/reload.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,28 +13,29 @@ const SERVICE = { scope: 'user', running: true, enabled: true, exists: true };
 const unit = (name: string) => put('systemd.services', `user/${name}`, { ...SERVICE, name });
 
 test('a child that is started anew loses its old records, health and answers', async (t) => {
-  const under = GatewayUnderTest.up().within(t);
+  const under = GatewayUnderTest.up().closeAtEndOf(t);
   const { listener } = under.gateway;
   listener.changes([unit('old.service'), unit('kept.service'), put('audio.outputs', '0', sink(0))]);
   const stream = await EventConsumer.open(`http://127.0.0.1:${under.port}/events?snapshot=1`);
   await stream.until(({ events }) => events.some(({ type }) => type === 'audio.output.updated'));
-  const before = stream.events.length;
+  const eventsBefore = stream.events.length;
   const outputs = await under.json('/audio/outputs');
+
   under.gateway.reconfigure({ ...SETTINGS, bind }, ['systemd']);
-  const answer = under.json('/services');
+  const answerOfNewChild = under.json('/services');
   listener.changes([unit('kept.service')]);
   listener.health('systemd', { state: 'up', since: 1, restarts: 0 });
-  assert.deepEqual(await answer, [{ ...SERVICE, name: 'kept.service' }]);
+  assert.deepEqual(await answerOfNewChild, [{ ...SERVICE, name: 'kept.service' }]);
   assert.deepEqual(await under.json('/audio/outputs'), outputs);
   await until('the stream has a snapshot, in which there is no old unit', () => {
-    const since = stream.events.slice(before).filter(({ type }) => type === 'service.updated');
-    return since.length > 0 && since.every(({ data }) => data.includes('kept'));
+    const updates = stream.events.slice(eventsBefore).filter(({ type }) => type === 'service.updated');
+    return updates.length > 0 && updates.every(({ data }) => data.includes('kept'));
   });
   stream.close();
 });
 
 test('a child that is not enabled any more is in no answer, and a request that waits for it ends', async (t) => {
-  const under = new GatewayUnderTest().within(t);
+  const under = new GatewayUnderTest().closeAtEndOf(t);
   const waiting = under.fetch({ path: '/services' });
   // The gateway has read the first request when it answers a later one.
   await under.fetch({ path: '/health' });
@@ -43,7 +44,8 @@ test('a child that is not enabled any more is in no answer, and a request that w
   assert.equal((await waiting).status, 503);
   assert.equal((await under.fetch({ path: '/services/user/a.service/start', method: 'POST' })).status, 404);
   const { backends } = (await under.json('/health')) as { backends: object };
-  assert.ok(!('systemd' in backends) && 'audio' in backends);
+  assert.ok(!('systemd' in backends), 'the disabled backend is left out');
+  assert.ok('audio' in backends, 'the others stay');
 });
 
 test('a closed gateway ignores new settings', async () => {

@@ -1,5 +1,5 @@
-// From paths to endpoints: slashes, percent-encoding and names with odd characters; and docs/http-api.md has
-// a command for each route, made of the table of operations, which the route must accept. Paths that are not
+// Which route a path has: slashes, percent-encoding and names with odd characters. docs/http-api.md has a
+// command for each route, made of the table of operations; the route must accept it. Paths that are not
 // configured: contract/access.test.ts.
 
 import assert from 'node:assert/strict';
@@ -29,7 +29,7 @@ const NAMES: Readonly<Record<ParameterName, string>> = {
   trackid: '4',
 };
 
-const OPTIONS: Partial<Record<Route['kind'], string>> = {
+const CURL_OPTIONS: Partial<Record<Route['kind'], string>> = {
   cookie: '-fOJ ',
   cover: '-Lo cover ',
   events: '-N ',
@@ -44,28 +44,28 @@ function commandOf(route: Route): string {
       ? `-H 'Content-Type: application/json' -d '${JSON.stringify(EXAMPLES[route.body])}' `
       : '';
   const address = `localhost:8018${path}`;
-  const whole = route.kind === 'events' ? `'${address}?snapshot=1'` : address;
-  // Whoever has the cookie may play.
-  const end = route.kind === 'cookie' ? ' && chmod 600 cookie' : '';
-  return `curl ${OPTIONS[route.kind] ?? ''}${body}${whole}${end}`;
+  const url = route.kind === 'events' ? `'${address}?snapshot=1'` : address;
+  // Whoever can read the cookie may play.
+  const protection = route.kind === 'cookie' ? ' && chmod 600 cookie' : '';
+  return `curl ${CURL_OPTIONS[route.kind] ?? ''}${body}${url}${protection}`;
 }
 
 /** All routes but the page, which is for browsers. */
 const LISTED = ROUTES.filter(({ kind }) => kind !== 'page');
 
-const list = (): string => LISTED.map((route) => `    ${commandOf(route)}\n`).join('');
+const commandList = (): string => LISTED.map((route) => `    ${commandOf(route)}\n`).join('');
 
 test('docs has a command for each route; TONEARM_UPDATE_GOLDEN=1 writes them anew', () => {
   const document = readFileSync(DOCUMENT, 'utf8');
-  const [before, rest = '', ...more] = document.split(BEGIN);
-  const [listed, after, ...others] = rest.split(END);
-  assert.deepEqual([more, others], [[], []], 'one list');
+  const [textBefore, fromListOn = '', ...otherBegins] = document.split(BEGIN);
+  const [listed, textAfter, ...otherEnds] = fromListOn.split(END);
+  assert.deepEqual([otherBegins, otherEnds], [[], []], 'there is one list');
   if (process.env['TONEARM_UPDATE_GOLDEN'] === '1')
-    writeFileSync(DOCUMENT, `${before}${BEGIN}${list()}${END}${after}`);
-  else assert.equal(listed, list());
+    writeFileSync(DOCUMENT, `${textBefore}${BEGIN}${commandList()}${END}${textAfter}`);
+  else assert.equal(listed, commandList());
 });
 
-test('the bodies of these commands fit the schemas, and their paths name every parameter', () => {
+test('the bodies of the commands in docs fit the schemas, and their paths name every parameter', () => {
   for (const [name, example] of Object.entries(EXAMPLES))
     assert.ok(Check(BODIES[name as BodyName], example), name);
   const used = new Set(LISTED.flatMap(({ path }) => parametersOf(path)));
@@ -75,7 +75,7 @@ test('the bodies of these commands fit the schemas, and their paths name every p
 const router = new Router(ROUTES, SETTINGS);
 
 /** `PATH key=value`, or the problem's code. */
-function found(path: string): string {
+function outcomeOf(path: string): string {
   const match = router.match(path);
   if (!match.ok) return match.error.fault;
   const params = Object.entries(match.value.params).map(([name, value]) => ` ${name}=${value}`);
@@ -113,7 +113,7 @@ const rows: [path: string, expected: string][] = [
 ];
 
 for (const [path, expected] of rows)
-  test(`${JSON.stringify(path)} is ${expected}`, () => assert.equal(found(path), expected));
+  test(`${JSON.stringify(path)} is ${expected}`, () => assert.equal(outcomeOf(path), expected));
 
 test('a path that is read and changed has both methods, in whatever spelling', () => {
   const methods = (path: string): string => {
@@ -126,7 +126,7 @@ test('a path that is read and changed has both methods, in whatever spelling', (
   assert.equal(methods('/audio/sleep/stop'), 'POST, OPTIONS');
 });
 
-test('a path that no configuration has names no key', () => {
+test('the refusal of a path that no configuration has names no key', () => {
   const match = new Router(ROUTES, without('audio')).match('/nowhere');
   assert.equal(match.ok ? '' : match.error.detail, 'There is no such path');
 });

@@ -24,7 +24,7 @@ const DEVICE_VERBS = ['connect', 'disconnect', 'forget'] as const;
 const namesIn = (body: unknown) => (body as { name: string }[]).map(({ name }) => name);
 
 describe('every route with every backend', () => {
-  const under = GatewayUnderTest.up().within({ after });
+  const under = GatewayUnderTest.up().closeAtEndOf({ after });
   afterEach(() => {
     under.backends.answer = { ok: true, value: {} };
     under.backends.requests.length = 0;
@@ -61,20 +61,24 @@ describe('every route with every backend', () => {
     ['/upgrade', (body) => assert.equal((body as { can_check: boolean }).can_check, true)],
   ];
   for (const [path, check] of reads) {
-    test(`GET ${path}, with and without slash, as HEAD, and 304`, async () => {
+    test(`GET ${path} works with and without a final slash, as HEAD, and is 304 if nothing has changed`, async () => {
       check(await under.json(path));
       check(await under.json(`${path}/`));
+
       const whole = await under.fetch({ path });
       const head = await under.fetch({ method: 'HEAD', path });
       assert.equal(head.status, 200);
       assert.equal(head.text, '');
       assert.equal(head.headers['content-type'], 'application/json');
+
+      // The health differs each time, so it has no tag.
       if (path === '/health') return;
       const { etag = '' } = whole.headers;
       assert.equal(head.headers['content-length'], String(Buffer.byteLength(whole.text)));
       assert.match(etag, /^"[\w-]+"$/);
       assert.equal(head.headers.etag, etag);
       assert.match(String(whole.headers['x-cache-updated-at']), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+
       const unchanged = await under.fetch({ path, headers: { 'If-None-Match': `"x", ${etag}` } });
       assert.equal(unchanged.status, 304);
       assert.equal(unchanged.headers.etag, etag);
@@ -82,18 +86,18 @@ describe('every route with every backend', () => {
     });
   }
 
-  const to =
+  const requestTo =
     <B extends Backend>(backend: B) =>
     (command: Command<B>): BackendRequest => ({ backend, command });
-  const audio = to('audio');
-  const systemd = to('systemd');
-  const power = to('power');
-  const players = to('players');
-  const bluetooth = to('bluetooth');
-  const upgrade = to('upgrade');
+  const audio = requestTo('audio');
+  const systemd = requestTo('systemd');
+  const power = requestTo('power');
+  const players = requestTo('players');
+  const bluetooth = requestTo('bluetooth');
+  const upgrade = requestTo('upgrade');
   type Mutation = readonly [path: string, body: string | undefined, expected: BackendRequest];
 
-  const loudness = (path: string, target: AudioTarget): Mutation[] => [
+  const muteAndVolume = (path: string, target: AudioTarget): Mutation[] => [
     [`${path}/mute`, undefined, audio({ do: 'mute', target })],
     [`${path}/mute`, '{}', audio({ do: 'mute', target })],
     [`${path}/mute`, '{"muted":true}', audio({ do: 'mute', target, muted: true })],
@@ -105,11 +109,11 @@ describe('every route with every backend', () => {
   const MPV = 'org.mpris.MediaPlayer2.mpv.instance123';
   const player = { player: MPV };
   const mutations: readonly Mutation[] = [
-    ...loudness('/audio/server', { kind: 'server' }),
-    ...loudness(OUTPUT, { kind: 'output', ref: '3' }),
-    ...loudness('/audio/outputs/alsa%2Fhdmi%20%C3%A9', { kind: 'output', ref: 'alsa/hdmi é' }),
-    ...loudness('/audio/inputs/mic', { kind: 'input', ref: 'mic' }),
-    ...loudness('/audio/clients/Radio%20%231', { kind: 'client', ref: 'Radio #1' }),
+    ...muteAndVolume('/audio/server', { kind: 'server' }),
+    ...muteAndVolume(OUTPUT, { kind: 'output', ref: '3' }),
+    ...muteAndVolume('/audio/outputs/alsa%2Fhdmi%20%C3%A9', { kind: 'output', ref: 'alsa/hdmi é' }),
+    ...muteAndVolume('/audio/inputs/mic', { kind: 'input', ref: 'mic' }),
+    ...muteAndVolume('/audio/clients/Radio%20%231', { kind: 'client', ref: 'Radio #1' }),
     [`${OUTPUT}/default`, undefined, audio({ do: 'default', output: '3' })],
     [`${OUTPUT}/default`, '{}', audio({ do: 'default', output: '3' })],
     [`${OUTPUT}/default`, 'null', audio({ do: 'default', output: '3' })],
@@ -164,21 +168,21 @@ describe('every route with every backend', () => {
   ];
   for (const [path, body, expected] of mutations) {
     test(`POST ${path} ${body ?? 'without body'}`, async () => {
-      const json = body !== undefined && { headers: { 'Content-Type': 'application/json' }, body };
-      const { status, text, headers } = await under.fetch({ method: 'POST', path, ...json });
+      const bodyAndType = body !== undefined && { headers: { 'Content-Type': 'application/json' }, body };
+      const { status, text, headers } = await under.fetch({ method: 'POST', path, ...bodyAndType });
       assert.deepEqual([status, text, headers['content-length']], [202, '', '0']);
       assert.deepEqual(under.backends.requests, [expected]);
     });
   }
 
-  test('every mutation of the table is tried above', () => {
+  test('every POST route is tried at least once', () => {
     for (const route of ROUTES.filter(({ method }) => method === 'POST')) {
       const pattern = new RegExp(`^${route.path.replace(/\{\w+\}/g, '[^/]+')}$`);
       assert.ok(mutations.filter(([path]) => pattern.test(path)).length > 0, route.path);
     }
   });
 
-  test('a path has 405 for other methods, with Allow', async () => {
+  test('a path answers other methods with 405, and names its own methods in Allow', async () => {
     const rows: [method: string, path: string, allow: string][] = [
       ['POST', '/audio', 'GET, HEAD, OPTIONS'],
       ['PUT', '/audio', 'GET, HEAD, OPTIONS'],
@@ -196,7 +200,7 @@ describe('every route with every backend', () => {
     }
   });
 
-  test('OPTIONS without Origin names the methods', async () => {
+  test('OPTIONS without Origin is answered with the methods of the path', async () => {
     const response = await under.fetch({ method: 'OPTIONS', path: '/audio/server/mute/' });
     assert.equal(response.status, 204);
     assert.equal(response.headers.allow, 'POST, OPTIONS');
@@ -225,10 +229,11 @@ describe('every route with every backend', () => {
     const second = await under.fetch({ path: '/power' });
     assert.deepEqual(JSON.parse(first.text), { reboot: true, power_off: false });
     assert.equal(second.headers.etag, first.headers.etag);
-    const condition = { 'If-None-Match': first.headers.etag ?? '' };
-    assert.equal((await under.fetch({ path: '/power/', headers: condition })).status, 304);
+    const ifChanged = { 'If-None-Match': first.headers.etag ?? '' };
+    assert.equal((await under.fetch({ path: '/power/', headers: ifChanged })).status, 304);
+
     under.backends.answer = { ok: true, value: { text: '{"reboot":false,"power_off":false}' } };
-    assert.equal((await under.fetch({ path: '/power/', headers: condition })).status, 200);
+    assert.equal((await under.fetch({ path: '/power/', headers: ifChanged })).status, 200);
   });
 
   const LOG = '/services/user/a%2Fb.service/log';
@@ -241,12 +246,14 @@ describe('every route with every backend', () => {
       under.backends.requests,
       [20, 1, 200].map((lines) => systemd({ do: 'log', scope: 'user', unit: 'a/b.service', lines })),
     );
+
     const { headers } = await under.fetch({ path: LOG });
-    const condition = { 'If-None-Match': headers.etag ?? '' };
-    assert.equal((await under.fetch({ path: LOG, headers: condition })).status, 304);
-    const other = await under.fetch({ path: LOG.replace('b.service', 'c.service') });
-    assert.notEqual(other.headers.etag, headers.etag, 'the log of another unit is another answer');
-    assert.equal((await under.fetch({ path: LOG, headers: condition })).status, 304);
+    const ifChanged = { 'If-None-Match': headers.etag ?? '' };
+    assert.equal((await under.fetch({ path: LOG, headers: ifChanged })).status, 304);
+    const logOfOtherUnit = await under.fetch({ path: LOG.replace('b.service', 'c.service') });
+    assert.notEqual(logOfOtherUnit.headers.etag, headers.etag, 'the log of another unit is another answer');
+    assert.equal((await under.fetch({ path: LOG, headers: ifChanged })).status, 304);
+
     assert.deepEqual(await under.json('/upgrade/log?lines=7'), []);
     assert.deepEqual(under.backends.requests.at(-1), {
       backend: 'upgrade',
@@ -255,7 +262,7 @@ describe('every route with every backend', () => {
   });
 
   for (const query of ['lines=0', 'lines=201', 'lines=', 'lines=1.5', 'lines=1&lines=1']) {
-    test(`a log of ${query} is 400, and names the parameter`, async () => {
+    test(`GET of a log with ${query} is 400, and the answer names the parameter`, async () => {
       const { status, text } = await under.fetch({ path: `${LOG}?${query}` });
       assert.equal(status, 400);
       assert.match(text, /bad-query.*lines must be given once, as 1 to 200/);
@@ -263,7 +270,7 @@ describe('every route with every backend', () => {
     });
   }
 
-  test('a log of a scope that does not exist is 404', async () => {
+  test('GET of a log in a scope that does not exist is 404', async () => {
     assert.equal((await under.fetch({ path: LOG.replace('user', 'session') })).status, 404);
   });
 });

@@ -21,7 +21,7 @@ export class ScriptedBackends implements Backends {
   answer: Answer | Promise<Answer> = { ok: true, value: {} };
   /** The answer to the command `network`. The page sends it by itself, so it is not in `requests`. */
   network: NetworkRecord = { enabled: false, addresses: [], commands: [] };
-  /** The next commands reject with this error, which the interface forbids. */
+  /** If set, the next commands reject with this error. By the interface they never reject. */
   fault: Error | undefined;
 
   async ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
@@ -136,7 +136,7 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
   bluetooth: [put('bluetooth', '', ADAPTER), put('bluetooth.devices', PHONE.address, PHONE)],
 };
 
-/** Brings every backend up. `since` is the epoch. */
+/** Publishes the whole state of these backends, which are up since the epoch. */
 export function bringUp(listener: BackendListener, backends: readonly Backend[]): void {
   for (const backend of backends) {
     listener.changes(WHOLE_STATE[backend]);

@@ -12,20 +12,24 @@ import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
 test("a port that another gateway listens on is refused, not shared, with the kernel's reason", async (context) => {
-  const gateways = [GatewayUnderTest.up().within(context), GatewayUnderTest.up().within(context)] as const;
+  const first = GatewayUnderTest.up().closeAtEndOf(context);
+  const second = GatewayUnderTest.up().closeAtEndOf(context);
   // The port is requested by number, because only such a port can be shared; at this address it is free.
-  const { port } = gateways[0];
-  assert.deepEqual(gateways[0].gateway.listen(['127.0.0.2'], port).refused, []);
-  assert.deepEqual(gateways[1].gateway.listen(['127.0.0.2'], port), { port, refused: ['127.0.0.2'] });
+  const { port } = first;
+  assert.deepEqual(first.gateway.listen(['127.0.0.2'], port).refused, []);
+  assert.deepEqual(second.gateway.listen(['127.0.0.2'], port), { port, refused: ['127.0.0.2'] });
   assert.equal(await listenError('127.0.0.2', port), 'EADDRINUSE');
 });
 
 test('few descriptors allow few streams, which is logged; a stream that ends makes room for another', async (context) => {
   const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 100 } };
-  const under = new GatewayUnderTest({ settings: { ...SETTINGS, api }, descriptorsMax: 20 }).within(context);
+  const under = new GatewayUnderTest({ settings: { ...SETTINGS, api }, descriptorsMax: 20 }).closeAtEndOf(
+    context,
+  );
   const warning = 'warn the limit of open files allows fewer event streams than the configuration';
   assert.deepEqual(under.logged, [warning]);
-  // A request that opens no stream takes no place of one.
+
+  // A request that opens no stream takes no place of a stream.
   for (let times = 0; times < 6; times += 1) {
     assert.equal((await under.fetch({ path: '/events?exclude=server.info' })).status, 400);
     const { status, headers } = await under.fetch({ method: 'HEAD', path: '/events' });
@@ -34,27 +38,23 @@ test('few descriptors allow few streams, which is logged; a stream that ends mak
   }
   const stream = 'GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
   const openStream = async (): Promise<RawConnection> => {
-    const opened = new RawConnection(under.port).write(stream);
-    assert.match(await opened.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
-    return opened;
+    const connection = new RawConnection(under.port).write(stream);
+    assert.match(await connection.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
+    return connection;
   };
-  const opened = [
-    await openStream(),
-    await openStream(),
-    await openStream(),
-    await openStream(),
-    await openStream(),
-  ];
-  // Refused streams do not stay as connections: even more of them than there are places leave all places to
-  // requests.
+  const MAX_STREAMS = 5;
+  const streams: RawConnection[] = [];
+  while (streams.length < MAX_STREAMS) streams.push(await openStream());
+
+  // A refused stream takes no place of a request, because its connection ends.
   for (let times = 0; times < 20; times += 1) {
     const refused = new RawConnection(under.port).write(stream);
-    const answer = await refused.closed();
+    const answer = await refused.untilClosed();
     assert.match(answer, /^HTTP\/1\.1 503 [\s\S]*Retry-After: [1-9][\s\S]*"urn:tonearm:problem:/);
   }
-  opened[0]?.destroy();
-  const open = async () => ((await under.json('/health')) as { streams: { open: number } }).streams.open;
-  await until('one stream has ended', async () => (await open()) === 4);
+  streams[0]?.destroy();
+  const openCount = async () => ((await under.json('/health')) as { streams: { open: number } }).streams.open;
+  await until('one stream has ended', async () => (await openCount()) === MAX_STREAMS - 1);
   await openStream();
   assert.equal((await under.fetch({ path: '/server' })).status, 200);
 });
@@ -74,7 +74,7 @@ test('a closing server completes an answer under way, and refuses new requests',
   assert.match(refused, /HTTP\/1\.1 503 [\s\S]*Retry-After: /);
   settle({ ok: true, value: {} });
   await closed;
-  assert.match(await waiting.closed(), /^HTTP\/1\.1 202 /);
+  assert.match(await waiting.untilClosed(), /^HTTP\/1\.1 202 /);
   assert.equal(under.backends.requests.length, 1);
 });
 
@@ -82,7 +82,7 @@ test('a closing server completes an answer under way, and refuses new requests',
 const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
 
 /** A configuration's maxClients, the process's limit of descriptors, and the resulting limits. */
-const ROWS: readonly (readonly [clients: number, descriptors: number, limits: ConnectionLimits])[] = [
+const LIMITS: readonly (readonly [clients: number, descriptors: number, limits: ConnectionLimits])[] = [
   [256, 16_384, { connections: 768, spare: 1024, streams: 256, reservedPerSide: 96, perPeer: 128 }],
   [
     10_000,
@@ -98,7 +98,7 @@ const ROWS: readonly (readonly [clients: number, descriptors: number, limits: Co
     { connections: 513, spare: 1024, streams: 1, reservedPerSide: 64, perPeer: 32 },
   ],
 ];
-for (const [clients, descriptors, limits] of ROWS) {
+for (const [clients, descriptors, limits] of LIMITS) {
   test(`maxClients ${clients} and ${descriptors} descriptors: ${JSON.stringify(limits)}`, () =>
     assert.deepEqual(connectionLimits(clients, descriptors), limits));
 }

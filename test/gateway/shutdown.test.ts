@@ -6,13 +6,13 @@ import { shutDown } from '../../src/gateway/shut-down.js';
 import { within } from '../../src/host/clock.js';
 import { NodeUnderTest } from './events/node-under-test.js';
 
-const WITHIN_MS = 1800;
+const DEADLINE_MS = 1800;
 
 class ShutdownUnderTest extends NodeUnderTest {
-  /** Calls fulfil the only request that waits for an answer. */
-  answer = (): void => undefined;
+  /** Answers the request that is under way. */
+  answerRequest = (): void => undefined;
   readonly #answered = new Promise<void>((resolve) => {
-    this.answer = resolve;
+    this.answerRequest = resolve;
   });
   readonly steps: string[] = [];
 
@@ -30,12 +30,12 @@ class ShutdownUnderTest extends NodeUnderTest {
         },
         server: { close: () => steps.push(`closed after ${clock.monotonic()}`) },
       },
-      WITHIN_MS,
+      DEADLINE_MS,
     );
   }
 
   /** Advances the clock in small steps, and lets promises settle between them. */
-  async pass(ms: number): Promise<void> {
+  async advance(ms: number): Promise<void> {
     for (let step = 0; step < ms; step += 100) {
       await new Promise((resolve) => setImmediate(resolve));
       this.clock.advance(100);
@@ -45,36 +45,40 @@ class ShutdownUnderTest extends NodeUnderTest {
 }
 
 describe('the end of the service', () => {
-  test('the service ends in time though a client does not read its stream and a command never ends', async () => {
+  test('the service ends in time although a client does not read its stream and a command never ends', async () => {
     const node = new ShutdownUnderTest();
-    const stalled = node.consumer('', 0).connection;
+    const stalled = node.consumer('', { capacity: 0 }).connection;
     const quick = node.consumer().connection;
-    const closed = node.close();
-    await node.pass(WITHIN_MS - 100);
-    assert.equal(quick.over, 'ended', 'bye does not wait for the last moment');
-    assert.equal(stalled.over, undefined, 'nor is anybody cut before');
+    const closing = node.close();
+
+    await node.advance(DEADLINE_MS - 100);
+    assert.equal(quick.over, 'ended', 'a stream that is read ends before the deadline');
+    assert.equal(stalled.over, undefined, 'no stream is cut before the deadline');
     assert.deepEqual(node.steps, ['refusing']);
-    await node.pass(100);
-    await closed;
+    await node.advance(100);
+    await closing;
+
     assert.equal(stalled.over, 'cut');
-    assert.deepEqual(node.steps, ['refusing', `closed after ${WITHIN_MS}`]);
+    assert.deepEqual(node.steps, ['refusing', `closed after ${DEADLINE_MS}`]);
     assert.equal(node.clock.timers, 0);
   });
 
   test('the ending service sends "bye" after the answers under way, and leaves streams the remaining time', async () => {
     const node = new ShutdownUnderTest();
-    const stalled = node.consumer('', 0).connection;
+    const stalled = node.consumer('', { capacity: 0 }).connection;
     const quick = node.consumer().connection;
-    const closed = node.close();
-    await node.pass(300);
+    const closing = node.close();
+
+    await node.advance(300);
     assert.equal(quick.over, undefined);
-    node.answer();
-    await node.pass(100);
+    node.answerRequest();
+    await node.advance(100);
     assert.equal(quick.over, 'ended');
-    await node.pass(WITHIN_MS - 500);
+    await node.advance(DEADLINE_MS - 500);
     assert.equal(stalled.over, undefined);
-    await node.pass(100);
-    await closed;
-    assert.deepEqual(node.steps, ['refusing', `closed after ${WITHIN_MS}`]);
+    await node.advance(100);
+    await closing;
+
+    assert.deepEqual(node.steps, ['refusing', `closed after ${DEADLINE_MS}`]);
   });
 });

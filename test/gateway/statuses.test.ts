@@ -1,6 +1,6 @@
-// The status table of docs/http-api.md, "Errors", over real HTTP: a row per line and fault; and defects
-// inside the gateway, of which the client gets an error or is cut off, the log names the defect, and the
-// process continues.
+// The status table of docs/http-api.md, "Errors", over real HTTP: a row per line and fault. After a defect
+// inside the gateway the client gets an error or loses its connection, the log has a line, and the process
+// continues.
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
@@ -34,35 +34,45 @@ function assertProblem(response: HttpAnswer, status: number, code: string): void
 }
 
 describe('the gateway refuses by itself', () => {
-  const under = GatewayUnderTest.up().within({ after });
+  const under = GatewayUnderTest.up().closeAtEndOf({ after });
   beforeEach(() => {
     under.backends.requests.length = 0;
   });
 
   const volume = '/audio/server/volume';
-  const exactly = (size: number): string => `{"muted":true${' '.repeat(size - 14)}}`;
+  const bodyOf = (bytes: number): string => `{"muted":true}`.padEnd(bytes);
   const rows: [what: string, request: HttpRequest, status: number, code: string][] = [
     ['bad JSON', post(volume, '{'), 400, 'bad-body'],
     ['a bad field', post(volume, '{"volume":2}'), 400, 'bad-body'],
     ['a position before the beginning', post('/players/x/position', '{"position":-1}'), 400, 'bad-body'],
     ['no position', post('/players/x/position', '{"track_id":"/1"}'), 400, 'bad-body'],
-    ['no track', post('/players/x/position', '{"position":1,"track_id":"1"}'), 400, 'bad-body'],
+    [
+      'a track id that is no path',
+      post('/players/x/position', '{"position":1,"track_id":"1"}'),
+      400,
+      'bad-body',
+    ],
     ['half a microsecond', post('/players/x/seek', '{"offset":0.5}'), 400, 'bad-body'],
-    ['an offset that no number is', post('/players/x/seek', '{"offset":1e300}'), 400, 'bad-body'],
-    ['a track without an address', post('/players/x/tracklist/add', '{"uri":"a\\n"}'), 400, 'bad-body'],
-    ['a loop that there is not', post('/players/x/loop', '{"loop":"Album"}'), 400, 'bad-body'],
+    ['an offset that is too large', post('/players/x/seek', '{"offset":1e300}'), 400, 'bad-body'],
+    ['an address with a line break', post('/players/x/tracklist/add', '{"uri":"a\\n"}'), 400, 'bad-body'],
+    ['an unknown kind of loop', post('/players/x/loop', '{"loop":"Album"}'), 400, 'bad-body'],
     ['bad percent-encoding', post('/audio/outputs/%zz/mute'), 400, 'bad-path'],
     ['a NUL in a name', post('/audio/outputs/%00/mute'), 400, 'bad-path'],
     ['a bad query value', { path: '/events?keepalive=9' }, 400, 'bad-query'],
-    ['a bad query value asked with HEAD', { method: 'HEAD', path: '/events?keepalive=9' }, 400, ''],
+    ['a bad query value in a HEAD request', { method: 'HEAD', path: '/events?keepalive=9' }, 400, ''],
     ['no such route', { path: '/nowhere' }, 404, 'not-found'],
     ['no such scope', post('/services/global/x.service/start'), 404, 'not-found'],
-    ['a name without an end', post(`/services/user/${'x'.repeat(4097)}/start`), 404, 'not-found'],
+    ['a name that is too long', post(`/services/user/${'x'.repeat(4097)}/start`), 404, 'not-found'],
     ['the wrong method', { method: 'DELETE', path: '/audio' }, 405, 'wrong-method'],
     ['a method that no route has', { method: 'PROPFIND', path: '/audio' }, 405, 'wrong-method'],
-    ['a body of 64 KiB and 1', post('/audio/server/mute', exactly(64 * 1024 + 1)), 413, 'body-too-large'],
+    ['a body of 64 KiB and 1', post('/audio/server/mute', bodyOf(64 * 1024 + 1)), 413, 'body-too-large'],
     ['a body of 512 KiB', post('/power/reboot', 'x'.repeat(512 * 1024)), 413, 'body-too-large'],
-    ['text', post(volume, '{"volume":1}', { 'Content-Type': 'text/plain' }), 415, 'unsupported-type'],
+    [
+      'a body of plain text',
+      post(volume, '{"volume":1}', { 'Content-Type': 'text/plain' }),
+      415,
+      'unsupported-type',
+    ],
     ['no content type', post(volume, '{"volume":1}', {}), 415, 'unsupported-type'],
     ['a form, where no body is taken', post('/power/reboot', 'a=b', FORM), 415, 'unsupported-type'],
   ];
@@ -76,7 +86,7 @@ describe('the gateway refuses by itself', () => {
   }
 
   test('a body of exactly 64 KiB is accepted', async () => {
-    const response = await under.fetch(post('/audio/server/mute', exactly(64 * 1024)));
+    const response = await under.fetch(post('/audio/server/mute', bodyOf(64 * 1024)));
     assert.equal(response.status, 202);
     assert.equal(under.backends.requests.length, 1);
   });
@@ -88,7 +98,7 @@ describe('the gateway refuses by itself', () => {
 });
 
 describe('a refusal of a backend', () => {
-  const under = GatewayUnderTest.up().within({ after });
+  const under = GatewayUnderTest.up().closeAtEndOf({ after });
 
   const statuses: Record<FaultCode, [status: number, path: string, body?: string]> = {
     'bad-value': [400, '/audio/outputs/3/mute'],
@@ -131,8 +141,8 @@ describe('a refusal of a backend', () => {
         ok: false,
         error: { fault: fault as FaultCode, detail: `because "${fault}"\r\nX: y` },
       };
-      const isRead = fault === 'no-cookie' || fault === 'no-cover';
-      const response = await under.fetch(isRead ? { path } : post(path, body));
+      const isGet = fault === 'no-cookie' || fault === 'no-cover';
+      const response = await under.fetch(isGet ? { path } : post(path, body));
       assertProblem(response, status, fault);
       const document = JSON.parse(response.text) as { title: string; detail: string };
       assert.equal(document.title, FAULTS[fault as FaultCode].title);
@@ -143,7 +153,7 @@ describe('a refusal of a backend', () => {
 });
 
 describe('a backend that is away', () => {
-  const under = new GatewayUnderTest().within({ after });
+  const under = new GatewayUnderTest().closeAtEndOf({ after });
 
   test('health names the backend and its reason, with 200', async () => {
     const away = { state: 'connecting', since: 0, restarts: 0, detail: 'no socket' } as const;
@@ -156,20 +166,20 @@ describe('a backend that is away', () => {
     assert.deepEqual(health.streams, { open: 0, closed_slow: 0 });
   });
 
-  test('with all of them up health is ok', async () => {
+  test('health is ok when every backend is up', async () => {
     for (const backend of BACKENDS)
       under.gateway.listener.health(backend, { state: 'up', since: 0, restarts: 0 });
     assert.equal(((await under.json('/health')) as { status: string }).status, 'ok');
   });
 });
 
-for (const [what, fault, status, code] of [
+for (const [what, error, status, code] of [
   ['a fault inside the gateway', new Error('a secret'), 500, 'gateway-failed'],
   ['a lack of descriptors', Object.assign(new Error('a secret'), { code: 'EMFILE' }), 503, 'unavailable'],
 ] as const) {
   test(`${what} is ${status} and a log line, and the next request is served`, async (context) => {
-    const under = GatewayUnderTest.up().within(context);
-    under.backends.fault = fault;
+    const under = GatewayUnderTest.up().closeAtEndOf(context);
+    under.backends.fault = error;
     const response = await under.fetch(post('/audio/server/mute'));
     assertProblem(response, status, code);
     assert.doesNotMatch(response.text, /secret/);
@@ -181,42 +191,43 @@ for (const [what, fault, status, code] of [
 /** uWebSockets.js throws when it gets this value. The types forbid it, so only a defect can lead to it. */
 const UNWRITABLE = {} as never;
 
-const DEFECTS: readonly (readonly [what: string, path: string, make: (under: GatewayUnderTest) => void])[] = [
+const DEFECTS: readonly (readonly [what: string, path: string, cause: (under: GatewayUnderTest) => void])[] =
   [
-    'a response that cannot be written after a backend has answered',
-    '/audio/cookie',
-    ({ backends }) => {
-      backends.answer = { ok: true, value: { bytes: UNWRITABLE } };
-    },
-  ],
-  [
-    'a stream that fails after its beginning',
-    '/events?snapshot=1',
-    ({ gateway }) =>
-      gateway.listener.changes([{ kind: 'put', collection: 'backends', key: 'audio', json: '{' }]),
-  ],
-];
-for (const [what, path, make] of DEFECTS) {
+    [
+      'a response that cannot be written after a backend has answered',
+      '/audio/cookie',
+      ({ backends }) => {
+        backends.answer = { ok: true, value: { bytes: UNWRITABLE } };
+      },
+    ],
+    [
+      'a stream that fails after its beginning',
+      '/events?snapshot=1',
+      ({ gateway }) =>
+        gateway.listener.changes([{ kind: 'put', collection: 'backends', key: 'audio', json: '{' }]),
+    ],
+  ];
+for (const [what, path, cause] of DEFECTS) {
   test(`${what} ends its connection, and nothing else`, async (context) => {
-    const under = GatewayUnderTest.up().within(context);
-    make(under);
+    const under = GatewayUnderTest.up().closeAtEndOf(context);
+    cause(under);
     const head = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
-    for (const _ of [1, 2]) await new RawConnection(under.port).write(head).closed();
+    for (const _ of [1, 2]) await new RawConnection(under.port).write(head).untilClosed();
     assert.deepEqual(under.logged, Array(2).fill('error a request failed inside the gateway'));
     assert.equal((await under.fetch({ path: '/health' })).status, 200);
-    // The hub waits for such a stream as long as it may.
+    // The hub waits for the failed stream until the deadline, so the deadline is short.
     await under.gateway.close(100);
   });
 }
 
 test('a body that does not arrive in time is refused, and the connection ends', async (context) => {
   const clock = new ManualClock();
-  const under = GatewayUnderTest.up(SETTINGS, undefined, clock).within(context);
+  const under = GatewayUnderTest.up(SETTINGS, { clock }).closeAtEndOf(context);
   const head = 'POST /audio/server/mute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n';
   const connection = new RawConnection(under.port).write(`${head}{"mu`);
-  await until('the body is waited for', () => clock.timers === 1);
+  await until('the gateway waits for the body', () => clock.timers === 1);
   clock.advance(10_000);
-  assert.match(await connection.closed(), /^HTTP\/1\.1 400 [\s\S]*did not arrive in time/);
+  assert.match(await connection.untilClosed(), /^HTTP\/1\.1 400 [\s\S]*did not arrive in time/);
   assert.deepEqual(under.backends.requests, []);
   assert.equal((await under.fetch({ path: '/health' })).status, 200);
 });

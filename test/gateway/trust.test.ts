@@ -44,10 +44,12 @@ describe('Host', () => {
     test(`${JSON.stringify(header)} is refused`, () => assert.ok(!isTrustedHost(header, rules)));
 
   test('a full hostname is also known by its first label, alone and below the suffixes of a home', () => {
-    const full = trustRules('kitchen.example.org', { hosts: [], origins: [], trustsHouse: false });
-    for (const known of ['kitchen.example.org', 'kitchen.local', 'kitchen.lan', 'kitchen'])
-      assert.ok(isTrustedHost(known, full), known);
-    for (const other of ['kitchen.example', 'example.org']) assert.ok(!isTrustedHost(other, full), other);
+    const rulesOfFullName = trustRules('kitchen.example.org', { hosts: [], origins: [], trustsHouse: false });
+    for (const ownName of ['kitchen.example.org', 'kitchen.local', 'kitchen.lan', 'kitchen'])
+      assert.ok(isTrustedHost(ownName, rulesOfFullName), ownName);
+
+    for (const otherName of ['kitchen.example', 'example.org'])
+      assert.ok(!isTrustedHost(otherName, rulesOfFullName), otherName);
   });
 
   test('a node without a hostname trusts no empty name', () => {
@@ -94,7 +96,7 @@ describe('Origin', () => {
       assert.equal(originStanding(origin, host, rules), standing));
   }
 
-  test('with * in the list every origin is listed, null too', () => {
+  test('with * in the list every origin is allowed, null too', () => {
     const open = trustRules('kitchen', { hosts: [], origins: ['*'], trustsHouse: false });
     for (const origin of ['http://evil.example', 'null', 'capacitor://x'])
       assert.equal(originStanding(origin, 'kitchen', open), 'allowed');
@@ -104,7 +106,7 @@ describe('Origin', () => {
 type Standing = Parameters<typeof originProblem>[2];
 
 describe('a request may have an effect', () => {
-  const rows: [method: string, standing: Standing, site: string, allowed: boolean][] = [
+  const rows: [method: string, standing: Standing, site: string, isAllowed: boolean][] = [
     ['POST', 'none', '', true],
     ['POST', 'none', 'same-origin', true],
     ['POST', 'none', 'none', true],
@@ -125,61 +127,71 @@ describe('a request may have an effect', () => {
     ['GET', 'foreign', 'cross-site', true],
     ['HEAD', 'foreign', 'cross-site', true],
   ];
-  for (const [method, standing, site, allowed] of rows) {
-    test(`${method}, origin ${standing}, ${site || 'no'} fetch site: ${allowed ? 'allowed' : 'refused'}`, () => {
+  for (const [method, standing, site, isAllowed] of rows) {
+    test(`${method}, origin ${standing}, ${site || 'no'} fetch site: ${isAllowed ? 'allowed' : 'refused'}`, () => {
       const fault = originProblem(method, 'http://x', standing, site);
-      assert.equal(fault?.fault, allowed ? undefined : 'foreign-origin');
+      assert.equal(fault?.fault, isAllowed ? undefined : 'foreign-origin');
       const why = standing === 'foreign' ? /^Origin "http:\/\/x" is not/ : /another site/;
-      if (!allowed) assert.match(fault?.detail ?? '', why);
+      if (!isAllowed) assert.match(fault?.detail ?? '', why);
     });
   }
 });
 
 describe('CORS headers', () => {
-  const none = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: false });
-  const open = trustRules('kitchen', { hosts: [], origins: ['*'], trustsHouse: false });
-  const house = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: true });
+  const withoutOrigins = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: false });
+  const withEveryOrigin = trustRules('kitchen', { hosts: [], origins: ['*'], trustsHouse: false });
+  const withOtherNodes = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: true });
   const readable = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition';
   const exposed = ['Access-Control-Expose-Headers', readable];
   const vary = ['Vary', 'Origin'];
-  const answers: [what: string, of: typeof rules, standing: Standing, headers: (readonly string[])[]][] = [
-    ['no origin is configured', none, 'none', []],
-    ['no origin is configured', none, 'same', []],
-    ['no origin is configured', none, 'foreign', []],
-    ['other nodes may be trusted', house, 'none', [vary]],
-    ['other nodes may be trusted', house, 'foreign', [vary]],
-    ['some are', rules, 'none', [vary]],
-    ['some are', rules, 'same', [vary]],
-    ['some are', rules, 'foreign', [vary]],
-    ['some are', rules, 'allowed', [['Access-Control-Allow-Origin', 'http://app.lan'], vary, exposed]],
-    ['all are', open, 'allowed', [['Access-Control-Allow-Origin', '*'], vary, exposed]],
-    ['all are', open, 'none', [vary]],
+  const answers: [what: string, rules: typeof rules, standing: Standing, headers: (readonly string[])[]][] = [
+    ['no origin is configured', withoutOrigins, 'none', []],
+    ['no origin is configured', withoutOrigins, 'same', []],
+    ['no origin is configured', withoutOrigins, 'foreign', []],
+    ['pages of other nodes may be trusted', withOtherNodes, 'none', [vary]],
+    ['pages of other nodes may be trusted', withOtherNodes, 'foreign', [vary]],
+    ['some origins are configured', rules, 'none', [vary]],
+    ['some origins are configured', rules, 'same', [vary]],
+    ['some origins are configured', rules, 'foreign', [vary]],
+    [
+      'some origins are configured',
+      rules,
+      'allowed',
+      [['Access-Control-Allow-Origin', 'http://app.lan'], vary, exposed],
+    ],
+    [
+      'every origin is configured',
+      withEveryOrigin,
+      'allowed',
+      [['Access-Control-Allow-Origin', '*'], vary, exposed],
+    ],
+    ['every origin is configured', withEveryOrigin, 'none', [vary]],
   ];
-  for (const [what, those, standing, headers] of answers) {
-    test(`${what}, and this one is ${standing}`, () =>
-      assert.deepEqual(corsHeaders('http://app.lan', standing, those), headers));
+  for (const [what, configured, standing, headers] of answers) {
+    test(`an origin that is ${standing} gets its headers where ${what}`, () =>
+      assert.deepEqual(corsHeaders('http://app.lan', standing, configured), headers));
   }
 
-  const VARY = ['Vary', 'Origin, Access-Control-Request-Private-Network'];
-  const allowed = [
+  const VARY_OF_PREFLIGHT = ['Vary', 'Origin, Access-Control-Request-Private-Network'];
+  const headersOfAllowed = [
     ['Access-Control-Allow-Origin', 'http://app.lan'],
     ['Access-Control-Allow-Methods', 'GET, POST, OPTIONS'],
     ['Access-Control-Allow-Headers', 'Content-Type, Last-Event-ID'],
     ['Access-Control-Max-Age', '600'],
   ];
   for (const standing of ['none', 'same', 'allowed', 'foreign'] as const) {
-    for (const privateNetwork of [false, true]) {
-      test(`a preflight of an origin that is ${standing}${privateNetwork ? ', into a private network' : ''}`, () => {
+    for (const asksForPrivateNetwork of [false, true]) {
+      test(`a preflight of an origin that is ${standing}${asksForPrivateNetwork ? ', into a private network,' : ''} gets its headers`, () => {
         const reply = optionsReply(
-          { origin: 'http://app.lan', standing, asksForPrivateNetwork: privateNetwork },
+          { origin: 'http://app.lan', standing, asksForPrivateNetwork },
           'GET',
           rules,
         );
         const isAllowed = standing === 'same' || standing === 'allowed';
-        const network = privateNetwork ? [['Access-Control-Allow-Private-Network', 'true']] : [];
+        const network = asksForPrivateNetwork ? [['Access-Control-Allow-Private-Network', 'true']] : [];
         assert.equal(reply.status, 204);
-        const granted = isAllowed ? [...allowed, ...network] : [];
-        assert.deepEqual(reply.headers, [['Allow', 'GET'], ...granted, VARY]);
+        const granted = isAllowed ? [...headersOfAllowed, ...network] : [];
+        assert.deepEqual(reply.headers, [['Allow', 'GET'], ...granted, VARY_OF_PREFLIGHT]);
       });
     }
   }

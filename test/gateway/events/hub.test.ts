@@ -8,18 +8,19 @@ import type { Change } from '../../../src/protocol/actor/messages.js';
 import { actionsOf, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
-type Row = readonly [change: (world: NodeWorld) => readonly Change[], received: string];
+type WorldChange = (world: NodeWorld) => readonly Change[];
+type Row = readonly [change: WorldChange, received: string];
 /** A row per line of docs/events.md, "Events": the changes, and the event that a stream sends for them. */
 const TABLE: readonly Row[] = [
   [(world) => world.put('systemd.services', ['a', { name: 'a' }]), 'b-1 service.updated {"name":"a"}'],
-  [(world) => world.clients({ id: 1 }, { id: 2 }), 'b-2 audio.updated [{"id":1},{"id":2}]'],
+  [(world) => world.putClients({ id: 1 }, { id: 2 }), 'b-2 audio.updated [{"id":1},{"id":2}]'],
   [
-    (world) => [...world.clients({ id: 1 }, { id: 2 }), ...world.drop('audio.clients', '1', '2')],
+    (world) => [...world.putClients({ id: 1 }, { id: 2 }), ...world.drop('audio.clients', '1', '2')],
     'b-4 audio.removed [{"id":1},{"id":2}]',
   ],
-  [(world) => world.outputs({ id: 1 }, { id: 2 }), 'b-2 audio.output.updated [{"id":1},{"id":2}]'],
+  [(world) => world.putOutputs({ id: 1 }, { id: 2 }), 'b-2 audio.output.updated [{"id":1},{"id":2}]'],
   [
-    (world) => [...world.outputs({ id: 1 }), ...world.drop('audio.outputs', '1')],
+    (world) => [...world.putOutputs({ id: 1 }), ...world.drop('audio.outputs', '1')],
     'b-2 audio.output.removed [{"id":1}]',
   ],
   [(world) => world.action('power.action'), 'b-1 power.action {"n":1}'],
@@ -44,20 +45,21 @@ for (const [change, expected] of TABLE) {
   });
 }
 
-/** How many streams are open, and how many were closed as too slow. */
+/** How many streams are open, and how many have ended with events still unread. */
 function streamsOf({ hub }: NodeUnderTest): object {
   const { open, closedSlow } = hub.stats();
   return { open, closedSlow };
 }
 
-test('a removal that has no event leads to a snapshot, on streams that get such records', () => {
+test('a removal without an event leads to a snapshot on streams that get records of its kind', () => {
   const node = new NodeUnderTest();
   const unit = (name: string) => node.world.put('systemd.services', [name, { name }]);
   node.publish([unit('a'), unit('b')]);
-  const [all, others, full] = ['snapshot=1', 'types=power.action', ''].map((query) => node.consumer(query));
-  const away = node.consumer('', undefined, 'b-2');
-  const slow = node.consumer('', 0, 'b-2');
-  assert.ok(all && others && full);
+  const withSnapshot = node.consumer('snapshot=1');
+  const actionsOnly = node.consumer('types=power.action');
+  const full = node.consumer('');
+  const away = node.consumer('', { lastEventId: 'b-2' });
+  const slow = node.consumer('', { capacity: 0, lastEventId: 'b-2' });
   away.connection.breakOff();
   node.publish([
     node.world.action('power.action'),
@@ -66,38 +68,42 @@ test('a removal that has no event leads to a snapshot, on streams that get such 
     unit('c'),
   ]);
   away.open('');
-  for (const consumer of [all, full, away, slow]) {
+
+  for (const consumer of [withSnapshot, full, away, slow]) {
     consumer.readAll();
     assert.deepEqual([...consumer.model.known.units.values()], [{ name: 'b' }, { name: 'c' }]);
     assert.deepEqual(actionsOf(consumer.model), [1, 2]);
   }
-  assert.deepEqual(node.received(others), ['b-3 power.action {"n":1}', 'b-5 power.action {"n":2}']);
+  assert.deepEqual(node.received(actionsOnly), ['b-3 power.action {"n":1}', 'b-5 power.action {"n":2}']);
   node.publish([unit('d')]);
   assert.deepEqual(node.received(full).at(-1), 'b-7 service.updated {"name":"d"}');
 });
 
-type WorldChange = (world: NodeWorld) => readonly Change[];
-const record = (version: number) => ({ bus_name: 'mpd', version });
-const added = (version: number): string => `player.added ${JSON.stringify(record(version))}`;
-const updated = (version: number): string => `player.updated ${JSON.stringify(record(version))}`;
-const removed = 'player.removed {"bus_name":"mpd"}';
-const player =
+const recordOf = (version: number) => ({ bus_name: 'mpd', version });
+const addedEvent = (version: number): string => `player.added ${JSON.stringify(recordOf(version))}`;
+const updatedEvent = (version: number): string => `player.updated ${JSON.stringify(recordOf(version))}`;
+const REMOVED_EVENT = 'player.removed {"bus_name":"mpd"}';
+const putPlayer =
   (version: number): WorldChange =>
   (world) =>
-    world.put('players', ['mpd', record(version)]);
-const other: WorldChange = (world) => world.put('players', ['vlc', { bus_name: 'vlc' }]);
-const leaves: WorldChange = (world) => world.drop('players', 'mpd');
+    world.put('players', ['mpd', recordOf(version)]);
+const putOtherPlayer: WorldChange = (world) => world.put('players', ['vlc', { bus_name: 'vlc' }]);
+const dropPlayer: WorldChange = (world) => world.drop('players', 'mpd');
 
-/** The rows say what happens to a player in each delivery, and which events follow. */
+/** The changes of a player in each delivery, and the events that follow. */
 const PLAYERS: readonly (readonly [what: string, deliveries: WorldChange[][], events: string[]])[] = [
-  ['comes', [[player(1)]], [added(1)]],
-  ['comes and changes in one delivery', [[player(1), player(2)]], [added(2)]],
-  ['changes later', [[player(1), player(2)], [player(3)]], [added(2), updated(3)]],
-  ['comes and changes around another', [[player(1), other, player(2)], [player(3)]], [added(2), updated(3)]],
+  ['comes', [[putPlayer(1)]], [addedEvent(1)]],
+  ['comes and changes in one delivery', [[putPlayer(1), putPlayer(2)]], [addedEvent(2)]],
+  ['changes later', [[putPlayer(1), putPlayer(2)], [putPlayer(3)]], [addedEvent(2), updatedEvent(3)]],
+  [
+    'comes and changes around another',
+    [[putPlayer(1), putOtherPlayer, putPlayer(2)], [putPlayer(3)]],
+    [addedEvent(2), updatedEvent(3)],
+  ],
   [
     'goes, comes and changes in one delivery',
-    [[player(1)], [leaves, player(2), player(3)]],
-    [added(1), removed, added(3)],
+    [[putPlayer(1)], [dropPlayer, putPlayer(2), putPlayer(3)]],
+    [addedEvent(1), REMOVED_EVENT, addedEvent(3)],
   ],
 ];
 for (const [what, deliveries, expected] of PLAYERS) {
@@ -107,11 +113,12 @@ for (const [what, deliveries, expected] of PLAYERS) {
   ] as const) {
     test(`a stream that ${who} gets player.added once per arrival of a player that ${what}`, () => {
       const node = new NodeUnderTest();
-      const consumer = node.consumer('types=player.added,player.updated,player.removed', capacity);
+      const consumer = node.consumer('types=player.added,player.updated,player.removed', { capacity });
       for (const changes of deliveries) {
         node.publish([changes.flatMap((change) => change(node.world))]);
         consumer.readAll();
       }
+      // A removal is the name of the player; the other events have the player in `data`.
       const events = consumer.events.slice(1).map(({ type, data }) => {
         const parsed = JSON.parse(data) as { readonly data?: object };
         return `${type} ${JSON.stringify(parsed.data ?? parsed)}`;
@@ -124,34 +131,35 @@ for (const [what, deliveries, expected] of PLAYERS) {
   }
 }
 
-const level = (peak: number): string => `audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
+const levelEvent = (peak: number): string => `audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
 
 test('a level is sent at once, without an id, to streams whose filter names levels, and is not kept', () => {
   const node = new NodeUnderTest();
-  const [named, audio, all] = ['types=audio.level', 'backend=audio', ''].map((query) => node.consumer(query));
-  assert.ok(named && audio && all);
+  const levelsOnly = node.consumer('types=audio.level');
+  const audio = node.consumer('backend=audio');
+  const full = node.consumer('');
   node.publishLevel(0.5);
-  node.publish([node.world.clients({ id: 1 })]);
+  node.publish([node.world.putClients({ id: 1 })]);
   node.publishLevel(0.25);
-  assert.deepEqual(node.received(named), [` ${level(0.5)}`, ` ${level(0.25)}`]);
+  assert.deepEqual(node.received(levelsOnly), [` ${levelEvent(0.5)}`, ` ${levelEvent(0.25)}`]);
   assert.deepEqual(node.received(audio), ['b-1 audio.updated [{"id":1}]']);
-  assert.deepEqual(node.received(all), ['b-1 audio.updated [{"id":1}]']);
-  const returned = node.consumer('types=audio.level,audio.updated', undefined, 'other-1');
+  assert.deepEqual(node.received(full), ['b-1 audio.updated [{"id":1}]']);
+  const returned = node.consumer('types=audio.level,audio.updated', { lastEventId: 'other-1' });
   assert.ok(!node.received(returned).some((line) => line.includes('audio.level')));
-  const replayed = node.consumer('types=audio.level,power.action', undefined, 'b-1');
+  const replayed = node.consumer('types=audio.level,power.action', { lastEventId: 'b-1' });
   node.publish([node.world.action('power.action')]);
   assert.deepEqual(node.received(replayed), ['b-2 power.action {"n":1}']);
 });
 
 test('a slow consumer gets only the newest level, after the events that wait', () => {
   const node = new NodeUnderTest();
-  const consumer = node.consumer('types=audio.level,audio.updated', 0);
+  const consumer = node.consumer('types=audio.level,audio.updated', { capacity: 0 });
   for (const peak of [0.1, 0.2, 0.3]) node.publishLevel(peak);
-  node.publish([node.world.clients({ id: 1 })]);
+  node.publish([node.world.putClients({ id: 1 })]);
   node.publishLevel(0.4);
-  assert.deepEqual(node.received(consumer), ['b-1 audio.updated [{"id":1}]', `b-1 ${level(0.4)}`]);
+  assert.deepEqual(node.received(consumer), ['b-1 audio.updated [{"id":1}]', `b-1 ${levelEvent(0.4)}`]);
   node.publishLevel(0.5);
-  assert.deepEqual(node.received(consumer).at(-1), `b-1 ${level(0.5)}`);
+  assert.deepEqual(node.received(consumer).at(-1), `b-1 ${levelEvent(0.5)}`);
 });
 
 test('levels do not postpone the event "love", which brings the newest id', () => {
@@ -186,19 +194,19 @@ const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
 for (const [query, id] of SNAPSHOT_FOR) {
   test(`?${query} with ${id || 'no id'} starts with the current state`, () => {
     const node = new NodeUnderTest();
-    node.publish([node.world.backend('audio', 'up'), node.world.clients({ id: 1 }, { id: 2 })]);
+    node.publish([node.world.backend('audio', 'up'), node.world.putClients({ id: 1 }, { id: 2 })]);
     node.publish([node.world.drop('audio.clients', '1'), node.world.action('power.action')]);
-    // A consumer that breaks off before the end of the snapshot must get one again, so it still has its
-    // earlier id.
-    const known = id === '!' || id.startsWith('other') ? id : id === '' ? '' : `b-${99}`;
-    const expected = SNAPSHOT.map((line, at) => `${at < SNAPSHOT.length - 1 ? known : 'b-5'}${line}`);
-    assert.deepEqual(node.received(node.consumer(query, undefined, id)), expected);
+    // Until the end of the snapshot the consumer keeps its earlier id. If it breaks off, it gets another
+    // snapshot.
+    const lastIndex = SNAPSHOT.length - 1;
+    const expected = SNAPSHOT.map((line, index) => `${index < lastIndex ? id : 'b-5'}${line}`);
+    assert.deepEqual(node.received(node.consumer(query, { lastEventId: id })), expected);
   });
 }
 
 test("a backend's own detail follows its mark in a snapshot, unless the filter excludes it", () => {
   const node = new NodeUnderTest();
-  node.publish([node.world.backend('audio', 'up', 'no card'), node.world.clients({ id: 1 })]);
+  node.publish([node.world.backend('audio', 'up', 'no card'), node.world.putClients({ id: 1 })]);
   const [mark, detail, record] = node.received(node.consumer('snapshot=1'));
   assert.equal(mark, SNAPSHOT[0]);
   assert.equal(detail, ' backend.updated {"backend":"audio","state":"up","detail":"no card"}');
@@ -207,10 +215,10 @@ test("a backend's own detail follows its mark in a snapshot, unless the filter e
   assert.deepEqual(filtered.slice(0, 2), [mark, record]);
 });
 
-test('a filtered stream gets the marks of a snapshot, by which its client forgets records of before a restart', () => {
+test('a filtered stream gets the marks of a snapshot, which make its client forget old records', () => {
   for (const query of ['types=audio.updated', 'exclude=backend.updated', 'types=nothing.known']) {
     const node = new NodeUnderTest();
-    const consumer = node.consumer(query, undefined, 'other-3');
+    const consumer = node.consumer(query, { lastEventId: 'other-3' });
     const lines = node.received(consumer).map((line) => line.slice(line.indexOf(' ')));
     assert.deepEqual(lines, marks());
     node.publish([node.world.backend('audio', 'up')]);
@@ -227,7 +235,7 @@ test("many changes that a stream's filter excludes do not push an action out of 
   node.publishProgress(2);
   node.publishUnrelatedRemovals(3000);
   node.publishProgress(1);
-  assert.deepEqual(node.received(node.consumer('types=upgrade.progress', undefined, 'b-1')), [
+  assert.deepEqual(node.received(node.consumer('types=upgrade.progress', { lastEventId: 'b-1' })), [
     'b-2 upgrade.progress {"n":2}',
     'b-6003 upgrade.progress {"n":3}',
   ]);
@@ -235,20 +243,22 @@ test("many changes that a stream's filter excludes do not push an action out of 
 
 test('a client whose id is too old gets the kept removals and actions, then the state', () => {
   const node = new NodeUnderTest();
-  node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
+  node.publish([node.world.putClients({ id: 1 }, { id: 2 })]);
   node.publishProgress(1100);
   node.publish([node.world.drop('audio.clients', '1')]);
-  const lines = node.received(node.consumer('', undefined, 'b-3'));
+
+  const lines = node.received(node.consumer('', { lastEventId: 'b-3' }));
+  const ACTIONS_KEPT = 1024;
   assert.match(lines[0] ?? '', /^b-3 upgrade\.progress {"n":77}$/);
-  assert.equal(lines[1023], 'b-3 upgrade.progress {"n":1100}');
-  assert.equal(lines[1024], 'b-3 audio.removed [{"id":1}]');
-  assert.match(lines[1025] ?? '', /^b-3 backend\.updated .*"snapshot"/);
+  assert.equal(lines[ACTIONS_KEPT - 1], 'b-3 upgrade.progress {"n":1100}');
+  assert.equal(lines[ACTIONS_KEPT], 'b-3 audio.removed [{"id":1}]');
+  assert.match(lines[ACTIONS_KEPT + 1] ?? '', /^b-3 backend\.updated .*"snapshot"/);
   assert.match(lines.at(-1) ?? '', /^b-1103 backend\.updated .*snapshot/);
 });
 
 test('a consumer that reads nothing is not closed, has nothing written to it, and delays nobody', () => {
   const node = new NodeUnderTest();
-  const stalled = node.consumer('', 0);
+  const stalled = node.consumer('', { capacity: 0 });
   const quick = node.consumer();
   node.publishProgress(120, { pad: 'x'.repeat(10_000) });
   assert.ok(stalled.isOpen);
@@ -258,11 +268,11 @@ test('a consumer that reads nothing is not closed, has nothing written to it, an
   assert.equal(node.received(stalled).length, 120);
 });
 
-test('a consumer that leaves while events wait for it counts as slow; one that had read everything does not', () => {
+test('a consumer that leaves with events unread counts as slow, one that has read everything does not', () => {
   const node = new NodeUnderTest();
-  const stalled = node.consumer('', 0);
+  const stalled = node.consumer('', { capacity: 0 });
   const quick = node.consumer();
-  const recovered = node.consumer('', 0);
+  const recovered = node.consumer('', { capacity: 0 });
   node.publishProgress(1);
   recovered.readAll();
   for (const { connection } of [stalled, quick, recovered]) connection.breakOff();
@@ -297,7 +307,7 @@ test('an event postpones the next "love"', () => {
 
 test('a stream that is not read gets no "love" until it has caught up', () => {
   const node = new NodeUnderTest();
-  const consumer = node.consumer('keepalive=10', 0);
+  const consumer = node.consumer('keepalive=10', { capacity: 0 });
   node.clock.advance(60_000);
   assert.deepEqual(node.received(consumer), []);
   node.clock.advance(11_000);
@@ -307,14 +317,14 @@ test('a stream that is not read gets no "love" until it has caught up', () => {
 test('at shutdown every stream gets bye after all waiting events, and ends', async () => {
   const node = new NodeUnderTest();
   const quick = node.consumer();
-  const slow = node.consumer('', 0);
+  const slow = node.consumer('', { capacity: 0 });
   node.publishProgress(2);
-  const farewell = node.hub.bye(2000);
+  const byeSent = node.hub.bye(2000);
   assert.equal(quick.connection.over, 'ended');
   assert.equal(slow.connection.over, undefined);
   assert.equal(node.received(slow).at(-1), 'b-2 server.info "bye"');
   assert.equal(slow.connection.over, 'ended');
-  await farewell;
+  await byeSent;
   assert.equal(node.received(quick).at(-1), 'b-2 server.info "bye"');
   assert.equal(node.clock.timers, 0);
   assert.deepEqual(streamsOf(node), { open: 0, closedSlow: 0 });

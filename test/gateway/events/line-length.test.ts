@@ -1,6 +1,5 @@
-// No line of the stream is longer than clients on aiohttp before 3.14 take (docs/events.md, "Long lines"):
-// lists of records, as they happen and in a snapshot, tracklists, and records that are too long by
-// themselves.
+// No line of the stream is longer than clients on aiohttp before 3.14 take (docs/events.md, "Long lines").
+// Lists of records, tracklists and single records are tried, as events and in a snapshot.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,18 +13,18 @@ const VLC = 'org.mpris.MediaPlayer2.vlc';
 /** The data of an event in bytes, as a line. */
 const lineBytes = ({ data }: { readonly data: string }): number => Buffer.byteLength(`data: ${data}`);
 
-test('a long list is several events, each within a line, and all records are in them', () => {
-  for (const fill of ['x', 'é', '\u{1f3b5}', '\u0001']) {
+test('a long list is sent as several events, none longer than a line, which together have all records', () => {
+  for (const character of ['x', 'é', '\u{1f3b5}', '\u0001']) {
     const node = new NodeUnderTest();
     const live = node.consumer('snapshot=1');
     const outputs = Array.from({ length: 60 }, (_, id) => ({
       id,
-      props: { text: fill.repeat(1 + id * 37) },
+      props: { text: character.repeat(1 + id * 37) },
     }));
-    node.publish([node.world.outputs(...outputs)]);
-    node.publish([node.world.outputs(...outputs.map(({ id, props }) => ({ id, props, volume: 1 })))]);
+    node.publish([node.world.putOutputs(...outputs)]);
+    node.publish([node.world.putOutputs(...outputs.map(({ id, props }) => ({ id, props, volume: 1 })))]);
     node.publish([node.world.drop('audio.outputs', ...outputs.slice(3).map(({ id }) => `${id}`))]);
-    node.publish([node.world.outputs(...outputs)]);
+    node.publish([node.world.putOutputs(...outputs)]);
     const late = node.consumer('snapshot=1');
     for (const consumer of [live, late]) {
       consumer.readAll();
@@ -35,7 +34,7 @@ test('a long list is several events, each within a line, and all records are in 
     const updates = live.events.filter(({ type }) => type === 'audio.output.updated');
     assert.ok(
       updates.some((event) => lineBytes(event) > LINE_MAX_BYTES / 2),
-      'a line is used well',
+      'events are not much shorter than a line',
     );
   }
 });
@@ -47,14 +46,16 @@ function tracklist(bytes: number): TracklistRecord {
     can_edit_tracks: true,
     tracks: [track('/1', title), track('/2', 'é')],
   });
-  const missing = bytes - Buffer.byteLength(JSON.stringify({ bus_name: VLC, ...list('') }));
-  return list('x'.repeat(missing));
+  const titleLength = bytes - Buffer.byteLength(JSON.stringify({ bus_name: VLC, ...list('') }));
+  return list('x'.repeat(titleLength));
 }
 
 /**
- * Publishes a tracklist, and returns it as two streams have it: one that was open, and one with a snapshot.
+ * Publishes a tracklist, and returns it as an open stream receives it, and as a snapshot has it.
  */
-function received(list: TracklistRecord): readonly (TracklistRecord & { readonly truncated?: boolean })[] {
+function receivedTracklists(
+  list: TracklistRecord,
+): readonly (TracklistRecord & { readonly truncated?: boolean })[] {
   const node = new NodeUnderTest();
   const live = node.consumer();
   const player = { bus_name: VLC, tracklist_supported: true };
@@ -70,17 +71,18 @@ function received(list: TracklistRecord): readonly (TracklistRecord & { readonly
   });
 }
 
-test('a tracklist that fits is whole, and a longer one has its first tracks and says so', () => {
-  const most = LINE_MAX_BYTES - 'data: []'.length;
-  for (const each of received(tracklist(most))) assert.deepEqual(each, tracklist(most));
-  const longer = tracklist(most + 1);
-  for (const each of received(longer))
-    assert.deepEqual(each, { can_edit_tracks: true, truncated: true, tracks: longer.tracks.slice(0, 1) });
-  const tracks = Array.from({ length: 500 }, (_, n) => ({
-    track_id: `/${n}`,
+test('a tracklist that fits is whole, and a longer one has its first tracks and is marked as truncated', () => {
+  const bytesMax = LINE_MAX_BYTES - 'data: []'.length;
+  for (const received of receivedTracklists(tracklist(bytesMax)))
+    assert.deepEqual(received, tracklist(bytesMax));
+  const longer = tracklist(bytesMax + 1);
+  for (const received of receivedTracklists(longer))
+    assert.deepEqual(received, { can_edit_tracks: true, truncated: true, tracks: longer.tracks.slice(0, 1) });
+  const tracks = Array.from({ length: 500 }, (_, index) => ({
+    track_id: `/${index}`,
     metadata: { title: 'é'.repeat(200) },
   }));
-  for (const { truncated, tracks: kept } of received({ can_edit_tracks: false, tracks })) {
+  for (const { truncated, tracks: kept } of receivedTracklists({ can_edit_tracks: false, tracks })) {
     assert.equal(truncated, true);
     assert.ok(kept.length > 200 && kept.length < 500, `${kept.length}`);
     assert.deepEqual(kept, tracks.slice(0, kept.length));
@@ -92,21 +94,21 @@ test('a track alone that is longer than a line leaves a list without tracks', ()
     can_edit_tracks: true,
     tracks: [{ track_id: '/1', metadata: { title: 'x'.repeat(130_000) } }],
   };
-  for (const each of received(list))
-    assert.deepEqual(each, { can_edit_tracks: true, truncated: true, tracks: [] });
+  for (const received of receivedTracklists(list))
+    assert.deepEqual(received, { can_edit_tracks: true, truncated: true, tracks: [] });
 });
 
 const COLLECTIONS_OF_EVENTS = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].updated !== undefined);
 
-/** Members of every shape that records have, each longer than a line. */
+/** Members of every shape that a record may have. Most of them are longer than a line. */
 const LONG_MEMBERS = {
   bus_name: VLC,
   backend: 'mqtt',
   state: 'running',
   detail: '\u0001'.repeat(LINE_MAX_BYTES),
   extra: { packages: 'x'.repeat(LINE_MAX_BYTES) },
-  known_devices: Array.from({ length: 5000 }, (_, at) => ({ address: `${at}`, name: 'é'.repeat(248) })),
-  metadata: Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`key${at}`, 'x'.repeat(100)])),
+  known_devices: Array.from({ length: 5000 }, (_, index) => ({ address: `${index}`, name: 'é'.repeat(248) })),
+  metadata: Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`key${index}`, 'x'.repeat(100)])),
   tracks: [],
 };
 
@@ -128,7 +130,7 @@ for (const collection of COLLECTIONS_OF_EVENTS) {
       COLLECTION_SPECS[collection].updated,
     ];
     const event = live.events.find(({ type }) => types.includes(type));
-    assert.ok(event !== undefined, 'there is an event');
+    assert.ok(event !== undefined, 'the record has an event');
     assert.ok(event.data.includes('"mqtt"') || event.data.includes('"running"'), 'short members stay');
   });
 }
@@ -145,5 +147,9 @@ test('a long status of the upgrade lacks its extra members in the event, and not
   node.publish([node.world.put('upgrade.info', ['status', { ...long, extra }])]);
   live.readAll();
   const event: object = JSON.parse(live.events.at(-1)?.data ?? '');
-  assert.deepEqual(Object.keys(event), Object.keys(status), 'they do not come back where a text is cut, too');
+  assert.deepEqual(
+    Object.keys(event),
+    Object.keys(status),
+    'the extra members are left out also where another text is cut',
+  );
 });

@@ -10,6 +10,12 @@ import { SimulatedConsumer } from './simulated-consumer.js';
 
 const OWN_ID = /^b-(\d+)$/;
 
+interface ConsumerOptions {
+  /** In bytes (simulated-connection.ts). */
+  readonly capacity?: number | undefined;
+  readonly lastEventId?: string;
+}
+
 export class NodeUnderTest {
   readonly world = new NodeWorld();
   readonly clock = new ManualClock();
@@ -17,7 +23,7 @@ export class NodeUnderTest {
   readonly hub: EventHub;
   /** All calls of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
-  /** The sequence number after the backends are published at the start. Tests count ids from here. */
+  /** The sequence number after the first publication, that of the backends. Tests count ids from here. */
   readonly #firstSequence: number;
 
   constructor(maxClients = 256, random = (): number => 0) {
@@ -28,16 +34,19 @@ export class NodeUnderTest {
       journal: this.journal,
       watchLevels: (isWatched) => this.watched.push(isWatched),
     });
-    this.publish([this.world.beginning()]);
+    this.publish([this.world.allConnecting()]);
     this.#firstSequence = this.journal.newestSequence;
   }
 
-  /** `lastEventId` and the ids in `received` count from 1. */
-  consumer(query = '', capacity?: number, lastEventId = ''): SimulatedConsumer {
+  /**
+   * Opens a stream. With `capacity` 0 its connection refuses to take more after each write, until the test
+   * reads. `lastEventId` and the ids in `received` count from 1.
+   */
+  consumer(query = '', { capacity, lastEventId = '' }: ConsumerOptions = {}): SimulatedConsumer {
     const consumer = new SimulatedConsumer(this.hub, this.world);
     const [, sequence] = OWN_ID.exec(lastEventId) ?? [];
-    if (sequence !== undefined) consumer.pretend(`b-${Number(sequence) + this.#firstSequence}`);
-    else if (lastEventId !== '') consumer.pretend(lastEventId);
+    if (sequence !== undefined) consumer.setLastEventId(`b-${Number(sequence) + this.#firstSequence}`);
+    else if (lastEventId !== '') consumer.setLastEventId(lastEventId);
     consumer.open(query, capacity);
     return consumer;
   }
@@ -59,7 +68,7 @@ export class NodeUnderTest {
   /** Publishes `count` outputs, and removes them, so that the journal forgets other removals. */
   publishUnrelatedRemovals(count: number): void {
     for (let id = 1_000_000; id < 1_000_000 + count; id += 1)
-      this.publish([this.world.outputs({ id }), this.world.drop('audio.outputs', `${id}`)]);
+      this.publish([this.world.putOutputs({ id }), this.world.drop('audio.outputs', `${id}`)]);
   }
 
   /**
@@ -69,10 +78,12 @@ export class NodeUnderTest {
   received(consumer: SimulatedConsumer, typePrefix = ''): readonly string[] {
     consumer.readAll();
     const events = consumer.events.slice(1).filter(({ type }) => type.startsWith(typePrefix));
-    return events.map(({ type, data, lastEventId }) => `${this.#counted(lastEventId)} ${type} ${data}`);
+    return events.map(
+      ({ type, data, lastEventId }) => `${this.#idCountedFromOne(lastEventId)} ${type} ${data}`,
+    );
   }
 
-  #counted(id: string): string {
+  #idCountedFromOne(id: string): string {
     const [, sequence] = OWN_ID.exec(id) ?? [];
     return sequence === undefined ? id : `b-${Number(sequence) - this.#firstSequence}`;
   }

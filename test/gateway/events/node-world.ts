@@ -14,8 +14,8 @@ export class NodeWorld {
   /** The number of actions so far; each action carries its own number as `n`. */
   actions = 0;
 
-  /** Every backend is connecting. */
-  beginning(): readonly Change[] {
+  /** The first changes: every backend is connecting. */
+  allConnecting(): readonly Change[] {
     return BACKENDS.flatMap((backend) => this.backend(backend, 'connecting'));
   }
 
@@ -35,11 +35,11 @@ export class NodeWorld {
     return [...texts].map(([key, json]) => ({ kind: 'put', collection, key, json }));
   }
 
-  clients(...records: readonly Identified[]): readonly Change[] {
+  putClients(...records: readonly Identified[]): readonly Change[] {
     return this.put('audio.clients', ...records.map((record) => [String(record.id), record] as const));
   }
 
-  outputs(...records: readonly Identified[]): readonly Change[] {
+  putOutputs(...records: readonly Identified[]): readonly Change[] {
     return this.put('audio.outputs', ...records.map((record) => [String(record.id), record] as const));
   }
 
@@ -48,10 +48,10 @@ export class NodeWorld {
     return keys.map((key) => ({ kind: 'drop', collection, key }));
   }
 
-  backend(backend: Backend, state: BackendState, detail?: string): readonly Change[] {
-    this.#backends.set(backend, state);
-    const json = JSON.stringify({ backend, state, since: 0, restarts: 0, detail });
-    return [{ kind: 'put', collection: 'backends', key: backend, json }];
+  backend(putBackend: Backend, state: BackendState, detail?: string): readonly Change[] {
+    this.#backends.set(putBackend, state);
+    const json = JSON.stringify({ backend: putBackend, state, since: 0, restarts: 0, detail });
+    return [{ kind: 'put', collection: 'backends', key: putBackend, json }];
   }
 
   action(collection: 'power.action' | 'upgrade.progress', fields: object = {}): readonly Change[] {
@@ -63,18 +63,18 @@ export class NodeWorld {
   expectedState(): object {
     return this.#stateAfter(new StateModel(), {
       'backend.updated': [...this.#backends].map(([backend, state]) => ({ backend, state })),
-      'audio.updated': [this.#listed('audio.clients')],
-      'audio.output.updated': [this.#listed('audio.outputs')],
-      'service.updated': this.#listed('systemd.services'),
-      'upgrade.info': this.#listed('upgrade.info'),
+      'audio.updated': [this.#recordList('audio.clients')],
+      'audio.output.updated': [this.#recordList('audio.outputs')],
+      'service.updated': this.#recordList('systemd.services'),
+      'upgrade.info': this.#recordList('upgrade.info'),
     });
   }
 
   /** The state that a consumer must hold if it identifies records by name. */
   expectedStateByName(): object {
     return this.#stateAfter(new NameModel(), {
-      'audio.updated': [this.#listed('audio.clients')],
-      'audio.output.updated': [this.#listed('audio.outputs')],
+      'audio.updated': [this.#recordList('audio.clients')],
+      'audio.output.updated': [this.#recordList('audio.outputs')],
     });
   }
 
@@ -84,7 +84,7 @@ export class NodeWorld {
     return model.state();
   }
 
-  #listed(collection: Collection): readonly object[] {
+  #recordList(collection: Collection): readonly object[] {
     return [...this.records(collection).values()];
   }
 }

@@ -1,5 +1,5 @@
 // A connection whose kernel takes only a limited number of bytes, so the hub sees a slow reader. It asserts
-// the rules of TextSink: no write follows a refusal before `writable`, and none follows the end.
+// the rules of TextSink: no write follows a refusal before `onWritable`, and none follows the end.
 
 import assert from 'node:assert/strict';
 import type { OpenStream, TextSink } from '../../../src/gateway/events/stream.js';
@@ -8,7 +8,7 @@ export class SimulatedConnection implements TextSink {
   /** How many writes there were. */
   writes = 0;
   stream: OpenStream | undefined;
-  /** How the hub (`ended`, `cut`) or the peer (`gone`) ended the connection; undefined while it is open. */
+  /** How the hub (`ended`, `cut`) or the peer (`gone`) ended it. Undefined while the connection is open. */
   over: 'ended' | 'cut' | 'gone' | undefined;
   readonly #capacity: number;
   readonly #unread: Uint8Array[] = [];
@@ -38,13 +38,13 @@ export class SimulatedConnection implements TextSink {
   }
 
   end(): void {
-    assert.equal(this.over, undefined, 'ended once');
+    assert.equal(this.over, undefined, 'it is ended only once');
     this.over = 'ended';
   }
 
-  /** Calls the stream's `gone` before it returns, as uWebSockets.js may do. */
+  /** Calls the stream's `onGone` before it returns, as uWebSockets.js may do. */
   cut(): void {
-    assert.equal(this.over, undefined, 'cut once');
+    assert.equal(this.over, undefined, 'it is cut only once');
     this.over = 'cut';
     this.stream?.onGone();
   }
@@ -56,16 +56,16 @@ export class SimulatedConnection implements TextSink {
     this.stream?.onGone();
   }
 
-  /** The peer reads at most `most` bytes. */
-  read(most = Number.POSITIVE_INFINITY): Uint8Array {
+  /** The peer reads. */
+  read(maxBytes = Number.POSITIVE_INFINITY): Uint8Array {
     const pieces: Uint8Array[] = [];
-    let missing = Math.min(most, this.#buffered);
-    this.#buffered -= missing;
-    while (missing > 0) {
-      const piece = this.#unread.shift() ?? assert.fail('buffered bytes are there');
-      pieces.push(piece.subarray(0, missing));
-      if (piece.byteLength > missing) this.#unread.unshift(piece.subarray(missing));
-      missing -= Math.min(missing, piece.byteLength);
+    let remaining = Math.min(maxBytes, this.#buffered);
+    this.#buffered -= remaining;
+    while (remaining > 0) {
+      const piece = this.#unread.shift() ?? assert.fail('all buffered bytes are in the pieces');
+      pieces.push(piece.subarray(0, remaining));
+      if (piece.byteLength > remaining) this.#unread.unshift(piece.subarray(remaining));
+      remaining -= Math.min(remaining, piece.byteLength);
     }
     if (this.#isRefusing && this.#buffered <= this.#capacity) {
       this.#isRefusing = false;

@@ -49,8 +49,8 @@ export class SimulatedConsumer {
     this.names = new NameModel(traits.heedsMarks);
   }
 
-  /** Makes the consumer believe that this was its last event. Actions may then arrive a second time. */
-  pretend(lastEventId: string): void {
+  /** Makes the consumer return with this id. It may then get actions a second time. */
+  setLastEventId(lastEventId: string): void {
     this.lastEventId = lastEventId;
     this.#nextAction = undefined;
   }
@@ -66,8 +66,9 @@ export class SimulatedConsumer {
     if (this.#isUnconfirmed) this.#nextAction = undefined;
     this.#isUnconfirmed = false;
     this.#previousId = this.lastEventId;
-    if (this.#actionsAtOpen >= (this.#nextAction ?? Number.POSITIVE_INFINITY) + actionsKept)
-      this.#nextAction = undefined;
+    const hasMissedTooMany =
+      this.#nextAction !== undefined && this.#actionsAtOpen >= this.#nextAction + actionsKept;
+    if (hasMissedTooMany) this.#nextAction = undefined;
     const stream = this.#hub.openStream(parsed.value, this.connection);
     assert.ok(stream.ok);
     this.connection.stream = stream.value;
@@ -77,8 +78,8 @@ export class SimulatedConsumer {
     return this.connection.over === undefined;
   }
 
-  read(most?: number): void {
-    for (const event of this.#parser.read(this.connection.read(most))) this.#receive(event);
+  read(maxBytes?: number): void {
+    for (const event of this.#parser.read(this.connection.read(maxBytes))) this.#receive(event);
     this.lastEventId = this.#parser.lastEventId;
   }
 
@@ -93,27 +94,27 @@ export class SimulatedConsumer {
 
   #receive(event: DispatchedEvent): void {
     this.events.push(event);
-    const { snapshots, actions } = this.model;
+    const { snapshots: snapshotsBefore, actions } = this.model;
     const actionsBefore = actions.length;
     this.model.apply(event);
     this.names.apply(event);
     // The missed actions come before the marks, so every action from here on is new.
-    if (this.model.snapshots > snapshots) this.#nextAction ??= this.#actionsAtOpen + 1;
+    if (this.model.snapshots > snapshotsBefore) this.#nextAction ??= this.#actionsAtOpen + 1;
     const isIdNew = event.lastEventId !== this.#previousId;
     this.#previousId = event.lastEventId;
     if (isIdNew) this.#isUnconfirmed = false;
     const isAction = actions.length > actionsBefore;
     // Only the last event of a snapshot has an id.
-    if (isAction || this.model.snapshots > snapshots) this.#isUnconfirmed = !isIdNew;
+    if (isAction || this.model.snapshots > snapshotsBefore) this.#isUnconfirmed = !isIdNew;
     if (!isAction) return;
-    const { n } = JSON.parse(event.data) as { readonly n: number };
-    if (this.#nextAction !== undefined && !this.#isForgotten(this.#nextAction, n))
-      assert.equal(n, this.#nextAction, 'actions come in order, each once');
-    this.#nextAction = n + 1;
+    const { n: action } = JSON.parse(event.data) as { readonly n: number };
+    if (this.#nextAction !== undefined && !this.#isForgotten(this.#nextAction, action))
+      assert.equal(action, this.#nextAction, 'actions come in order, each once');
+    this.#nextAction = action + 1;
   }
 
-  /** So many actions have happened during the absence that the journal has not kept all of them. */
-  #isForgotten(next: number, n: number): boolean {
-    return n > next && this.#world.actions - next >= (this.#traits.actionsKept ?? ACTIONS_KEPT);
+  /** True if the journal may have forgotten the next action, because so many have followed it. */
+  #isForgotten(next: number, received: number): boolean {
+    return received > next && this.#world.actions - next >= (this.#traits.actionsKept ?? ACTIONS_KEPT);
   }
 }

@@ -8,26 +8,23 @@ import { drop, put } from '../scripted-backends.js';
 import { actionsOf, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
-/** So long that a record with it does not fit into a list with others. */
+/** A record with this text does not fit into a list with others. */
 const LONG = 'x'.repeat(64 * 1024);
 
-/**
- * Changes while nobody reads, and the events that are sent afterwards: type and the relevant part of the
- * data.
- */
+/** Batches of changes while the consumer does not read, and the events that it gets afterwards. */
 const CONFLATIONS: readonly [
   name: string,
-  change: (world: NodeWorld) => readonly (readonly Change[])[],
+  batches: (world: NodeWorld) => readonly (readonly Change[])[],
   received: readonly string[],
 ][] = [
   [
     'records of one kind are sent as one list',
-    (world) => [world.outputs({ id: 1 }, { id: 2 }), world.outputs({ id: 3 })],
+    (world) => [world.putOutputs({ id: 1 }, { id: 2 }), world.putOutputs({ id: 3 })],
     ['b-3 audio.output.updated [{"id":1},{"id":2},{"id":3}]'],
   ],
   [
     'records that are too large for one list are sent as several, each with the id of its newest record',
-    (world) => [world.outputs({ id: 1 }, { id: 2, pad: LONG }, { id: 3 })],
+    (world) => [world.putOutputs({ id: 1 }, { id: 2, pad: LONG }, { id: 3 })],
     [
       'b-1 audio.output.updated [{"id":1}]',
       `b-2 audio.output.updated [{"id":2,"pad":"${LONG}"}]`,
@@ -51,25 +48,27 @@ const CONFLATIONS: readonly [
     ],
   ],
 ];
-for (const [name, change, expected] of CONFLATIONS) {
+for (const [name, batches, expected] of CONFLATIONS) {
   test(name, () => {
     const node = new NodeUnderTest();
-    const consumer = node.consumer('', 0);
-    node.publish(change(node.world));
+    const consumer = node.consumer('', { capacity: 0 });
+    node.publish(batches(node.world));
     assert.deepEqual(node.received(consumer), expected);
   });
 }
 
 test('a snapshot has its id only at its end, and a large one waits in memory only in small portions', () => {
   const node = new NodeUnderTest();
-  for (let id = 0; id < 20; id += 1) node.publish([node.world.clients({ id, pad: 'x'.repeat(100_000) })]);
-  const consumer = node.consumer('snapshot=1', 0);
+  for (let id = 0; id < 20; id += 1) node.publish([node.world.putClients({ id, pad: 'x'.repeat(100_000) })]);
+  const consumer = node.consumer('snapshot=1', { capacity: 0 });
   while (consumer.connection.buffered > 0) {
     assert.ok(consumer.connection.buffered < 200_000, 'portions are small');
     consumer.read();
   }
+
   const ids = consumer.events.slice(1).map(({ lastEventId }) => lastEventId);
-  assert.equal(new Set(ids.slice(0, -1)).size, 1);
+  const idsBeforeEnd = new Set(ids.slice(0, -1));
+  assert.equal(idsBeforeEnd.size, 1);
   assert.equal(ids[0], '');
   assert.match(ids.at(-1) ?? '', /^b-/);
   assert.deepEqual(consumer.model.state(), node.world.expectedState());
@@ -77,8 +76,8 @@ test('a snapshot has its id only at its end, and a large one waits in memory onl
 
 test('a slow consumer learns from the marks of a snapshot of a removal that the journal has forgotten', () => {
   const node = new NodeUnderTest();
-  node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
-  const consumer = node.consumer('snapshot=1', 0);
+  node.publish([node.world.putClients({ id: 1 }, { id: 2 })]);
+  const consumer = node.consumer('snapshot=1', { capacity: 0 });
   consumer.readAll();
   node.publishProgress(1);
   node.publish([node.world.drop('audio.clients', '1')]);
@@ -89,7 +88,7 @@ test('a slow consumer learns from the marks of a snapshot of a removal that the 
 
 test('an event that is published while the last portion waits is sent after that portion', () => {
   const node = new NodeUnderTest();
-  const consumer = node.consumer('', 0);
+  const consumer = node.consumer('', { capacity: 0 });
   node.publishProgress(1, { pad: LONG });
   // The first lines of the stream are read, so the portion is written.
   consumer.read(consumer.connection.buffered);
@@ -100,7 +99,7 @@ test('an event that is published while the last portion waits is sent after that
 
 test('a backend that changes during a snapshot is sent again after its mark', () => {
   const node = new NodeUnderTest();
-  const consumer = node.consumer('snapshot=1', 0);
+  const consumer = node.consumer('snapshot=1', { capacity: 0 });
   node.publish([node.world.backend('audio', 'up')]);
   const events = node.received(consumer);
   assert.match(events[0] ?? '', /"audio","state":"up","detail":"snapshot"/);
@@ -109,16 +108,17 @@ test('a backend that changes during a snapshot is sent again after its mark', ()
 
 test('a new player that waits to be sent is sent as added, however often it changes meanwhile', () => {
   const node = new NodeUnderTest();
-  const consumer = node.consumer('', 0);
-  const player = (n: number) => node.publish([[put('players', 'mpv', { bus_name: 'mpv', rate: n })]]);
-  player(1);
-  player(2);
-  const types = (): readonly string[] => node.received(consumer).map((line) => line.split(' ')[1] ?? '');
-  assert.deepEqual(types(), ['player.added']);
-  player(3);
+  const consumer = node.consumer('', { capacity: 0 });
+  const publishPlayer = (rate: number) => node.publish([[put('players', 'mpv', { bus_name: 'mpv', rate })]]);
+  publishPlayer(1);
+  publishPlayer(2);
+  const typesReceived = (): readonly string[] =>
+    node.received(consumer).map((line) => line.split(' ')[1] ?? '');
+  assert.deepEqual(typesReceived(), ['player.added']);
+  publishPlayer(3);
   node.publish([[drop('players', 'mpv')]]);
-  player(4);
-  player(5);
-  assert.deepEqual(types().slice(-2), ['player.removed', 'player.added']);
+  publishPlayer(4);
+  publishPlayer(5);
+  assert.deepEqual(typesReceived().slice(-2), ['player.removed', 'player.added']);
   assert.equal(consumer.model.known.players.get('mpv')?.rate, 5);
 });

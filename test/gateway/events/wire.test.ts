@@ -1,5 +1,5 @@
-// The request for a stream and its text: the query, a row per line of docs/events.md, "Query", and per
-// question that it leaves open; the wire format, and every way in which a text could break out of its event.
+// The request for a stream and its text. The query: a row per line of docs/events.md, "Query", and per
+// question that it leaves open. The wire format: no text can break out of its event.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,22 +24,22 @@ test('an event is id, type, data and a blank line', () => {
   assert.equal(event, 'id: b-7\nevent: power.action\ndata: {"action":"reboot"}\n\n');
 });
 
-test('love alone among the server.info events has an id, that of the newest event', () => {
+test('the event love has the id of the newest event, and bye has no id', () => {
   assert.equal(loveEvent('b', 7), 'id: b-7\nevent: server.info\ndata: "love"\n\n');
   assert.equal(BYE_EVENT, 'event: server.info\ndata: "bye"\n\n');
 });
 
 test('the first bytes are a random retry from 2 to 5 s and "connected"', () => {
   const first = [0, 0.5, 0.999999].map((chance) => firstLines(chance));
-  const rest = 'event: server.info\ndata: "connected"\n\n';
-  const expected = [2000, 3500, 5000].map((retryMs) => `retry: ${retryMs}\n${rest}`);
+  const connected = 'event: server.info\ndata: "connected"\n\n';
+  const expected = [2000, 3500, 5000].map((retryMs) => `retry: ${retryMs}\n${connected}`);
   assert.deepEqual(first, expected);
 });
 
-test('an unknown name in a query is named in a comment at the beginning, and cannot break it', () => {
-  const [comment, ...rest] = firstLines(0, ['audio.update', 'a\nevent: b\r']).split(/\r|\n/);
+test('an unknown name in a query is repeated in a comment at the beginning, which it cannot break out of', () => {
+  const [comment, ...otherLines] = firstLines(0, ['audio.update', 'a\nevent: b\r']).split(/\r|\n/);
   assert.equal(comment, String.raw`: ignored, as unknown here: ["audio.update","a\nevent: b\r"]`);
-  assert.deepEqual(rest.slice(0, 2), ['retry: 2000', 'event: server.info']);
+  assert.deepEqual(otherLines.slice(0, 2), ['retry: 2000', 'event: server.info']);
 });
 
 /** The data of an event, and the data that a consumer must receive. */
@@ -54,8 +54,8 @@ const TEXTS: readonly [name: string, data: string, received: string][] = [
 ];
 for (const [name, data, received] of TEXTS) {
   test(`${name} in the data cannot break the event`, () => {
-    const next = frame('power.action', '"next"', 'b-2');
-    const bytes = Buffer.from(frame('upgrade.progress', data, 'b-1') + next);
+    const nextEvent = frame('power.action', '"next"', 'b-2');
+    const bytes = Buffer.from(frame('upgrade.progress', data, 'b-1') + nextEvent);
     assert.deepEqual(parsedByConsumer([bytes], '').events, [
       { type: 'upgrade.progress', data: received, lastEventId: 'b-1' },
       { type: 'power.action', data: '"next"', lastEventId: 'b-2' },
@@ -82,53 +82,53 @@ for (const [id, bootId, sequence] of IDS) {
     assert.equal(sequenceIn(id, bootId), sequence));
 }
 
-const only = (...types: readonly EventType[]): Filter => filterOf((type) => types.includes(type));
+const onlyTypes = (...types: readonly EventType[]): Filter => filterOf((type) => types.includes(type));
 
-/** All types except those that must be requested by name. */
-const ALL = without();
-const NOTHING = filterOf(() => false);
-const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false, unknownNames: [] };
+/** All types except audio.level, which must be requested by name. */
+const ALL_TYPES = allTypesBut();
+const NO_TYPES = filterOf(() => false);
+const DEFAULTS = { filter: ALL_TYPES, keepaliveMs: 30_000, snapshot: false, unknownNames: [] };
 
-function of(...backends: readonly ChildName[]): Filter {
+function typesOf(...backends: readonly ChildName[]): Filter {
   return filterOf((type, backend) => backends.includes(backend) && type !== 'audio.level');
 }
 
-function without(...types: readonly EventType[]): Filter {
+function allTypesBut(...types: readonly EventType[]): Filter {
   return filterOf((type) => !types.includes(type) && type !== 'audio.level');
 }
 
-/** Queries and their filters; types that must be requested pass only where a query names them. */
+/** Queries and their filters. Names that begin with "future" are unknown. */
 const FILTERS: readonly [query: string, filter: Filter][] = [
-  ['', ALL],
-  ['unknown=1&_=2', ALL],
-  ['types=audio.updated', only('audio.updated')],
-  ['types=audio.updated,power.action', only('audio.updated', 'power.action')],
-  ['types=audio.updated&types=power.action', only('audio.updated', 'power.action')],
-  ['types=audio.updated%2Cpower.action', only('audio.updated', 'power.action')],
-  ['types=audio.updated,+power.action', only('audio.updated', 'power.action')],
-  ['types=audio.updated,future.updated', only('audio.updated')],
-  ['types=future.updated', NOTHING],
-  ['types=server.info', NOTHING],
-  ['types=future.removed&exclude=future.updated&backend=future', NOTHING],
-  ['types=', ALL],
-  ['backend=audio', of('audio')],
-  ['backend=future,audio', of('audio')],
-  ['backend=future', NOTHING],
-  ['backend=mpris,audio', of('audio', 'players')],
-  ['types=player.position', only('player.position')],
-  ['backend=', ALL],
-  ['exclude=audio.updated', without('audio.updated')],
-  ['exclude=audio.updated,future.updated', without('audio.updated')],
-  ['exclude=', ALL],
-  ['types=audio.updated,audio.removed&exclude=audio.removed', only('audio.updated')],
+  ['', ALL_TYPES],
+  ['unknown=1&_=2', ALL_TYPES],
+  ['types=audio.updated', onlyTypes('audio.updated')],
+  ['types=audio.updated,power.action', onlyTypes('audio.updated', 'power.action')],
+  ['types=audio.updated&types=power.action', onlyTypes('audio.updated', 'power.action')],
+  ['types=audio.updated%2Cpower.action', onlyTypes('audio.updated', 'power.action')],
+  ['types=audio.updated,+power.action', onlyTypes('audio.updated', 'power.action')],
+  ['types=audio.updated,future.updated', onlyTypes('audio.updated')],
+  ['types=future.updated', NO_TYPES],
+  ['types=server.info', NO_TYPES],
+  ['types=future.removed&exclude=future.updated&backend=future', NO_TYPES],
+  ['types=', ALL_TYPES],
+  ['backend=audio', typesOf('audio')],
+  ['backend=future,audio', typesOf('audio')],
+  ['backend=future', NO_TYPES],
+  ['backend=mpris,audio', typesOf('audio', 'players')],
+  ['types=player.position', onlyTypes('player.position')],
+  ['backend=', ALL_TYPES],
+  ['exclude=audio.updated', allTypesBut('audio.updated')],
+  ['exclude=audio.updated,future.updated', allTypesBut('audio.updated')],
+  ['exclude=', ALL_TYPES],
+  ['types=audio.updated,audio.removed&exclude=audio.removed', onlyTypes('audio.updated')],
   [
     'types=audio.updated&backend=systemd',
     filterOf((type, backend) => type === 'audio.updated' || backend === 'systemd'),
   ],
-  ['types=audio.updated&backend=audio', of('audio')],
+  ['types=audio.updated&backend=audio', typesOf('audio')],
   [
     'types=power.action&backend=audio&exclude=audio.removed,backend.updated',
-    only(
+    onlyTypes(
       'power.action',
       'audio.updated',
       'audio.output.updated',
@@ -140,34 +140,34 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
       'audio.sleep',
     ),
   ],
-  ['types=audio.level,audio.updated', only('audio.level', 'audio.updated')],
+  ['types=audio.level,audio.updated', onlyTypes('audio.level', 'audio.updated')],
   ['types=audio.level&backend=audio', filterOf((_type, backend) => backend === 'audio')],
-  ['types=audio.level&exclude=audio.level', NOTHING],
-  ['snapshot=0', ALL],
+  ['types=audio.level&exclude=audio.level', NO_TYPES],
+  ['snapshot=0', ALL_TYPES],
 ];
 const OPTIONS: readonly [query: string, options: object][] = [
   ['keepalive=120', { keepaliveMs: 120_000 }],
   ['keepalive=30s', { keepaliveMs: 30_000 }],
   ['keepalive=10s', { keepaliveMs: 10_000 }],
   ['snapshot=1', { snapshot: true }],
-  ['types=audio', { filter: NOTHING, unknownNames: ['audio'] }],
-  ['types=toString,server.info', { filter: NOTHING, unknownNames: ['toString'] }],
-  ['backend=audio.updated,mpris', { filter: of('players'), unknownNames: ['audio.updated'] }],
+  ['types=audio', { filter: NO_TYPES, unknownNames: ['audio'] }],
+  ['types=toString,server.info', { filter: NO_TYPES, unknownNames: ['toString'] }],
+  ['backend=audio.updated,mpris', { filter: typesOf('players'), unknownNames: ['audio.updated'] }],
   ['exclude=audio', { unknownNames: ['audio'] }],
   ['lastEventId=b-3', { lastEventId: 'b-3' }],
   ['lastEventId=b-3&lastEventId=b-5', { lastEventId: 'b-5' }],
   ['snapshot=1&lastEventId=b%2D3', { snapshot: true, lastEventId: 'b-3' }],
 ];
-const unknownIn = (query: string): string[] => query.match(/future[.\w]*/g) ?? [];
-const PASSING = FILTERS.map(
-  ([query, filter]) => [query, { filter, unknownNames: unknownIn(query) }] as const,
+const futureNamesIn = (query: string): string[] => query.match(/future[.\w]*/g) ?? [];
+const FILTER_ROWS = FILTERS.map(
+  ([query, filter]) => [query, { filter, unknownNames: futureNamesIn(query) }] as const,
 );
-for (const [query, expected] of [...PASSING, ...OPTIONS]) {
+for (const [query, expected] of [...FILTER_ROWS, ...OPTIONS]) {
   test(`?${query} is understood`, () =>
-    assert.deepEqual(parseEventQuery(query, undefined), success({ ...PLAIN, ...expected })));
+    assert.deepEqual(parseEventQuery(query, undefined), success({ ...DEFAULTS, ...expected })));
 }
 
-const REFUSED: readonly [query: string, about: RegExp][] = [
+const REFUSED: readonly [query: string, problem: RegExp][] = [
   ['exclude=server.info', /server\.info/],
   ['exclude=audio.updated,server.info', /server\.info/],
   ['exclude=audio.updated&exclude=%20server.info', /server\.info/],
@@ -183,11 +183,11 @@ const REFUSED: readonly [query: string, about: RegExp][] = [
   ['types=%ff', /percent/],
   ['%=1', /percent/],
 ];
-for (const [query, about] of REFUSED) {
+for (const [query, problem] of REFUSED) {
   test(`?${query} is refused`, () => {
     const parsed = parseEventQuery(query, undefined);
     assert.ok(!parsed.ok);
-    assert.match(parsed.error, about);
+    assert.match(parsed.error, problem);
   });
 }
 
