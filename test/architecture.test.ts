@@ -107,6 +107,8 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['comments end where code ends', 'test/gateway/a.ts', `/** ${'a '.repeat(60)}*/`, /:2: a comment ends/],
   ['titles have a subject', 'test/a.test.ts', "test('of a stream');", /:2: a title is a sentence/],
   ['titles have a subject', 'test/a.test.ts', 'describe(`what a stream is`);', /:2: a title/],
+  ['state is in classes', 'src/cli/a.ts', 'function f() { let a = 1; return () => a; }', /:2: a returned/],
+  ['state is in classes', 'src/cli/a.ts', 'const f = () => { let a; return { b() { a = 1; } }; };', /:2: a/],
   ['names are words of the field', 'src/cli/a.ts', 'const heldRecords = 1;', /:2: heldRecords/],
   ['names are words of the field', 'src/cli/a.ts', 'class A { readonly #wanted = 1; }', /:2: #wanted/],
 ];
@@ -131,6 +133,8 @@ const FINE: readonly (readonly [RuleName, string, string])[] = [
   ['names are words of the field', 'src/cli/a.ts', "assert.doesNotMatch('held', /told/);"],
   ['names are words of the field', 'src/cli/a.ts', 'const threshold = upheld;'],
   ['titles have a subject', 'test/a.test.ts', "test('offers are listed');"],
+  ['state is in classes', 'src/cli/a.ts', 'function f() { const a = 1; return () => a; }'],
+  ['state is in classes', 'src/cli/a.ts', 'function f() { let a = 1; return g(() => a); }'],
   ['no state of modules', 'src/gateway/a.ts', 'function f(): void {\n  let count = 0;\n}'],
 ];
 

@@ -1,9 +1,10 @@
 // A source file as the rules of the architecture see it, by a real parser: code without comments and texts,
-// its imports, its comments, its names, the titles of its tests, and the literals that are squeezed into
-// others.
+// its imports, its comments, its names, the titles of its tests, the literals that are squeezed into others,
+// and the functions that keep state.
 
 import { posix } from 'node:path';
 import { type Expression, type ParseResult, parseSync, Visitor } from 'oxc-parser';
+import { returnedClosures } from './closures.js';
 
 export interface Import {
   /**
@@ -31,6 +32,8 @@ export interface SourceFile {
    * that are taken apart where they are made.
    */
   readonly squeezed: readonly Span[];
+  /** Functions that are returned, and share a `let` with the function that returns them. */
+  readonly closures: readonly Span[];
   /** The titles of tests and suites that are written where these are declared. */
   readonly titles: readonly Title[];
 }
@@ -96,6 +99,7 @@ export function sourceFile(path: string, text: string): SourceFile {
     comments: parsed.comments,
     names,
     squeezed,
+    closures: returnedClosures(parsed.program),
     titles,
     imports: [
       ...importsOf(file),

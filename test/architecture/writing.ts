@@ -1,5 +1,5 @@
 // The rules of how sources are written: no line is squeezed, comments end where code ends, names are words of
-// the field, and titles of tests have a subject.
+// the field, titles of tests have a subject, and state is in classes.
 
 import { lineAt, type SourceFile } from './source-file.js';
 
@@ -77,7 +77,13 @@ const titlesHaveSubjects: Check = (files) =>
     return complaints(file, riddles, () => 'a title is a sentence with a subject');
   });
 
+const stateInClasses: Check = (files) =>
+  files.flatMap((file) =>
+    complaints(file, file.closures, () => 'a returned function shares a `let`: state belongs in a class'),
+  );
+
 export const WRITING = {
+  'state is in classes': stateInClasses,
   'literals are written out': writtenOut,
   'comments end where code ends': commentWidth,
   'names are words of the field': wordsOfTheField,

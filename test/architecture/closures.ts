@@ -1,0 +1,73 @@
+// Finds functions that keep state as objects do: they are returned, and share a `let` with the function that
+// returns them.
+
+import type { Program } from 'oxc-parser';
+import { visitorKeys } from 'oxc-parser';
+
+/** A node of the syntax tree. Its other members are texts, numbers, and nodes. */
+interface SyntaxNode {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
+const isFunction = ({ type }: SyntaxNode): boolean => FUNCTIONS.has(type);
+
+/** What a function hands out together with the node: an argument of a call is not handed out. */
+const HANDS_OUT = new Set([
+  'ReturnStatement',
+  'ObjectExpression',
+  'Property',
+  'ArrayExpression',
+  'ConditionalExpression',
+  'LogicalExpression',
+  'ParenthesizedExpression',
+  'TSAsExpression',
+  'TSSatisfiesExpression',
+]);
+
+const isNode = (value: unknown): value is SyntaxNode =>
+  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+
+function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
+  const members = new Map<string, unknown>(Object.entries(node));
+  return (visitorKeys[node.type] ?? []).flatMap((key) => members.get(key)).filter(isNode);
+}
+
+/** The nodes below `node` in its own function: those of the functions within it are left out. */
+function ownNodes(node: SyntaxNode): readonly SyntaxNode[] {
+  return childrenOf(node).flatMap((child) => (isFunction(child) ? [child] : [child, ...ownNodes(child)]));
+}
+
+const allNodes = (node: SyntaxNode): readonly SyntaxNode[] => [node, ...childrenOf(node).flatMap(allNodes)];
+
+const nameOf = (node: SyntaxNode): string =>
+  'name' in node && typeof node.name === 'string' ? node.name : '';
+
+/** The names that the function itself declares by `let`. */
+function lets(body: SyntaxNode): ReadonlySet<string> {
+  const declarations = ownNodes(body).filter((node) => 'kind' in node && node.kind === 'let');
+  const patterns = declarations.flatMap(childrenOf).flatMap((declarator) => childrenOf(declarator)[0] ?? []);
+  return new Set(patterns.map(nameOf));
+}
+
+/** The functions that a `return` hands out, alone or as members of an object or array. */
+function handedOut(node: SyntaxNode): readonly SyntaxNode[] {
+  if (isFunction(node)) return [node];
+  return HANDS_OUT.has(node.type) ? childrenOf(node).flatMap(handedOut) : [];
+}
+
+export function returnedClosures(program: Program): readonly SyntaxNode[] {
+  return allNodes(program)
+    .filter(isFunction)
+    .flatMap((outer) => {
+      const shared = lets(outer);
+      const returned = ownNodes(outer).filter(({ type }) => type === 'ReturnStatement');
+      return returned
+        .flatMap(handedOut)
+        .filter((inner) =>
+          allNodes(inner).some((node) => node.type === 'Identifier' && shared.has(nameOf(node))),
+        );
+    });
+}
