@@ -117,8 +117,8 @@ async function buildModules(outdir) {
     sourcemap: 'inline',
   });
   await buildNativeUws(join(outdir, 'node_modules/uWebSockets.js'));
-  // The fixtures are CommonJS, as the shipped actors are. Where `require` also loads ES modules, Node 20
-  // aborts if a thread is ended while it loads one (measured).
+  // The fixtures are CommonJS, as the shipped actors are. Node 20 aborts if a thread is ended while `require`
+  // loads an ES module (docs/development/what-we-learnt.md, "Node and V8").
   const fixtures = join(outdir, 'test/crash/fixtures');
   const named = sources('test/crash/fixtures').map((file) => [basename(file, '.ts'), file]);
   const { metafiles } = await bundleWithLateParts(fixtures, Object.fromEntries(named));
@@ -169,7 +169,8 @@ async function buildForOldNodes(outdir) {
 
 /**
  * The first lines of main.js. Only Nodes from 18 on can read the bundles. `tonearm ctl` is a program of its
- * own, because what the daemon loads would cost each call a seventh of its CPU time (measured).
+ * own, because each call would take a seventh more CPU time for what only the daemon needs (bench/FIGURES.md,
+ * "The start").
  */
 const GATES = `if (parseInt(process.versions.node, 10) < 18) return require('./old-node.js');
 if (process.argv[2] === 'ctl') return require('./cli/ctl/program.js');

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
 /**
  * The ES modules of yaml become one scope. They load in two thirds of the CPU time that the package's files
- * for Node take (measured).
+ * for Node take (bench/FIGURES.md, "The start").
  */
 const YAML = join(dirname(require.resolve('yaml/package.json')), 'browser/dist/index.js');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -47,8 +47,8 @@ export const bundleName = (file) => relative(join(ROOT, 'src'), file).replace(/\
 
 /**
  * What is loaded late becomes a file of its own, because a bundle is compiled whole when it is loaded.
- * Without the schemas and the YAML reader, main.js has 250 kB instead of 740 kB, which saves a third of its
- * time to listen (measured). The path to a part starts in `folder`, where the bundle lies that loads it. The
+ * Without the schemas and the YAML reader, main.js has 250 kB instead of 740 kB, which saves a third of the
+ * time until it listens (bench/FIGURES.md, "The start"). The path to a part starts in `folder`, where the bundle lies that loads it. The
  * names of the parts are added to `found`.
  */
 function lateParts(folder, found) {
@@ -69,7 +69,7 @@ function lateParts(folder, found) {
 
 /**
  * The part of node:assert that piscina, dbus-next and mqtt call. To load the whole costs a thread 4 ms of CPU
- * (measured).
+ * (docs/development/what-we-learnt.md, "Node and V8").
  */
 const ASSERT = `const assert = (is, text) => { if (!is) throw new Error(text ?? 'assertion failed'); };
 module.exports = Object.assign(assert, {
@@ -136,7 +136,8 @@ async function bundle(outdir, folder, entries, late) {
     entryPoints: entries,
     outdir,
     bundle: true,
-    // CommonJS needs 4 threads and 2 MB less than ES modules (measured, Node 20).
+    // CommonJS takes 4 threads and 2 MB less than ES modules (docs/development/what-we-learnt.md, "Node and
+    // V8").
     format: 'cjs',
     supported: { 'dynamic-import': false },
     minifyWhitespace: true,

@@ -1,32 +1,38 @@
-// Stands in a bundle's place: `main.js` runs `main.bundle.js`, whose digest the build puts in here. If $TONEARM_CODE_CACHE names a
-// folder, the code that V8 has compiled is kept there for the next start, which takes a quarter less CPU time (measured). Without a
-// folder, or with one that cannot be read or written, or code that is not as it was written, the bundle is compiled as ever.
+// Takes the place of a bundle: as `main.js` it runs `main.bundle.js`. If $TONEARM_CODE_CACHE names a folder,
+// it keeps there what V8 has compiled. The next start then takes a quarter less CPU time (bench/FIGURES.md).
+// Without the folder, or if the kept code is not as it was written, V8 compiles the bundle again.
 
 const { readFileSync } = require('node:fs');
 const { Script } = require('node:vm');
 
-/** The first line of a file: which bundle it is of, as V8 does not read that. The code follows twice. */
+/**
+ * The first line of a cache file. It names the bundle by its digest, which the build puts in here, because V8
+ * does not check the bundle. The compiled code follows twice.
+ */
 const HEAD = `${BUNDLE_DIGEST}\n`;
 const FOLDER = process.env.TONEARM_CODE_CACHE;
-/** By then the first clients have been answered, and what that takes has been compiled. */
-const KEEP_AFTER_MS = 10_000;
+/** By then the first clients have been answered, so that the code for this has been compiled, too. */
+const WRITE_AFTER_MS = 10_000;
 
-const file = __filename.replace(/\.js$/, '.bundle.js');
-const script = new Script(readFileSync(file, 'utf8'), { filename: file, cachedData: kept() });
+const bundle = __filename.replace(/\.js$/, '.bundle.js');
+const script = new Script(readFileSync(bundle, 'utf8'), { filename: bundle, cachedData: cachedCode() });
 if (FOLDER && script.cachedDataRejected !== false) {
-  setTimeout(() => keep().catch(() => undefined), KEEP_AFTER_MS).unref();
+  setTimeout(() => writeCache().catch(() => undefined), WRITE_AFTER_MS).unref();
 }
 script.runInThisContext()(exports, require, module, __filename, __dirname);
 
-function place() {
+function cachePath() {
   return `${FOLDER}/${BUNDLE_NAME.replaceAll('/', '-')}.code`;
 }
 
-/** V8 looks at its version, its flags and the length alone: one changed byte ends the process (measured). Comparing two copies costs no time. */
-function kept() {
+/**
+ * Returns the cached code if its two copies are the same. V8 checks only its own version, its flags and the
+ * length: one changed byte would end the process (docs/development/what-we-learnt.md, "Node and V8").
+ */
+function cachedCode() {
   if (!FOLDER) return undefined;
   try {
-    const bytes = readFileSync(place());
+    const bytes = readFileSync(cachePath());
     const middle = (HEAD.length + bytes.length) / 2;
     const isSame = bytes.compare(bytes, middle, bytes.length, HEAD.length, middle) === 0;
     return isSame && bytes.latin1Slice(0, HEAD.length) === HEAD ? bytes.subarray(middle) : undefined;
@@ -35,13 +41,13 @@ function kept() {
   }
 }
 
-/** Whoever reads meanwhile, and after a power cut, sees the last file whole. */
-async function keep() {
-  // Only here: loading it takes a millisecond in each thread.
+/** Writes another file and renames it, so that a reader never sees a half-written one, also after a power cut. */
+async function writeCache() {
+  // It is loaded only here, because loading it takes a millisecond in each thread.
   const { mkdir, rename, writeFile } = require('node:fs/promises');
   const code = script.createCachedData();
-  const fresh = `${place()}.${process.pid}`;
+  const newPath = `${cachePath()}.${process.pid}`;
   await mkdir(FOLDER, { recursive: true, mode: 0o700 });
-  await writeFile(fresh, Buffer.concat([Buffer.from(HEAD), code, code]), { mode: 0o600, flush: true });
-  await rename(fresh, place());
+  await writeFile(newPath, Buffer.concat([Buffer.from(HEAD), code, code]), { mode: 0o600, flush: true });
+  await rename(newPath, cachePath());
 }

@@ -1,5 +1,5 @@
-// Stands in for the package uWebSockets.js: loads the newest of the binaries beside it that this machine
-// takes, when it is first called. So whatever does not listen, such as --help, runs on every Node. The build
+// Takes the place of the package uWebSockets.js. At its first call it loads the newest of the binaries beside
+// it that runs on this machine. So whatever does not listen, such as --help, runs on every Node. The build
 // puts the table of packaging/natives.mjs in here.
 
 const { existsSync, readdirSync } = require('node:fs');
@@ -16,11 +16,11 @@ function load() {
       if (error.code !== 'ERR_DLOPEN_FAILED') throw error;
     }
   }
-  throw Object.assign(new Error(whyNone()), { code: 'ERR_NO_BINARY' });
+  throw Object.assign(new Error(noBinaryText()), { code: 'ERR_NO_BINARY' });
 }
 
-/** One line: what there are binaries for, and what this is. */
-function whyNone() {
+/** One line for people: for which systems there are binaries, and which system this is. */
+function noBinaryText() {
   const needs = NATIVES.flatMap(({ place, glibc }) => {
     const nodes = nodesOf(join(__dirname, place));
     return nodes.length === 0 ? [] : [`Node ${nodes.join(', ')} with glibc from ${glibc} on`];
@@ -46,7 +46,8 @@ function loaded() {
   return binary;
 }
 
-// All that the sources call of it. Node finds these names without running this, for modules that import them.
+// The sources call only these three. Node finds the names of exports without running this file, so each of
+// them is assigned here.
 exports.App = (...args) => loaded().App(...args);
 exports.us_listen_socket_close = (...args) => loaded().us_listen_socket_close(...args);
 exports.us_socket_local_port = (...args) => loaded().us_socket_local_port(...args);

@@ -24,7 +24,7 @@ function readSources(folder: string, ending: RegExp): readonly SourceFile[] {
 const FILES = ['src', 'test', 'bench'].flatMap((folder) => readSources(folder, /\.tsx?$/));
 
 /** Programs, for which the boundaries of the sources do not hold. */
-const PROGRAMS = readSources('packaging', /\.mjs$/);
+const PROGRAMS = readSources('packaging', /\.[cm]js$/);
 
 const ruleNames = Object.keys(RULES).filter((name): name is RuleName => Object.hasOwn(RULES, name));
 
