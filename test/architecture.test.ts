@@ -107,6 +107,7 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['comments end where code ends', 'test/gateway/a.ts', `/** ${'a '.repeat(60)}*/`, /:2: a comment ends/],
   ['titles have a subject', 'test/a.test.ts', "test('of a stream');", /:2: a title is a sentence/],
   ['titles have a subject', 'test/a.test.ts', 'describe(`what a stream is`);', /:2: a title/],
+  ['measurements are named', 'src/cli/a.ts', `// It takes 3 MB (${'measured'}).`, /:2: name the file/],
   ['state is in classes', 'src/cli/a.ts', 'function f() { let a = 1; return () => a; }', /:2: a returned/],
   ['state is in classes', 'src/cli/a.ts', 'const f = () => { let a; return { b() { a = 1; } }; };', /:2: a/],
   ['names are words of the field', 'src/cli/a.ts', 'const heldRecords = 1;', /:2: heldRecords/],

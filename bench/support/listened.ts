@@ -180,7 +180,8 @@ export async function listened(
 
 /**
  * Brings programs to the state of a day's use. Otherwise their first minute would be measured, in which a
- * change cost a fifth more (measured).
+ * change cost a fifth more (bench/FIGURES.md,
+ * "A change of a volume").
  */
 export async function warmUp(sides: readonly Listened[], { ms }: Pick<Context, 'ms'>): Promise<void> {
   await pause(ms(REST_MS));

@@ -38,7 +38,7 @@ export interface Report {
 /**
  * Removes the caller's NODE_ variables. The daemon has an environment of its own, but every other Node would
  * inherit them, and their cost would be measured: certificates to trust beyond Node's own
- * (NODE_EXTRA_CA_CERTS) are 40 ms of its start (measured).
+ * (NODE_EXTRA_CA_CERTS) are 40 ms of its start.
  */
 function forgetNodeVariables(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('NODE_')) delete process.env[name];

@@ -1,5 +1,5 @@
 // Decides when a thread gives memory back to the system after a busy time. V8 does this by itself in some
-// idle threads, but not in ours (measured).
+// idle threads, but not in ours (docs/development/what-we-learnt.md, "Node and V8").
 
 /** Less memory is not worth a collection, which takes some 50 ms of CPU time. */
 const COLLECTION_MIN_BYTES = 4 * 1024 * 1024;

@@ -25,7 +25,10 @@ export interface Ranking {
   readonly isPhysical: (name: string) => boolean;
 }
 
-/** A socket on this address accepts IPv4, too, because uWebSockets.js makes it dual-stack (measured). */
+/**
+ * A socket on this address accepts IPv4, too, because uWebSockets.js makes it dual-stack
+ * (docs/development/what-we-learnt.md, "uWebSockets.js").
+ */
 export const EVERY_ADDRESS = '::';
 export const EVERY_IPV4 = '0.0.0.0';
 

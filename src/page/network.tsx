@@ -40,16 +40,14 @@ function useNetworkRecord(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();
   useEffect(() => {
-    let isCurrent = true;
+    const request = new AbortController();
     const show = (answer: NetworkRecord | undefined): void => {
-      if (isCurrent) setNetwork(answer);
+      if (!request.signal.aborted) setNetwork(answer);
     };
     // If the request fails, nothing is drawn, as if the sound server were closed.
     if (isUp) node.network().then(show, () => show(undefined));
     else show(undefined);
-    return () => {
-      isCurrent = false;
-    };
+    return () => request.abort();
   }, [node, isUp]);
   return network;
 }

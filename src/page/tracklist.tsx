@@ -24,14 +24,12 @@ function useWholeTracklist(player: string, streamed: StreamedTracklist): Trackli
   const [requested, setRequested] = useState<TracklistRecord>();
   useEffect(() => {
     if (streamed.truncated !== true) return undefined;
-    let isCurrent = true;
+    const request = new AbortController();
     const show = (list: TracklistRecord | undefined): void => {
-      if (isCurrent) setRequested(list);
+      if (!request.signal.aborted) setRequested(list);
     };
     node.tracklist(player).then(show, () => show(undefined));
-    return () => {
-      isCurrent = false;
-    };
+    return () => request.abort();
   }, [node, player, streamed]);
   return streamed.truncated === true ? (requested ?? streamed) : streamed;
 }

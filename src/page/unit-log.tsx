@@ -28,7 +28,7 @@ export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLog
   const [{ logEntries, emptyReason }, setContent] = useState<LogContent>(NO_CONTENT);
   useEffect(() => {
     if (!isOpen) return undefined;
-    let isCurrent = true;
+    const request = new AbortController();
     read()
       .then(
         (entries) => ({ logEntries: entries, emptyReason: entries.length === 0 ? translate('noLog') : '' }),
@@ -38,11 +38,9 @@ export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLog
         },
       )
       .then((content) => {
-        if (isCurrent) setContent(content);
+        if (!request.signal.aborted) setContent(content);
       });
-    return () => {
-      isCurrent = false;
-    };
+    return () => request.abort();
     // The list does not have `read`, because each drawing passes another function.
   }, [state, isOpen]);
   if (!isOffered && !isOpen) return null;

@@ -108,7 +108,8 @@ export class Incarnation {
   /**
    * Delivers a batch at once if it comes after a pause. In a storm, all batches of one turn are delivered
    * together at the end of the turn. Otherwise requests would wait, because Node reads up to 1000 messages
-   * before it looks at the sockets. On a machine with little CPU a request waited for 4 s (measured).
+   * before it looks at the sockets. On a machine with little CPU a request waited for 4 s (bench/FIGURES.md,
+   * "Answers and events").
    */
   readonly #receive = (items: FromActor): void => {
     if (this.#isKilled) return;

@@ -84,7 +84,7 @@ interface LogEntry {
 /**
  * One line for people, and below it the lines of a stack. `json` may end with a line feed, and the text
  * always does. pino-pretty is not used, because it lets an escape sequence in a stream's name reach the
- * terminal (measured, version 13). It also has 53 kB and 19 packages.
+ * terminal (docs/development/what-we-learnt.md, "piscina and pino").
  */
 export function terminalLine(json: string, hasColours: boolean): string {
   const { time, level, backend = '', msg, stack, ...fields }: LogEntry = JSON.parse(json);
@@ -163,7 +163,7 @@ function openPipeNonBlocking(): number | undefined {
 /**
  * Lines never wait. If a disk is full or a reader is blocked, lines are lost and counted, and the count is
  * written when there is room again. pino's own destination would retry for ever on the main thread
- * (measured).
+ * (docs/development/what-we-learnt.md, "piscina and pino").
  */
 export class LogOutput {
   readonly #write: WriteBytes;

@@ -17,17 +17,22 @@ export interface Death {
 export const RETURNED: Death = { reason: 'returned without being asked to' };
 
 const REASON_CHARS_MAX = 200;
-/** The message of piscina 5.3 for a thread that ended itself with an exit code (measured). */
+/**
+ * The message of piscina 5.3 for a thread that ended itself with an exit code (docs/development/
+ * what-we-learnt.md, "piscina and pino").
+ */
 const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
 /**
  * The limit of the old generation makes a leak end one thread, and not a node of 512 MB. Without a leak 64 MB
- * are never needed: an idle actor's isolate takes about 8 MB (measured), and a record a few kB. V8 does not
- * count Buffers, so every actor bounds them itself (300 MB of them were measured under a limit of 32 MB).
+ * are never needed: an idle actor's isolate takes about 8 MB (bench/FIGURES.md, "Memory at rest"), and a
+ * record a few kB. V8 does not count Buffers, so every actor bounds them itself (what-we-learnt.md, "Node and
+ * V8").
  *
  * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. It was
  * half of the memory left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 also chooses itself under
- * the unit's MemoryMax=. A storm and a change cost as much CPU with 3 MB as with 16 MB (measured).
+ * the unit's MemoryMax=. A storm and a change cost as much CPU with 3 MB as with 16 MB (bench/FIGURES.md,
+ * "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
@@ -56,13 +61,13 @@ export interface Thread {
 type Task = ActorTask<unknown>;
 
 /**
- * A pool for one thread, whose only task runs one actor. A pool for all threads would not save memory (84.7
- * MB instead of 84.6, measured). If a thread could not be created, piscina 5.3 would keep its task, give it
- * to the next thread, and throw an exception out of the event loop.
+ * A pool for one thread, whose only task runs one actor. A pool for all threads would not save memory
+ * (docs/development/what-we-learnt.md, "piscina and pino"). If a thread could not be created, piscina 5.3
+ * would keep its task, give it to the next thread, and throw an exception out of the event loop.
  */
 class Pool {
   readonly #pool: Piscina<Task | undefined, void>;
-  /** A thread that dies before it takes its task does not settle the task (measured). */
+  /** Needed because a thread that dies before it takes its task does not settle the task. */
   readonly #diedEarly: Promise<Death>;
 
   /** If `warmUpFile` is given, the thread boots at once and calls the `warmUp` of this file. */
@@ -80,7 +85,7 @@ class Pool {
     this.#diedEarly = new Promise((resolve) => {
       this.#pool.on('error', (error: unknown) => resolve(deathOf(error)));
       if (warmUpFile === undefined) return;
-      // piscina reports the end of a thread to the task that runs, not to waiting tasks (measured).
+      // piscina reports the end of a thread to the task that runs, not to waiting tasks.
       this.#runTask(warmUpFile, 'warmUp').then((death) => {
         if (death !== RETURNED) resolve(death);
       });
@@ -111,6 +116,46 @@ class Pool {
   }
 }
 
+type Utilization = ReturnType<Worker['performance']['eventLoopUtilization']>;
+
+/** A thread with its task. */
+class ActorThread implements Thread {
+  /** Undefined if the system has refused the thread. */
+  readonly worker: Worker | undefined;
+  readonly ended: Promise<Death>;
+  readonly #killer = new AbortController();
+  #killReason: string | undefined;
+  #measuredFrom: Utilization | undefined;
+
+  /** `terminate` resolves when the worker has ended, or counts as stuck. */
+  constructor(
+    pool: Pool,
+    actorFile: string,
+    task: Task,
+    terminate: (worker: Worker | undefined) => Promise<void>,
+  ) {
+    const taskEnded = pool.run(actorFile, task, this.#killer.signal);
+    this.worker = pool.worker;
+    this.ended = taskEnded.then(async (death) => {
+      await terminate(this.worker);
+      return this.#killReason === undefined ? death : { reason: this.#killReason };
+    });
+  }
+
+  kill(reason: string): void {
+    this.#killReason ??= reason;
+    this.#killer.abort();
+  }
+
+  measure(): void {
+    this.#measuredFrom = this.worker?.performance.eventLoopUtilization();
+  }
+
+  utilization(): number | undefined {
+    return this.worker?.performance.eventLoopUtilization(this.#measuredFrom).utilization;
+  }
+}
+
 export class Threads {
   readonly #limits: ResourceLimits;
   readonly #clock: Clock;
@@ -126,7 +171,7 @@ export class Threads {
     this.#clock = clock;
   }
 
-  /** While a thread is stuck, Node cannot end the process, because it waits for the thread (measured). */
+  /** While a thread is stuck, Node cannot end the process, because it waits for the thread. */
   get hasStuck(): boolean {
     return this.#stuck.size > 0;
   }
@@ -138,8 +183,7 @@ export class Threads {
 
   /**
    * Boots a thread for the next `run` of this file, and calls the file's `warmUp`. Meanwhile the caller reads
-   * the configuration on another core. Each of the two takes 16 of the 87 ms until the first answer
-   * (measured).
+   * the configuration on another core, which takes as long (bench/FIGURES.md, "The start").
    */
   preload(actorFile: string): void {
     this.#preloaded = { actorFile, pool: new Pool(this.#limits, actorFile) };
@@ -151,26 +195,9 @@ export class Threads {
     if (stuckCount >= STUCK_MAX_THREADS)
       return refusedThread(`${stuckCount} earlier threads are still stuck`);
     const pool = this.#takePreloaded(actorFile) ?? new Pool(this.#limits);
-    const killer = new AbortController();
-    const taskEnded = pool.run(actorFile, task, killer.signal);
-    const { worker } = pool;
-    if (worker !== undefined) this.#living.set(worker, actorFile);
-    let killReason: string | undefined;
-    let measuredFrom: ReturnType<Worker['performance']['eventLoopUtilization']> | undefined;
-    return {
-      ended: taskEnded.then(async (death) => {
-        await this.#terminate(actorFile, worker);
-        return killReason === undefined ? death : { reason: killReason };
-      }),
-      kill: (reason) => {
-        killReason ??= reason;
-        killer.abort();
-      },
-      measure: () => {
-        measuredFrom = worker?.performance.eventLoopUtilization();
-      },
-      utilization: () => worker?.performance.eventLoopUtilization(measuredFrom).utilization,
-    };
+    const thread = new ActorThread(pool, actorFile, task, (worker) => this.#terminate(actorFile, worker));
+    if (thread.worker !== undefined) this.#living.set(thread.worker, actorFile);
+    return thread;
   }
 
   /** Does nothing if a `run` has taken the preloaded thread. */

@@ -1,5 +1,5 @@
 // The rules of how sources are written: no line is squeezed, comments end where code ends, names are words of
-// the field, titles of tests have a subject, and state is in classes.
+// the field, titles of tests have a subject, state is in classes, and measurements can be found.
 
 import { lineAt, type SourceFile } from './source-file.js';
 
@@ -77,6 +77,17 @@ const titlesHaveSubjects: Check = (files) =>
     return complaints(file, riddles, () => 'a title is a sentence with a subject');
   });
 
+/** `(measured)` alone: a reader cannot find the measurement. */
+const UNNAMED_MEASUREMENT = /\(measured\b|\bmeasured\)/;
+
+const measurementsAreNamed: Check = (files) =>
+  files.flatMap((file) => {
+    const unnamed = file.comments.filter(({ start, end }) =>
+      UNNAMED_MEASUREMENT.test(file.text.slice(start, end)),
+    );
+    return complaints(file, unnamed, () => 'name the file or the section that has the measurement');
+  });
+
 const stateInClasses: Check = (files) =>
   files.flatMap((file) =>
     complaints(file, file.closures, () => 'a returned function shares a `let`: state belongs in a class'),
@@ -85,6 +96,7 @@ const stateInClasses: Check = (files) =>
 export const WRITING = {
   'state is in classes': stateInClasses,
   'literals are written out': writtenOut,
+  'measurements are named': measurementsAreNamed,
   'comments end where code ends': commentWidth,
   'names are words of the field': wordsOfTheField,
   'titles have a subject': titlesHaveSubjects,

@@ -28,8 +28,7 @@ const RESTARTS_WITHOUT_PAUSE = {
 };
 
 /**
- * The longest wait of a test: a thread takes a second to start where twenty processes want two cores
- * (measured).
+ * The longest wait of a test. A thread takes a second to start while twenty processes want two cores.
  */
 const DEADLINE_MS = 60_000;
 

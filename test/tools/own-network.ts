@@ -11,8 +11,8 @@ import { lacks } from './requirements.js';
 const INSIDE_VARIABLE = 'TONEARM_TEST_OWN_NETWORK';
 /**
  * The inner run must end before the runner's deadline for a file, so that its output is shown. The longest
- * file, access.test.ts, requests every route at every address. It takes half a minute, and two minutes where
- * thirty processes want two cores (measured).
+ * file, access.test.ts, requests every route at every address. It takes half a minute, and two minutes while
+ * thirty processes want two cores.
  */
 const DEADLINE_MS = 8 * 60_000;
 

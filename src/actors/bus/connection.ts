@@ -8,7 +8,7 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { type BusResult, CLOSED, localError } from './fault.js';
 import { SignalPortions } from './signal-portions.js';
-import { pauseReading, reportLateMessages, skipBadMessages } from './stream-guard.js';
+import { PausableReading, reportLateMessages, skipBadMessages } from './stream-guard.js';
 import { asArgument, plainValue } from './values.js';
 
 /** How many calls of one connection may be unanswered. A bus allows more, but an actor never needs more. */
@@ -112,8 +112,7 @@ export class BusConnection {
   readonly #parts: PrivateParts;
   readonly #hooks: ConnectionHooks;
   readonly #signals: SignalPortions<Message>;
-  /** The size in bytes of the message that was read last, without its header. */
-  readonly #lastMessageBytes: () => number;
+  readonly #reading: PausableReading;
   /** Settles each call that has no answer yet. */
   readonly #pending = new Set<(outcome: BusResult<BusReply>) => void>();
   /** Resolves when the bus has answered our Hello. Rejects if the connection is lost before. */
@@ -132,7 +131,7 @@ export class BusConnection {
       (message) => this.#passOn(message),
       () => stream.emit('readable'),
     );
-    this.#lastMessageBytes = pauseReading(stream, () => this.#signals.isFull);
+    this.#reading = new PausableReading(stream, () => this.#signals.isFull);
     // Only the stream reports that the bus has ended: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
     bus.on('error', (error) => this.#onError(errorText(error)));
@@ -219,7 +218,7 @@ export class BusConnection {
 
   #onMessage(message: Message): void {
     if (message.type === MessageType.SIGNAL && this.#isOpen)
-      this.#signals.add(message, this.#lastMessageBytes());
+      this.#signals.add(message, this.#reading.lastMessageBytes);
   }
 
   #passOn(message: Message): void {

@@ -73,17 +73,23 @@ export function reportLateMessages(stream: Socket, deadlineMs: number, onLate: (
 
 /**
  * Gives dbus-next nothing to read while `isPaused` returns true. dbus-next reads on at the next event
- * `readable`. The returned function gives the size in bytes of the last piece that was read: the message that
- * dbus-next has just parsed, without its header.
+ * `readable`.
  */
-export function pauseReading(stream: Socket, isPaused: () => boolean): () => number {
-  const read = stream.read.bind(stream);
-  let lastBytes = 0;
-  stream.read = (size?: number): unknown => {
-    if (isPaused()) return null;
-    const bytes: unknown = read(size);
-    if (bytes instanceof Buffer) lastBytes = bytes.length;
-    return bytes;
-  };
-  return () => lastBytes;
+export class PausableReading {
+  #lastBytes = 0;
+
+  constructor(stream: Socket, isPaused: () => boolean) {
+    const read = stream.read.bind(stream);
+    stream.read = (size?: number): unknown => {
+      if (isPaused()) return null;
+      const bytes: unknown = read(size);
+      if (bytes instanceof Buffer) this.#lastBytes = bytes.length;
+      return bytes;
+    };
+  }
+
+  /** The size in bytes of the message that dbus-next has parsed last, without its header. */
+  get lastMessageBytes(): number {
+    return this.#lastBytes;
+  }
 }

@@ -29,11 +29,12 @@ export type Change = Put | Drop;
 
 /**
  * A `Put` as it is posted: `collection` is the index in COLLECTION_NAMES. Node clones an object with the
- * names of its members. This would cost the main thread a tenth more time per change of volume (measured).
+ * names of its members. This would cost the main thread a tenth more time per change of volume
+ * (bench/FIGURES.md, "A change of a volume").
  */
 export type PostedPut = readonly [collection: number, key: string, json: string, rank: number | undefined];
 
-/** One item from an actor. All items of a turn are sent as one array, which costs less (measured). */
+/** One item from an actor. All items of a turn are sent as one array, because each message costs time. */
 export type ActorItem =
   | Change
   /** The newest reading of the meters, while somebody watches them. */

@@ -7,7 +7,7 @@ import { TEXT_MAX_BYTES } from './text-cache.js';
 const PROPS_MAX_ENTRIES = 128;
 /**
  * The limit for the keys and values of one list. An ALSA sink has 2 kB. 130 streams with 110 kB each filled a
- * thread's whole heap (measured).
+ * thread's whole heap (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 const PROPS_MAX_BYTES = 8192;
 

@@ -10,7 +10,7 @@ const CACHED_TEXT_MAX_BYTES = 64;
 /**
  * How many bytes of one text are decoded. PulseAudio and PipeWire pass on 60 000 bytes in each text. One
  * character beyond Latin-1 makes a string take two bytes per character. 136 streams with two such texts
- * filled a thread's whole heap (measured).
+ * filled a thread's whole heap (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 export const TEXT_MAX_BYTES = 1024;
 /** How many bytes of a text are compared at a time. */

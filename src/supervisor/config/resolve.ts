@@ -46,8 +46,8 @@ export async function resolve(
   const findings = new Findings(files.map(({ path }) => path));
   const roots: ConfigEntry[] = [];
   for (const { path, text } of files) {
-    // The YAML reader is loaded only if there is a file: it has 1.2 MB and takes about 15 of the 16 ms of
-    // this function (measured, bundled, Node 20).
+    // The YAML reader is loaded only if there is a file. It has 1.2 MB, and takes about 15 of the 16 ms of
+    // this function (bench/FIGURES.md, "The start").
     const { parseConfig } = await import('./yaml.js');
     const root = parseConfig(path, text, findings);
     if (root !== undefined) roots.push(root);
