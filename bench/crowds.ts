@@ -93,30 +93,31 @@ async function start(module: URL, ...args: readonly (string | number)[]): Return
 }
 
 /** Streams, of which some never read. They get events, because a volume changes again and again. */
-function streams(): Crowd {
-  const silent = new StreamReaders('', false);
-  const listening = new StreamReaders();
-  let changes = Promise.resolve();
-  let isOver = false;
-  const change = async (): Promise<void> => {
-    for (let i = 0; !isOver; i += 1) {
+class Streams implements Crowd {
+  readonly #silent = new StreamReaders('', false);
+  readonly #listening = new StreamReaders();
+  #changes = Promise.resolve();
+  #isOver = false;
+
+  async begin(): Promise<void> {
+    this.#isOver = false;
+    await this.#silent.open(port, NEVER_READ);
+    await this.#listening.open(port, STREAMS - NEVER_READ);
+    this.#changes = this.#change();
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#changes;
+    for (const readers of [this.#silent, this.#listening]) readers.close();
+  }
+
+  async #change(): Promise<void> {
+    for (let i = 0; !this.#isOver; i += 1) {
       await daemon.post('/audio/outputs/living/volume', { volume: (i % 50) / 100 });
       await pause(50);
     }
-  };
-  return {
-    begin: async () => {
-      isOver = false;
-      await silent.open(port, NEVER_READ);
-      await listening.open(port, STREAMS - NEVER_READ);
-      changes = change();
-    },
-    end: async () => {
-      isOver = true;
-      await changes;
-      for (const readers of [silent, listening]) readers.close();
-    },
-  };
+  }
 }
 
 function ordered(crowd: Forked): Crowd {
@@ -197,7 +198,7 @@ await measurement(async (context) => {
     if (context.selects(what)) rows.push(...(await silentRows(what, hosts, keptMax, context)));
   }
   const others = {
-    [`${STREAMS} streams, of which ${NEVER_READ} never read`]: streams(),
+    [`${STREAMS} streams, of which ${NEVER_READ} never read`]: new Streams(),
     'a broker that floods': ordered(broker.forked),
   };
   for (const [what, crowd] of Object.entries(others)) {

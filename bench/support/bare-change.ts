@@ -62,11 +62,18 @@ function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
 /** Makes the bytes that are sent to listeners. */
 function bytesOf(telling: Telling): (words: string) => string | Uint8Array {
   if (telling === 'bytes') return (words) => words;
-  let sequence = 0;
-  return (words) => {
-    sequence += 1;
-    return Buffer.from(frame('audio.updated', `[${words}]`, `bare-${sequence}`));
-  };
+  const events = new Events();
+  return (words) => events.next(words);
+}
+
+/** Makes events with ids. */
+class Events {
+  #sequence = 0;
+
+  next(words: string): Uint8Array {
+    this.#sequence += 1;
+    return Buffer.from(frame('audio.updated', `[${words}]`, `bare-${this.#sequence}`));
+  }
 }
 
 function commandFrame<C extends CommandName>(command: C, tag: number, args: RequestArgs<C>): Uint8Array {

@@ -4,7 +4,7 @@
 // takes only whole chunks would get each event one event late.
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
-import { obey, ownCpu, repeating } from './fork.js';
+import { obey, ownCpu, Repetition } from './fork.js';
 import { nowUs, stamp, stampedOutput } from './stamped-output.js';
 
 const EVERY_MS = 50;
@@ -27,7 +27,7 @@ app.get('/events', (response) => {
 
 app.listen('127.0.0.1', 0, (socket) => {
   if (socket === false) throw new Error('cannot listen');
-  const writing = repeating(EVERY_MS, () => {
+  const writing = new Repetition(EVERY_MS, () => {
     stamp(BYTES, nowUs());
     for (const response of streams) {
       response.cork(() => {
@@ -36,5 +36,5 @@ app.listen('127.0.0.1', 0, (socket) => {
       });
     }
   });
-  obey(us_socket_local_port(socket), { ...writing, cpu: ownCpu });
+  obey(us_socket_local_port(socket), { ...writing.orders, cpu: ownCpu });
 });

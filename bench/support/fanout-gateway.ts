@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { Gateway } from '../../src/gateway/gateway.js';
 import { systemClock } from '../../src/host/clock.js';
 import { DEFAULT_SETTINGS } from '../../test/supervisor/config/full.js';
-import { obey, ownCpu, repeating } from './fork.js';
+import { obey, ownCpu, Repetition } from './fork.js';
 import { nowUs, stampedOutput } from './stamped-output.js';
 
 const EVERY_MS = 50;
@@ -39,10 +39,8 @@ const result = gateway.listen(['127.0.0.1'], 0);
 if (result.refused.length > 0) throw new Error('cannot listen');
 gateway.listener.health('audio', { state: 'up', since: Date.now(), restarts: 0 });
 
-obey(result.port, {
-  ...repeating(EVERY_MS, () => {
-    const json = stampedOutput(nowUs());
-    gateway.listener.changes([{ kind: 'put', collection: 'audio.outputs', key: '1', json }]);
-  }),
-  cpu: ownCpu,
+const publishing = new Repetition(EVERY_MS, () => {
+  const json = stampedOutput(nowUs());
+  gateway.listener.changes([{ kind: 'put', collection: 'audio.outputs', key: '1', json }]);
 });
+obey(result.port, { ...publishing.orders, cpu: ownCpu });

@@ -66,19 +66,29 @@ export function obey(first: number, orders: Readonly<Record<string, Deed>>): voi
   send(first);
 }
 
-/** The orders `begin` and `end`: in between it acts again and again. */
-export function repeating(everyMs: number, act: () => void): { readonly begin: Deed; readonly end: Deed } {
-  let timer: NodeJS.Timeout | undefined;
-  return {
-    begin: () => {
-      timer = setInterval(act, everyMs);
-      return undefined;
-    },
-    end: () => {
-      clearInterval(timer);
-      return undefined;
-    },
-  };
+/** Acts again and again between the orders `begin` and `end`. */
+export class Repetition {
+  readonly #everyMs: number;
+  readonly #act: () => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(everyMs: number, act: () => void) {
+    this.#everyMs = everyMs;
+    this.#act = act;
+  }
+
+  /** Its two orders, as `obey` takes them. */
+  get orders(): { readonly begin: Deed; readonly end: Deed } {
+    return { begin: () => this.#begin(), end: () => this.#end() };
+  }
+
+  #begin(): undefined {
+    this.#timer = setInterval(this.#act, this.#everyMs);
+  }
+
+  #end(): undefined {
+    clearInterval(this.#timer);
+  }
 }
 
 /** Microseconds of CPU that this process has used. */

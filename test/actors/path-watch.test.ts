@@ -20,20 +20,28 @@ import { until } from '../until.js';
 const DEADLINE_MS = 60_000;
 const NEVER_MS = 2 ** 31 - 1;
 
-/** Watches `path`; the returned function resolves when the watch has reported another file than before. */
-function watching(t: TestContext, path: string, slowPollMs = NEVER_MS): (what: string) => Promise<unknown> {
+/** A watch on `path` until the test ends. */
+class WatchUnderTest {
   /** The file at the last report. */
-  let current = fileIdentity(path);
-  let known = current;
-  const check = (): void => {
-    current = fileIdentity(path);
-  };
-  const watch = new PathWatch(path, check, 0, slowPollMs);
-  t.after(() => watch.close());
-  return async (what) => {
-    await until(what, () => (current === known ? undefined : true), DEADLINE_MS);
-    known = current;
-  };
+  #reported: string | undefined;
+  /** The file that the test knows of. */
+  #known: string | undefined;
+
+  constructor(t: TestContext, path: string, slowPollMs = NEVER_MS) {
+    this.#reported = fileIdentity(path);
+    this.#known = this.#reported;
+    const report = (): void => {
+      this.#reported = fileIdentity(path);
+    };
+    const watch = new PathWatch(path, report, 0, slowPollMs);
+    t.after(() => watch.close());
+  }
+
+  /** Resolves when the watch has reported another file than before. */
+  async reports(what: string): Promise<void> {
+    await until(what, () => this.#reported !== this.#known, DEADLINE_MS);
+    this.#known = this.#reported;
+  }
 }
 
 function make(path: string, text = ''): void {
@@ -50,63 +58,63 @@ describe('the watch of a path reports when a file', () => {
   for (const below of ['.', 'a', 'a/b', 'a/b/c']) {
     test(`appears in ${below}, of which only . was there`, async (t) => {
       const path = join(temporaryFolder(t), below, 'file');
-      const noticed = watching(t, path);
+      const watch = new WatchUnderTest(t, path);
       make(path);
-      await noticed('the file');
+      await watch.reports('the file');
     });
   }
 
   test('is replaced, rewritten, removed and back', async (t) => {
     const path = join(temporaryFolder(t), 'file');
     make(path);
-    const noticed = watching(t, path);
+    const watch = new WatchUnderTest(t, path);
     replace(path);
-    await noticed('another file');
+    await watch.reports('another file');
     writeFileSync(path, 'longer');
-    await noticed('another text');
+    await watch.reports('another text');
     unlinkSync(path);
-    await noticed('its end');
+    await watch.reports('its end');
     replace(path);
-    await noticed('its return');
+    await watch.reports('its return');
   });
 
   test('is back after its directories were removed, renamed away, replaced', async (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'a', 'b', 'file');
     make(path);
-    const noticed = watching(t, path);
+    const watch = new WatchUnderTest(t, path);
     rmSync(join(folder, 'a'), { recursive: true });
-    await noticed('its end');
+    await watch.reports('its end');
     make(path);
-    await noticed('its return');
+    await watch.reports('its return');
     renameSync(join(folder, 'a', 'b'), join(folder, 'old'));
-    await noticed('its end by a new name');
+    await watch.reports('its end by a new name');
     make(path);
-    await noticed('its second return');
+    await watch.reports('its second return');
     replace(path);
-    await noticed('another file');
+    await watch.reports('another file');
   });
 
   test('is back behind a directory that is made again at once', async (t) => {
     const path = join(temporaryFolder(t), 'a', 'file');
     mkdirSync(dirname(path));
-    const noticed = watching(t, path);
+    const watch = new WatchUnderTest(t, path);
     rmSync(dirname(path), { recursive: true });
     await new Promise((resolve) => setImmediate(resolve));
     make(path);
-    await noticed('the file');
+    await watch.reports('the file');
   });
 
   test('lies behind a link, and is replaced, or the link is turned, at the next poll', async (t) => {
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) make(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
-    const noticed = watching(t, join(folder, 'now', 'file'), 5);
+    const watch = new WatchUnderTest(t, join(folder, 'now', 'file'), 5);
     symlinkSync('v2', join(folder, 'next'));
     renameSync(join(folder, 'next'), join(folder, 'now'));
-    await noticed('the other directory');
+    await watch.reports('the other directory');
     writeFileSync(join(folder, 'v2', 'file'), 'longer');
-    await noticed('another text');
+    await watch.reports('another text');
   });
 
   test('changes where no watch works, at the next poll', async (t) => {
@@ -114,9 +122,9 @@ describe('the watch of a path reports when a file', () => {
     make(join(folder, 'elsewhere', 'file'));
     mkdirSync(join(folder, 'here'));
     linkSync(join(folder, 'elsewhere', 'file'), join(folder, 'here', 'file'));
-    const noticed = watching(t, join(folder, 'here', 'file'), 5);
+    const watch = new WatchUnderTest(t, join(folder, 'here', 'file'), 5);
     writeFileSync(join(folder, 'elsewhere', 'file'), 'longer');
-    await noticed('another text');
+    await watch.reports('another text');
   });
 });
 
@@ -128,7 +136,7 @@ test('a watch that the kernel has ended is set again at the next poll', async (t
     syncBuiltinESMExports();
   });
   const path = join(temporaryFolder(t), 'file');
-  watching(t, path, 5);
+  new WatchUnderTest(t, path, 5);
   watch.mock.calls[0]?.result?.emit('error', new Error('ended'));
   await until('there is another watch', () => watch.mock.callCount() === 2);
 });
@@ -137,11 +145,11 @@ test('a watch that is closed reports nothing', async (t) => {
   const path = join(temporaryFolder(t), 'file');
   const noticed: string[] = [];
   const closed = new PathWatch(path, () => noticed.push('again'), 0, 1);
-  const living = watching(t, path);
+  const living = new WatchUnderTest(t, path);
   make(path);
   closed.close();
-  await living('the file');
+  await living.reports('the file');
   unlinkSync(path);
-  await living('its end');
+  await living.reports('its end');
   assert.deepEqual(noticed, []);
 });

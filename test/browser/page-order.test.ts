@@ -7,7 +7,7 @@ import type { Locator } from 'playwright-core';
 import { PLAYER } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { fingerOn } from './finger.js';
+import { Finger } from './finger.js';
 import { output, player } from './node-with-page.js';
 import { commandsAre, nextCommand, node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
@@ -18,7 +18,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
   const tap = async (what: Locator): Promise<void> => {
     const box = await what.boundingBox();
     assert.ok(box);
-    await (await fingerOn(page)).tap([box.x + box.width / 2, box.y + box.height / 2]);
+    await (await Finger.on(page)).tap([box.x + box.width / 2, box.y + box.height / 2]);
   };
 
   test('stays in its place when it makes another output the default', async () => {

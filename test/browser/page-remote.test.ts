@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { fingerOn, spotOn } from './finger.js';
+import { Finger, spotOn } from './finger.js';
 import { NodeWithPage, output, player, service, stream } from './node-with-page.js';
 import {
   commands,
@@ -143,7 +143,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.evaluate('scrollTo(0, 1200)');
     assert.deepEqual(await foot.boundingBox(), place);
     assert.equal(place && place.y + place.height, 740);
-    const finger = await fingerOn(page);
+    const finger = await Finger.on(page);
     const slider = foot.getByRole('slider', { name: 'Volume on Kitchen' });
     await finger.tap(await spotOn(slider, 0.1));
     await nextCommand();

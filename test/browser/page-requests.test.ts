@@ -84,7 +84,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await button('Check now').click();
     await page.getByText('Checking').waitFor();
     const detail = 'Main process exited, code=exited, status=2/INVALIDARGUMENT';
-    answer({ ok: false, error: { fault: 'refused', detail } });
+    answer.resolve({ ok: false, error: { fault: 'refused', detail } });
     await page.getByText('The check for upgrades failed: exit status 2').waitFor();
     await button('Check now').waitFor();
   });
@@ -192,7 +192,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await mute.click();
     await until('the button is pressed', async () => (await mute.getAttribute('aria-pressed')) === 'true');
     await nextCommand();
-    answer({ ok: false, error: { fault: 'refused', detail: 'No such entity' } });
+    answer.resolve({ ok: false, error: { fault: 'refused', detail: 'No such entity' } });
     const notice = page.getByRole('alert');
     await notice.getByText('Mute Living room could not be changed').waitFor();
     await notice.getByText('Details').click();

@@ -6,7 +6,7 @@ import { beforeEach, describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type Finger, fingerOn, type Spot, spotOn } from './finger.js';
+import { Finger, type Spot, spotOn } from './finger.js';
 import { ORDINARY, output, stream } from './node-with-page.js';
 import { node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
@@ -16,7 +16,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
   let finger: Finger;
   pageForEach(PHONE);
   beforeEach(async () => {
-    finger = await fingerOn(page);
+    finger = await Finger.on(page);
     await openPage({ audio: [...ORDINARY.audio, ...LONG] });
     await openTab('Sound');
   });

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { fingerOn, spotOn } from './finger.js';
+import { Finger, spotOn } from './finger.js';
 import { service } from './node-with-page.js';
 import { commands, node, openTab, PHONE, page, pageForEach } from './pages.js';
 
@@ -42,7 +42,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     node.backends.answer = { ok: true, value: {} };
     await button('Stop').click();
     await verbsAre('start,stop');
-    start({ ok: false, error: { fault: 'refused', detail: 'The job ended canceled' } });
+    start.resolve({ ok: false, error: { fault: 'refused', detail: 'The job ended canceled' } });
     await stateIs('Stopping');
     publish(DEAD);
     await stateIs('Stopped');
@@ -126,7 +126,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
   test('shows any failure away from the controls, at the foot or the head of the screen', async () => {
     await open(MPD);
     node.backends.answer = { ok: false, error: { fault: 'refused', detail: 'No such entity' } };
-    const finger = await fingerOn(page);
+    const finger = await Finger.on(page);
     await openTab('Sound');
     const slider = page.getByRole('slider', { name: 'Volume of Living room', exact: true }).first();
     for (const block of ['end', 'start'] as const) {

@@ -9,7 +9,7 @@ import { COMMANDS } from '../../src/cli/ctl/commands.js';
 import { SHELLS, type Shell } from '../../src/cli/ctl/completions.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
-import { textOf } from '../tools/spawned.js';
+import { SpawnedText } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { ENTRY } from './daemon.js';
 
@@ -41,9 +41,9 @@ const TYPED: readonly (readonly [keys: string, line: string])[] = [
 async function typesIn(start: readonly string[], command: string): Promise<void> {
   // script(1) gives it a terminal.
   const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: ENV });
-  const text = textOf(terminal.stdout, terminal.stderr);
+  const printed = new SpawnedText(terminal.stdout, terminal.stderr);
   const ready = (count: number): Promise<unknown> =>
-    until('the shell waits for a line', () => text().split(PROMPT).length > count);
+    until('the shell waits for a line', () => printed.text.split(PROMPT).length > count);
   try {
     terminal.stdin.write(`${start.join('\n')}\n`);
     await ready(1);
@@ -51,7 +51,8 @@ async function typesIn(start: readonly string[], command: string): Promise<void>
       await ready(at + 1);
       terminal.stdin.write(`${keys}\n`);
       await until(`${JSON.stringify(keys)} becomes ${line}`, () => {
-        if (!text().includes(`\n${line}\r\n`)) throw new Error(JSON.stringify(text().slice(-400)));
+        if (!printed.text.includes(`\n${line}\r\n`))
+          throw new Error(JSON.stringify(printed.text.slice(-400)));
         return true;
       });
     }

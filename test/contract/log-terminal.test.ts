@@ -10,7 +10,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
 import { lacks } from '../tools/requirements.js';
-import { textOf } from '../tools/spawned.js';
+import { SpawnedText } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { ENTRY, NO_BACKENDS } from './daemon.js';
 
@@ -36,12 +36,12 @@ async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>)
   });
   const ended = once(child, 'close');
   t.after(() => child.kill('SIGKILL'));
-  const text = textOf(child.stdout);
+  const printed = new SpawnedText(child.stdout);
   // The line in the log is not enough: the daemon handles signals a moment later.
   await until('the daemon answers', async () => (await fetch(`http://127.0.0.1:${port}/server`)).ok);
   child.stdin.write(CTRL_C);
   assert.deepEqual(await ended, [0, null]);
-  return text();
+  return printed.text;
 }
 
 const skip = lacks({ programs: ['script'] });

@@ -1,7 +1,7 @@
 // A proxy in front of a real sound server or MQTT broker. While it lies, it damages the bytes that the server
 // sends: they are changed, lost, doubled, cut or not passed on.
 
-import { startProxy } from '../browser/severable-proxy.js';
+import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
 import type { SeededRandom } from '../seeded-random.js';
 
 /** The probability that a chunk is damaged while the proxy lies. */
@@ -24,26 +24,53 @@ export function damage(chunk: Buffer, random: SeededRandom): Buffer {
   return random.pick(ways)();
 }
 
-/** Listens at `at`, a path or a port, and connects each client to `target`, the server's path or port. */
-export async function damagingProxy(random: SeededRandom, at: number | string, target: number | string) {
-  let isLying = false;
-  let damaged = 0;
-  const proxy = await startProxy(target, at, (chunk) => {
-    if (!isLying || !random.chance(DAMAGE_PROBABILITY)) return chunk;
-    damaged += 1;
-    return damage(chunk, random);
-  });
-  return {
-    /** Chunks that were damaged so far. */
-    damaged: () => damaged,
-    lie: () => {
-      isLying = true;
-    },
-    /** Ends all connections, and passes on everything from now on. */
-    becomeHonest: () => {
-      isLying = false;
-      proxy.sever();
-    },
-    close: () => proxy.close(),
-  };
+export class DamagingProxy {
+  readonly #random: SeededRandom;
+  #proxy: SeverableProxy | undefined;
+  #isLying = false;
+  #damaged = 0;
+
+  private constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  /** Listens at `at`, a path or a port, and connects each client to `target`, the server's path or port. */
+  static async start(
+    random: SeededRandom,
+    at: number | string,
+    target: number | string,
+  ): Promise<DamagingProxy> {
+    const proxy = new DamagingProxy(random);
+    await proxy.#listen(at, target);
+    return proxy;
+  }
+
+  /** Chunks that were damaged so far. */
+  get damaged(): number {
+    return this.#damaged;
+  }
+
+  lie(): void {
+    this.#isLying = true;
+  }
+
+  /** Ends all connections, and passes on everything from now on. */
+  becomeHonest(): void {
+    this.#isLying = false;
+    this.#proxy?.sever();
+  }
+
+  async close(): Promise<void> {
+    await this.#proxy?.close();
+  }
+
+  async #listen(at: number | string, target: number | string): Promise<void> {
+    this.#proxy = await startProxy(target, at, (chunk) => this.#pass(chunk));
+  }
+
+  #pass(chunk: Buffer): Buffer {
+    if (!this.#isLying || !this.#random.chance(DAMAGE_PROBABILITY)) return chunk;
+    this.#damaged += 1;
+    return damage(chunk, this.#random);
+  }
 }

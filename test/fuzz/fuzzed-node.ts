@@ -9,7 +9,7 @@ import { startSpy } from '../broker/spy.js';
 import { SeededRandom } from '../seeded-random.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { freePort } from '../tools/free-port.js';
-import { damagingProxy } from './damaging-proxy.js';
+import { DamagingProxy } from './damaging-proxy.js';
 import { honestBus } from './honest-bus.js';
 import { startSurvivor } from './survivor.js';
 
@@ -30,8 +30,8 @@ export async function startFuzzedNode(seed: number) {
   const port = await freePort();
   /** The proxies in front of the sound server and the broker. */
   const liars = {
-    sound: await damagingProxy(random, join(directory, 'sound'), sound.socketPath),
-    broker: await damagingProxy(random, port, broker.port),
+    sound: await DamagingProxy.start(random, join(directory, 'sound'), sound.socketPath),
+    broker: await DamagingProxy.start(random, port, broker.port),
   };
   const env = {
     ...sound.env,

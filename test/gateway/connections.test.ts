@@ -66,24 +66,24 @@ describe('one connection', () => {
   });
 
   test('requests that follow one with a slow backend wait for it, and all are answered in order', async () => {
-    const settle = gateway.backends.hold();
+    const answer = gateway.backends.hold();
     const connection = connect().write(muteRequest(''));
     await gateway.backends.untilRequested(1);
     connection.write(getRequest('/server') + getRequest('/power/'));
     await gatewayHasRead();
     assert.equal(connection.received, '');
-    settle({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
+    answer.resolve({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
     const text = await connection.until((received) => statuses(received).length === 3);
     assert.deepEqual(statuses(text), ['202', '200', '200']);
   });
 
   for (const request of [muteRequest(''), UNMUTE_REQUEST, getRequest('/power/')]) {
     test(`a client that has ended its sending side gets its answer: ${request.slice(0, 18)}`, async () => {
-      const settle = gateway.backends.hold();
+      const answer = gateway.backends.hold();
       const connection = connect().write(request).end();
       await gateway.backends.untilRequested(1);
       await gatewayHasRead();
-      settle({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
+      answer.resolve({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
       assert.match(await connection.untilClosed(), /^HTTP\/1\.1 20[02] /);
     });
   }
@@ -183,12 +183,12 @@ describe('a client that leaves', () => {
     ['while a backend has not answered its GET', getRequest('/power/')],
   ] as const) {
     test(`a client may leave ${when}`, async () => {
-      const settle = gateway.backends.hold();
+      const answer = gateway.backends.hold();
       const connection = connect().write(request);
       await gateway.backends.untilRequested(1);
       connection.destroy();
       await gatewayHasRead();
-      settle({ ok: true, value: { text: '{}' } });
+      answer.resolve({ ok: true, value: { text: '{}' } });
     });
   }
 

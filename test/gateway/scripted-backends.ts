@@ -7,6 +7,7 @@ import type { Answer, Command } from '../../src/protocol/actor/commands.js';
 import type { BackendListener, Backends, Change, ThreadReport } from '../../src/protocol/actor/messages.js';
 import { success } from '../../src/protocol/actor/result.js';
 import type { NetworkRecord } from '../../src/protocol/actor/schemas.js';
+import { Deferred } from '../deferred.js';
 
 export interface BackendRequest {
   readonly backend: Backend;
@@ -31,13 +32,11 @@ export class ScriptedBackends implements Backends {
     return this.answer;
   }
 
-  /** Keeps the next commands waiting until the test calls the returned function with their answer. */
-  hold(): (answer: Answer) => void {
-    let settle: (answer: Answer) => void = () => undefined;
-    this.answer = new Promise((resolve) => {
-      settle = resolve;
-    });
-    return (answer) => settle(answer);
+  /** Keeps the next commands waiting until the test resolves what is returned with their answer. */
+  hold(): Deferred<Answer> {
+    const answer = new Deferred<Answer>();
+    this.answer = answer.promise;
+    return answer;
   }
 
   /** Resolves when this number of commands has arrived. */

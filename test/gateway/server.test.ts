@@ -62,7 +62,7 @@ test('few descriptors allow few streams, which is logged; a stream that ends mak
 test('a closing server completes an answer under way, and refuses new requests', async () => {
   const reboot = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
   const under = GatewayUnderTest.up();
-  const settle = under.backends.hold();
+  const answer = under.backends.hold();
   const idle = new RawConnection(under.port).write('GET /server HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   await idle.until((text) => text.includes('}'));
   const waiting = new RawConnection(under.port).write(reboot);
@@ -72,7 +72,7 @@ test('a closing server completes an answer under way, and refuses new requests',
   idle.write(reboot);
   const refused = await idle.until((text) => text.includes('shutting-down'));
   assert.match(refused, /HTTP\/1\.1 503 [\s\S]*Retry-After: /);
-  settle({ ok: true, value: {} });
+  answer.resolve({ ok: true, value: {} });
   await closed;
   assert.match(await waiting.untilClosed(), /^HTTP\/1\.1 202 /);
   assert.equal(under.backends.requests.length, 1);

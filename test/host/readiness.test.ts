@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { reportReady } from '../../src/host/readiness.js';
+import { Deferred } from '../deferred.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { textOf } from '../tools/spawned.js';
+import { SpawnedText } from '../tools/spawned.js';
 
 const WAIT_LISTENING = fileURLToPath(new URL('../../../packaging/deb/wait-listening', import.meta.url));
 const PID = 7;
@@ -19,18 +20,16 @@ function begin(t: TestContext) {
   const directory = temporaryFolder(t);
   const failures: string[] = [];
   const questions: unknown[] = [];
-  let speak = (): void => undefined;
+  const health = new Deferred<void>();
   const firstHealth = (...question: unknown[]) => {
     questions.push(question);
-    return new Promise<void>((resolve) => {
-      speak = resolve;
-    });
+    return health.promise;
   };
   const reported = reportReady({ waitForFirstHealth: firstHealth }, directory, PID, (reason) =>
     failures.push(reason),
   );
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
-  return { directory, failures, questions, isReady, reported, speak: () => speak() };
+  return { directory, failures, questions, isReady, reported, speak: () => health.resolve() };
 }
 
 test('the start is reported to systemd with the first word of the upgrade backend, or after 20 s', async (t) => {
@@ -59,9 +58,9 @@ describe('wait-listening', { timeout: 60_000 }, () => {
     const PATH = `${directory}:${process.env['PATH']}`;
     const env = { PATH, RUNTIME_DIRECTORY: directory, MAINPID: String(pid) };
     const child = spawn(WAIT_LISTENING, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    const output = textOf(child.stdout);
+    const output = new SpawnedText(child.stdout);
     const [status] = await once(child, 'close');
-    return [status, output()];
+    return [status, output.text];
   };
   const PRINT = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
 

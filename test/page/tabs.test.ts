@@ -28,13 +28,56 @@ class ScriptedChannel extends EventTarget {
   }
 }
 
-interface Tab {
+/** A visible tab. */
+class Tab {
   readonly tabs: Tabs<string>;
-  readonly words: string[];
-  readonly isHolder: () => boolean;
-  readonly joined: () => number;
-  setHidden(isHidden: boolean): void;
-  crash(): void;
+  readonly words: string[] = [];
+  #isHolder = false;
+  #joined = 0;
+  #isHidden = false;
+  #channel: ScriptedChannel | undefined;
+
+  constructor(openChannel: () => ScriptedChannel | undefined) {
+    this.tabs = new Tabs<string>({
+      openChannel: () => {
+        this.#channel = openChannel();
+        return this.#channel;
+      },
+      isHidden: () => this.#isHidden,
+      onHold: () => {
+        this.#isHolder = true;
+      },
+      onYield: () => {
+        this.#isHolder = false;
+      },
+      onJoin: () => {
+        this.#joined += 1;
+        this.tabs.publish('all');
+      },
+      onRequest: () => this.tabs.publish('done'),
+      onUpdate: (word) => this.words.push(word),
+      silenceMs: () => SILENCE_MS,
+    });
+    this.tabs.enter();
+  }
+
+  get isHolder(): boolean {
+    return this.#isHolder;
+  }
+
+  /** The number of tabs that have joined this one. */
+  get joined(): number {
+    return this.#joined;
+  }
+
+  setHidden(isHidden: boolean): void {
+    this.#isHidden = isHidden;
+    this.tabs.noteVisibility();
+  }
+
+  crash(): void {
+    this.#channel?.close();
+  }
 }
 
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 }));
@@ -46,51 +89,17 @@ afterEach(() => {
 /** Opens a visible tab, a second after the one before. */
 function openTab(openChannel: () => ScriptedChannel | undefined = () => new ScriptedChannel()): Tab {
   mock.timers.tick(1000);
-  const words: string[] = [];
-  const state = { isHolder: false, isHidden: false, joined: 0 };
-  let own: ScriptedChannel | undefined;
-  const tabs = new Tabs<string>({
-    openChannel: () => {
-      own = openChannel();
-      return own;
-    },
-    isHidden: () => state.isHidden,
-    onHold: () => {
-      state.isHolder = true;
-    },
-    onYield: () => {
-      state.isHolder = false;
-    },
-    onJoin: () => {
-      state.joined += 1;
-      tabs.publish('all');
-    },
-    onRequest: () => tabs.publish('done'),
-    onUpdate: (word) => words.push(word),
-    silenceMs: () => SILENCE_MS,
-  });
-  tabs.enter();
-  return {
-    tabs,
-    words,
-    isHolder: () => state.isHolder,
-    joined: () => state.joined,
-    setHidden: (isHidden) => {
-      state.isHidden = isHidden;
-      tabs.noteVisibility();
-    },
-    crash: () => own?.close(),
-  };
+  return new Tab(openChannel);
 }
 
-const holders = (...tabs: readonly Tab[]): boolean[] => tabs.map((tab) => tab.isHolder());
+const holders = (...tabs: readonly Tab[]): boolean[] => tabs.map((tab) => tab.isHolder);
 
 test('the oldest tab keeps the stream, and tells each new one all that it knows', () => {
   const one = openTab();
   const two = openTab();
   const three = openTab();
   assert.deepEqual(holders(one, two, three), [true, false, false]);
-  assert.equal(one.joined(), 2);
+  assert.equal(one.joined, 2);
   assert.deepEqual(three.words, ['all']);
   two.tabs.request();
   assert.deepEqual(two.words.at(-1), 'done');

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { type Listed, list, pactl } from './pactl.js';
 import { type Environment, type Program, startProgram } from './program.js';
-import { connectStreams, type StreamClient } from './streams.js';
+import { StreamClient } from './streams.js';
 
 const LOG_TAIL_CHARS = 2000;
 
@@ -214,7 +214,7 @@ export class SoundServer {
    * Opens a connection for silent streams (streams.ts). All of its streams together need only one socket.
    */
   async streams(application = 'streams'): Promise<StreamClient> {
-    const client = await connectStreams(this.socketPath, application);
+    const client = await StreamClient.connect(this.socketPath, application);
     this.#clients.add(client);
     return client;
   }

@@ -2,7 +2,7 @@
 // and need only one socket. `SoundServer.play` makes a stream with sound.
 
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import * as wire from '../protocol/pulse/bytes.js';
 import { COMMAND, PROTOCOL_VERSION, packet, split } from './packet.js';
 
@@ -39,61 +39,65 @@ export interface StreamOptions {
 }
 
 export type Stream = ReturnType<typeof streamOf>;
-export type StreamClient = Awaited<ReturnType<typeof connectStreams>>;
-
-type Connection = ReturnType<typeof dialled>;
 
 /**
  * A connection to the server, which may have many requests under way. Each waits for the reply with its own
  * tag.
  */
-function dialled(path: string) {
-  const socket = connect({ path });
-  const waiting = new Map<number, (answer: Buffer | Error) => void>();
-  let received: Buffer = Buffer.alloc(0);
-  let tags = 0;
-  const fail = (error: Error): void => {
-    for (const settle of [...waiting.values()]) settle(error);
-  };
-  socket.on('data', (data) => {
-    const { payloads, rest } = split(Buffer.concat([received, data]));
-    received = rest;
+class SoundConnection {
+  readonly #socket: Socket;
+  readonly #waiting = new Map<number, (answer: Buffer | Error) => void>();
+  #received: Buffer = Buffer.alloc(0);
+  #tags = 0;
+
+  constructor(path: string) {
+    this.#socket = connect({ path });
+    this.#socket.on('data', (data) => this.#receive(data));
+    this.#socket.on('error', (error) => this.#fail(error));
+    this.#socket.on('close', () => this.#fail(new Error('the sound server closed the connection')));
+    // Forgotten streams must not keep the test's process alive.
+    this.#socket.unref();
+  }
+
+  /**
+   * Resolves with the fields of the reply, behind command and tag. Rejects with the server's error, or after
+   * 30 s.
+   */
+  ask(command: number, ...fields: wire.Bytes[]): Promise<Buffer> {
+    const tag = this.#tags++;
+    return new Promise((resolve, reject) => {
+      const inVain = (): void => this.#waiting.get(tag)?.(new Error('no answer'));
+      const deadline = setTimeout(inVain, ANSWER_DEADLINE_MS);
+      this.#waiting.set(tag, (answer) => {
+        clearTimeout(deadline);
+        this.#waiting.delete(tag);
+        if (answer instanceof Error) reject(new Error(`command ${command}: ${answer.message}`));
+        else resolve(answer);
+      });
+      this.#socket.write(packet(command, tag, ...fields));
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#socket.closed) return;
+    this.#socket.ref().destroy();
+    await once(this.#socket, 'close');
+  }
+
+  #receive(data: Buffer): void {
+    const { payloads, rest } = split(Buffer.concat([this.#received, data]));
+    this.#received = rest;
     for (const payload of payloads) {
-      const settle = waiting.get(payload.readUInt32BE(6));
+      const settle = this.#waiting.get(payload.readUInt32BE(6));
       const command = payload.readUInt32BE(1);
       if (command === COMMAND.reply) settle?.(payload.subarray(10));
       if (command === COMMAND.error) settle?.(new Error(`error ${payload.readUInt32BE(11)}`));
     }
-  });
-  socket.on('error', fail);
-  socket.on('close', () => fail(new Error('the sound server closed the connection')));
-  // Forgotten streams must not keep the test's process alive.
-  socket.unref();
-  return {
-    /**
-     * Resolves with the fields of the reply, behind command and tag. Rejects with the server's error, or
-     * after 30 s.
-     */
-    ask: (command: number, ...fields: wire.Bytes[]): Promise<Buffer> => {
-      const tag = tags++;
-      return new Promise((resolve, reject) => {
-        const inVain = (): void => waiting.get(tag)?.(new Error('no answer'));
-        const deadline = setTimeout(inVain, ANSWER_DEADLINE_MS);
-        waiting.set(tag, (answer) => {
-          clearTimeout(deadline);
-          waiting.delete(tag);
-          if (answer instanceof Error) reject(new Error(`command ${command}: ${answer.message}`));
-          else resolve(answer);
-        });
-        socket.write(packet(command, tag, ...fields));
-      });
-    },
-    close: async (): Promise<void> => {
-      if (socket.closed) return;
-      socket.ref().destroy();
-      await once(socket, 'close');
-    },
-  };
+  }
+
+  #fail(error: Error): void {
+    for (const settle of [...this.#waiting.values()]) settle(error);
+  }
 }
 
 const properties = (entries: NonNullable<StreamOptions['props']>): wire.Bytes =>
@@ -137,7 +141,7 @@ function creation(options: StreamOptions, group: number): wire.Bytes[] {
   ];
 }
 
-function streamOf(connection: Connection, reply: Buffer) {
+function streamOf(connection: SoundConnection, reply: Buffer) {
   // The reply has two numbers, each behind its tag byte: the channel of the stream, and the index of the
   // sink input, which is the `id`.
   const channel = wire.u32(reply.readUInt32BE(1));
@@ -153,28 +157,43 @@ function streamOf(connection: Connection, reply: Buffer) {
   };
 }
 
-/** Connects to the server's socket as an application of the given name. */
-export async function connectStreams(socketPath: string, application: string) {
-  const connection = dialled(socketPath);
-  let group = 0;
-  const create = async (options: StreamOptions): Promise<Stream> => {
-    const fields = creation(options, group++);
-    return streamOf(connection, await connection.ask(COMMAND.createPlaybackStream, ...fields));
-  };
-  await connection.ask(COMMAND.auth, wire.u32(PROTOCOL_VERSION), wire.blob(Array(COOKIE_BYTES).fill(0)));
-  await connection.ask(COMMAND.setClientName, properties({ 'application.name': application }));
-  return {
-    /**
-     * Creates the streams, a few at once, and returns them in the order of `streams`. PipeWire 0.3.65 takes
-     * 128 on one sink and does not answer the request for the next one; PulseAudio 16 takes 256.
-     */
-    open: async (streams: readonly StreamOptions[]): Promise<readonly Stream[]> => {
-      const opened: Stream[] = [];
-      for (let from = 0; from < streams.length; from += CREATIONS_AT_ONCE)
-        opened.push(...(await Promise.all(streams.slice(from, from + CREATIONS_AT_ONCE).map(create))));
-      return opened;
-    },
-    /** Closes the connection, whose streams the server then removes. Resolves when the socket is closed. */
-    close: () => connection.close(),
-  };
+export class StreamClient {
+  readonly #connection: SoundConnection;
+  #groups = 0;
+
+  private constructor(connection: SoundConnection) {
+    this.#connection = connection;
+  }
+
+  /** Connects to the server's socket as an application of the given name. */
+  static async connect(socketPath: string, application: string): Promise<StreamClient> {
+    const connection = new SoundConnection(socketPath);
+    const cookie = wire.blob(Array(COOKIE_BYTES).fill(0));
+    await connection.ask(COMMAND.auth, wire.u32(PROTOCOL_VERSION), cookie);
+    await connection.ask(COMMAND.setClientName, properties({ 'application.name': application }));
+    return new StreamClient(connection);
+  }
+
+  /**
+   * Creates the streams, a few at once, and returns them in the order of `streams`. PipeWire 0.3.65 takes 128
+   * on one sink and does not answer the request for the next one; PulseAudio 16 takes 256.
+   */
+  async open(streams: readonly StreamOptions[]): Promise<readonly Stream[]> {
+    const opened: Stream[] = [];
+    for (let from = 0; from < streams.length; from += CREATIONS_AT_ONCE) {
+      const some = streams.slice(from, from + CREATIONS_AT_ONCE);
+      opened.push(...(await Promise.all(some.map((options) => this.#create(options)))));
+    }
+    return opened;
+  }
+
+  /** Closes the connection, whose streams the server then removes. Resolves when the socket is closed. */
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  async #create(options: StreamOptions): Promise<Stream> {
+    const fields = creation(options, this.#groups++);
+    return streamOf(this.#connection, await this.#connection.ask(COMMAND.createPlaybackStream, ...fields));
+  }
 }

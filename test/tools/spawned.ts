@@ -5,15 +5,22 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 
-/** Collects the text of the streams; the returned function gives what has arrived so far. */
-export function textOf(...streams: readonly Readable[]): () => string {
-  let text = '';
-  for (const stream of streams) {
-    stream.setEncoding('utf8').on('data', (part: string) => {
-      text += part;
-    });
+/** Collects the text of these streams. */
+export class SpawnedText {
+  #text = '';
+
+  constructor(...streams: readonly Readable[]) {
+    for (const stream of streams) {
+      stream.setEncoding('utf8').on('data', (part: string) => {
+        this.#text += part;
+      });
+    }
   }
-  return () => text;
+
+  /** What has arrived so far. */
+  get text(): string {
+    return this.#text;
+  }
 }
 
 export interface Spawned {
@@ -34,5 +41,7 @@ export function spawned(
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   t.after(() => child.kill('SIGKILL'));
   const ended = once(child, 'close').then(() => child.exitCode);
-  return { child, out: textOf(child.stdout), err: textOf(child.stderr), ended };
+  const out = new SpawnedText(child.stdout);
+  const err = new SpawnedText(child.stderr);
+  return { child, out: () => out.text, err: () => err.text, ended };
 }

@@ -16,7 +16,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { freePort } from './free-port.js';
 import { lacks } from './requirements.js';
-import { textOf } from './spawned.js';
+import { SpawnedText } from './spawned.js';
 
 const START = fileURLToPath(new URL('../../../packaging/start.mjs', import.meta.url));
 /** The program through which npm's scripts run. */
@@ -34,7 +34,7 @@ interface Started {
   readonly process: ChildProcess;
   readonly port: number;
   /** Everything printed so far. */
-  printed(): string;
+  readonly printed: SpawnedText;
   /** Exit status and signal. */
   readonly ended: Promise<readonly unknown[]>;
   /** Names in its directory for temporary files. */
@@ -69,7 +69,7 @@ async function start(
     env: { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: home, TMPDIR: temporary, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const printed = textOf(process_.stdout, process_.stderr);
+  const printed = new SpawnedText(process_.stdout, process_.stderr);
   const ended = once(process_, 'close');
   t.after(async () => {
     process_.kill('SIGKILL');
@@ -105,7 +105,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     });
     const place = `http://localhost:${started.port}`;
     const hints = await until('the hints are printed', () => {
-      const lines = started.printed().split('\n');
+      const lines = started.printed.text.split('\n');
       const at = lines.indexOf(`start: the page: ${place}/ui`);
       return at >= 0 && lines.length > at + 4 && { lines, commands: lines.slice(at + 1, at + 4) };
     });
@@ -153,7 +153,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await until('the daemon answers', async () => (await fetch(server)).ok);
     const last =
       /\nstart: the page: .*\nstart: .*private one could not be started: it is broken\nstart: once a .*\n$/;
-    await until('the last lines name the reason', () => last.test(started.printed()));
+    await until('the last lines name the reason', () => last.test(started.printed.text));
     await endsOnSignal(started);
   });
 
@@ -169,21 +169,21 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const last = new RegExp(
       `needs these packages:\n    ${install}\nstart: .* and then run npm start again\n$`,
     );
-    await until('the last lines name the command', () => last.test(started.printed()));
-    assert.doesNotMatch(started.printed(), /curl/);
+    await until('the last lines name the command', () => last.test(started.printed.text));
+    assert.doesNotMatch(started.printed.text, /curl/);
     await endsOnSignal(started);
   });
 
   test("npm start passes the daemon's exit status on, and leaves nothing behind then either", async (t) => {
     const started = await start(t, ['--no-such-argument'], { entry: ['sh', RUN] });
-    assert.deepEqual(await started.ended, [64, null], started.printed());
+    assert.deepEqual(await started.ended, [64, null], started.printed.text);
     assert.deepEqual(started.left(), []);
   });
 
   test('npm start starts no sound server to print the version', async (t) => {
     const started = await start(t, ['--version']);
     assert.deepEqual(await started.ended, [0, null]);
-    assert.doesNotMatch(started.printed(), /sound server/);
+    assert.doesNotMatch(started.printed.text, /sound server/);
   });
 });
 
@@ -233,12 +233,12 @@ test('work that takes long reports again and again that it goes on', async (t) =
   })`;
   const child = spawn(process.execPath, ['-e', WORK, module], { stdio: ['pipe', 'pipe', 'pipe'] });
   t.after(() => child.kill());
-  const printed = textOf(child.stdout, child.stderr);
+  const printed = new SpawnedText(child.stdout, child.stderr);
   const twice = /^setup: fetching it; this takes a while\n(setup: still fetching it, for 0 s\n){2}/;
-  await until('two reports are printed', () => twice.test(printed()));
+  await until('two reports are printed', () => twice.test(printed.text));
   child.stdin.end();
   assert.deepEqual(await once(child, 'close'), [0, null]);
-  assert.match(printed(), /^0$/m);
+  assert.match(printed.text, /^0$/m);
 });
 
 test('the script does not start when npm was killed during the preparation', async (t) => {
@@ -250,11 +250,13 @@ test('the script does not start when npm was killed during the preparation', asy
   writeFileSync(join(folder, 'node'), node, { mode: 0o755 });
   const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` };
   const npm = spawn('sh', [...NPM, RUN, file], { env, stdio: ['pipe', 'pipe', 'pipe'] });
-  const hints = once(npm.stdout, 'close').then(textOf(npm.stdout));
+  const hints = new SpawnedText(npm.stdout);
+  const closed = once(npm.stdout, 'close');
   await once(npm.stderr, 'data');
   npm.kill('SIGKILL');
   await once(npm, 'exit');
   npm.stdin.end();
   // Every process has closed the pipe.
-  assert.equal(await hints, '');
+  await closed;
+  assert.equal(hints.text, '');
 });

@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -72,34 +72,55 @@ export interface Script {
   readonly call?: (socket: Socket, received: ReceivedCall) => void;
 }
 
-export type ScriptedBus = Awaited<ReturnType<typeof scriptedBus>>;
+export class ScriptedBus {
+  readonly path: string;
+  /** The received messages, without Hello. */
+  readonly received: ReceivedCall[] = [];
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #connections = 0;
+
+  constructor(path: string, scriptOf: (connection: number) => Script) {
+    this.path = path;
+    this.#server = createServer((socket) => {
+      this.#connections += 1;
+      this.#sockets.add(socket);
+      socket.on('error', () => socket.destroy()).on('close', () => this.#sockets.delete(socket));
+      serve(socket, scriptOf(this.#connections), this.received);
+    });
+  }
+
+  readonly paths = () => ({ ok: true, value: [this.path] }) as const;
+
+  /** How many there have been. */
+  connections(): number {
+    return this.#connections;
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(this.path);
+    await once(this.#server, 'listening');
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
 
 /**
  * Listens in a folder of its own, until `close` or the end of the test. `scriptOf` returns the script of each
  * connection, which are counted from 1.
  */
-export async function scriptedBus(scriptOf: (connection: number) => Script, t?: Pick<TestContext, 'after'>) {
-  const path = join(temporaryFolder(t), 'bus');
-  const sockets = new Set<Socket>();
-  /** The received messages, without Hello. */
-  const received: ReceivedCall[] = [];
-  let connections = 0;
-  const server = createServer((socket) => {
-    connections += 1;
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
-    serve(socket, scriptOf(connections), received);
-  });
-  server.listen(path);
-  await once(server, 'listening');
-  const close = async (): Promise<void> => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    await once(server, 'close');
-  };
-  t?.after(close);
-  const paths = () => ({ ok: true, value: [path] }) as const;
-  return { path, paths, connections: () => connections, received, close };
+export async function scriptedBus(
+  scriptOf: (connection: number) => Script,
+  t?: Pick<TestContext, 'after'>,
+): Promise<ScriptedBus> {
+  const bus = new ScriptedBus(join(temporaryFolder(t), 'bus'), scriptOf);
+  await bus.listen();
+  t?.after(() => bus.close());
+  return bus;
 }
 
 function serve(socket: Socket, script: Script, received: ReceivedCall[]): void {

@@ -10,22 +10,36 @@ const HEADER_BYTES = 16;
 const REST_BYTES = 24;
 
 /** A guarded stream of messages, each with a header of 16 bytes and 24 further bytes. */
-function guardedStream(t: TestContext) {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const stream = new Socket();
-  t.after(() => stream.destroy());
-  let late = 0;
-  reportLateMessages(stream, DEADLINE_MS, () => {
-    late += 1;
-  });
-  let requestedBytes = HEADER_BYTES;
+class GuardedStream {
+  readonly #timers: TestContext['mock']['timers'];
+  readonly #stream = new Socket();
+  #requestedBytes = HEADER_BYTES;
+  #late = 0;
+
+  constructor(t: TestContext) {
+    this.#timers = t.mock.timers;
+    this.#timers.enable({ apis: ['setTimeout'] });
+    t.after(() => this.#stream.destroy());
+    reportLateMessages(this.#stream, DEADLINE_MS, () => {
+      this.#late += 1;
+    });
+  }
+
+  /** The number of reports. */
+  get late(): number {
+    return this.#late;
+  }
+
   /** Lets this number of bytes arrive, and reads everything that is complete. */
-  const receive = (bytes: number): void => {
-    stream.push(Buffer.alloc(bytes));
-    while (stream.read(requestedBytes) !== null)
-      requestedBytes = requestedBytes === HEADER_BYTES ? REST_BYTES : HEADER_BYTES;
-  };
-  return { receive, wait: (ms: number) => t.mock.timers.tick(ms), late: () => late, stream };
+  receive(bytes: number): void {
+    this.#stream.push(Buffer.alloc(bytes));
+    while (this.#stream.read(this.#requestedBytes) !== null)
+      this.#requestedBytes = this.#requestedBytes === HEADER_BYTES ? REST_BYTES : HEADER_BYTES;
+  }
+
+  wait(ms: number): void {
+    this.#timers.tick(ms);
+  }
 }
 
 const WHOLE = HEADER_BYTES + REST_BYTES;
@@ -46,22 +60,22 @@ const ROWS: readonly (readonly [what: string, pieces: readonly number[], late: n
 ];
 for (const [what, pieces, late] of ROWS) {
   test(`${what}: ${late === 0 ? 'in time' : 'late'}`, (t) => {
-    const stream = guardedStream(t);
+    const stream = new GuardedStream(t);
     for (const bytes of pieces) {
       stream.receive(bytes);
       stream.wait(DEADLINE_MS / 2);
     }
     stream.wait(DEADLINE_MS);
-    assert.equal(stream.late(), late);
+    assert.equal(stream.late, late);
   });
 }
 
 test('a message that arrives byte by byte is late when its deadline has passed, which does not begin anew', (t) => {
-  const stream = guardedStream(t);
+  const stream = new GuardedStream(t);
   for (let byte = 0; byte < 4; byte += 1) {
-    assert.equal(stream.late(), 0);
+    assert.equal(stream.late, 0);
     stream.receive(1);
     stream.wait(DEADLINE_MS / 4);
   }
-  assert.equal(stream.late(), 1);
+  assert.equal(stream.late, 1);
 });

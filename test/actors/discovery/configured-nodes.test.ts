@@ -20,21 +20,32 @@ async function startHttpServer(t: TestContext, answer: RequestListener): Promise
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function configuredNodes(t: TestContext, ...urls: readonly string[]) {
-  const clock = new ManualClock();
-  const logs: string[] = [];
-  let nodes: readonly ConfiguredNode[] = [];
-  const nodesUnderTest = new ConfiguredNodes({
-    urls,
-    clock,
-    log: (level, message, fields) => void logs.push(`${level}: ${message} ${fields?.['reason'] ?? ''}`),
-    onChange: (all) => {
-      nodes = all;
-    },
-  });
-  t.after(() => nodesUnderTest.stop());
-  const first = () => nodes[0] ?? assert.fail('there is none');
-  return { clock, logs, first, all: () => nodes };
+/** The nodes of these addresses, as they were last reported. */
+class NodesUnderTest {
+  readonly clock = new ManualClock();
+  readonly logs: string[] = [];
+  #all: readonly ConfiguredNode[] = [];
+
+  constructor(t: TestContext, ...urls: readonly string[]) {
+    const nodes = new ConfiguredNodes({
+      urls,
+      clock: this.clock,
+      log: (level, message, fields) =>
+        void this.logs.push(`${level}: ${message} ${fields?.['reason'] ?? ''}`),
+      onChange: (all) => {
+        this.#all = all;
+      },
+    });
+    t.after(() => nodes.stop());
+  }
+
+  get all(): readonly ConfiguredNode[] {
+    return this.#all;
+  }
+
+  get first(): ConfiguredNode {
+    return this.#all[0] ?? assert.fail('there is none');
+  }
 }
 
 const SERVER = { api_sw: 'tonearm', api_version: '1.2.3', hostname: 'attic' };
@@ -47,22 +58,22 @@ test('a node that stops answering is not reachable until it answers again, and k
     if (isThere) response.end(JSON.stringify(SERVER));
     else response.writeHead(503).end();
   });
-  const { clock, logs, first } = configuredNodes(t, url);
-  assert.deepEqual([first().answer, first().isReachable], [undefined, undefined]);
-  await until('it has answered', () => first().isReachable);
+  const nodes = new NodesUnderTest(t, url);
+  assert.deepEqual([nodes.first.answer, nodes.first.isReachable], [undefined, undefined]);
+  await until('it has answered', () => nodes.first.isReachable);
   const answer = { api: 'tonearm', version: '1.2.3', address: '127.0.0.1', isOwnAddress: true };
-  assert.deepEqual(first().answer, answer);
+  assert.deepEqual(nodes.first.answer, answer);
   isThere = false;
-  await until('the next round is set', () => clock.timers === 1);
-  clock.advance(MINUTE_MS);
-  await until('it is away', () => first().isReachable === false);
-  assert.deepEqual(first().answer, answer);
+  await until('the next round is set', () => nodes.clock.timers === 1);
+  nodes.clock.advance(MINUTE_MS);
+  await until('it is away', () => nodes.first.isReachable === false);
+  assert.deepEqual(nodes.first.answer, answer);
   isThere = true;
-  await until('the next round is set', () => clock.timers === 1);
-  clock.advance(MINUTE_MS);
-  await until('it is back', () => first().isReachable);
+  await until('the next round is set', () => nodes.clock.timers === 1);
+  nodes.clock.advance(MINUTE_MS);
+  await until('it is back', () => nodes.first.isReachable);
   assert.deepEqual(paths, ['/server', '/server', '/server']);
-  assert.deepEqual(logs, [
+  assert.deepEqual(nodes.logs, [
     'info: a node of discovery.nodes answers ',
     'warn: a node of discovery.nodes does not answer GET /server was answered with 503',
     'info: a node of discovery.nodes answers ',
@@ -82,20 +93,20 @@ const BAD: readonly (readonly [what: string, answer: RequestListener, reason: Re
 ];
 for (const [what, answer, reason] of BAD) {
   test(`a program that answers with ${what} is no node`, async (t) => {
-    const { logs, first } = configuredNodes(t, await startHttpServer(t, answer));
-    await until('its answer is read', () => first().isReachable === false);
-    assert.match(logs[0] ?? '', reason);
-    assert.equal(first().answer, undefined);
+    const nodes = new NodesUnderTest(t, await startHttpServer(t, answer));
+    await until('its answer is read', () => nodes.first.isReachable === false);
+    assert.match(nodes.logs[0] ?? '', reason);
+    assert.equal(nodes.first.answer, undefined);
   });
 }
 
 test('a node of the other service is recognized by its answer', async (t) => {
-  const { first } = configuredNodes(
+  const nodes = new NodesUnderTest(
     t,
     await startHttpServer(t, (_, response) => response.end('{"api_sw":"odio-api"}')),
   );
-  await until('it has answered', () => first().isReachable);
-  assert.equal(first().answer?.api, 'odio-api');
+  await until('it has answered', () => nodes.first.isReachable);
+  assert.equal(nodes.first.answer?.api, 'odio-api');
 });
 
 test('a node that hangs delays no other node, and is not reachable after the deadline', async (t) => {
@@ -103,16 +114,16 @@ test('a node that hangs delays no other node, and is not reachable after the dea
   const silent = await startHttpServer(t, () => {
     hanging += 1;
   });
-  const { clock, logs, all } = configuredNodes(
+  const nodes = new NodesUnderTest(
     t,
     silent,
     await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER))),
   );
-  await until('the other has answered', () => all()[1]?.isReachable);
+  await until('the other has answered', () => nodes.all[1]?.isReachable);
   await until('it hangs', () => hanging === 1);
-  clock.advance(DEADLINE_MS);
-  await until('it is away', () => all()[0]?.isReachable === false);
-  assert.match(logs.at(-1) ?? '', /no answer within 5 s/);
+  nodes.clock.advance(DEADLINE_MS);
+  await until('it is away', () => nodes.all[0]?.isReachable === false);
+  assert.match(nodes.logs.at(-1) ?? '', /no answer within 5 s/);
 });
 
 test('no request is sent after the end', async (t) => {

@@ -74,15 +74,18 @@ test('if avahi-daemon refuses each name of a service, 32 names are tried, and th
 
 /** A bus whose avahi-daemon refuses the first call of `member`, once `refuse` is called. */
 async function refusingOnce(t: TestContext, member: string) {
-  let refuse: (() => void) | undefined;
+  const firstCalls: { readonly socket: Socket; readonly serial: number }[] = [];
   const bus = await avahi(t, (socket, { serial, text }) => {
-    const isFirst = refuse === undefined && text.includes(member);
-    if (isFirst)
-      refuse = () => socket.write(errorReply(serial, 'org.freedesktop.Avahi.NotSupportedError', 'not now'));
+    const isFirst = firstCalls.length === 0 && text.includes(member);
+    if (isFirst) firstCalls.push({ socket, serial });
     return isFirst;
   });
+  const refuse = (): void => {
+    for (const { socket, serial } of firstCalls)
+      socket.write(errorReply(serial, 'org.freedesktop.Avahi.NotSupportedError', 'not now'));
+  };
   const times = (each: string) => bus.received.filter(({ text }) => text.includes(each)).length;
-  return { bus, times, refuse: () => refuse?.() };
+  return { bus, times, refuse };
 }
 
 test('a step that fails while a change comes is done again', async (t) => {

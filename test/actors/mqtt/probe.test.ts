@@ -10,6 +10,7 @@ import { systemClock } from '../../../src/host/clock.js';
 import { failed } from '../../../src/protocol/actor/result.js';
 import { AnnouncedNode } from '../../broker/announced-node.js';
 import { hurrying } from '../../broker/simulated-node.js';
+import { Deferred } from '../../deferred.js';
 
 const T = 'tonearm/living';
 const KITCHEN: BrokerMessage = { topic: `${T}/audio/outputs/kitchen`, text: '{}', retained: true };
@@ -28,13 +29,10 @@ async function read(
   const { topics } = new AnnouncedNode();
   const found = await probe(topics, clock, (onMessage) => {
     const { publish, unsubscribe } = habits(onMessage);
-    let end: (reason: string) => void = () => undefined;
-    const ended = new Promise<string>((resolve) => {
-      end = resolve;
-    });
+    const ended = new Deferred<string>();
     return {
       ready: Promise.resolve(true),
-      ended,
+      ended: ended.promise,
       inFlightMax: 16,
       accepts: () => true,
       publish,
@@ -43,8 +41,8 @@ async function read(
         unsubscribe?.();
         return ACKNOWLEDGED;
       },
-      end: async (reason) => end(reason),
-      cut: (reason) => end(reason),
+      end: async (reason) => ended.resolve(reason),
+      cut: (reason) => ended.resolve(reason),
     };
   });
   return found.ok ? [...found.value.retained.keys()] : assert.fail(JSON.stringify(found));

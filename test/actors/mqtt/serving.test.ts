@@ -8,6 +8,7 @@ import type { BrokerConnection, BrokerMessage, BrokerOptions } from '../../../sr
 import { ROUND_GAP_MS } from '../../../src/actors/mqtt/serving.js';
 import { failed } from '../../../src/protocol/actor/result.js';
 import { type NodeOptions, output, put, simulatedNode } from '../../broker/simulated-node.js';
+import { Deferred } from '../../deferred.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 
@@ -28,13 +29,10 @@ class ScriptedBroker {
 
   readonly dial = ({ onMessage }: BrokerOptions): BrokerConnection => {
     this.#deliver = onMessage;
-    let end: (reason: string) => void = () => undefined;
-    const ended = new Promise<string>((resolve) => {
-      end = resolve;
-    });
+    const ended = new Deferred<string>();
     return {
       ready: Promise.resolve(true),
-      ended,
+      ended: ended.promise,
       inFlightMax: 16,
       subscribe: async (filters) => {
         this.filters.push(...filters);
@@ -52,8 +50,8 @@ class ScriptedBroker {
         return ACKNOWLEDGED;
       },
       accepts: () => true,
-      end: async (reason) => end(reason),
-      cut: (reason) => end(reason),
+      end: async (reason) => ended.resolve(reason),
+      cut: (reason) => ended.resolve(reason),
     };
   };
 

@@ -6,7 +6,7 @@ import type { EventConsumer } from '../../consumer/consumer.js';
 import type { DispatchedEvent } from '../../consumer/parser.js';
 import type { Health } from '../../contract/daemon.js';
 import type { HttpAnswer } from '../../tools/http.js';
-import { textOf } from '../../tools/spawned.js';
+import { SpawnedText } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import { NODE_PROGRAM, type Node } from '../node.js';
 
@@ -21,7 +21,7 @@ export type ReceivedEvents = readonly DispatchedEvent[];
 export class DaemonOnNode {
   readonly #node: () => Node;
   readonly #streams = new Set<EventConsumer>();
-  #output = (): string => '';
+  #output = new SpawnedText();
 
   constructor(node: () => Node) {
     this.#node = node;
@@ -45,7 +45,7 @@ export class DaemonOnNode {
     await this.node.writeFile(CONFIG, config);
     const script = `echo $$ > ${PID}; exec ${NODE_PROGRAM} ${PROGRAM}/main.js --config ${CONFIG}`;
     const { stdout, stderr } = this.node.spawnUser('sh', '-c', script);
-    this.#output = textOf(stdout, stderr);
+    this.#output = new SpawnedText(stdout, stderr);
   }
 
   /** Ends what was launched, if anything was, and waits for its end. */
@@ -62,7 +62,7 @@ export class DaemonOnNode {
       const is = (await this.node.read<Health>('/health')).backends[name];
       assert.ok(is?.state === 'up' && detail.test(is.detail ?? ''), JSON.stringify(is));
       return true;
-    }).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${this.#output().slice(-2000)}`));
+    }).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${this.#output.text.slice(-2000)}`));
   }
 
   /** Runs systemctl for the user's manager. */

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
-import { textOf } from '../../tools/spawned.js';
+import { SpawnedText } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { DaemonOnNode } from './daemon-on-node.js';
@@ -122,9 +122,9 @@ class DiscoveryDaemon extends DaemonOnNode {
     const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');
     const inside = ['ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name, records] as const;
     const child = this.node.spawnRoot(...inside);
-    const output = textOf(child.stderr);
-    await until('the neighbour', () => /Service "[^"]*" .*successfully established/.test(output())).catch(
-      (cause: unknown) => assert.fail(`${String(cause)}; it said ${output()}`),
+    const output = new SpawnedText(child.stderr);
+    await until('the neighbour', () => /Service "[^"]*" .*successfully established/.test(output.text)).catch(
+      (cause: unknown) => assert.fail(`${String(cause)}; it said ${output.text}`),
     );
     return async () => {
       const gone = new Promise((resolve) => child.once('close', resolve));

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StateModel } from '../../consumer/state-model.js';
-import { textOf } from '../../tools/spawned.js';
+import { SpawnedText } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
 import { LISTS, SLEEP } from './systemd-units.js';
@@ -111,11 +111,11 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
 
   test('no request changes a system unit, nor sends a call that could', async () => {
     const monitor = daemon.node.spawnRoot('busctl', '--system', '--json=short', 'monitor');
-    const output = textOf(monitor.stdout);
+    const output = new SpawnedText(monitor.stdout);
     const ping = async (word: string) => {
       const bus = 'org.freedesktop.DBus';
       await daemon.node.shell(`busctl --system call ${bus} / ${bus} NameHasOwner s ${word}`);
-      return output().includes(word);
+      return output.text.includes(word);
     };
     await until('the monitor has its first message', () => ping('first.word'));
     for (const verb of ['start', 'stop', 'restart', 'enable', 'disable']) {
@@ -128,7 +128,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     await daemon.begin(LISTS);
     await until('the monitor has its last message', () => ping('last.word'));
     monitor.kill();
-    const calls = output()
+    const calls = output.text
       .match(/^\{.*/gm)
       ?.map((line) => JSON.parse(line))
       .filter((each) => each.type === 'method_call' && each.destination === 'org.freedesktop.systemd1');
