@@ -48,8 +48,8 @@ export const bundleName = (file) => relative(join(ROOT, 'src'), file).replace(/\
 /**
  * What is loaded late becomes a file of its own, because a bundle is compiled whole when it is loaded.
  * Without the schemas and the YAML reader, main.js has 250 kB instead of 740 kB, which saves a third of the
- * time until it listens (bench/FIGURES.md, "The start"). The path to a part starts in `folder`, where the bundle lies that loads it. The
- * names of the parts are added to `found`.
+ * time until it listens (bench/FIGURES.md, "The start"). The path to a part starts in `folder`, where the
+ * bundle lies that loads it. The names of the parts are added to `found`.
  */
 function lateParts(folder, found) {
   const src = join(ROOT, 'src');

@@ -41,7 +41,9 @@ function cachedCode() {
   }
 }
 
-/** Writes another file and renames it, so that a reader never sees a half-written one, also after a power cut. */
+/**
+ * Writes another file and renames it, so that a reader never sees a half-written one, also after a power cut.
+ */
 async function writeCache() {
   // It is loaded only here, because loading it takes a millisecond in each thread.
   const { mkdir, rename, writeFile } = require('node:fs/promises');

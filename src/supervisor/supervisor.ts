@@ -17,8 +17,8 @@ import type { Threads } from './threads.js';
 /**
  * The longest wait for a child's first message before the next child starts. Threads that load at once are
  * all ready late: on two cores the first of four is ready after 163 ms, and after 125 ms if it loads alone
- * (bench/FIGURES.md, "The start"). With a tenth of a core the first child needs more than 300 ms for its first message. A long
- * wait costs little, because the first HTTP answer does not need the second child.
+ * (bench/FIGURES.md, "The start"). With a tenth of a core the first child needs more than 300 ms for its
+ * first message. A long wait costs little, because the first HTTP answer does not need the second child.
  */
 const START_SPACING_MS_MAX = 1000;
 /**

@@ -14,7 +14,7 @@ interface SyntaxNode {
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 const isFunction = ({ type }: SyntaxNode): boolean => FUNCTIONS.has(type);
 
-/** What a function hands out together with the node: an argument of a call is not handed out. */
+/** These nodes hand out the functions in them. A call is none of them: it keeps its arguments. */
 const HANDS_OUT = new Set([
   'ReturnStatement',
   'ObjectExpression',

@@ -77,7 +77,7 @@ const titlesHaveSubjects: Check = (files) =>
     return complaints(file, riddles, () => 'a title is a sentence with a subject');
   });
 
-/** `(measured)` alone: a reader cannot find the measurement. */
+/** A bare remark in brackets, with which a reader cannot find the measurement. */
 const UNNAMED_MEASUREMENT = /\(measured\b|\bmeasured\)/;
 
 const measurementsAreNamed: Check = (files) =>

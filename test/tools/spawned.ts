@@ -17,7 +17,7 @@ export class SpawnedText {
     }
   }
 
-  /** What has arrived so far. */
+  /** The text so far. */
   get text(): string {
     return this.#text;
   }
