@@ -136,7 +136,7 @@ interface FirstHealth {
   readonly title: string;
   readonly state: BackendState;
   readonly detail?: string;
-  /** Whether a GET may be answered now. */
+  /** True if a GET may be answered now. */
   readonly isReport: boolean;
 }
 const FIRST_HEALTH: readonly FirstHealth[] = [

@@ -19,7 +19,7 @@ const NAMED_FILTER = 'types=audio.updated,audio.removed,audio.output.updated,aud
 const ACTIONS_FILTER = 'types=upgrade.progress,power.action';
 interface Filter {
   readonly filter: string;
-  /** Whether a consumer with it receives all records that have names. */
+  /** True if a consumer with it receives all records that have names. */
   readonly hasNames: boolean;
   readonly hasActions: boolean;
 }
