@@ -1,5 +1,5 @@
-// Sends the journal to bridges and other subscribers, and carries out what bridges request. This file parses
-// no text of the journal, and knows no thread.
+// Sends the journal to bridges and other subscribers, and carries out the operations that children request.
+// This file parses no text of the journal, and knows no thread.
 
 import { errorText } from '../printable.js';
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
@@ -57,10 +57,14 @@ export class BridgeFeeds {
 
   /** To be called when the child is not enabled any more. */
   forget(child: ChildName): void {
-    for (const subscriber of SUBSCRIBERS) if (subscriber === child) this.#feeds.delete(subscriber);
+    const subscriber = subscriberOf(child);
+    if (subscriber !== undefined) this.#feeds.delete(subscriber);
   }
 
-  /** To be called last: every subscriber gets its unread changes before `stop`, also if it is not ready. */
+  /**
+   * To be called at the shutdown, between the last change and the message `stop`. Subscribers that are not
+   * ready get their unread changes, too.
+   */
   sendAllUnread(): void {
     for (const [subscriber, feed] of this.#feeds) this.#sendUnread(subscriber, feed);
   }
@@ -70,7 +74,7 @@ export class BridgeFeeds {
    * new feed replaces the feed of an earlier thread.
    */
   continueFeed(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
-    const subscriber = SUBSCRIBERS.find((name) => name === child);
+    const subscriber = subscriberOf(child);
     if (subscriber === undefined) return;
     const sentUpTo = isFirst ? undefined : this.#feeds.get(subscriber)?.sentUpTo;
     const feed: Feed = { send, sentUpTo, isReady: true };
@@ -111,6 +115,10 @@ export class BridgeFeeds {
   }
 }
 
+function subscriberOf(child: ChildName): Subscriber | undefined {
+  return SUBSCRIBERS.find((name) => name === child);
+}
+
 interface GatewayParts {
   readonly handler: Pick<RequestHandler, 'isShutDown'>;
   readonly replies: Pick<OperationReplies, 'reply'>;
@@ -119,8 +127,8 @@ interface GatewayParts {
 }
 
 /**
- * Carries a request out as over HTTP, with the same checks, deadlines and refusals. Only trust is not
- * checked, because a bridge is part of the node. Never rejects. Each bridge limits its own pending requests.
+ * Carries a child's request out as over HTTP, with the same checks, deadlines and refusals. Only trust is not
+ * checked, because a child is part of the node. Never rejects. Each child limits its own pending requests.
  */
 export async function carryOut(request: BridgeRequest, parts: GatewayParts): Promise<BridgeReply> {
   try {
@@ -139,6 +147,7 @@ function replyTo(
 ): HttpReply | Promise<HttpReply> {
   const { params = {} } = request;
   if (handler.isShutDown) return problemReply(SHUTTING_DOWN);
+  // A bridge sends undefined for a parameter whose percent-encoding does not decode.
   if (!areTexts(params)) return problemReply(BAD_PATHS.encoding);
   if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
   if (request.operation === undefined) return problemReply(noSuchPath());
@@ -148,7 +157,7 @@ function replyTo(
   if (!hasAllParams || missingKey !== undefined) return problemReply(noSuchPath(missingKey));
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
-  // `api.control` is for HTTP. MQTT is the only bridge with clients of its own, so its key decides here.
+  // `mayChange` is a member of the node's record. Only MQTT's clients read the record in this way.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });
 }
 
@@ -156,7 +165,7 @@ function areTexts(params: Readonly<Record<string, string | undefined>>): params 
   return Object.values(params).every((text) => text !== undefined);
 }
 
-/** A bad text is refused with the same words as over HTTP. */
+/** Parses an invalid body, because the error has the words with which HTTP refuses it. */
 function parseText(text: string): ParsedBody {
   const bytes = Buffer.from(text);
   if (bytes.byteLength > BODY_LIMIT_BYTES) return failed(BODY_TOO_LARGE);

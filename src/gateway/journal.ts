@@ -29,7 +29,7 @@ export interface JournalEntry {
   readonly key: string;
   /** JSON; for a removal, the record's last text. */
   readonly json: string;
-  /** The sequence number of the record's first entry. Clients that have not read up to it lack the record. */
+  /** The sequence number of the record's first entry. A client that has read up to it has the record. */
   readonly firstSequence: number;
   readonly rank: number;
   /** In milliseconds since the epoch. */
@@ -75,7 +75,10 @@ class BoundedEntries {
   }
 }
 
-/** True if removals have no event. Then clients learn of a removal only by a snapshot without the record. */
+/**
+ * True if clients learn of a removal only by a snapshot, which lacks the record: a change of the record has an
+ * event, its removal has none, and the record is no part of another one.
+ */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
 }
@@ -85,7 +88,10 @@ export class Journal {
   readonly #entries = new Map<number, JournalEntry>();
   readonly #collections: Readonly<Record<Collection, CollectionState>>;
   readonly #kept = { removal: new BoundedEntries(), action: new BoundedEntries() };
-  /** By collection, the highest sequence number of an entry that readers cannot get any more. */
+  /**
+   * By collection, the highest sequence number of a removal or action that is not kept. A reader that has not
+   * read up to it has missed something.
+   */
   readonly #forgotten = new Map<Collection, number>();
   #changeCount = 0;
   #newestSequence = 0;
@@ -112,8 +118,8 @@ export class Journal {
   }
 
   /**
-   * Returns the resulting entries in order, for each record only the newest. An equal text is no change.
-   * `changedAt` is the time of the changes.
+   * Returns the new entries in order. If a record was put several times, only its newest entry is returned. An
+   * equal text is no change. `changedAt` is the time of the changes.
    */
   apply(changes: readonly Change[], changedAt: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
@@ -122,14 +128,14 @@ export class Journal {
       if (entry !== undefined) entries.push(entry);
     }
     if (entries.length <= 1) return entries;
-    // A record's entry is left out if a newer one has replaced it. Removals and actions are returned even if
-    // the bound has dropped them already.
+    // Removals and actions are returned even if the bound has dropped them already.
     return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry.sequence));
   }
 
   /**
-   * The drops for a backend that is no longer up. Records whose removal has an event are dropped, with their
-   * parts, and so are passing records. All other records, such as units, keep their last text.
+   * The drops for a backend that is no longer up. They are for records whose removal has an event, for the
+   * parts of records (`isPart`), and for records that pass (`keeps`). All others, such as units, keep their
+   * last text.
    */
   dropsWhenAway(backend: ChildName): readonly Drop[] {
     return this.#dropsOf(
@@ -185,9 +191,9 @@ export class Journal {
     if (keeps === 'actions') return this.#keep('action', { collection, key, json, changedAt });
     const before = state.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
+    // A record that is back with the same text was never away for readers, so its removal is deleted. Only a
+    // player that is back is a new one for them (`player.added`): they must get its removal first.
     if (before !== undefined) this.#entries.delete(before.sequence);
-    // A record that is back unchanged was never away for readers. Only a player that is back is a new one for
-    // them (`player.added`), so they must get its removal first.
     else if (shape !== 'player') this.#deleteEarlierRemoval({ collection, key, json });
     this.#newestSequence += 1;
     const entry: JournalEntry = {
@@ -223,8 +229,8 @@ export class Journal {
   }
 
   /**
-   * Gives a number to a removal without an event, which is not kept. A reader that has not read up to this
-   * number gets a snapshot, which lacks the record.
+   * A removal without an event gets a number, but the journal does not keep it. A reader that has not read up
+   * to this number gets a snapshot, which lacks the record.
    */
   #forget(removal: EntryContent): JournalEntry {
     this.#newestSequence += 1;

@@ -24,18 +24,18 @@ type InputProps = Readonly<{ input: InputRecord; outputs: NodeState['outputs'] }
 
 const InputCard = memoized(({ input, outputs }: InputProps) => {
   const node = useNode();
-  const { id, description: name, muted, volume } = input;
-  const { isOpen, unfoldButton } = useUnfold(name);
+  const { id, description, muted, volume } = input;
+  const { isOpen, unfoldButton } = useUnfold(description);
   return (
     <li class="card" data-input={input.name}>
       <div class="row">
-        <ForeignLine class="strong grow">{name}</ForeignLine>
-        <UseButton name={name} isDefault={input.default} send={() => node.setDefaultInput(id)} />
+        <ForeignLine class="strong grow">{description}</ForeignLine>
+        <UseButton name={description} isDefault={input.default} send={() => node.setDefaultInput(id)} />
         {unfoldButton}
       </div>
       <div class="row">
         <Toggle
-          label={translate('muteOf', { name })}
+          label={translate('muteOf', { name: description })}
           icon="volume"
           iconOn="muted"
           isOn={muted}
@@ -43,7 +43,7 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
         />
         <VolumeSlider
           class="grow"
-          label={translate('volumeOf', { name })}
+          label={translate('volumeOf', { name: description })}
           value={volume}
           max={1}
           isDim={muted}
@@ -53,8 +53,12 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
       <ListenChoice input={input} outputs={outputs} />
       {isOpen ? (
         <>
-          <PortChoice device={input} name={name} send={(port) => node.setInputPort(id, { port })} />
-          <Balance device={input} name={name} send={(balance) => node.setInputBalance(id, { balance })} />
+          <PortChoice device={input} name={description} send={(port) => node.setInputPort(id, { port })} />
+          <Balance
+            device={input}
+            name={description}
+            send={(balance) => node.setInputBalance(id, { balance })}
+          />
         </>
       ) : null}
     </li>
@@ -67,17 +71,18 @@ const NOWHERE = '';
 /** An input may be heard at several outputs. Only the first is displayed. A choice replaces all of them. */
 function ListenChoice({ input, outputs }: InputProps) {
   const node = useNode();
-  const { id, description: name, listen = [] } = input;
+  const { id, description, listen = [] } = input;
   const options = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
   const send = async (output: string): Promise<void> => {
+    // The new output comes first: if it is refused, the input stays where it was heard.
+    if (output !== NOWHERE) await node.listenToInput(id, { output });
     const others = listen.filter((other) => other !== output);
     for (const other of others) await node.stopListening(id, { output: other });
-    if (output !== NOWHERE) await node.listenToInput(id, { output });
   };
   return (
     <Field name={translate('listenAt')}>
       <Choice
-        label={translate('listenAtOf', { name })}
+        label={translate('listenAtOf', { name: description })}
         value={listen[0] ?? NOWHERE}
         options={[{ value: NOWHERE, text: translate('listenNowhere') }, ...options]}
         send={send}

@@ -1,4 +1,4 @@
-// The page's texts, times and percentages in the browser's language.
+// The page's texts, dates and percentages in the browser's language.
 
 import { ENGLISH, type TextKey, type Texts } from './texts/english.js';
 import { chooseLanguage, fillIn, LOADERS } from './texts.js';
@@ -11,7 +11,7 @@ const { language, formatTag } = chooseLanguage(navigator.languages);
 class Words {
   /** Empty for English, and until the browser's language has come. */
   #texts: Texts = {};
-  #time: Intl.DateTimeFormat | undefined;
+  #timeFormat: Intl.DateTimeFormat | undefined;
 
   /** Resolves with the language of the page's texts. Never rejects. */
   async load(): Promise<string> {
@@ -23,15 +23,18 @@ class Words {
     return language;
   }
 
-  /** Returns the key itself if it has no text, because a newer node may have states without a text here. */
+  /**
+   * Returns the key if it has no text. Some keys are made of a state of the node, and a newer node has states
+   * that this page does not know.
+   */
   text(key: TextKey): string {
     return this.#texts[key] ?? ENGLISH[key] ?? key;
   }
 
   // The format is made late, because a browser needs 20 ms for it, and a slow phone 100 ms.
-  get time(): Intl.DateTimeFormat {
-    this.#time ??= new Intl.DateTimeFormat(formatTag, { dateStyle: 'medium', timeStyle: 'short' });
-    return this.#time;
+  get timeFormat(): Intl.DateTimeFormat {
+    this.#timeFormat ??= new Intl.DateTimeFormat(formatTag, { dateStyle: 'medium', timeStyle: 'short' });
+    return this.#timeFormat;
   }
 }
 
@@ -46,14 +49,17 @@ export function translate(key: TextKey, values: Readonly<Record<string, string |
   return fillIn(words.text(key), values);
 }
 
-/** Makes a text that is not the page's own keep its direction within a sentence, as `<bdi>` does. */
+/**
+ * Isolates a text of a user or a program, as `<bdi>` does: its writing direction does not change the sentence
+ * around it.
+ */
 export function isolated(text: string): string {
   return `\u2068${text}\u2069`;
 }
 
 /** The date and time in this device's time zone. `time` is in the form of RFC 3339. */
 export function formatTime(time: string): string {
-  return words.time.format(new Date(time));
+  return words.timeFormat.format(new Date(time));
 }
 
 /** The time of the day as `09:05`. */
@@ -63,8 +69,8 @@ export function formatClock(time: Date): string {
 }
 
 /**
- * 0.426 makes `43%`. The form comes from a text of the page, because the browser's own formats are slow at
- * the first drawing.
+ * 0.426 makes `43%`. A text of the page has the place of the sign, because the browser's own formats are slow
+ * at the first drawing.
  */
 export function formatPercent(part: number): string {
   return translate('percent', { value: Math.round(part * 100) });

@@ -47,16 +47,16 @@ export type ListenStep =
 
 export const LOOPBACK = 'module-loopback';
 
-/** A name that needs no quotes in an argument, because the two servers read quotes in different ways. */
+/** Only such names are written into arguments, because PulseAudio and PipeWire read quotes differently. */
 const PLAIN_NAME = /^[^\s\p{Cc}"'\\]+$/u;
-/** The arguments that `loopbackArgument` writes, and that no other program writes. */
+/** Matches the arguments that `loopbackArgument` writes, and none that another program writes. */
 const OWN_ARGUMENT = new RegExp(
   `^source=(?<input>\\S+) sink=(?<output>\\S+) .*${LISTEN_MARK}=\\k<input> ${LISTEN_MARK}_by=(?<origin>\\w+)"$`,
   's',
 );
 const DESCRIPTION_MAX_CHARACTERS = 64;
 
-/** False for a name that the argument of a module cannot have. */
+/** True if the name can be written into the argument of a module. */
 export function isPlainName(name: string): boolean {
   return PLAIN_NAME.test(name);
 }
