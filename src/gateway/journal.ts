@@ -76,8 +76,8 @@ class BoundedEntries {
 }
 
 /**
- * True if clients learn of a removal only by a snapshot, which lacks the record: a change of the record has an
- * event, its removal has none, and the record is no part of another one.
+ * True if clients learn of a removal only by a snapshot, which lacks the record. Then a change of the record
+ * has an event, its removal has none, and the record is no part of another record.
  */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
@@ -118,8 +118,8 @@ export class Journal {
   }
 
   /**
-   * Returns the new entries in order. If a record was put several times, only its newest entry is returned. An
-   * equal text is no change. `changedAt` is the time of the changes.
+   * Returns the new entries in order. If a record was put several times, only its newest entry is returned.
+   * An equal text is no change. `changedAt` is the time of the changes.
    */
   apply(changes: readonly Change[], changedAt: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];

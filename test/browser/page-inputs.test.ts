@@ -46,6 +46,10 @@ describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, (
     assert.deepEqual(await nextCommand(), { do: 'listen', input: '40', output: 'output-1' });
     node.change(input({ listen: ['output-1'] }));
     await until('it is displayed', async () => (await choice.inputValue()) === 'output-1');
+    await choice.selectOption('Living room');
+    assert.deepEqual(await nextCommand(), { do: 'listen', input: '40', output: 'output-0' });
+    assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
+    node.change(input({ listen: ['output-1'] }));
     await choice.selectOption('Nowhere');
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
   });
