@@ -6,29 +6,32 @@ import { describe, type TestContext, test } from 'node:test';
 import { type ConnectOptions, connect, type Live } from '../../src/client/connect.js';
 import { tonearm } from '../../src/client/routes.js';
 import type { NodeState, Slice } from '../../src/client/store.js';
-import { type RequestedStream, type ScriptedNode, scriptedNode, settled } from './scripted-node.js';
+import { type RequestedStream, type ScriptedNode, scriptedNode, settle } from './scripted-node.js';
 
-/** Longer than every wait of the client, and longer than the silence after which it gives a stream up. */
+/** Longer than any time that the client waits. */
 const LONG_MS = 60_000;
+/** The client gives up a stream that is silent for this time. */
 const SILENCE_MS = 15_000;
-/** `retry` of the scripted streams. After a first loss the client waits this long, less up to half. */
+/** `retry` of the scripted streams. After a first loss the client waits between half of this and all of it. */
 const RETRY_MS = 3000;
 
-interface Scripted extends ScriptedNode {
+interface TestedClient extends ScriptedNode {
   readonly live: Live;
+  /** The slices of each call of `onChange`. */
   readonly changes: Slice[][];
   tick(ms: number): Promise<void>;
-  /** The stream that was requested last; `event` sends on it. */
+  /** The stream that was requested last. */
   stream(): RequestedStream;
+  /** Sends an event on this stream. */
   event: RequestedStream['event'];
 }
 
 /** The first requests for a stream get `refusals`. */
-async function connected(
+async function openClient(
   t: TestContext,
   options: ConnectOptions = {},
   ...refusals: readonly Response[]
-): Promise<Scripted> {
+): Promise<TestedClient> {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const node = scriptedNode();
   node.refusals.push(...refusals);
@@ -38,68 +41,69 @@ async function connected(
     ...options,
   });
   t.after(() => live.close());
-  await settled();
+  await settle();
   const tick = async (ms: number): Promise<void> => {
     t.mock.timers.tick(ms);
-    await settled();
+    await settle();
   };
   const stream = (): RequestedStream => node.streams.at(-1) ?? assert.fail('no stream was requested');
   return { ...node, live, changes, tick, stream, event: (...fields) => stream().event(...fields) };
 }
 
-/** Like `connected`, with a stream that has begun. */
-async function live(t: TestContext, options?: ConnectOptions): Promise<Scripted> {
-  const scripted = await connected(t, options);
-  await hello(scripted.stream());
-  return scripted;
+/** Like `openClient`, with a stream that has begun. */
+async function openLiveClient(t: TestContext, options?: ConnectOptions): Promise<TestedClient> {
+  const client = await openClient(t, options);
+  await sendHello(client.stream());
+  return client;
 }
 
 /** The first bytes of each stream. */
-const hello = (stream: RequestedStream) =>
+const sendHello = (stream: RequestedStream) =>
   stream.send(`retry: ${RETRY_MS}\nevent: server.info\ndata: "connected"\n\n`);
-const mark = (backend: string) => ({ backend, state: 'up', detail: 'snapshot' });
+const snapshotMark = (backend: string) => ({ backend, state: 'up', detail: 'snapshot' });
 const record = (id: number) => ({ id, name: `r${id}` });
-/** Sends an event of a player with that time. */
-const timed = (scripted: Scripted) => (emitted_at: number) =>
-  scripted.event('b-1', 'player.updated', { data: { bus_name: 'a' }, emitted_at });
-const ids = ({ live }: Scripted): number[] => [...live.state.outputs.keys()];
+const sendPlayerEvent = (client: TestedClient, emitted_at: number) =>
+  client.event('b-1', 'player.updated', { data: { bus_name: 'a' }, emitted_at });
+const outputIds = ({ live }: TestedClient): number[] => [...live.state.outputs.keys()];
 
 describe('the client connects', () => {
   const types = ['audio.updated', 'audio.removed'] as const;
-  const known = 'service\\.updated,.*,player\\.position,.*,backend\\.updated';
+  const everyType = 'service\\.updated,.*,player\\.position,.*,backend\\.updated';
   const audio = { backend: ['audio'] } as const;
-  const rows: readonly (readonly [what: string, options: ConnectOptions, front: string, end: string])[] = [
+  type Row = readonly [what: string, options: ConnectOptions, queryStart: string, queryEnd: string];
+  const rows: readonly Row[] = [
     ['for all events, with a snapshot and a keep-alive every 10 s', {}, '', ''],
     ['for some events', { types }, '', `&types=${types}`],
     ['for some backends', { ...audio, exclude: types }, `backend=audio&exclude=${types}&`, ''],
-    ['for all events by name with levels', { levels: true }, '', `&types=${known},audio.level`],
-    ['for one with levels', { ...audio, levels: true }, 'backend=audio&', '&types=audio.level'],
+    ['for all events by name with levels', { levels: true }, '', `&types=${everyType},audio.level`],
+    ['for one backend with levels', { ...audio, levels: true }, 'backend=audio&', '&types=audio.level'],
     ['for some events with levels', { levels: true, types }, '', `&types=${types},audio.level`],
   ];
-  for (const [what, options, front, end] of rows) {
+  for (const [what, options, queryStart, queryEnd] of rows) {
     test(what, async (t) => {
-      const { url, lastEventId, accept } = (await connected(t, options)).stream();
+      const { url, lastEventId, accept } = (await openClient(t, options)).stream();
+
       assert.equal(accept, 'text/event-stream');
       url.searchParams.sort();
-      const expected = new RegExp(`^\\?${front}keepalive=10&snapshot=1${end}$`);
+      const expected = new RegExp(`^\\?${queryStart}keepalive=10&snapshot=1${queryEnd}$`);
       assert.match(decodeURIComponent(url.search), expected);
       assert.equal(lastEventId, undefined);
     });
   }
 
-  test('the client fetches what the stream does not carry, when its backend comes up and its events are wanted', async (t) => {
+  test('the client fetches what no event carries when the backend comes up, unless it wants no events of the backend', async (t) => {
     for (const [options, expected] of [
       [{}, ['/server', '/power/', '/upgrade']],
       [{ backend: ['audio', 'power'] }, ['/server', '/power/']],
       [{ types: ['audio.updated'] }, ['/server']],
     ] as const) {
       await t.test(JSON.stringify(options), async (t) => {
-        const scripted = await live(t, options);
-        await scripted.event('b-1', 'backend.updated', { backend: 'power', state: 'connecting' });
-        assert.deepEqual(scripted.requests, ['/server']);
+        const client = await openLiveClient(t, options);
+        await client.event('b-1', 'backend.updated', { backend: 'power', state: 'connecting' });
+        assert.deepEqual(client.requests, ['/server']);
         for (const backend of ['audio', 'power', 'upgrade'])
-          await scripted.event('b-2', 'backend.updated', { backend, state: 'up' });
-        assert.deepEqual(scripted.requests, expected);
+          await client.event('b-2', 'backend.updated', { backend, state: 'up' });
+        assert.deepEqual(client.requests, expected);
       });
     }
   });
@@ -107,35 +111,41 @@ describe('the client connects', () => {
 
 describe('the client notifies', () => {
   test('the client notifies of a whole snapshot at once, and of nothing while it is incomplete', async (t) => {
-    const scripted = await connected(t);
-    let answer: (server: unknown) => void = () => undefined;
-    scripted.answers.set('/server', () => new Promise((resolve) => (answer = resolve)));
-    await hello(scripted.stream());
-    await scripted.event('b-1', 'audio.output.updated', [record(1), record(2)]);
-    await scripted.stream().end();
-    await scripted.tick(RETRY_MS);
-    await hello(scripted.stream());
-    await scripted.event('', 'backend.updated', mark('audio'));
-    await scripted.event('', 'audio.output.updated', [record(1)]);
-    scripted.changes.length = 0;
-    answer({ hostname: 'node' });
-    await settled();
-    assert.deepEqual([scripted.changes.length, ids(scripted)], [0, [1, 2]]);
-    await scripted.stream().end();
-    assert.deepEqual([scripted.live.state.connection.status, ids(scripted)], ['lost', [1, 2]]);
-    await scripted.tick(2 * RETRY_MS);
-    assert.equal(scripted.stream().lastEventId, 'b-1');
-    await hello(scripted.stream());
-    await scripted.event('', 'backend.updated', mark('audio'));
-    scripted.changes.length = 0;
-    await scripted.event('b-7', 'audio.output.updated', [record(3)]);
-    assert.deepEqual(ids(scripted), [3]);
-    const [changed, ...more] = scripted.changes;
-    assert.deepEqual([changed?.includes('outputs'), changed?.includes('backends'), more], [true, true, []]);
+    const client = await openClient(t);
+    let answerServer: (server: unknown) => void = () => undefined;
+    client.answers.set('/server', () => new Promise((resolve) => (answerServer = resolve)));
+    await sendHello(client.stream());
+    await client.event('b-1', 'audio.output.updated', [record(1), record(2)]);
+    await client.stream().end();
+
+    // A snapshot begins, and its stream ends within it.
+    await client.tick(RETRY_MS);
+    await sendHello(client.stream());
+    await client.event('', 'backend.updated', snapshotMark('audio'));
+    await client.event('', 'audio.output.updated', [record(1)]);
+    client.changes.length = 0;
+    answerServer({ hostname: 'node' });
+    await settle();
+    assert.deepEqual([client.changes.length, outputIds(client)], [0, [1, 2]]);
+    await client.stream().end();
+    assert.deepEqual([client.live.state.connection.status, outputIds(client)], ['lost', [1, 2]]);
+
+    // The next snapshot is complete with the first event that has an id.
+    await client.tick(2 * RETRY_MS);
+    assert.equal(client.stream().lastEventId, 'b-1');
+    await sendHello(client.stream());
+    await client.event('', 'backend.updated', snapshotMark('audio'));
+    client.changes.length = 0;
+    await client.event('b-7', 'audio.output.updated', [record(3)]);
+    assert.deepEqual(outputIds(client), [3]);
+    const [changed, ...laterChanges] = client.changes;
+    assert.equal(changed?.includes('outputs'), true);
+    assert.equal(changed?.includes('backends'), true);
+    assert.deepEqual(laterChanges, []);
   });
 
-  test('a subscriber gets the state at once, then its slice only, and none after its end; one that throws disturbs nobody', async (t) => {
-    const scripted = await connected(t);
+  test('a subscriber gets the state of its slice at once and each change until it ends, even if another subscriber throws', async (t) => {
+    const client = await openClient(t);
     const received: NodeState['outputs'][] = [];
     const uncaught: unknown[] = [];
     t.mock.method(globalThis, 'queueMicrotask', (task: () => void) => {
@@ -145,52 +155,54 @@ describe('the client notifies', () => {
         uncaught.push(error);
       }
     });
-    scripted.live.subscribe('outputs', () => {
+    client.live.subscribe('outputs', () => {
       throw new Error('mine');
     });
-    const end = scripted.live.subscribe('outputs', (outputs) => received.push(outputs));
-    await hello(scripted.stream());
+    const unsubscribe = client.live.subscribe('outputs', (outputs) => received.push(outputs));
+
+    await sendHello(client.stream());
     assert.deepEqual(
       received.map(({ size }) => size),
       [0],
     );
-    await scripted.event('b-1', 'audio.updated', [record(1)]);
+    await client.event('b-1', 'audio.updated', [record(1)]);
     assert.equal(received.length, 1);
-    await scripted.event('b-2', 'audio.output.updated', [record(1)]);
+    await client.event('b-2', 'audio.output.updated', [record(1)]);
     assert.deepEqual([...(received[1] ?? [])], [[1, record(1)]]);
-    scripted.live.subscribe('outputs', (outputs) => received.push(outputs))();
+    client.live.subscribe('outputs', (outputs) => received.push(outputs))();
     assert.equal(received[2], received[1]);
-    end();
-    await scripted.event('b-3', 'audio.output.updated', [record(2)]);
+
+    unsubscribe();
+    await client.event('b-3', 'audio.output.updated', [record(2)]);
     assert.equal(received.length, 3);
+
     assert.deepEqual(uncaught.map(String), ['Error: mine', 'Error: mine', 'Error: mine']);
-    assert.equal(scripted.live.state.connection.status, 'live');
+    assert.equal(client.live.state.connection.status, 'live');
   });
 
   test('the client notifies of each event when it comes', async (t) => {
     const received: string[] = [];
-    const scripted = await connected(t, {
+    const client = await openClient(t, {
       onEvent: ({ type, data }) => received.push(`${type} ${JSON.stringify(data)}`),
     });
-    await hello(scripted.stream());
-    await scripted.event('b-1', 'power.action', { action: 'reboot' });
+    await sendHello(client.stream());
+    await client.event('b-1', 'power.action', { action: 'reboot' });
     assert.deepEqual(received, ['server.info "connected"', 'power.action {"action":"reboot"}']);
   });
 
   test("the client knows the node's time by the newest times of its players", async (t) => {
-    const scripted = await connected(t);
-    await scripted.tick(10_000);
-    assert.equal(scripted.live.nodeTime(), Date.now());
-    await hello(scripted.stream());
-    const sendTime = timed(scripted);
-    await sendTime(1_000_000);
-    assert.equal(scripted.live.nodeTime(), 1_000_000);
-    await sendTime(900_000);
-    assert.equal(scripted.live.nodeTime(), 1_000_000, 'one that was on its way for long says nothing new');
-    await scripted.tick(5000);
-    await scripted.event('', 'backend.updated', mark('players'));
-    await sendTime(500_000);
-    assert.equal(scripted.live.nodeTime(), 500_000, 'a snapshot is of now');
+    const client = await openClient(t);
+    await client.tick(10_000);
+    assert.equal(client.live.nodeTime(), Date.now());
+    await sendHello(client.stream());
+    await sendPlayerEvent(client, 1_000_000);
+    assert.equal(client.live.nodeTime(), 1_000_000);
+    await sendPlayerEvent(client, 900_000);
+    assert.equal(client.live.nodeTime(), 1_000_000, 'an event that was under way for long has an old time');
+    await client.tick(5000);
+    await client.event('', 'backend.updated', snapshotMark('players'));
+    await sendPlayerEvent(client, 500_000);
+    assert.equal(client.live.nodeTime(), 500_000, 'a snapshot has the time of now');
   });
 
   for (const [whose, deviceMs, nodeMs] of [
@@ -200,22 +212,21 @@ describe('the client notifies', () => {
     ["the node's clock was set forward", 0, 3_600_000],
   ] as const) {
     test(`the client knows the node's time after ${whose}, at the next event of a player`, async (t) => {
-      const scripted = await live(t);
-      const sendTime = timed(scripted);
+      const client = await openLiveClient(t);
       t.mock.timers.setTime(10_000_000);
-      await sendTime(20_000_000);
-      await scripted.event('b-1', 'server.info', 'love');
+      await sendPlayerEvent(client, 20_000_000);
+      await client.event('b-1', 'server.info', 'love');
       t.mock.timers.setTime(Date.now() + deviceMs);
-      await sendTime(20_000_000 + nodeMs);
-      assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs);
-      await sendTime(19_999_000 + nodeMs);
-      // A second on its way is no clock that was set.
-      assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs);
-      await scripted.stream().end();
-      await scripted.tick(RETRY_MS);
-      await hello(scripted.stream());
-      await sendTime(0);
-      assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs + RETRY_MS, 'what was missed is old');
+      await sendPlayerEvent(client, 20_000_000 + nodeMs);
+      assert.equal(client.live.nodeTime(), 20_000_000 + nodeMs);
+      // An event that was under way for a second is no sign of a clock that was set.
+      await sendPlayerEvent(client, 19_999_000 + nodeMs);
+      assert.equal(client.live.nodeTime(), 20_000_000 + nodeMs);
+      await client.stream().end();
+      await client.tick(RETRY_MS);
+      await sendHello(client.stream());
+      await sendPlayerEvent(client, 0);
+      assert.equal(client.live.nodeTime(), 20_000_000 + nodeMs + RETRY_MS, 'a missed event has an old time');
     });
   }
 });
@@ -223,124 +234,133 @@ describe('the client notifies', () => {
 describe('the connection is lost', () => {
   const BYE = 'event: server.info\ndata: "bye"\n\n';
   const NONSENSE = 'event: audio.updated\ndata: {\n\n';
-  const losses: readonly (readonly [string, string, (scripted: Scripted) => Promise<void>])[] = [
+  type Loss = readonly [what: string, code: string, lose: (client: TestedClient) => Promise<void>];
+  const losses: readonly Loss[] = [
     ['when the stream ends', 'unreachable', ({ stream }) => stream().end()],
     ['when the node sends bye', 'bye', ({ stream }) => stream().send(BYE).then(stream().end)],
     ['when the node is silent for too long', 'silent', ({ tick }) => tick(SILENCE_MS)],
-    ['when it gets an event that is not valid', 'not-the-service', ({ stream }) => stream().send(NONSENSE)],
+    ['when the client gets an invalid event', 'not-the-service', ({ stream }) => stream().send(NONSENSE)],
   ];
   for (const [what, code, lose] of losses) {
-    test(`${what}: at once, with the known state kept, and is made again`, async (t) => {
-      const scripted = await live(t);
-      await scripted.event('b-1', 'audio.output.updated', [record(1)]);
-      await scripted.tick(SILENCE_MS - 1);
-      await scripted.stream().send('event: server.info\ndata: "love"\n\n');
-      assert.equal(scripted.live.state.connection.status, 'live');
-      await lose(scripted);
-      const { status, problem } = scripted.live.state.connection;
+    test(`at once ${what}; the state stays known, and the connection is made again`, async (t) => {
+      const client = await openLiveClient(t);
+      await client.event('b-1', 'audio.output.updated', [record(1)]);
+      await client.tick(SILENCE_MS - 1);
+      await client.stream().send('event: server.info\ndata: "love"\n\n');
+      assert.equal(client.live.state.connection.status, 'live');
+
+      await lose(client);
+      const { status, problem } = client.live.state.connection;
       assert.deepEqual([status, problem?.type], ['lost', `urn:tonearm:problem:${code}`]);
-      scripted.refusals.push(new Response('', { status: 502 }));
-      assert.deepEqual(ids(scripted), [1]);
-      assert.equal(scripted.streams.map(({ aborted }) => aborted).join(), 'true');
-      await scripted.tick(RETRY_MS);
-      assert.equal(scripted.live.state.connection.problem?.status, 502, 'the newest reason counts');
-      await scripted.tick(2 * RETRY_MS);
-      assert.equal(scripted.streams.length, 2);
-      await hello(scripted.stream());
-      assert.equal(scripted.live.state.connection.status, 'live');
-      assert.equal(scripted.live.state.connection.problem, undefined);
+      assert.deepEqual(outputIds(client), [1]);
+      assert.equal(client.streams.map(({ aborted }) => aborted).join(), 'true');
+
+      client.refusals.push(new Response('', { status: 502 }));
+      await client.tick(RETRY_MS);
+      assert.equal(client.live.state.connection.problem?.status, 502, 'the newest reason counts');
+
+      await client.tick(2 * RETRY_MS);
+      assert.equal(client.streams.length, 2);
+      await sendHello(client.stream());
+      assert.equal(client.live.state.connection.status, 'live');
+      assert.equal(client.live.state.connection.problem, undefined);
     });
   }
 
-  test('a lost connection is made again with its last id, but anew after invalid events', async (t) => {
-    const scripted = await live(t);
-    await scripted.event('b-1', 'audio.output.updated', [record(1)]);
-    await scripted.event('b-2', 'server.info', 'love');
-    await scripted.stream().send('id: b-3\nevent: audio.removed\n');
-    await scripted.stream().end();
-    await scripted.tick(RETRY_MS);
-    assert.equal(scripted.stream().lastEventId, 'b-2');
-    await scripted.stream().end();
-    await scripted.tick(2 * RETRY_MS);
-    assert.equal(scripted.stream().lastEventId, 'b-2', 'no word of its own has come since');
-    await scripted.event('b-4', 'audio.updated', { not: 'a list' });
-    await scripted.tick(RETRY_MS);
-    assert.equal(scripted.stream().lastEventId, undefined);
+  test('a lost connection is made again with its last id, but without an id after an invalid event', async (t) => {
+    const client = await openLiveClient(t);
+    await client.event('b-1', 'audio.output.updated', [record(1)]);
+    await client.event('b-2', 'server.info', 'love');
+    await client.stream().send('id: b-3\nevent: audio.removed\n');
+    await client.stream().end();
+    await client.tick(RETRY_MS);
+    assert.equal(client.stream().lastEventId, 'b-2');
+    await client.stream().end();
+    await client.tick(2 * RETRY_MS);
+    assert.equal(client.stream().lastEventId, 'b-2', 'the second stream had no event');
+    await client.event('b-4', 'audio.updated', { not: 'a list' });
+    await client.tick(RETRY_MS);
+    assert.equal(client.stream().lastEventId, undefined);
   });
 
-  test('a lost connection is tried again later each time, up to a bound, with random delays', async (t) => {
-    const scripted = await connected(t);
+  test('a lost connection is tried again after delays that grow up to a bound and are random', async (t) => {
+    const client = await openClient(t);
+    // So each delay is three quarters of the longest one.
     const random = t.mock.method(Math, 'random', () => 0.5);
-    await hello(scripted.stream());
-    await scripted.stream().end();
-    for (const waited of [3000, 6000, 12_000, 24_000, 30_000, 30_000]) {
-      const before = scripted.streams.length;
-      scripted.refusals.push(new Response('', { status: 502, statusText: 'Bad Gateway' }));
-      await scripted.tick(waited * 0.75 - 1);
-      assert.equal(scripted.refusals.length, 1, `not before ${waited * 0.75} ms`);
-      await scripted.tick(1);
-      assert.deepEqual([scripted.refusals.length, scripted.streams.length], [0, before]);
+    await sendHello(client.stream());
+    await client.stream().end();
+
+    for (const longestMs of [3000, 6000, 12_000, 24_000, 30_000, 30_000]) {
+      const delayMs = longestMs * 0.75;
+      const before = client.streams.length;
+      client.refusals.push(new Response('', { status: 502, statusText: 'Bad Gateway' }));
+      await client.tick(delayMs - 1);
+      assert.equal(client.refusals.length, 1, `not before ${delayMs} ms`);
+      await client.tick(1);
+      assert.deepEqual([client.refusals.length, client.streams.length], [0, before]);
     }
     assert.ok(random.mock.callCount() >= 6);
-    await scripted.tick(LONG_MS);
-    await hello(scripted.stream());
-    await scripted.stream().end();
-    await scripted.tick(RETRY_MS);
-    assert.equal(scripted.streams.length, 3, 'a stream that has begun forgets the failures');
+
+    await client.tick(LONG_MS);
+    await sendHello(client.stream());
+    await client.stream().end();
+    await client.tick(RETRY_MS);
+    assert.equal(client.streams.length, 3, 'after a stream that has begun the delay is the first one again');
   });
 
-  test('a lost connection is tried again at most twice a second, whatever the node requests', async (t) => {
-    const scripted = await connected(t);
+  test('a lost connection is tried again at most twice a second, whatever `retry` the node sends', async (t) => {
+    const client = await openClient(t);
     t.mock.method(Math, 'random', () => 0.999);
     for (let attempts = 1; attempts < 4; attempts += 1) {
-      await scripted.stream().send('retry: 0\n\n');
-      await scripted.stream().end();
-      await scripted.tick(499);
-      assert.equal(scripted.streams.length, attempts);
-      await scripted.tick(3);
-      assert.equal(scripted.streams.length, attempts + 1);
+      await client.stream().send('retry: 0\n\n');
+      await client.stream().end();
+      await client.tick(499);
+      assert.equal(client.streams.length, attempts);
+      await client.tick(3);
+      assert.equal(client.streams.length, attempts + 1);
     }
   });
 
   for (const [what, id] of [
-    ['has characters that no header takes', 'b-\u20ac'],
+    ['has characters that no header may have', 'b-\u20ac'],
     ['holds a control character', 'b-\u0007'],
     ["is larger than a request's head", 'b'.repeat(20_000)],
   ] as const) {
-    test(`a lost connection is made again with a snapshot where its id ${what}`, async (t) => {
-      const scripted = await live(t);
-      await scripted.event(id, 'audio.output.updated', [record(1)]);
-      await scripted.stream().end();
-      await scripted.tick(RETRY_MS);
-      assert.equal(scripted.streams.length, 2);
-      assert.equal(scripted.stream().lastEventId, undefined);
-      assert.equal(scripted.stream().url.searchParams.get('snapshot'), '1');
+    test(`a lost connection is made again with a snapshot if its id ${what}`, async (t) => {
+      const client = await openLiveClient(t);
+      await client.event(id, 'audio.output.updated', [record(1)]);
+      await client.stream().end();
+      await client.tick(RETRY_MS);
+      assert.equal(client.streams.length, 2);
+      assert.equal(client.stream().lastEventId, undefined);
+      assert.equal(client.stream().url.searchParams.get('snapshot'), '1');
     });
   }
 
   const PROBLEM = '{"type":"urn:tonearm:problem:too-many-streams","title":"t","status":503,"detail":"d"}';
   const answer = (status: number, type: string, text: string) =>
     new Response(text, { status, headers: { 'Content-Type': type } });
-  const refused: readonly (readonly [string, Response, string, number])[] = [
+  type Refusal = readonly [what: string, response: Response, code: string, status: number];
+  const refusals: readonly Refusal[] = [
     ['a problem document', answer(503, 'application/problem+json', PROBLEM), 'too-many-streams', 503],
     ['a page of another program', answer(200, 'text/html', '<html>'), 'not-the-service', 0],
     ['an error of another program', answer(502, 'text/html', ''), 'not-the-service', 502],
   ];
-  for (const [what, response, code, status] of refused) {
-    test(`before it ever was made, by ${what}: with a reason, and is tried again`, async (t) => {
-      const scripted = await connected(t, {}, response);
-      const { status: now, problem } = scripted.live.state.connection;
+  for (const [what, response, code, status] of refusals) {
+    test(`before it was ever made, by ${what}; it has a reason, and is tried again`, async (t) => {
+      const client = await openClient(t, {}, response);
+      const { status: connectionStatus, problem } = client.live.state.connection;
       const expected = ['connecting', `urn:tonearm:problem:${code}`, status];
-      assert.deepEqual([now, problem?.type, problem?.status], expected);
-      await scripted.tick(LONG_MS);
-      assert.equal(scripted.streams.length, 1);
+      assert.deepEqual([connectionStatus, problem?.type, problem?.status], expected);
+      await client.tick(LONG_MS);
+      assert.equal(client.streams.length, 1);
     });
   }
 });
 
 describe('a browser', () => {
-  /** The parts of a browser that the client uses. */
-  function browser(t: TestContext) {
+  /** Gives the client the parts of a browser that it uses. */
+  function simulateBrowser(t: TestContext) {
     const page = new EventTarget();
     const document: EventTarget & { visibilityState?: string } = new EventTarget();
     const globals = { addEventListener: page.addEventListener.bind(page), document };
@@ -352,118 +372,126 @@ describe('a browser', () => {
   }
 
   test('a browser that is offline loses the connection at once, and reconnects as soon as it is online', async (t) => {
-    const { page } = browser(t);
-    const scripted = await live(t);
+    const { page } = simulateBrowser(t);
+    const client = await openLiveClient(t);
     page.dispatchEvent(new Event('offline'));
-    await settled();
-    assert.equal(scripted.live.state.connection.problem?.type, 'urn:tonearm:problem:offline');
+    await settle();
+    assert.equal(client.live.state.connection.problem?.type, 'urn:tonearm:problem:offline');
     page.dispatchEvent(new Event('online'));
-    await settled();
-    assert.equal(scripted.streams.length, 2);
+    await settle();
+    assert.equal(client.streams.length, 2);
   });
 
   test('a browser that was asleep drops its connection and reconnects at once', async (t) => {
-    const { document } = browser(t);
-    const scripted = await live(t);
+    const { document } = simulateBrowser(t);
+    const client = await openLiveClient(t);
+
     document.visibilityState = 'hidden';
     document.dispatchEvent(new Event('visibilitychange'));
     document.visibilityState = 'visible';
     document.dispatchEvent(new Event('visibilitychange'));
-    await settled();
-    assert.equal(scripted.live.state.connection.status, 'live', 'a glance elsewhere changes nothing');
+    await settle();
+    assert.equal(
+      client.live.state.connection.status,
+      'live',
+      'a short time in the background changes nothing',
+    );
+
     t.mock.timers.setTime(Date.now() + LONG_MS);
     document.dispatchEvent(new Event('visibilitychange'));
-    await settled();
-    assert.equal(scripted.live.state.connection.status, 'lost');
+    await settle();
+    assert.equal(client.live.state.connection.status, 'lost');
     document.dispatchEvent(new Event('visibilitychange'));
-    await settled();
-    assert.equal(scripted.streams.length, 2);
+    await settle();
+    assert.equal(client.streams.length, 2);
   });
 });
 
 describe('reconnect()', () => {
-  test('does not wait for the next attempt, and replaces one without an answer', async (t) => {
-    const scripted = await live(t);
-    await scripted.stream().end();
-    await settled();
-    assert.equal(scripted.live.state.connection.status, 'lost');
-    scripted.live.reconnect();
-    await settled();
-    assert.equal(scripted.streams.length, 2);
-    scripted.live.reconnect();
-    await settled();
-    assert.deepEqual([scripted.streams.length, scripted.streams[1]?.aborted], [3, true]);
+  test('does not wait for the next attempt, and replaces an attempt that has no answer yet', async (t) => {
+    const client = await openLiveClient(t);
+    await client.stream().end();
+    await settle();
+    assert.equal(client.live.state.connection.status, 'lost');
+    client.live.reconnect();
+    await settle();
+    assert.equal(client.streams.length, 2);
+    client.live.reconnect();
+    await settle();
+    assert.deepEqual([client.streams.length, client.streams[1]?.aborted], [3, true]);
   });
 
   test('keeps an open stream', async (t) => {
-    const scripted = await live(t);
-    scripted.live.reconnect();
-    await settled();
-    assert.deepEqual([scripted.streams.length, scripted.stream().aborted], [1, false]);
+    const client = await openLiveClient(t);
+    client.live.reconnect();
+    await settle();
+    assert.deepEqual([client.streams.length, client.stream().aborted], [1, false]);
   });
 });
 
 describe('levels', () => {
-  test('are switched while connected, without an interruption', async (t) => {
-    const scripted = await live(t);
-    await scripted.event('b-1', 'audio.output.updated', [record(1)]);
-    scripted.changes.length = 0;
-    scripted.live.setLevels(true);
-    await settled();
-    assert.equal(scripted.streams.length, 2);
-    assert.equal(scripted.streams[0]?.aborted, true);
-    assert.equal(scripted.stream().lastEventId, 'b-1');
-    await hello(scripted.stream());
-    await scripted.event('', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });
-    assert.deepEqual([...scripted.live.state.levels], [[1, [0.5]]]);
-    scripted.live.setLevels(true);
-    scripted.live.setLevels(false);
-    await settled();
-    assert.deepEqual([scripted.streams.length, scripted.live.state.levels.size], [3, 0]);
-    assert.equal(scripted.stream().url.searchParams.get('types'), null);
-    assert.ok(!scripted.changes.flat().includes('outputs'));
-    assert.equal(scripted.live.state.connection.status, 'live');
+  test('are switched on and off without a loss of the connection', async (t) => {
+    const client = await openLiveClient(t);
+    await client.event('b-1', 'audio.output.updated', [record(1)]);
+    client.changes.length = 0;
+
+    client.live.setLevels(true);
+    await settle();
+    assert.equal(client.streams.length, 2);
+    assert.equal(client.streams[0]?.aborted, true);
+    assert.equal(client.stream().lastEventId, 'b-1');
+    await sendHello(client.stream());
+    await client.event('', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });
+    assert.deepEqual([...client.live.state.levels], [[1, [0.5]]]);
+
+    client.live.setLevels(true);
+    client.live.setLevels(false);
+    await settle();
+    assert.deepEqual([client.streams.length, client.live.state.levels.size], [3, 0]);
+    assert.equal(client.stream().url.searchParams.get('types'), null);
+    assert.ok(!client.changes.flat().includes('outputs'), 'no output has changed');
+    assert.equal(client.live.state.connection.status, 'live');
   });
 
-  test('levels that are switched in the middle of a snapshot show no part of it', async (t) => {
-    const scripted = await live(t);
-    await scripted.event('b-1', 'audio.output.updated', [record(1), record(2)]);
-    await scripted.event('', 'backend.updated', mark('audio'));
-    await scripted.event('', 'audio.output.updated', [record(1)]);
-    scripted.live.setLevels(true);
-    await settled();
-    await hello(scripted.stream());
-    await scripted.event('b-2', 'audio.updated', [record(3)]);
-    assert.deepEqual(ids(scripted), [1, 2]);
+  test('levels that are switched on within a snapshot leave the state before it unchanged', async (t) => {
+    const client = await openLiveClient(t);
+    await client.event('b-1', 'audio.output.updated', [record(1), record(2)]);
+    await client.event('', 'backend.updated', snapshotMark('audio'));
+    await client.event('', 'audio.output.updated', [record(1)]);
+    client.live.setLevels(true);
+    await settle();
+    await sendHello(client.stream());
+    await client.event('b-2', 'audio.updated', [record(3)]);
+    assert.deepEqual(outputIds(client), [1, 2]);
   });
 
   test('are empty once the connection is lost', async (t) => {
-    const scripted = await live(t, { levels: true });
-    await scripted.event('b-1', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });
-    await scripted.stream().end();
-    assert.equal(scripted.live.state.levels.size, 0);
+    const client = await openLiveClient(t, { levels: true });
+    await client.event('b-1', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });
+    await client.stream().end();
+    assert.equal(client.live.state.levels.size, 0);
   });
 });
 
-test('close() may be called by a subscriber, each time anew', async (t) => {
+test('close() may be called again and again by `onChange`', async (t) => {
   const statuses: string[] = [];
-  const scripted = await connected(t, {
+  const client = await openClient(t, {
     onChange: ({ connection }) => {
       statuses.push(connection.status);
-      scripted.live.close();
+      client.live.close();
     },
   });
-  await hello(scripted.stream());
+  await sendHello(client.stream());
   assert.deepEqual(statuses, ['live', 'closed']);
 });
 
-test('a closed client sends and notifies nothing more', async (t) => {
-  const scripted = await live(t);
-  scripted.live.close();
-  await settled();
-  assert.equal(scripted.live.state.connection.status, 'closed');
-  assert.equal(scripted.stream().aborted, true);
-  scripted.changes.length = 0;
-  await scripted.tick(LONG_MS);
-  assert.deepEqual([scripted.streams.length, scripted.changes], [1, []]);
+test('a closed client sends no request and notifies of nothing', async (t) => {
+  const client = await openLiveClient(t);
+  client.live.close();
+  await settle();
+  assert.equal(client.live.state.connection.status, 'closed');
+  assert.equal(client.stream().aborted, true);
+  client.changes.length = 0;
+  await client.tick(LONG_MS);
+  assert.deepEqual([client.streams.length, client.changes], [1, []]);
 });

@@ -1,65 +1,73 @@
-// Tests when the first state of a live connection is whole, and how it ends before.
+// Tests when the first state of a live connection is whole, and when the wait for it fails.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ConnectOptions, connect } from '../../src/client/connect.js';
 import { ProblemError } from '../../src/client/problem.js';
 import { tonearm } from '../../src/client/routes.js';
-import { scriptedNode, settled } from './scripted-node.js';
+import { scriptedNode, settle } from './scripted-node.js';
 
 const NO_BACKENDS = { backends: { pulseaudio: false, mqtt: false } };
 const SERVER = { hostname: 'kitchen', backends: { pulseaudio: true } };
 
-/** A connection whose stream has begun; the node answers that it is `server`, or 404 without one. */
-async function begun(t: { after(end: () => void): void }, server?: object, options: ConnectOptions = {}) {
+/**
+ * Opens a connection whose stream has begun. The node answers `/server` with `server`, or with 404. Each
+ * first state adds host name and ids of outputs to `outcomes`; each failure adds its code.
+ */
+async function openConnection(
+  t: { after(end: () => void): void },
+  server?: object,
+  options: ConnectOptions = {},
+) {
   const node = scriptedNode();
   if (server !== undefined) node.answers.set('/server', () => server);
   const headers = { Authorization: 'Basic bTpt' };
   const live = connect(tonearm('http://node', { ...node, headers }), options);
   t.after(() => live.close());
-  const states: string[] = [];
+  const outcomes: string[] = [];
   live.ready.then(
-    ({ outputs, server }) => states.push(`${server?.hostname} ${[...outputs.keys()]}`),
-    (error: unknown) => states.push(error instanceof ProblemError ? error.code : String(error)),
+    ({ outputs, server }) => outcomes.push(`${server?.hostname} ${[...outputs.keys()]}`),
+    (error: unknown) => outcomes.push(error instanceof ProblemError ? error.code : String(error)),
   );
-  await settled();
+  await settle();
+
   const [stream = assert.fail('no stream')] = node.streams;
   await stream.send('event: server.info\ndata: "connected"\n\n');
-  const mark = (id: string, backend: string) =>
+  const sendMark = (id: string, backend: string) =>
     stream.event(id, 'backend.updated', { backend, state: 'up', detail: 'snapshot' });
-  return { live, states, stream, mark };
+  return { live, outcomes, stream, sendMark };
 }
 
 describe('the first state', () => {
   test('is ready with the last event of the snapshot, and not before', async (t) => {
-    const { states, stream, mark } = await begun(t, SERVER);
-    await mark('', 'audio');
+    const { outcomes, stream, sendMark } = await openConnection(t, SERVER);
+    await sendMark('', 'audio');
     await stream.event('', 'audio.output.updated', [{ id: 1 }]);
-    await mark('', 'systemd');
-    assert.deepEqual(states, []);
+    await sendMark('', 'systemd');
+    assert.deepEqual(outcomes, []);
     await stream.event('b-9', 'service.updated', { scope: 'user', name: 'a' });
-    assert.deepEqual(states, ['kitchen 1']);
+    assert.deepEqual(outcomes, ['kitchen 1']);
   });
 
-  test('is ready without the server where that cannot be read', async (t) => {
-    const { states, mark } = await begun(t);
-    await mark('b-1', 'audio');
-    assert.deepEqual(states, ['undefined ']);
+  test('is ready without the server if the server cannot be read', async (t) => {
+    const { outcomes, sendMark } = await openConnection(t);
+    await sendMark('b-1', 'audio');
+    assert.deepEqual(outcomes, ['undefined ']);
   });
 
   test('is ready at once on a node without backends', async (t) => {
-    const { states } = await begun(t, { ...SERVER, ...NO_BACKENDS });
-    assert.deepEqual(states, ['kitchen ']);
+    const { outcomes } = await openConnection(t, { ...SERVER, ...NO_BACKENDS });
+    assert.deepEqual(outcomes, ['kitchen ']);
   });
 
-  test('fails where the connection is closed too early, also by its signal', async (t) => {
-    const ended = new AbortController();
-    const byHand = await begun(t, SERVER);
-    const bySignal = await begun(t, SERVER, { signal: ended.signal });
+  test('fails if the connection is closed too early, also by its signal', async (t) => {
+    const controller = new AbortController();
+    const byHand = await openConnection(t, SERVER);
+    const bySignal = await openConnection(t, SERVER, { signal: controller.signal });
     byHand.live.close();
-    ended.abort();
-    await settled();
-    assert.deepEqual([byHand.states, bySignal.states], [['aborted'], ['aborted']]);
+    controller.abort();
+    await settle();
+    assert.deepEqual([byHand.outcomes, bySignal.outcomes], [['aborted'], ['aborted']]);
     assert.equal(bySignal.live.state.connection.status, 'closed');
     assert.equal(bySignal.stream.aborted, true);
   });
@@ -72,7 +80,7 @@ describe('the first state', () => {
 });
 
 test('the request of the stream has the headers of the node', async (t) => {
-  const { stream } = await begun(t, SERVER);
+  const { stream } = await openConnection(t, SERVER);
   assert.equal(stream.headers.get('Authorization'), 'Basic bTpt');
   assert.equal(stream.headers.get('Accept'), 'text/event-stream');
 });

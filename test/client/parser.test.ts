@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventParser } from '../../src/client/parser.js';
-import { parsedByConsumer as parsed } from '../consumer/parser.js';
+import { parsedByConsumer as parse } from '../consumer/parser.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 
 const ROUNDS = 300;
@@ -11,7 +11,7 @@ const ROUNDS = 300;
 /** An event of the default type. */
 const message = (data: string, id = ''): readonly string[] => ['message', data, id];
 
-type Row = readonly [string, stream: string | Uint8Array, events: readonly (readonly string[])[]];
+type Row = readonly [title: string, stream: string | Uint8Array, events: readonly (readonly string[])[]];
 /** Streams, and the events that a browser makes of each: type, data and id. */
 const ROWS: readonly Row[] = [
   ['a block is dispatched at its blank line', 'data: x\n\n', [message('x')]],
@@ -19,12 +19,20 @@ const ROWS: readonly Row[] = [
   ['a line without end is discarded', 'data: x\n\ndata: y', [message('x')]],
   ['data lines are joined by LF', 'data: YHOO\ndata: +2\ndata: 10\n\n', [message('YHOO\n+2\n10')]],
   [
-    'standard, example 2',
+    'example 2 of the standard is parsed as there',
     ': test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n',
     [message('first event', '1'), message('second event'), message(' third event')],
   ],
-  ['standard, example 3', 'data\n\ndata\ndata\n\ndata:', [message(''), message('\n')]],
-  ['standard, example 4', 'data:test\n\ndata: test\n\n', [message('test'), message('test')]],
+  [
+    'example 3 of the standard is parsed as there',
+    'data\n\ndata\ndata\n\ndata:',
+    [message(''), message('\n')],
+  ],
+  [
+    'example 4 of the standard is parsed as there',
+    'data:test\n\ndata: test\n\n',
+    [message('test'), message('test')],
+  ],
   ['the type is the event field', 'event: add\ndata: 1\n\n', [['add', '1', '']]],
   ['the last event field wins', 'event: a\nevent: b\ndata: 1\n\n', [['b', '1', '']]],
   ['the type does not outlive its block', 'event: a\n\ndata: 1\n\n', [message('1')]],
@@ -40,8 +48,8 @@ const ROWS: readonly Row[] = [
   ['CRLF ends one line', 'data: a\r\ndata: b\r\n\r\n', [message('a\nb')]],
   ['CR, CRLF and LF mix', 'data: a\rdata: b\r\ndata: c\n\r\n', [message('a\nb\nc')]],
   ['one byte order mark is stripped', '\ufeffdata: a\n\n', [message('a')]],
-  ['a second one is part of a field name', '\ufeff\ufeffdata: a\n\n', []],
-  ['one within data is data', 'data: \ufeffa\n\n', [message('\ufeffa')]],
+  ['a second byte order mark is part of a field name', '\ufeff\ufeffdata: a\n\n', []],
+  ['a byte order mark within data is data', 'data: \ufeffa\n\n', [message('\ufeffa')]],
   ['U+2028 and NEL end no line', 'data: a\u2028b\u0085c\n\n', [message('a\u2028b\u0085c')]],
   ['NUL in data is data', 'data: a\0b\n\n', [message('a\0b')]],
   ['text is UTF-8', 'data: ☕é🎵\n\n', [message('☕é🎵')]],
@@ -60,35 +68,36 @@ const RETRIES: readonly [stream: string, retryMs: number | undefined][] = [
   ['retry: 1\nretry: x\n', 1],
 ];
 
-function* cut(bytes: Uint8Array, size: number): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+function* piecesOf(bytes: Uint8Array, size: number): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 
-for (const [name, stream, events] of ROWS) {
-  test(name, () => {
+for (const [title, stream, events] of ROWS) {
+  test(title, () => {
     const bytes = Buffer.from(stream);
     const expected = events.map(([type, data, lastEventId]) => ({ type, data, lastEventId }));
+
     for (const size of [bytes.length, 1, 2, Math.ceil(bytes.length / 2)])
-      assert.deepEqual(parsed([...cut(bytes, size)], '').events, expected, `in pieces of ${size}`);
+      assert.deepEqual(parse([...piecesOf(bytes, size)], '').events, expected, `in pieces of ${size}`);
   });
 }
 
 for (const [stream, retryMs] of RETRIES) {
   test(`retry is taken from ${JSON.stringify(stream)} only if it is digits`, () =>
-    assert.equal(parsed([Buffer.from(stream)], '').retryMs, retryMs));
+    assert.equal(parse([Buffer.from(stream)], '').retryMs, retryMs));
 }
 
-test('the id to reconnect with is that of the last complete block, else the one from before', () => {
-  assert.equal(parsed([], 'a').lastEventId, 'a');
-  assert.equal(parsed([Buffer.from('id: b\ndata: 1\n\nid: c\ndata: 2\n')], 'a').lastEventId, 'b');
+test('a reconnection sends the id of the last complete block, or without such a block the id from before', () => {
+  assert.equal(parse([], 'a').lastEventId, 'a');
+  assert.equal(parse([Buffer.from('id: b\ndata: 1\n\nid: c\ndata: 2\n')], 'a').lastEventId, 'b');
 });
 
 test('an event without end is refused', () => {
   const parser = new EventParser('');
-  const line = `data: ${'x'.repeat(1024 * 1024)}`;
+  const lineOfMebibyte = `data: ${'x'.repeat(1024 * 1024)}`;
   assert.throws(() => {
     for (let lines = 0; lines < 10; lines += 1)
-      for (const _ of parser.feed(`${line}\n`)) assert.fail('an event');
+      for (const _ of parser.feed(`${lineOfMebibyte}\n`)) assert.fail('an event came');
   }, RangeError);
 });
 
@@ -98,7 +107,7 @@ test(`any stream gives the same events whole and cut (TONEARM_FUZZ_SEED=${SEED})
   for (let round = 0; round < ROUNDS; round += 1) {
     const parts = Array.from({ length: random.below(60) }, () => PARTS[random.below(PARTS.length)]);
     const bytes = Buffer.from(parts.join(''));
-    const pieces = [...cut(bytes, 1 + random.below(5))];
-    assert.deepEqual(parsed(pieces, 'before'), parsed([bytes], 'before'), JSON.stringify(`${bytes}`));
+    const pieces = [...piecesOf(bytes, 1 + random.below(5))];
+    assert.deepEqual(parse(pieces, 'before'), parse([bytes], 'before'), JSON.stringify(`${bytes}`));
   }
 });

@@ -22,8 +22,8 @@ interface Sent {
   readonly contentType: string | null;
 }
 
-/** A client whose requests are recorded in `sent`; `answer` gives the response. */
-function noting(answer: () => Response = () => new Response('{}')) {
+/** Opens a client whose requests are recorded in `sent`; `answer` gives the response. */
+function openClient(answer: () => Response = () => new Response('{}')) {
   const sent: Sent[] = [];
   const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
     sent.push({
@@ -41,27 +41,31 @@ describe('each function of the client', () => {
   for (const name of OPERATION_NAMES) {
     test(`${name} calls the operation of that name, with its parameters and then its body`, async () => {
       const operation = OPERATIONS[name];
-      const names = parametersOf(operation.path).map((parameter) => allowedValues(parameter)?.[0] ?? NAME);
+      const parameters = parametersOf(operation.path).map(
+        (parameter) => allowedValues(parameter)?.[0] ?? NAME,
+      );
       const body = operation.kind === 'command' && operation.body && EXAMPLES[operation.body];
-      const { node, sent } = noting();
+      const { node, sent } = openClient();
+
       const call: (...args: never[]) => Promise<unknown> = node[name];
-      await Reflect.apply(call, node, body ? [...names, body] : names);
-      const path = operation.path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(names.shift() ?? ''));
+      await Reflect.apply(call, node, body ? [...parameters, body] : parameters);
+
+      const path = operation.path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(parameters.shift() ?? ''));
       const contentType = body ? 'application/json' : null;
       const text = body ? JSON.stringify(body) : undefined;
       assert.deepEqual(sent, [{ method: operation.method, path, body: text, contentType }]);
     });
   }
 
-  test('rejects, and throws nothing, where a name cannot be part of an address', async () => {
-    const { node, sent } = noting();
+  test('rejects, and does not throw, if a name cannot be part of an address', async () => {
+    const { node, sent } = openClient();
     const refused = node.muteOutput('\ud800');
     await assert.rejects(refused, URIError);
     assert.deepEqual(sent, []);
   });
 
-  test('rejects, and sends nothing, where JSON cannot write a body', async () => {
-    const { node, sent } = noting();
+  test('rejects, and sends nothing, if the body cannot be written as JSON', async () => {
+    const { node, sent } = openClient();
     const circle: Record<string, unknown> = {};
     circle['itself'] = circle;
     await assert.rejects(node.setServerVolume(circle as never), TypeError);
@@ -69,13 +73,13 @@ describe('each function of the client', () => {
   });
 
   test('a function that reads a log requests the given number of lines', async () => {
-    const { node, sent } = noting();
+    const { node, sent } = openClient();
     await node.unitLog('user', 'mpd.service', { lines: 5 });
     assert.equal(sent.map(({ path }) => path).join(), '/services/user/mpd.service/log?lines=5');
   });
 
-  test('a function that mutes toggles without a body', async () => {
-    const { node, sent } = noting();
+  test('a function that mutes sends no body if it is called without one, which toggles', async () => {
+    const { node, sent } = openClient();
     await node.muteServer();
     await node.muteOutput('living');
     const requests = sent.map(({ path, body }) => `${path} ${body}`);
@@ -85,28 +89,29 @@ describe('each function of the client', () => {
 
 describe('the options of a call', () => {
   test('add headers to those of the node, and leave the node as it was', async () => {
-    const heads: (readonly [string | null, string | null])[] = [];
+    const received: (readonly [string | null, string | null])[] = [];
     const fetch = async (_input: unknown, init: RequestInit = {}): Promise<Response> => {
       const headers = new Headers(init.headers);
-      heads.push([headers.get('Authorization'), headers.get('X-Of')]);
+      received.push([headers.get('Authorization'), headers.get('X-Extra')]);
       return new Response('{}');
     };
     const node = tonearm(NODE, { fetch: fetch as typeof globalThis.fetch, headers: { Authorization: 'a' } });
-    await node.with({ headers: { 'X-Of': 'one' } }).outputs();
+    await node.with({ headers: { 'X-Extra': 'one' } }).outputs();
     await node.with({ headers: { Authorization: 'b' } }).setServerVolume({ volume: 1 });
     await node.outputs();
-    assert.deepEqual(heads, [
+    assert.deepEqual(received, [
       ['a', 'one'],
       ['b', null],
       ['a', null],
     ]);
   });
 
-  test('end a request with their signal: it rejects with a problem that names the reason', async (t) => {
+  test('end a request by their signal, and the call rejects with a problem that names the reason', async (t) => {
     const server = createServer(() => undefined).listen(0, '127.0.0.1');
     t.after(() => server.close());
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
+
     const node = tonearm(`http://127.0.0.1:${port}`);
     const controller = new AbortController();
     const call = node.with({ signal: controller.signal }).outputs();
@@ -120,9 +125,9 @@ describe('the options of a call', () => {
 
 describe('answers', () => {
   test('are records for requests, nothing for commands, and bytes for images', async () => {
-    assert.deepEqual(await noting(() => Response.json([{ id: 1 }])).node.outputs(), [{ id: 1 }]);
-    assert.equal(await noting(() => new Response('', { status: 202 })).node.reboot(), undefined);
-    const blob = await noting(() => new Response(Uint8Array.of(1, 2))).node.cookie();
+    assert.deepEqual(await openClient(() => Response.json([{ id: 1 }])).node.outputs(), [{ id: 1 }]);
+    assert.equal(await openClient(() => new Response('', { status: 202 })).node.reboot(), undefined);
+    const blob = await openClient(() => new Response(Uint8Array.of(1, 2))).node.cookie();
     assert.deepEqual([...new Uint8Array(await blob.arrayBuffer())], [1, 2]);
   });
 
@@ -135,25 +140,30 @@ describe('answers', () => {
   const noJson = () => problem('{', 500);
   const tooLarge = () => new Response('<h1>431</h1>', { status: 431, statusText: 'Too large' });
   const untitled = () => problem({ ...document, detail: '' }, 409, '; charset=utf-8');
-  const itself = { status: 409, code: 'no-volume', message: 'None', problem: document };
-  const foreign = { status: 0, code: 'not-the-service' };
-  const problems: readonly (readonly [string, () => Response, object])[] = [
-    ['a problem document is thrown unchanged', () => problem(document), itself],
-    ['a problem without a detail has its title as its message', untitled, { message: TITLE }],
-    ['an error that is no problem document', tooLarge, { ...foreign, status: 431, message: '431 Too large' }],
-    ['an invalid problem document', noJson, foreign],
+  const unchanged = { status: 409, code: 'no-volume', message: 'None', problem: document };
+  const notTheService = { status: 0, code: 'not-the-service' };
+  type Row = readonly [what: string, answer: () => Response, expected: object];
+  const problems: readonly Row[] = [
+    ['a problem document, which the error has unchanged', () => problem(document), unchanged],
+    ['a problem without a detail, whose title is then the message', untitled, { message: TITLE }],
+    [
+      'an error that is no problem document',
+      tooLarge,
+      { ...notTheService, status: 431, message: '431 Too large' },
+    ],
+    ['an invalid problem document', noJson, notTheService],
     ['a problem document without members', () => problem({}, 502), { status: 502, message: '502' }],
-    ['a problem document that is nothing', () => problem(null, 502), { status: 502, code: 'about:blank' }],
+    ['a problem document that is null', () => problem(null, 502), { status: 502, code: 'about:blank' }],
     [
       'a problem document with empty members',
       () => problem({ title: '', detail: '' }),
       { message: 'The answer does not come from the service' },
     ],
-    ['a success that is not JSON', () => new Response('<html>'), foreign],
+    ['a success that is not JSON', () => new Response('<html>'), notTheService],
   ];
   for (const [what, answer, expected] of problems) {
-    test(what, async () => {
-      await assert.rejects(noting(answer).node.server(), { name: 'ProblemError', ...expected });
+    test(`make a call reject for ${what}`, async () => {
+      await assert.rejects(openClient(answer).node.server(), { name: 'ProblemError', ...expected });
     });
   }
 
@@ -166,7 +176,7 @@ describe('answers', () => {
     ['an object without a text', Object.create(null), 'The node cannot be reached'],
   ];
   for (const [what, error, message] of failures) {
-    test(`a request that fails with ${what} has the reason`, async () => {
+    test(`a request that fails with ${what} rejects with the reason`, async () => {
       const node = tonearm(NODE, { fetch: () => Promise.reject(error) });
       await assert.rejects(node.server(), (problem: ProblemError) => {
         assert.ok(problem.message.includes(message), problem.message);
@@ -181,49 +191,49 @@ describe('answers', () => {
     ['an error of another program', 502, 'text/html'],
   ] as const) {
     test(`${what} of 64 MiB is not read to its end`, async () => {
-      let pulled = 0;
+      let pulledMebibytes = 0;
       let isCancelled = false;
       const endless = new ReadableStream({
         pull: (controller) => {
-          pulled += 1;
+          pulledMebibytes += 1;
           controller.enqueue(new Uint8Array(1024 * 1024));
-          if (pulled === 64) controller.close();
+          if (pulledMebibytes === 64) controller.close();
         },
         cancel: () => {
           isCancelled = true;
         },
       });
-      const { node } = noting(() => new Response(endless, { status, headers: { 'Content-Type': type } }));
+      const { node } = openClient(() => new Response(endless, { status, headers: { 'Content-Type': type } }));
       await assert.rejects(node.server(), { code: 'not-the-service', status });
-      assert.ok(isCancelled);
-      assert.ok(pulled < 20, `${pulled} MiB`);
+      assert.ok(isCancelled, 'the body is cancelled');
+      assert.ok(pulledMebibytes < 20, `${pulledMebibytes} MiB`);
     });
   }
 
-  test('are errors where nobody listens, and where nobody answers in time', async () => {
-    const mute = createServer(() => undefined).listen(0, '127.0.0.1');
-    await once(mute, 'listening');
-    const url = `http://127.0.0.1:${(mute.address() as AddressInfo).port}`;
+  test('are errors if nobody listens, and if nobody answers in time', async () => {
+    const silentServer = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silentServer, 'listening');
+    const url = `http://127.0.0.1:${(silentServer.address() as AddressInfo).port}`;
     const unreachable = { name: 'ProblemError', code: 'unreachable', status: 0 };
     await assert.rejects(tonearm(url, { timeoutMs: 50 }).server(), unreachable);
-    mute.closeAllConnections();
-    await new Promise((resolve) => mute.close(resolve));
+    silentServer.closeAllConnections();
+    await new Promise((resolve) => silentServer.close(resolve));
     await assert.rejects(tonearm(new URL(url)).server(), unreachable);
   });
 });
 
-test('a base URL may end with slashes and have a path; covers have a URL', async () => {
-  const { node } = noting();
+test('a cover has a URL, and its base URL may end with slashes and have a path', async () => {
+  const { node } = openClient();
   const url = node.coverUrl('org.mpris.MediaPlayer2.a b');
   assert.equal(url, `${NODE}/players/org.mpris.MediaPlayer2.a%20b/cover`);
   assert.equal(tonearm('http://proxy/node//').coverUrl('x'), 'http://proxy/node/players/x/cover');
 });
 
 describe('a base URL', () => {
-  const WRONG =
+  const WRONG_URLS =
     'localhost:8018 node.local 192.168.1.5:8018 //node http:// ftp://node http://a:99999 http://me@node';
-  for (const base of [...WRONG.split(' '), '']) {
-    test(`${JSON.stringify(base)}, outside of a page, is a TypeError at once`, () =>
+  for (const base of [...WRONG_URLS.split(' '), '']) {
+    test(`${JSON.stringify(base)} is a TypeError at once outside of a page`, () =>
       assert.throws(() => tonearm(base), TypeError));
   }
 

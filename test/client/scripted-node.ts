@@ -23,15 +23,16 @@ export interface ScriptedNode {
   readonly fetch: typeof globalThis.fetch;
   /** The requested streams, in order. */
   readonly streams: readonly RequestedStream[];
-  /** The next requests for a stream get these responses instead of a stream. */
+  /** The next requests for a stream get these responses instead, one each. */
   readonly refusals: Response[];
-  /** Answers to other requests by path; the others are 404. Each request is noted in `requests`. */
+  /** Answers to all other requests, by path. A path without an answer gets 404. */
   readonly answers: Map<string, () => unknown>;
+  /** The paths of all other requests, in order. */
   readonly requests: string[];
 }
 
-/** Resolves when everything that needs no time has happened. */
-export async function settled(): Promise<void> {
+/** Lets everything happen that needs no time. */
+export async function settle(): Promise<void> {
   for (let turns = 0; turns < 10; turns += 1) await turn();
 }
 
@@ -47,16 +48,16 @@ export function scriptedNode(): ScriptedNode {
       const answer = answers.get(url.pathname);
       return answer === undefined ? new Response('', { status: 404 }) : Response.json(await answer());
     }
-    const refused = refusals.shift();
-    if (refused !== undefined) return refused;
-    const { stream, body } = scriptedStream(url, init);
+    const refusal = refusals.shift();
+    if (refusal !== undefined) return refusal;
+    const { stream, body } = openStream(url, init);
     streams.push(stream);
     return new Response(body, { headers: EVENT_STREAM });
   };
   return { fetch: fetch as typeof globalThis.fetch, streams, refusals, answers, requests };
 }
 
-function scriptedStream(
+function openStream(
   url: URL,
   { signal, headers }: RequestInit,
 ): { stream: RequestedStream; body: ReadableStream } {
@@ -69,7 +70,7 @@ function scriptedStream(
   });
   const send = async (text: string): Promise<void> => {
     controller?.enqueue(Buffer.from(text));
-    await settled();
+    await settle();
   };
   const stream: RequestedStream = {
     url,
@@ -81,7 +82,7 @@ function scriptedStream(
       send(`${id === '' ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`),
     end: async () => {
       controller?.close();
-      await settled();
+      await settle();
     },
     get aborted() {
       return signal?.aborted === true;

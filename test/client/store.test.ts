@@ -25,54 +25,57 @@ test('every event of the stream has its rule', () => {
 });
 
 describe('an event', () => {
-  test('changes the default output only where it makes another output the default', () => {
-    const both = (first: boolean) => [
-      { ...record(1), default: first },
-      { ...record(2), default: !first },
+  test('changes the default output only if it makes another output the default', () => {
+    const bothOutputs = (isFirstDefault: boolean) => [
+      { ...record(1), default: isFirstDefault },
+      { ...record(2), default: !isFirstDefault },
     ];
-    const store = storeAfter(['audio.output.updated', both(true)]);
+    const store = storeAfter(['audio.output.updated', bothOutputs(true)]);
     const before = store.state.defaultOutput;
     assert.equal(before?.id, 1);
+
     store.apply({ type: 'audio.output.updated', data: [{ ...record(3), default: false }] } as never);
     assert.equal(store.state.defaultOutput, before);
-    store.apply({ type: 'audio.output.updated', data: both(false) } as never);
+    store.apply({ type: 'audio.output.updated', data: bothOutputs(false) } as never);
     assert.equal(store.state.defaultOutput?.id, 2);
     store.apply({ type: 'audio.output.removed', data: [record(2)] } as never);
     assert.equal(store.state.defaultOutput, undefined);
   });
 
-  test('an event that begins a scan forgets what the last one found', () => {
-    const first = storeAfter(
+  test('an event that begins a scan removes the devices that the scan before it found', () => {
+    const store = storeAfter(
       ['bluetooth.updated', { scanning: true }],
       ['bluetooth.discovered', { address: 'a', rssi: -60 }],
       ['bluetooth.discovered', { address: 'a', rssi: -50 }],
       ['bluetooth.updated', { scanning: false }],
     );
-    assert.deepEqual([...first.state.discovered.values()], [{ address: 'a', rssi: -50 }]);
-    first.apply({ type: 'bluetooth.updated', data: { scanning: true } } as NodeEvent);
-    assert.equal(first.state.discovered.size, 0);
-    assert.deepEqual(first.state.bluetooth, { scanning: true });
+    assert.deepEqual([...store.state.discovered.values()], [{ address: 'a', rssi: -50 }]);
+    store.apply({ type: 'bluetooth.updated', data: { scanning: true } } as NodeEvent);
+    assert.equal(store.state.discovered.size, 0);
+    assert.deepEqual(store.state.bluetooth, { scanning: true });
   });
 
-  test('an event that changes a record keeps its place, and leaves unchanged records the same objects', () => {
+  test('an event that changes a record keeps the place of the record, and the objects of all others', () => {
     const store = storeAfter(['audio.output.updated', [record(1), record(2)]]);
     const { outputs, clients } = store.state;
     store.apply({ type: 'audio.output.updated', data: [record(1, 'x')] } as unknown as NodeEvent);
     assert.deepEqual([...store.state.outputs.keys()], [1, 2]);
     assert.equal(store.state.outputs.get(2), outputs.get(2));
     assert.equal(store.state.clients, clients);
-    assert.deepEqual(outputs.get(1), record(1), 'what was handed out is not touched');
+    assert.deepEqual(outputs.get(1), record(1), 'the state from before is not changed');
   });
 
   test('an event of levels replaces all of them, and a removed output takes its level along', () => {
-    const level = (...ids: readonly number[]) => ({ outputs: ids.map((id) => ({ id, peak: [id / 10, 0] })) });
-    const store = storeAfter(['audio.level', level(1, 2)], ['audio.level', level(2, 3)]);
+    const levelsOf = (...ids: readonly number[]) => ({
+      outputs: ids.map((id) => ({ id, peak: [id / 10, 0] })),
+    });
+    const store = storeAfter(['audio.level', levelsOf(1, 2)], ['audio.level', levelsOf(2, 3)]);
     assert.deepEqual(Object.fromEntries(store.state.levels), { 2: [0.2, 0], 3: [0.3, 0] });
     store.apply({ type: 'audio.output.removed', data: [record(3)] } as unknown as NodeEvent);
     assert.deepEqual([...store.state.levels.keys()], [2]);
   });
 
-  test('an event of levels has the inputs that are measured, and no others', () => {
+  test('an event of levels replaces those of the inputs, too', () => {
     const inputs = [{ id: 5, peak: [0.5, 0.25] }];
     const store = storeAfter(['audio.level', { outputs: [], inputs }]);
     assert.deepEqual([...store.state.inputLevels], [[5, [0.5, 0.25]]]);
@@ -81,51 +84,69 @@ describe('an event', () => {
   });
 
   test('an event of a player without a tracklist drops its list, and so does the end of the player', () => {
-    const updated = (tracklist_supported: boolean) =>
+    const playerUpdated = (tracklist_supported: boolean) =>
       ({ type: 'player.updated', data: { data: { bus_name, tracklist_supported } } }) as NodeEvent;
-    const list = { type: 'player.tracklist.updated', data: { bus_name, tracks: [] } } as unknown as NodeEvent;
+    const listUpdated = {
+      type: 'player.tracklist.updated',
+      data: { bus_name, tracks: [] },
+    } as unknown as NodeEvent;
+    const playerRemoved = { type: 'player.removed', data: { bus_name } } as NodeEvent;
+    const steps: readonly { readonly event: NodeEvent; readonly lists: number }[] = [
+      { event: playerUpdated(true), lists: 0 },
+      { event: listUpdated, lists: 1 },
+      { event: playerUpdated(true), lists: 1 },
+      { event: playerUpdated(false), lists: 0 },
+      { event: playerUpdated(true), lists: 0 },
+      { event: listUpdated, lists: 1 },
+      { event: playerRemoved, lists: 0 },
+    ];
+
     const store = new Store(0);
-    const counts = [];
-    const gone = { type: 'player.removed', data: { bus_name } } as NodeEvent;
-    for (const event of [updated(true), list, updated(true), updated(false), updated(true), list, gone]) {
+    for (const { event, lists } of steps) {
       store.apply(event);
-      counts.push(store.state.tracklists.size);
+      assert.equal(store.state.tracklists.size, lists, `after ${JSON.stringify(event)}`);
     }
-    assert.deepEqual(counts, [0, 1, 1, 0, 0, 1, 0]);
   });
 
-  test('an event of a position moves a player that is there, and no other', () => {
-    const moved = [bus_name, 'gone'].map((name) => ({ bus_name: name, position: 2, emitted_at: 0 }));
-    const store = storeAfter(['player.added', { data: player(1) }], ['player.position', moved]);
-    const there = { bus_name, position: 2, position_updated_at: '1970-01-01T00:00:00.000Z' };
-    assert.deepEqual([...store.state.players.values()], [there]);
+  test('an event of positions changes a known player, and adds no other', () => {
+    const positions = [bus_name, 'gone'].map((name) => ({ bus_name: name, position: 2, emitted_at: 0 }));
+    const store = storeAfter(['player.added', { data: player(1) }], ['player.position', positions]);
+    const expected = { bus_name, position: 2, position_updated_at: '1970-01-01T00:00:00.000Z' };
+    assert.deepEqual([...store.state.players.values()], [expected]);
   });
 
   test('an event of an upgrade adds to status, run and progress, in any order', () => {
     const status = { current: '1', latest: '2', upgrade_available: true };
-    const line = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
+    const progress = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
     const store = storeAfter(
-      ['upgrade.progress', line],
+      ['upgrade.progress', progress],
       ['upgrade.info', { state: 'running', origin: 'systemd' }],
     );
     assert.deepEqual(store.state.upgrade, { run: { state: 'running', origin: 'systemd' } });
+
     store.apply({ type: 'upgrade.info', data: { ...status, checked_at: 'now' } });
     store.apply({ type: 'upgrade.progress', data: { event: 'begin', total: 3 } });
-    store.apply({ type: 'upgrade.progress', data: line as never });
+    store.apply({ type: 'upgrade.progress', data: progress as never });
     store.set({ upgrade: { ...store.state.upgrade, can_check: true, can_upgrade: false } });
     const run = { state: 'running', origin: 'systemd', percent: 40, step: 'Fetching' };
-    const can = { can_check: true, can_upgrade: false };
-    assert.deepEqual(store.state.upgrade, { ...status, checked_at: 'now', run, ...can });
+    const abilities = { can_check: true, can_upgrade: false };
+    assert.deepEqual(store.state.upgrade, { ...status, checked_at: 'now', run, ...abilities });
+
     store.apply({ type: 'upgrade.info', data: status });
-    assert.deepEqual(store.state.upgrade, { ...status, run, ...can }, 'what is left out is gone');
+    assert.deepEqual(
+      store.state.upgrade,
+      { ...status, run, ...abilities },
+      'the new status has no checked_at',
+    );
+
     store.apply({ type: 'upgrade.check', data: { state: 'running' } });
     assert.deepEqual(store.state.upgrade?.check, { state: 'running' });
     store.apply({ type: 'upgrade.info', data: { state: 'idle' } });
-    const check = { state: 'running' };
-    assert.deepEqual(store.state.upgrade, { ...status, run: { state: 'idle' }, check, ...can });
+    const expected = { ...status, run: { state: 'idle' }, check: { state: 'running' }, ...abilities };
+    assert.deepEqual(store.state.upgrade, expected);
   });
 
-  test('an event that marks a snapshot has no detail', () => {
+  test('an event that marks a snapshot leaves no detail in the state of its backend', () => {
     const { state } = storeAfter(
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
       ['backend.updated', { backend: 'power', state: 'connecting', detail: 'no bus' }],
@@ -134,7 +155,7 @@ describe('an event', () => {
     assert.deepEqual(Object.fromEntries(state.backends), expected);
   });
 
-  test('an event that begins a snapshot forgets also disabled backends, and nothing of the snapshot itself', () => {
+  test('an event that begins a snapshot leaves nothing from before, also of a backend that is now disabled', () => {
     const { state } = storeAfter(
       ['server.info', 'connected'],
       ['backend.updated', { backend: 'systemd', state: 'up', detail: 'snapshot' }],
@@ -172,7 +193,7 @@ describe('an event', () => {
     'tracklists',
     'nodes',
   ] as const;
-  const emptyIn = ({ state }: Store) => SLICES.filter((slice) => state[slice].size === 0);
+  const emptySlicesOf = ({ state }: Store) => SLICES.filter((slice) => state[slice].size === 0);
 
   test('an event of a removal removes the record that it identifies', () => {
     const store = storeAfter(
@@ -184,7 +205,7 @@ describe('an event', () => {
       ['player.removed', { bus_name }],
       ['node.removed', { name: 'attic' }],
     );
-    assert.deepEqual(emptyIn(store), [
+    assert.deepEqual(emptySlicesOf(store), [
       'outputs',
       'inputs',
       'cards',
@@ -204,7 +225,7 @@ describe('an event', () => {
   ] as const) {
     test(`an event that marks a snapshot of ${backend} in the midst of a stream forgets the records of that backend`, () => {
       const mark = ['backend.updated', { backend, state: 'up', detail: 'snapshot' }] as const;
-      assert.deepEqual(emptyIn(storeAfter(...ALL_KINDS, mark)), forgotten);
+      assert.deepEqual(emptySlicesOf(storeAfter(...ALL_KINDS, mark)), forgotten);
     });
   }
 
@@ -219,20 +240,21 @@ describe('an event', () => {
 });
 
 describe('the position of a player is', () => {
-  const then = '2026-01-01T00:00:00.000Z';
-  const at = Date.parse(then);
-  const playing = { playback_status: 'Playing', position: 1_000_000, position_updated_at: then };
-  const rows: readonly (readonly [string, object, number, number | undefined])[] = [
-    ['extrapolated while it plays', {}, 2500, 3_500_000],
-    ['by its rate', { rate: 2 }, 1000, 3_000_000],
+  const updatedAt = '2026-01-01T00:00:00.000Z';
+  const playing = { playback_status: 'Playing', position: 1_000_000, position_updated_at: updatedAt };
+  type Row = readonly [what: string, fields: object, laterMs: number, positionMicros: number | undefined];
+  const rows: readonly Row[] = [
+    ['extrapolated while the player plays', {}, 2500, 3_500_000],
+    ['extrapolated by its rate', { rate: 2 }, 1000, 3_000_000],
     ['no further than the end of its track', { metadata: { 'mpris:length': '1200000' } }, 5000, 1_200_000],
-    ['not before its beginning, where the clocks differ', {}, -5000, 0],
-    ['constant while it is paused', { playback_status: 'Paused' }, 5000, 1_000_000],
-    ['unknown where the player does not report it', { position: undefined }, 5000, undefined],
+    ['not before the beginning of its track, even if the clocks differ', {}, -5000, 0],
+    ['constant while the player is paused', { playback_status: 'Paused' }, 5000, 1_000_000],
+    ['unknown if the player does not report it', { position: undefined }, 5000, undefined],
   ];
-  for (const [what, fields, later, expected] of rows) {
-    test(what, () =>
-      assert.equal(positionOf({ ...playing, ...fields } as unknown as PlayerRecord, at + later), expected),
-    );
+  for (const [what, fields, laterMs, positionMicros] of rows) {
+    test(what, () => {
+      const player = { ...playing, ...fields } as unknown as PlayerRecord;
+      assert.equal(positionOf(player, Date.parse(updatedAt) + laterMs), positionMicros);
+    });
   }
 });

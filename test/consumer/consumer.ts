@@ -48,10 +48,10 @@ export class EventConsumer {
   }
 
   /**
-   * Resolves as soon as `isFulfilled` is true, which is checked after every chunk. Rejects with the last
-   * events after `deadlineMs`, by default 15 s. `what` names in the error what was expected.
+   * Resolves as soon as `isFulfilled` returns true; it is called after every chunk. Rejects with the last
+   * events after `deadlineMs`. `expected` is what the error says to be missing.
    */
-  until(isFulfilled: (consumer: this) => boolean, what = 'it', deadlineMs = UNTIL_MS_MAX): Promise<void> {
+  until(isFulfilled: (consumer: this) => boolean, expected = 'it', deadlineMs = UNTIL_MS_MAX): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(deadline);
@@ -69,8 +69,12 @@ export class EventConsumer {
       };
       const deadline = setTimeout(() => {
         settle();
-        const last = this.events.slice(-5).map(({ type, data }) => `${type} ${data.slice(0, 200)}`);
-        reject(new Error(`${what} did not come; ${this.events.length} events, last: ${last.join(' | ')}`));
+        const lastEvents = this.events.slice(-5).map(({ type, data }) => `${type} ${data.slice(0, 200)}`);
+        reject(
+          new Error(
+            `${expected} did not come; ${this.events.length} events, last: ${lastEvents.join(' | ')}`,
+          ),
+        );
       }, deadlineMs);
       this.#watchers.add(check);
       check();
@@ -116,8 +120,7 @@ export class EventConsumer {
       if (isStream) for (const event of parser.read(chunk)) dispatch(event);
       this.#check();
     });
-    // A connection that breaks reports an error and then closes; for a consumer both mean only that it has
-    // ended.
+    // A broken connection reports an error, and then closes.
     response.on('error', () => this.#check());
     response.on('close', () => {
       if (!isCurrent()) return;
@@ -133,8 +136,8 @@ export class EventConsumer {
 }
 
 async function request(url: string, lastEventId: string): Promise<IncomingMessage> {
-  const resumed = lastEventId !== '' && { 'Last-Event-ID': lastEventId };
-  const outgoing = get(url, { headers: { Accept: 'text/event-stream', ...resumed }, agent: false });
+  const resumption = lastEventId !== '' && { 'Last-Event-ID': lastEventId };
+  const outgoing = get(url, { headers: { Accept: 'text/event-stream', ...resumption }, agent: false });
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   return response;
 }

@@ -23,8 +23,8 @@ export class EventStreamParser extends EventParser {
 }
 
 /**
- * The events of a stream that came in pieces, and the pause and the id for a reconnection. `openedWith`: the
- * id with which the connection was opened.
+ * The events of a stream that came in pieces, and the pause and the id for a reconnection. The connection was
+ * opened with the id `openedWith`.
  */
 export function parsedByConsumer(pieces: readonly Uint8Array[], openedWith: string) {
   const parser = new EventStreamParser(openedWith);

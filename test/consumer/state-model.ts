@@ -7,13 +7,13 @@ import type { NodeEvent } from '../../src/client/events.js';
 import type { ParsedEvent } from '../../src/client/parser.js';
 import { KNOWN_EVENTS, type NodeState, Store } from '../../src/client/store.js';
 
-const sorted = (records: ReadonlyMap<unknown, unknown>): object =>
+const sortedObject = (records: ReadonlyMap<unknown, unknown>): object =>
   Object.fromEntries([...records].map(([key, record]) => [String(key), record] as const).sort());
 
 export class StateModel {
   /** `power.action` and `upgrade.progress`, as [type, data]. */
   readonly actions: (readonly [type: string, data: string])[] = [];
-  /** The number of times that a backend's part of a snapshot has begun. */
+  /** How often a backend's part of a snapshot has begun. */
   snapshots = 0;
   readonly #store = new Store(0);
 
@@ -38,8 +38,8 @@ export class StateModel {
   state(): object {
     const { backends, outputs, cards, clients, units, players, upgrade } = this.known;
     const states = new Map([...backends].map(([name, { state }]) => [name, state]));
-    const records = { backends: states, outputs, cards, clients, units, players };
-    const plain = Object.entries(records).map(([name, each]) => [name, sorted(each)]);
+    const collections = { backends: states, outputs, cards, clients, units, players };
+    const plain = Object.entries(collections).map(([name, records]) => [name, sortedObject(records)]);
     return { ...Object.fromEntries(plain), upgrade };
   }
 }
@@ -74,7 +74,7 @@ type Named = Readonly<Record<string, unknown>>;
  * The events whose records have names: the collection that each event changes, and whether it removes
  * records.
  */
-const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs', removal: boolean]>> = {
+const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs', isRemoval: boolean]>> = {
   'audio.updated': ['clients', false],
   'audio.removed': ['clients', true],
   'audio.output.updated': ['outputs', false],
@@ -90,7 +90,7 @@ export class NameModel {
   readonly #readsMarks: boolean;
   readonly #collections = { clients: new Map<string, Named>(), outputs: new Map<string, Named>() };
 
-  /** `readsMarks`: false for older clients, which ignore marks because snapshots had none then. */
+  /** `readsMarks` is false for older clients, which ignore marks. */
   constructor(readsMarks = true) {
     this.#readsMarks = readsMarks;
   }
@@ -116,7 +116,7 @@ export class NameModel {
   /** Plain data in a fixed order, for comparison with the true state. */
   state(): object {
     return Object.fromEntries(
-      Object.entries(this.#collections).map(([name, records]) => [name, sorted(records)]),
+      Object.entries(this.#collections).map(([name, records]) => [name, sortedObject(records)]),
     );
   }
 }

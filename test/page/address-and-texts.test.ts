@@ -1,4 +1,4 @@
-// The page by its address and by the languages of the browser: the part that is shown, and the words.
+// Tests which parts of the page its address chooses, and which language the browser's languages choose.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const ROWS: readonly (readonly [query: string, isWall: boolean, only: readonly s
   ['?only=toString,', false, undefined],
 ];
 for (const [query, isWall, only] of ROWS) {
-  test(`${query || 'nothing'}: ${isWall ? 'a wall' : (only?.join() ?? 'all')}`, () => {
+  test(`the page at /ui${query} is ${isWall ? 'a' : 'no'} wall, and has these parts: ${only?.join() ?? 'all'}`, () => {
     const view = viewOf(query);
     assert.equal(view.isWall, isWall);
     assert.deepEqual(view.only && [...view.only], only);
@@ -31,24 +31,24 @@ const LANGUAGES: readonly (readonly [preferred: readonly string[], choice: Langu
   [['toString', 'constructor'], { language: 'en', formatTag: 'en' }],
 ];
 for (const [preferred, choice] of LANGUAGES)
-  test(`for ${JSON.stringify(preferred)}: ${choice.language}`, () =>
+  test(`the page is in ${choice.language} for a browser that prefers ${JSON.stringify(preferred)}`, () =>
     assert.deepEqual(chooseLanguage(preferred), choice));
 
-test('a value is filled in unchanged, without placeholders of its own', () => {
+test('a value is filled in unchanged, and placeholders within it stay as they are', () => {
   assert.equal(fillIn('Mute {name}', { name: '{name} $& $1 <b>' }), 'Mute {name} $& $1 <b>');
 });
 
-const placeholders = (text: string): readonly string[] =>
+const placeholdersIn = (text: string): readonly string[] =>
   [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort();
 
 for (const [language, load] of Object.entries(LOADERS)) {
-  test(`${language} has every text, with the placeholders of the English one`, async () => {
+  test(`${language} has every text, with the same placeholders as English`, async () => {
     const { default: texts } = await load();
     assert.deepEqual(Object.keys(texts).sort(), Object.keys(ENGLISH).sort());
     for (const [key, english] of Object.entries(ENGLISH)) {
       const text = texts[key as keyof typeof ENGLISH] ?? '';
       assert.notEqual(text.trim(), '', key);
-      assert.deepEqual(placeholders(text), placeholders(english), key);
+      assert.deepEqual(placeholdersIn(text), placeholdersIn(english), key);
     }
   });
 }

@@ -1,11 +1,13 @@
-// A control between a user and the node: never an echo of an older value, one request at a time, always the
-// last value.
+// Tests a control of the page: it displays no echo of an older value, sends one request at a time, and always
+// sends the last value.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { advance, type Control } from '../../src/page/control.js';
 
-const same = (a: number, b: number): boolean => Math.abs(a - b) < 0.006;
+/** The node rounds a volume by less than this. */
+const TOLERANCE = 0.006;
+const isSame = (left: number, right: number): boolean => Math.abs(left - right) < TOLERANCE;
 
 type Input = Parameters<typeof advance<number>>[1];
 const known = (value: number): Input => ({ kind: 'known', value });
@@ -14,80 +16,112 @@ const [grab, release, accepted, refused, settled] = (
   ['grab', 'release', 'accepted', 'refused', 'settled'] as const
 ).map((kind): Input => ({ kind })) as [Input, Input, Input, Input, Input];
 
-/** A control under a user's hand. */
-class Hand {
+/** Keeps what a control displays after each input, and what it sends. */
+class ControlInUse {
   control: Control<number> = { known: 0.5 };
   readonly displayed: number[] = [];
   readonly sent: number[] = [];
 
   take(input: Input): void {
-    const { sent } = this.control;
-    this.control = advance(this.control, input, same);
+    const { sent: before } = this.control;
+    this.control = advance(this.control, input, isSame);
     this.displayed.push(this.control.desired ?? this.control.known);
-    const { sent: next } = this.control;
-    if (next === undefined || next === sent) return;
-    assert.ok(sent === undefined || ['accepted', 'refused'].includes(input.kind), 'one request at a time');
-    this.sent.push(next);
+    const { sent } = this.control;
+    if (sent === undefined || sent === before) return;
+    assert.ok(before === undefined || ['accepted', 'refused'].includes(input.kind), 'one request at a time');
+    this.sent.push(sent);
   }
 }
 
-type Row = readonly [what: string, inputs: readonly Input[], displayed: number[], sent: number[]];
+interface Row {
+  readonly title: string;
+  readonly inputs: readonly Input[];
+  /** The value after each input. */
+  readonly displayed: readonly number[];
+  readonly sent: readonly number[];
+}
+
 const ROWS: readonly Row[] = [
-  ['what the node sends is shown', [known(0.7)], [0.7], []],
-  ['what is set is shown and sent at once', [set(0.6)], [0.6], [0.6]],
-  [
-    'while a request is under way others wait, and of them the last is sent',
-    [set(0.6), set(0.61), set(0.62), accepted, accepted],
-    [0.6, 0.61, 0.62, 0.62, 0.62],
-    [0.6, 0.62],
-  ],
-  [
-    'an echo of what the finger has left behind is not shown',
-    [grab, set(0.6), set(0.7), accepted, known(0.6), accepted, known(0.7), release],
-    [0.5, 0.6, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7],
-    [0.6, 0.7],
-  ],
-  [
-    'an echo that the node has rounded is the value',
-    [set(0.604), accepted, known(0.6), known(0.9)],
-    [0.604, 0.604, 0.6, 0.9],
-    [0.604],
-  ],
-  ['an echo may come first', [set(0.6), known(0.6), accepted, known(0.9)], [0.6, 0.6, 0.6, 0.9], [0.6]],
-  [
-    'a finger that rests on it grabs it, and newer values are displayed after its wait',
-    [grab, known(0.9), release, settled],
-    [0.5, 0.5, 0.5, 0.9],
-    [],
-  ],
-  [
-    'what another has set wins in the end',
-    [set(0.6), known(0.6), known(0.2), accepted, settled],
-    [0.6, 0.6, 0.6, 0.6, 0.2],
-    [0.6],
-  ],
-  ['a refused value is taken back', [set(0.6), refused], [0.6, 0.5], [0.6]],
-  [
-    'behind a refused value the last one is still tried',
-    [set(0.6), set(0.7), refused, accepted],
-    [0.6, 0.7, 0.7, 0.7],
-    [0.6, 0.7],
-  ],
-  [
-    'a wait ends nothing after an echo',
-    [set(0.6), known(0.6), accepted, known(0.5), settled],
-    [0.6, 0.6, 0.6, 0.5, 0.5],
-    [0.6],
-  ],
-  ['no wait ends while a request is open', [set(0.6), settled], [0.6, 0.6], [0.6]],
+  {
+    title: 'displays a value that the node sends',
+    inputs: [known(0.7)],
+    displayed: [0.7],
+    sent: [],
+  },
+  {
+    title: 'displays and sends a set value at once',
+    inputs: [set(0.6)],
+    displayed: [0.6],
+    sent: [0.6],
+  },
+  {
+    title: 'keeps values that are set during a request, and then sends only the last one',
+    inputs: [set(0.6), set(0.61), set(0.62), accepted, accepted],
+    displayed: [0.6, 0.61, 0.62, 0.62, 0.62],
+    sent: [0.6, 0.62],
+  },
+  {
+    title: 'displays no echo of an older value while a finger moves it',
+    inputs: [grab, set(0.6), set(0.7), accepted, known(0.6), accepted, known(0.7), release],
+    displayed: [0.5, 0.6, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7],
+    sent: [0.6, 0.7],
+  },
+  {
+    title: 'takes a rounded echo as the value',
+    inputs: [set(0.604), accepted, known(0.6), known(0.9)],
+    displayed: [0.604, 0.604, 0.6, 0.9],
+    sent: [0.604],
+  },
+  {
+    title: 'takes an echo that comes before the answer',
+    inputs: [set(0.6), known(0.6), accepted, known(0.9)],
+    displayed: [0.6, 0.6, 0.6, 0.9],
+    sent: [0.6],
+  },
+  {
+    title: 'displays newer values only some time after the finger on it has left',
+    inputs: [grab, known(0.9), release, settled],
+    displayed: [0.5, 0.5, 0.5, 0.9],
+    sent: [],
+  },
+  {
+    title: 'displays in the end what another client has set after it',
+    inputs: [set(0.6), known(0.6), known(0.2), accepted, settled],
+    displayed: [0.6, 0.6, 0.6, 0.6, 0.2],
+    sent: [0.6],
+  },
+  {
+    title: 'takes a refused value back',
+    inputs: [set(0.6), refused],
+    displayed: [0.6, 0.5],
+    sent: [0.6],
+  },
+  {
+    title: 'still sends the last value after a refusal',
+    inputs: [set(0.6), set(0.7), refused, accepted],
+    displayed: [0.6, 0.7, 0.7, 0.7],
+    sent: [0.6, 0.7],
+  },
+  {
+    title: 'ignores the end of the wait after an echo',
+    inputs: [set(0.6), known(0.6), accepted, known(0.5), settled],
+    displayed: [0.6, 0.6, 0.6, 0.5, 0.5],
+    sent: [0.6],
+  },
+  {
+    title: 'ignores the end of the wait during a request',
+    inputs: [set(0.6), settled],
+    displayed: [0.6, 0.6],
+    sent: [0.6],
+  },
 ];
 
 describe('a control', () => {
-  for (const [what, inputs, displayed, sent] of ROWS) {
-    test(what, () => {
-      const hand = new Hand();
-      for (const input of inputs) hand.take(input);
-      assert.deepEqual([hand.displayed, hand.sent], [displayed, sent]);
+  for (const { title, inputs, displayed, sent } of ROWS) {
+    test(title, () => {
+      const control = new ControlInUse();
+      for (const input of inputs) control.take(input);
+      assert.deepEqual([control.displayed, control.sent], [displayed, sent]);
     });
   }
 });

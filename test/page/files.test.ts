@@ -1,5 +1,5 @@
-// The files that the build makes of the page: their size, names derived from their content, and a document
-// that names them all.
+// Tests the files that the build makes of the page: their sizes, their names, which follow from their
+// content, and the document that names them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,58 +10,61 @@ import { readPageFiles } from '../../src/gateway/page.js';
 const FILES = readPageFiles(fileURLToPath(new URL('../../../dist/page', import.meta.url)));
 const LANGUAGES = ['german', 'french', 'spanish', 'italian', 'dutch', 'polish', 'portuguese'];
 const isLanguage = (name: string): boolean => LANGUAGES.includes(name.split('-')[0] ?? '');
-/** Scripts but the first one are parts, which a browser loads when it draws them. */
+/** All scripts except the first are parts, which a browser loads when it draws them. */
 const isPart = (name: string): boolean => name.endsWith('.js') && !name.startsWith('app-');
-/** Compressed: the first load, all together, with the icon of a home screen. */
+/** The largest first load: all its files together, compressed, also the icon for a home screen. */
 const BYTES_MAX = 45_000;
-/** Compressed: a language has 3 kB, and an ordinary part one. */
+/** The largest compressed part. A language has 3 kB, another part about 1 kB. */
 const PART_BYTES_MAX = 4_000;
 
 const sizeOf = (name: string, coding: 'gzip' | 'br'): number => {
   const file = FILES.get(name);
-  return (file?.[coding] ?? file?.identity)?.byteLength ?? Number.NaN;
+  const content = file?.[coding] ?? file?.identity;
+  return content?.byteLength ?? Number.NaN;
 };
 
 for (const coding of ['gzip', 'br'] as const) {
   test(`the first load, as ${coding}, has at most ${BYTES_MAX} bytes, and each part ${PART_BYTES_MAX}`, () => {
-    const first = [...FILES.keys()].filter((name) => !isPart(name));
-    const size = first.reduce((sum, name) => sum + sizeOf(name, coding), 0);
+    const firstLoad = [...FILES.keys()].filter((name) => !isPart(name));
+    const size = firstLoad.reduce((sum, name) => sum + sizeOf(name, coding), 0);
     assert.ok(size <= BYTES_MAX, String(size));
     for (const name of [...FILES.keys()].filter(isPart))
       assert.ok(sizeOf(name, coding) <= PART_BYTES_MAX, `${name}: ${sizeOf(name, coding)}`);
   });
 }
 
-test('each encoding has the same bytes', () => {
+test('each compressed form has the bytes of its file', () => {
   for (const [name, { identity, gzip, br }] of FILES) {
     if (gzip !== undefined) assert.deepEqual(gunzipSync(gzip), identity, name);
     if (br !== undefined) assert.deepEqual(brotliDecompressSync(br), identity, name);
-    // An icon or a manifest is made for each node, so no compressed form of it can be kept.
+    // Icons and manifests are made for each node, so they are not compressed in advance.
     const isForNode = /\.(?:png|svg|webmanifest)$/.test(name);
     assert.ok(isForNode || (gzip !== undefined && br !== undefined), name);
   }
 });
 
-/** Names in a file, resolved as by a browser that has the page below a path of a proxy. */
-function named(name: string, at: string): readonly string[] {
+/** The addresses in a file that a browser gets at `path` below the prefix of a proxy, /kitchen/. */
+function addressesIn(name: string, path: string): readonly string[] {
   const text = FILES.get(name)?.identity.toString() ?? '';
-  const found = text.matchAll(/(?:src|href|start_url|scope)"?[=:] ?"([^"]*)"/g);
-  return [...found].map(([, address = '']) => new URL(address, `http://proxy/kitchen/${at}`).pathname);
+  const matches = text.matchAll(/(?:src|href|start_url|scope)"?[=:] ?"([^"]*)"/g);
+  return [...matches].map(([, address = '']) => new URL(address, `http://proxy/kitchen/${path}`).pathname);
 }
 
-test('every file but the document has a hash in its name, and is named relative to the document', () => {
+test('every file except the document has a hash in its name, and a relative address in the document', () => {
   const manifest = [...FILES.keys()].find((name) => name.endsWith('.webmanifest')) ?? '';
-  const addresses = [...named('index.html', 'ui'), ...named(manifest, `ui/${manifest}`)];
+  const addresses = [...addressesIn('index.html', 'ui'), ...addressesIn(manifest, `ui/${manifest}`)];
   const others = [...FILES.keys()].filter((name) => name !== 'index.html');
-  assert.ok(others.length > 4);
+  assert.ok(others.length > 4, 'there are files');
+
   for (const name of others) {
     assert.match(name, /^[a-z]+(?:-[a-z\d]+)?-[\w-]{10}\.[a-z]+$/);
     if (!isPart(name)) assert.ok(addresses.includes(`/kitchen/ui/${name}`), name);
   }
+
   for (const address of addresses) assert.ok(address.startsWith('/kitchen/'), address);
 });
 
-test('each part is named by the script or by another part, and the first load waits for none', () => {
+test('each part is named by the first script or by another part, and the first script waits for no part', () => {
   const scripts = [...FILES].filter(([name]) => name.endsWith('.js'));
   const parts = scripts.map(([name]) => name).filter(isPart);
   assert.equal(parts.filter(isLanguage).length, LANGUAGES.length);
@@ -70,8 +73,13 @@ test('each part is named by the script or by another part, and the first load wa
       scripts.some(([, { identity }]) => identity.includes(`"./${part}"`)),
       part,
     );
-  const [, first] = scripts.find(([name]) => !isPart(name)) ?? [];
-  assert.doesNotMatch(first?.identity.toString() ?? '', /\bimport\b(?!\()/, 'it imports late only');
+
+  const [, firstScript] = scripts.find(([name]) => !isPart(name)) ?? [];
+  assert.doesNotMatch(
+    firstScript?.identity.toString() ?? '',
+    /\bimport\b(?!\()/,
+    'the first script has no static import',
+  );
 });
 
 test('no file of the page names another site', () => {

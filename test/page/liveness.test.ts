@@ -1,5 +1,5 @@
-// The page asks the node whether it still answers, and shows when it does not: by a clock that the test sets.
-// And what explains an absence.
+// Tests how the page asks the node whether it still answers, and how it explains an absence. The test moves
+// the clock.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
@@ -22,127 +22,130 @@ afterEach(() => {
   mock.restoreAll();
 });
 
-/** Resolves after that time, unless the page gives the request up before. */
-function onItsWay(ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves after this time, or rejects if the page gives the request up before. */
+function answerAfter(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     setTimeout(resolve, ms);
     signal.addEventListener('abort', () => reject(signal.reason));
   });
 }
 
+const STEP_MS = 50;
+
 /**
- * A liveness whose requests are answered while `answers` is true; `after` advances the clock and lets the
- * answers come.
+ * Starts a liveness whose requests are answered while `state.isAnswering`. `advance` moves the clock in steps,
+ * calls `onStep` in each, and lets the answers come.
  */
-function livenessOf(wayMs = 0) {
+function startLiveness(answerDelayMs = 0) {
   const counts = { requests: 0, reported: [] as boolean[], returned: 0 };
-  const state = { answers: true, situation: 'watched' as Situation, wayMs, ...counts };
+  const state = { isAnswering: true, situation: 'watched' as Situation, answerDelayMs, ...counts };
   const liveness = new Liveness({
     request: (signal) => {
       state.requests += 1;
-      if (!state.answers) return Promise.reject(new Error('no answer'));
-      return state.wayMs === 0 ? Promise.resolve() : onItsWay(state.wayMs, signal);
+      if (!state.isAnswering) return Promise.reject(new Error('no answer'));
+      return state.answerDelayMs === 0 ? Promise.resolve() : answerAfter(state.answerDelayMs, signal);
     },
     situation: () => state.situation,
-    onChange: (isAnswering) => state.reported.push(isAnswering),
+    onChange: (isAlive) => state.reported.push(isAlive),
     onReturn: () => {
       state.returned += 1;
     },
   });
   liveness.startWatching();
-  const after = async (ms: number, each: () => void = () => undefined): Promise<void> => {
-    for (let passed = 0; passed < ms; passed += 50) {
-      mock.timers.tick(50);
-      each();
+  const advance = async (ms: number, onStep: () => void = () => undefined): Promise<void> => {
+    for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) {
+      mock.timers.tick(STEP_MS);
+      onStep();
       for (let turns = 0; turns < 10; turns += 1) await Promise.resolve();
     }
   };
-  return { state, liveness, after };
+  return { state, liveness, advance };
 }
 
 test('the page sends two or three requests a second while it waits for answers', async () => {
-  const { state, after } = livenessOf();
-  await after(10_000);
+  const { state, advance } = startLiveness();
+  await advance(10_000);
   assert.ok(state.requests >= 20 && state.requests <= 30, `${state.requests}`);
   assert.deepEqual(state.reported, []);
 });
 
 test('the page sends no request while events arrive, nor while it rests', async () => {
-  const { state, liveness, after } = livenessOf();
-  await after(5000, () => liveness.noteAlive());
+  const { state, liveness, advance } = startLiveness();
+  await advance(5000, () => liveness.noteAlive());
   state.situation = 'resting';
-  await after(5000);
+  await advance(5000);
   assert.equal(state.requests, 0);
 });
 
 test('the page shows within a second that there is no answer, and that there is one again', async () => {
-  const { state, liveness, after } = livenessOf();
-  await after(730);
+  const { state, liveness, advance } = startLiveness();
+  await advance(730);
   liveness.noteAlive();
-  state.answers = false;
-  await after(950);
+  state.isAnswering = false;
+  await advance(950);
   assert.deepEqual(state.reported, [false]);
-  await after(5000);
-  state.answers = true;
-  await after(500);
+  await advance(5000);
+  state.isAnswering = true;
+  await advance(500);
   assert.deepEqual(state.reported, [false, true]);
 });
 
-for (const wayMs of [900, 2000]) {
-  test(`a node whose answers take ${wayMs} ms is never shown as lost, and its end is noticed`, async () => {
-    const { state, after } = livenessOf(wayMs);
-    await after(60_000);
+for (const delayMs of [900, 2000]) {
+  test(`a node whose answers take ${delayMs} ms is never shown as lost, and its end is noticed`, async () => {
+    const { state, advance } = startLiveness(delayMs);
+    await advance(60_000);
     assert.deepEqual(state.reported, []);
     assert.ok(state.requests >= 15, `${state.requests}`);
-    state.answers = false;
-    await after(10_000);
+    state.isAnswering = false;
+    await advance(10_000);
     assert.deepEqual(state.reported, [false]);
   });
 }
 
-test('a way that becomes long is a loss until the page knows it, and none afterwards', async () => {
-  const { state, after } = livenessOf(10);
-  await after(5000);
-  state.wayMs = 2000;
-  await after(20_000);
+test('answers that become slow are a loss only until the page knows how slow they are', async () => {
+  const { state, advance } = startLiveness(10);
+  await advance(5000);
+  state.answerDelayMs = 2000;
+  await advance(20_000);
   assert.deepEqual(state.reported, [false, true]);
-  state.wayMs = 10;
-  await after(20_000);
-  const { requests } = state;
-  await after(10_000);
-  assert.ok(state.requests - requests >= 20, `${state.requests - requests}`);
+  state.answerDelayMs = 10;
+  await advance(20_000);
+  const { requests: before } = state;
+  await advance(10_000);
+  const requests = state.requests - before;
+  assert.ok(requests >= 20, `${requests}`);
 });
 
-test('a lost node is found again on a way of two seconds', async () => {
-  const { state, after } = livenessOf(2000);
-  await after(10_000);
+test('a lost node whose answers take two seconds is found again', async () => {
+  const { state, advance } = startLiveness(2000);
+  await advance(10_000);
   state.situation = 'lost';
-  await after(10_000);
+  await advance(10_000);
   assert.equal(state.returned, 1);
 });
 
-test('a page that was suspended itself sends a request first', async () => {
-  const { state, after } = livenessOf();
-  await after(1000);
+test('a page that was suspended sends a request before it reports a loss', async () => {
+  const { state, advance } = startLiveness();
+  await advance(1000);
   mock.timers.setTime(Date.now() + 60_000);
-  await after(200);
+  await advance(200);
   assert.deepEqual(state.reported, []);
 });
 
-test('the page sends a lost node one request a second, and reports its first answer once', async () => {
-  const { state, after } = livenessOf();
+test('the page sends a lost node one request a second, and reports each return once', async () => {
+  const { state, advance } = startLiveness();
   state.situation = 'lost';
-  state.answers = false;
-  await after(10_000);
+  state.isAnswering = false;
+  await advance(10_000);
   assert.ok(state.requests >= 8 && state.requests <= 11, `${state.requests}`);
   assert.equal(state.returned, 0);
-  state.answers = true;
-  await after(10_000);
+  state.isAnswering = true;
+  await advance(10_000);
   assert.equal(state.returned, 1);
-  state.answers = false;
-  await after(2000);
-  state.answers = true;
-  await after(2000);
+  state.isAnswering = false;
+  await advance(2000);
+  state.isAnswering = true;
+  await advance(2000);
   assert.equal(state.returned, 2);
 });
 
@@ -159,26 +162,44 @@ const LOST_AT = 1_000_000;
 const MINUTE_MS = 60_000;
 const RUNNING = { run: { state: 'running' } } as const;
 
-type Row = readonly [
-  ...[what: string, announced: AnnouncedAbsence['reason'] | undefined, isUpgrading: boolean],
-  ...[minutes: number, reason: AbsenceReason | undefined],
-];
+interface Row {
+  readonly what: string;
+  readonly announced?: AnnouncedAbsence['reason'];
+  readonly isUpgrading?: true;
+  /** The time since the node was lost. */
+  readonly minutes: number;
+  readonly expected?: AbsenceReason;
+}
+
 const ROWS: readonly Row[] = [
-  ['nobody has asked for anything', undefined, false, 0, undefined],
-  ['the service ended', 'restart', false, 0.5, 'restart'],
-  ['the service ended, and does not come back', 'restart', false, 2, undefined],
-  ['a reboot', 'reboot', false, 4, 'reboot'],
-  ['a reboot that takes too long', 'reboot', false, 6, undefined],
-  ['switched off', 'poweroff', false, 60 * 24, 'poweroff'],
-  ['the service ends in an upgrade', 'restart', true, 20, 'upgrade'],
-  ['an upgrade reboots', 'reboot', true, 1, 'reboot'],
-  ['an upgrade without a word', undefined, true, 20, 'upgrade'],
-  ['an upgrade that takes too long', undefined, true, 40, undefined],
+  { what: 'nothing was announced', minutes: 0 },
+  { what: 'the service ended', announced: 'restart', minutes: 0.5, expected: 'restart' },
+  { what: 'the service ended, and does not come back', announced: 'restart', minutes: 2 },
+  { what: 'the node reboots', announced: 'reboot', minutes: 4, expected: 'reboot' },
+  { what: 'the node reboots for too long', announced: 'reboot', minutes: 6 },
+  { what: 'the node was switched off', announced: 'poweroff', minutes: 60 * 24, expected: 'poweroff' },
+  {
+    what: 'the service ended in an upgrade',
+    announced: 'restart',
+    isUpgrading: true,
+    minutes: 20,
+    expected: 'upgrade',
+  },
+  {
+    what: 'the node reboots in an upgrade',
+    announced: 'reboot',
+    isUpgrading: true,
+    minutes: 1,
+    expected: 'reboot',
+  },
+  { what: 'an upgrade runs, and nothing was announced', isUpgrading: true, minutes: 20, expected: 'upgrade' },
+  { what: 'an upgrade runs for too long', isUpgrading: true, minutes: 40 },
 ];
-for (const [what, announced, isUpgrading, minutes, reason] of ROWS) {
-  test(`${what}, after ${minutes} minutes: ${reason ?? 'lost'}`, () => {
+for (const { what, announced, isUpgrading, minutes, expected } of ROWS) {
+  test(`after ${minutes} minutes the page gives the reason ${expected ?? 'lost'} if ${what}`, () => {
     const announcement = announced === undefined ? undefined : { reason: announced, at: LOST_AT };
     const upgrade = isUpgrading ? RUNNING : undefined;
-    assert.equal(absenceReason(announcement, upgrade, LOST_AT, LOST_AT + minutes * MINUTE_MS), reason);
+    const reason = absenceReason(announcement, upgrade, LOST_AT, LOST_AT + minutes * MINUTE_MS);
+    assert.equal(reason, expected);
   });
 }

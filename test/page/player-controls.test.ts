@@ -1,12 +1,12 @@
-// Each player has the controls that its record allows, in the state that the record allows.
+// Tests that each player has the controls that its record allows, and that each control has the right state.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlayerRecord } from '../../src/client/client.js';
 import { canBePaused, controlsOf, lengthOf, type PlayerControls } from '../../src/page/player-controls.js';
 
-/** Plays a track of three minutes, and can do everything. */
-const ABLE = {
+/** A player that plays a track of three minutes, and can do everything. */
+const ABLE_PLAYER = {
   bus_name: 'org.mpris.MediaPlayer2.mpd',
   identity: 'Music Player Daemon',
   playback_status: 'Playing',
@@ -30,13 +30,15 @@ const ABLE = {
 type Capabilities = Partial<PlayerRecord['capabilities']>;
 
 const playerWith = (capabilities: Capabilities, others: Partial<PlayerRecord> = {}): PlayerRecord => ({
-  ...ABLE,
-  capabilities: { ...ABLE.capabilities, ...capabilities },
+  ...ABLE_PLAYER,
+  capabilities: { ...ABLE_PLAYER.capabilities, ...capabilities },
   ...others,
 });
 
 function playerWithout(...absent: readonly (keyof PlayerRecord)[]): PlayerRecord {
-  const entries = Object.entries(ABLE).filter(([name]) => !absent.includes(name as keyof PlayerRecord));
+  const entries = Object.entries(ABLE_PLAYER).filter(
+    ([name]) => !absent.includes(name as keyof PlayerRecord),
+  );
   return Object.fromEntries(entries) as unknown as PlayerRecord;
 }
 
@@ -56,9 +58,9 @@ const ALL_USABLE: PlayerControls = {
 
 const STOPPED = { playback_status: 'Stopped', metadata: {} } as const;
 
-type Row = readonly [title: string, player: PlayerRecord, others: Partial<PlayerControls>];
+type Row = readonly [title: string, player: PlayerRecord, differences: Partial<PlayerControls>];
 const ROWS: readonly Row[] = [
-  ['a player that can do everything has stop among the rarely needed controls', ABLE, {}],
+  ['a player that can do everything has stop among the rarely used controls', ABLE_PLAYER, {}],
   [
     'a player at the ends of its list cannot go further',
     playerWith({ can_go_next: false, can_go_previous: false }),
@@ -79,7 +81,11 @@ const ROWS: readonly Row[] = [
     playerWith({}, STOPPED),
     { seldomStop: 'disabled', position: 'absent' },
   ],
-  ['a player that says that it cannot play may do so', playerWith({ can_play: false }), { play: 'doubtful' }],
+  [
+    'a player that reports that it cannot play has a doubtful play button',
+    playerWith({ can_play: false }),
+    { play: 'doubtful' },
+  ],
   [
     'a player that cannot be controlled has disabled controls',
     playerWith({ can_control: false }),
@@ -103,23 +109,23 @@ const ROWS: readonly Row[] = [
     { position: 'absent' },
   ],
   [
-    'a player that reports no shuffle, loop, volume and position has no such controls',
+    'a player without shuffle, loop, volume and position has no controls for them',
     playerWithout('shuffle', 'loop_status', 'volume', 'position'),
     { shuffle: 'absent', loop: 'absent', volume: 'absent', position: 'absent' },
   ],
 ];
 
-for (const [title, player, others] of ROWS)
-  test(title, () => assert.deepEqual(controlsOf(player), { ...ALL_USABLE, ...others }));
+for (const [title, player, differences] of ROWS)
+  test(title, () => assert.deepEqual(controlsOf(player), { ...ALL_USABLE, ...differences }));
 
 test('a player can be paused only while it plays, and if it can pause', () => {
-  assert.equal(canBePaused(ABLE), true);
+  assert.equal(canBePaused(ABLE_PLAYER), true);
   assert.equal(canBePaused(playerWith({}, { playback_status: 'Paused' })), false);
   assert.equal(canBePaused(playerWith({ can_pause: false })), false);
 });
 
 test('a track without a known length has the length 0', () => {
-  assert.equal(lengthOf(ABLE), 180_000_000);
+  assert.equal(lengthOf(ABLE_PLAYER), 180_000_000);
   assert.equal(lengthOf(playerWith({}, { metadata: { 'mpris:length': 'long' } })), 0);
   assert.equal(lengthOf(playerWithout('metadata')), 0);
 });

@@ -1,5 +1,5 @@
-// Tests which of several tabs holds the event stream, with a channel and a clock that the test moves:
-// page-tabs.test.ts has a browser's.
+// Tests which of several tabs holds the event stream. Channel and clock are the test's; those of a browser
+// are in page-tabs.test.ts.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
@@ -94,7 +94,7 @@ function openTab(openChannel: () => ScriptedChannel | undefined = () => new Scri
 
 const holders = (...tabs: readonly Tab[]): boolean[] => tabs.map((tab) => tab.isHolder);
 
-test('the oldest tab keeps the stream, and tells each new one all that it knows', () => {
+test('the oldest tab keeps the stream, and sends each new tab the whole state', () => {
   const one = openTab();
   const two = openTab();
   const three = openTab();
@@ -105,7 +105,7 @@ test('the oldest tab keeps the stream, and tells each new one all that it knows'
   assert.deepEqual(two.words.at(-1), 'done');
 });
 
-test('one of the others takes over when the holder leaves, and only one', () => {
+test('exactly one of the other tabs takes over when the holder leaves', () => {
   const one = openTab();
   const two = openTab();
   const three = openTab();
@@ -113,10 +113,10 @@ test('one of the others takes over when the holder leaves, and only one', () => 
   mock.timers.tick(OBJECTION_MS);
   assert.deepEqual(holders(one, two, three), [false, true, false]);
   one.tabs.enter();
-  assert.deepEqual(holders(one, two, three), [true, false, false], 'it has come back');
+  assert.deepEqual(holders(one, two, three), [true, false, false], 'the first tab has come back');
 });
 
-test('one of the others takes over when the holder has crashed, and not while it speaks', () => {
+test('one of the other tabs takes over when the holder has crashed, but not while it still publishes', () => {
   const one = openTab();
   const two = openTab();
   const three = openTab();
@@ -131,7 +131,7 @@ test('one of the others takes over when the holder has crashed, and not while it
   assert.deepEqual(holders(two, three), [true, false]);
 });
 
-test('a visible tab takes the stream from a hidden one, and a hidden one none from a visible one', () => {
+test('a visible tab takes the stream from a hidden tab, and a hidden tab takes it from no visible tab', () => {
   const one = openTab();
   const two = openTab();
   const three = openTab();
@@ -143,7 +143,7 @@ test('a visible tab takes the stream from a hidden one, and a hidden one none fr
   assert.deepEqual(
     holders(one, two, three).filter(Boolean).length,
     1,
-    'the title of a hidden tab stays true',
+    'a hidden tab keeps the stream, so its title stays true',
   );
   three.setHidden(false);
   mock.timers.tick(OBJECTION_MS);
@@ -153,7 +153,7 @@ test('a visible tab takes the stream from a hidden one, and a hidden one none fr
   assert.deepEqual(holders(one, two, three), [true, false, false]);
 });
 
-test('a tab that may have no channel has a stream of its own', () => {
+test('a tab that cannot open a channel has a stream of its own', () => {
   assert.deepEqual(
     holders(
       openTab(() => undefined),

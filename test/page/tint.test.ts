@@ -1,16 +1,16 @@
-// The colour of the page after a cover: found where there is one, and always readable.
+// Tests the colour that the page takes from a cover: which colour that is, and that texts stay readable.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Colour, contrastOf, paletteOf, tintIn } from '../../src/page/tint.js';
 
-/** 64 pixels of these colours in turn. */
+/** The bytes of 64 pixels, which have these colours in turn. */
 const picture = (...colours: readonly (readonly number[])[]): number[] =>
-  Array.from({ length: 64 }, (_, at) => [...(colours[at % colours.length] ?? []), 255]).flat();
+  Array.from({ length: 64 }, (_, index) => [...(colours[index % colours.length] ?? []), 255]).flat();
 
 const colour = (hex: string): Colour => {
   const [red = 0, green = 0, blue = 0] = [0, 2, 4].map(
-    (at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255,
+    (start) => Number.parseInt(hex.slice(start, start + 2), 16) / 255,
   );
   return [red, green, blue];
 };
@@ -21,20 +21,23 @@ const PAGE = {
   dark: { quiet: colour('a2a9ab'), card: colour('1c2021'), onAccent: colour('0b1413') },
 };
 
+/** WCAG's least contrast of a text. */
+const CONTRAST_MIN = 4.5;
+
 describe('the tint of a cover', () => {
-  test('is the hue that most of its colour has', () => {
-    const tint = tintIn(picture([20, 60, 200], [20, 60, 200], [240, 200, 30]));
-    assert.ok(tint !== undefined && tint.hue > 215 && tint.hue < 235, JSON.stringify(tint));
-    const red = tintIn(picture([200, 10, 20]));
-    assert.ok(red !== undefined && (red.hue > 350 || red.hue < 5), JSON.stringify(red));
+  test('is the hue of most of its colourful pixels', () => {
+    const blueHue = tintIn(picture([20, 60, 200], [20, 60, 200], [240, 200, 30]))?.hue ?? Number.NaN;
+    assert.ok(blueHue > 215 && blueHue < 235, `${blueHue}`);
+    const redHue = tintIn(picture([200, 10, 20]))?.hue ?? Number.NaN;
+    assert.ok(redHue > 350 || redHue < 5, `${redHue}`);
   });
 
-  test('does not exist for a cover in grey, nor without pixels', () => {
+  test('does not exist for a grey cover, or for a cover without pixels', () => {
     assert.equal(tintIn(picture([0, 0, 0], [255, 255, 255], [128, 130, 129])), undefined);
     assert.equal(tintIn([]), undefined);
   });
 
-  test('makes a readable ground and accent for any hue, in light and in dark', () => {
+  test('gives a ground and an accent that are readable for every hue, in light and in dark', () => {
     for (const scheme of ['light', 'dark'] as const) {
       const { quiet, card, onAccent } = PAGE[scheme];
       for (let hue = 0; hue < 360; hue += 5) {
@@ -46,7 +49,10 @@ describe('the tint of a cover', () => {
             contrastOf(accent, card),
             contrastOf(accent, onAccent),
           ];
-          assert.ok(Math.min(...contrasts) >= 4.5, `${scheme} ${hue} ${saturation}: ${contrasts.join()}`);
+          assert.ok(
+            Math.min(...contrasts) >= CONTRAST_MIN,
+            `${scheme} ${hue} ${saturation}: ${contrasts.join()}`,
+          );
         }
       }
     }
