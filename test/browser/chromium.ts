@@ -1,5 +1,5 @@
-// Starts a real Chromium for tests, with its own profile, which makes no network requests by itself.
-// Playwright drives it, except in the table of engines, where WebDriver drives all browsers.
+// Starts a real Chromium for tests, with a profile of its own and without requests of its own. Playwright
+// drives it, except in engines.ts, where WebDriver drives all browsers.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,10 +43,10 @@ export const lacksChromium = (): string | false => lacks({ programs: ['chromium'
 /** Starts a Chromium that its own program, chromedriver, drives by WebDriver. */
 export async function openDrivenChromium({ isDark = false } = {}): Promise<Browser> {
   const folder = temporaryFolder();
-  const dark = isDark ? ['--force-dark-mode'] : [];
+  const darkArguments = isDark ? ['--force-dark-mode'] : [];
   const args = [
     ...ARGUMENTS,
-    ...dark,
+    ...darkArguments,
     '--headless',
     '--lang=en-GB',
     `--user-data-dir=${join(folder, 'profile')}`,
@@ -67,7 +67,7 @@ export async function openDrivenChromium({ isDark = false } = {}): Promise<Brows
     send: (command, parameters) =>
       // The size is emulated, because Chromium's windows are no narrower than 500 pixels.
       command === 'setSize'
-        ? browser.extension('/goog/cdp/execute', {
+        ? browser.sendOwn('/goog/cdp/execute', {
             cmd: 'Emulation.setDeviceMetricsOverride',
             params: { deviceScaleFactor: 1, mobile: false, ...parameters },
           })

@@ -1,4 +1,4 @@
-// Starts a browser that a program of its own drives by WebDriver (W3C) over HTTP.
+// Starts a browser and its driver, a program that takes commands of WebDriver (W3C) over HTTP.
 
 import { join } from 'node:path';
 import { type Environment, startProgram } from '../sound/program.js';
@@ -21,7 +21,7 @@ interface DriverOptions {
 
 export interface DrivenBrowser extends Browser {
   /** A command that only this browser has; resolves with its value. */
-  readonly extension: (path: string, parameters: object) => Promise<unknown>;
+  readonly sendOwn: (path: string, parameters: object) => Promise<unknown>;
 }
 
 export async function openDriven({
@@ -33,8 +33,8 @@ export async function openDriven({
   const port = await freePort();
   const driver = startProgram(program, [`--port=${port}`], { env, log: join(folder, 'driver') });
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
-    const text = body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-    const answer = await send(port, { method, path, deadlineMs: COMMAND_DEADLINE_MS, ...text });
+    const content = body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+    const answer = await send(port, { method, path, deadlineMs: COMMAND_DEADLINE_MS, ...content });
     const { value } = JSON.parse(answer.text) as { value: unknown };
     if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(value)}`);
     return value;
@@ -49,7 +49,7 @@ export async function openDriven({
       const [, method, path] = COMMANDS[command];
       return call(method, session + path, method === 'POST' ? parameters : undefined);
     },
-    extension: (path, parameters) => call('POST', session + path, parameters),
+    sendOwn: (path, parameters) => call('POST', session + path, parameters),
     close: async () => {
       await call('DELETE', session).catch(() => undefined);
       await driver.end();

@@ -1,4 +1,4 @@
-// Lists the engines in which the page is tested by WebDriver, each in Debian's version.
+// Lists the engines in which WebDriver tests the page, each in Debian's version.
 
 import { lacksChromium, openDrivenChromium } from './chromium.js';
 import { lacksFirefox, openFirefox } from './firefox.js';
@@ -21,7 +21,7 @@ interface OtherEngine extends Engine {
   readonly keepsPages: boolean;
 }
 
-/** The engines besides Chromium, in which the other files of this folder test. */
+/** The engines besides Chromium. Most files of this folder test in Chromium only. */
 export const ENGINES: readonly OtherEngine[] = [
   { name: 'Firefox', lacks: lacksFirefox, open: openFirefox, hasTouch: true, keepsPages: false },
   { name: 'WebKit', lacks: lacksWebKit, open: openWebKit, hasTouch: false, keepsPages: true },

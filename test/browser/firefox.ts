@@ -1,6 +1,6 @@
-// Starts a real Firefox for tests, without a screen and with its own profile. It takes WebDriver's commands
-// by its own protocol, Marionette, as JSON after its length. geckodriver would only translate them, and
-// Debian lacks it.
+// Starts a real Firefox for tests, without a screen and with a profile of its own. It takes WebDriver's
+// commands by Firefox's own protocol, Marionette: each message is its length, a colon, and JSON. geckodriver
+// would only translate the commands, and Debian lacks it.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -14,8 +14,8 @@ import { type Browser, CAPABILITIES, COMMANDS } from './webdriver.js';
 const COLON = ':'.charCodeAt(0);
 
 /**
- * With these Firefox makes no requests of its own, opens no page, has a mouse, and lets a style change its
- * window.
+ * With these preferences Firefox makes no requests of its own, opens no page, has a mouse, and lets a style
+ * change its window.
  */
 const PREFERENCES = {
   'marionette.port': 0,
@@ -39,18 +39,18 @@ class Marionette {
   readonly #socket: Socket;
   readonly #answers = new Map<number, (answer: Answer) => void>();
   #received = Buffer.alloc(0);
-  #id = 0;
+  #lastId = 0;
 
   constructor(port: number) {
     this.#socket = connect(port, '127.0.0.1');
-    this.#socket.on('data', (chunk) => this.#take(chunk));
-    // A command on a lost connection gets no answer, and then the test's deadline ends it.
+    this.#socket.on('data', (chunk) => this.#receive(chunk));
+    // A command on a lost connection gets no answer, so the test's deadline ends the test.
     this.#socket.on('error', () => undefined);
   }
 
   send(name: string, parameters: object): Promise<unknown> {
-    this.#id += 1;
-    const id = this.#id;
+    this.#lastId += 1;
+    const id = this.#lastId;
     const text = JSON.stringify([0, id, name, parameters]);
     this.#socket.write(`${Buffer.byteLength(text)}:${text}`);
     return new Promise((resolve, reject) => {
@@ -65,7 +65,7 @@ class Marionette {
     this.#socket.destroy();
   }
 
-  #take(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     this.#received = Buffer.concat([this.#received, chunk]);
     for (;;) {
       const colon = this.#received.indexOf(COLON);
@@ -111,7 +111,8 @@ export async function openFirefox({ isDark = false } = {}): Promise<Browser> {
   await marionette.send('WebDriver:NewSession', { capabilities: { alwaysMatch: CAPABILITIES } });
   return {
     send: async (command, parameters = {}) => {
-      const result = await marionette.send(`WebDriver:${COMMANDS[command][0]}`, parameters);
+      const [name] = COMMANDS[command];
+      const result = await marionette.send(`WebDriver:${name}`, parameters);
       const isWrapped = typeof result === 'object' && result !== null && 'value' in result;
       return isWrapped ? result.value : result;
     },

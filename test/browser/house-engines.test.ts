@@ -1,5 +1,5 @@
-// The house on one page in Firefox and WebKit: three built daemons, each with a PulseAudio and an address of
-// its own, which know each other by their configuration; one goes away and comes back.
+// Tests the house on one page in Firefox and WebKit: three built daemons, each with an address and a
+// PulseAudio of its own. They know each other by their configuration. One goes away and comes back.
 
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
@@ -16,19 +16,19 @@ import { ENGINES, openEngine } from './engines.js';
 import { addressOf, makeHouse } from './house-of-nodes.js';
 import { PHONE } from './pages.js';
 
-/** Each daemon has one output, which is called as the room. */
+/** Each daemon has one output, which has the name of its room. */
 const ROOMS = ['Living room', 'Kitchen', 'Attic'] as const;
 
 type House = Readonly<Record<(typeof ROOMS)[number], Daemon>>;
 
 async function startHouse(t: Ending): Promise<House> {
-  const start = async (room: number): Promise<Daemon> => {
+  const startRoom = async (room: number): Promise<Daemon> => {
     const sinks = [{ name: 'speakers', description: String(ROOMS[room]) }];
     const config = `bind: [lo, ${addressOf(room)}]\n${AUDIO_ONLY}`;
     const { daemon } = await startAudio(t, { startSound: () => startPulseAudio({ sinks }), config });
     return daemon;
   };
-  const daemons = await Promise.all(ROOMS.map((_, room) => start(room)));
+  const daemons = await Promise.all(ROOMS.map((_, room) => startRoom(room)));
   const urls = daemons.map(({ port }, room) => `http://${addressOf(room)}:${port}`);
   // A port is known only when its daemon runs.
   for (const [room, { directory }] of daemons.entries()) {
@@ -52,13 +52,13 @@ inOwnNetwork(import.meta.url, () => {
     after(() => Promise.all(ends.map((end) => end())));
 
     const isMuted = async (daemon: Daemon, muted: boolean): Promise<unknown> =>
-      until(`muted: ${muted}`, async () => {
+      until(`every output is ${muted ? 'muted' : 'not muted'}`, async () => {
         const { outputs } = await daemon.read<Audio>('/audio');
         return outputs.every((output) => output.muted === muted);
       });
 
     for (const engine of ENGINES)
-      test(`shows and controls each room in ${engine.name}, also one that was away`, {
+      test(`shows and controls each room in ${engine.name}, also a room that was away`, {
         skip: engine.lacks(),
       }, async (t) => {
         const { page, close } = await openEngine(engine);
@@ -69,11 +69,16 @@ inOwnNetwork(import.meta.url, () => {
         await page.press('touch', 'button', 'Mute Kitchen');
         await isMuted(house.Kitchen, true);
         await isMuted(house.Attic, false);
+
         await house.Attic.end();
         await page.sees('Not there right now');
-        await until('no control can be used', async () => !(await page.has('button', 'Mute Attic')));
+        await until(
+          'no control of the attic can be used',
+          async () => !(await page.has('button', 'Mute Attic')),
+        );
         await page.press('pointer', 'button', 'Mute Living room');
         await isMuted(house['Living room'], true);
+
         await house.Attic.resume();
         await page.press('keys', 'button', 'Mute Attic');
         await isMuted(house.Attic, true);
@@ -83,7 +88,7 @@ inOwnNetwork(import.meta.url, () => {
         }
       });
 
-    // Chromium lets such a page speak to private addresses. Firefox's driver accepts no such certificate.
+    // Chromium lets a page of https speak to private addresses. Firefox's driver refuses the certificate.
     for (const engine of ENGINES.filter(({ name }) => name === 'WebKit'))
       test(`a page that came by https says in ${engine.name} that the other rooms have pages of their own`, {
         skip: engine.lacks() || lacks({ programs: ['openssl'] }),

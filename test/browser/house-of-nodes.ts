@@ -1,5 +1,5 @@
-// Runs several gateways that serve the built page, each at an address of its own, and that know each other
-// as if by discovery. They need the network of `inOwnNetwork`.
+// Runs several gateways with the built page. Each has an address of its own, and knows the others as if by
+// discovery. They need the network of `inOwnNetwork`.
 
 import { trustedOrigins } from '../../src/actors/discovery/trusted-origins.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
@@ -10,7 +10,7 @@ import { NodeWithPage, output, player } from './node-with-page.js';
 
 export const addressOf = (room: number): string => `10.9.0.${room + 1}`;
 
-/** Gives the machine the addresses of so many rooms. Call it once. */
+/** Gives the machine an address for each room. Call it once. */
 export function makeHouse(rooms: number): void {
   ip('link', 'add', 'house0', 'type', 'veth', 'peer', 'name', 'wall0');
   ip('link', 'set', 'wall0', 'up');
@@ -19,9 +19,11 @@ export function makeHouse(rooms: number): void {
 }
 
 export class HouseOfNodes {
-  /** By the name of the room, in order. */
+  /** The nodes by the names of their rooms, in order. */
   readonly rooms = new Map<string, NodeWithPage>();
   readonly #records = new Map<string, NodeRecord>();
+  /** The records that each node knows. */
+  readonly #known = new Map<NodeWithPage, readonly NodeRecord[]>();
 
   constructor(...names: readonly string[]) {
     for (const [index, name] of names.entries()) this.open(name, addressOf(index));
@@ -34,7 +36,7 @@ export class HouseOfNodes {
     return node;
   }
 
-  /** A node with one output, called as the room, and a player. */
+  /** Adds a node with a player and one output, which has the name of the room. */
   open(name: string, address: string): NodeWithPage {
     const node = new NodeWithPage({}, undefined, address);
     node.hostname = name.toLowerCase();
@@ -72,34 +74,36 @@ export class HouseOfNodes {
   }
 
   /** Gives the node another name, for people and on the network. */
-  rename(name: string, other: string): void {
+  rename(name: string, newName: string): void {
     const node = this.room(name);
     const record = this.#records.get(name);
     if (record === undefined) throw new Error(`There is no ${name}`);
-    node.change(output(0, { description: other, default: true, volume: 0.4 }));
-    node.hostname = other.toLowerCase();
+    node.change(output(0, { description: newName, default: true, volume: 0.4 }));
+    node.hostname = newName.toLowerCase();
     for (const map of [this.rooms, this.#records]) map.delete(name);
-    this.rooms.set(other, node);
-    this.#records.set(other, { ...record, name: `tonearm on ${other.toLowerCase()}` });
+    this.rooms.set(newName, node);
+    this.#records.set(newName, { ...record, name: `tonearm on ${newName.toLowerCase()}` });
     this.announce();
   }
 
-  /** Has the node `by` no longer know the node `forgotten`. */
+  /** Makes the node `by` forget the node `forgotten`. */
   forget(forgotten: string, by: string): void {
     const node = this.room(by);
-    const gone = this.#records.get(forgotten);
-    const left = [...this.#records.values()].filter((record) => record !== gone);
-    node.change(...this.#changes(node, left));
+    const forgottenRecord = this.#records.get(forgotten);
+    const records = [...this.#records.values()].filter((record) => record !== forgottenRecord);
+    node.change(...this.#changes(node, records));
   }
 
-  /** Each node learns which nodes there are; `more` are known to the first one only. */
-  announce(...more: readonly NodeRecord[]): void {
+  /** Each node learns all nodes; the first node also learns `strangers`. */
+  announce(...strangers: readonly NodeRecord[]): void {
     for (const [index, [room, node]] of [...this.rooms].entries()) {
-      const others = [...this.#records].map(([name, record]) => ({ ...record, self: name === room }));
-      node.change(...this.#changes(node, [...others, ...(index === 0 ? more : [])]));
+      const records = [...this.#records].map(([name, record]) => ({ ...record, self: name === room }));
+      if (index === 0) records.push(...strangers);
+      node.change(...this.#changes(node, records));
     }
   }
 
+  /** The changes after which a node knows these records and no others. */
   #changes(node: NodeWithPage, records: readonly NodeRecord[]): readonly Change[] {
     const origins = new Set(records.flatMap(trustedOrigins));
     const names = new Set(records.map(({ name }) => name));
@@ -109,12 +113,10 @@ export class HouseOfNodes {
       ...before.filter(({ name }) => !names.has(name)).map(({ name }) => drop('nodes', name)),
       ...before
         .flatMap(trustedOrigins)
-        .filter((each) => !origins.has(each))
-        .map((each) => drop('nodes.origins', each)),
+        .filter((origin) => !origins.has(origin))
+        .map((origin) => drop('nodes.origins', origin)),
       ...records.map((record) => put('nodes', record.name, record)),
       ...[...origins].map((origin) => put('nodes.origins', origin, 'a node')),
     ];
   }
-
-  readonly #known = new Map<NodeWithPage, readonly NodeRecord[]>();
 }

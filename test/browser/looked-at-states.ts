@@ -17,9 +17,9 @@ import { NodeWithPage } from './node-with-page.js';
 export const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
 const WIDTHS = PICTURES === '' ? ([320, 1440] as const) : ([360, 768, 1440] as const);
 const SCHEMES = ['light', 'dark'] as const;
-const PICTURE_HEIGHT_MAX = 2600;
-/** The least size of a target, in pixels; WCAG 2.2 requires 24, a finger needs 44. */
-const TOUCH_MIN = 44;
+const PICTURE_PX_MAX = 2600;
+/** The least size of a target. WCAG 2.2 requires 24 pixels; a finger needs 44. */
+const TARGET_PX_MIN = 44;
 
 export interface State {
   readonly node?: Partial<Record<Backend, readonly Change[]>>;
@@ -34,53 +34,66 @@ export const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa',
 /** The only rule whose result can differ in the second colour scheme. */
 const AXE_COLOURS = ['color-contrast'];
 
-/** A page of playwright, or one that is driven by WebDriver. */
-interface Scripted {
+/** A page of Playwright or of WebDriver. */
+interface EvaluatingPage {
   evaluate(expression: string): Promise<unknown>;
 }
 
+/** What axe-core finds within the element of a selector. */
 export async function findings(
-  page: Scripted,
+  page: EvaluatingPage,
   runOnly: readonly string[],
   within = 'html',
 ): Promise<readonly string[]> {
-  const found = (await page.evaluate(
+  const result = (await page.evaluate(
     `axe.run(${JSON.stringify(within)}, { runOnly: ${JSON.stringify(runOnly)} })`,
   )) as {
     violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
   };
-  return found.violations.flatMap(({ id, nodes }) =>
+  return result.violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}: ${failureSummary}`),
   );
 }
 
 async function savePicture(page: Page, name: string): Promise<void> {
   const width = await page.evaluate<number>('innerWidth');
-  const height = Math.min(await page.evaluate<number>('document.body.scrollHeight'), PICTURE_HEIGHT_MAX);
-  // An element in front of the page stands at the scrolled position, which a picture of the whole page would
-  // miss.
+  const height = Math.min(await page.evaluate<number>('document.body.scrollHeight'), PICTURE_PX_MAX);
+  // A picture of the whole page would miss an element that stands in front of a scrolled page.
   const isScrolled = (await page.evaluate('scrollY')) !== 0;
-  const whole = { fullPage: true, clip: { x: 0, y: 0, width, height } };
-  await page.screenshot({ path: join(PICTURES, name), ...(isScrolled ? {} : whole) });
+  const wholePage = { fullPage: true, clip: { x: 0, y: 0, width, height } };
+  await page.screenshot({ path: join(PICTURES, name), ...(isScrolled ? {} : wholePage) });
 }
 
 /** Elements that stick out at the side, have more text than room, or are too small for a thumb. */
-export function misfits(page: Scripted): Promise<readonly string[]> {
+export function misfits(page: EvaluatingPage): Promise<readonly string[]> {
   return page.evaluate(`(() => {
-    const visible = [...document.querySelectorAll('body *')].filter((each) => each.checkVisibility());
-    const sticking = visible.filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5 && getComputedStyle(each).position !== 'fixed' && !each.closest('.clip'));
-    const small = visible.filter((each) => {
-      const { width, height } = each.getBoundingClientRect();
-      return each.matches('button, select, input, summary, a:not(.skip)') && Math.min(width, height) < ${TOUCH_MIN} - 0.1;
-    });
-    const spilling = visible.filter((each) => each.matches('button, a, p, h1, h2, dd') && each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === 'visible');
-    return [...sticking.map((each) => 'sticks out: ' + each.outerHTML.slice(0, 200)), ...spilling.map((each) => 'spills its text: ' + each.outerHTML.slice(0, 200)), ...small.map((each) => 'too small: ' + each.outerHTML.slice(0, 200))];
+    const visible = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility());
+    const sticksOut = (element) =>
+      element.getBoundingClientRect().right > innerWidth + 0.5 &&
+      getComputedStyle(element).position !== 'fixed' &&
+      !element.closest('.clip');
+    const spills = (element) =>
+      element.matches('button, a, p, h1, h2, dd') &&
+      element.scrollWidth > element.clientWidth + 1 &&
+      getComputedStyle(element).overflowX === 'visible';
+    const isSmall = (element) => {
+      const { width, height } = element.getBoundingClientRect();
+      const isTarget = element.matches('button, select, input, summary, a:not(.skip)');
+      return isTarget && Math.min(width, height) < ${TARGET_PX_MIN} - 0.1;
+    };
+    const named = (fault, isFaulty) =>
+      visible.filter(isFaulty).map((element) => fault + ': ' + element.outerHTML.slice(0, 200));
+    return [
+      ...named('sticks out', sticksOut),
+      ...named('spills its text', spills),
+      ...named('too small', isSmall),
+    ];
   })()`) as Promise<readonly string[]>;
 }
 
 /**
- * Goes through the tabs of a narrow page, beginning with the open one. There is only one step if a dialog
- * covers the tabs, or if the page is wide and shows everything at once.
+ * Opens the tabs of a narrow page one after the other, and yields a name for each. It yields only once, for
+ * the page as it is, if a dialog covers the tabs or the page is wide.
  */
 async function* eachTab(page: Page): AsyncGenerator<string> {
   yield '';
@@ -93,13 +106,24 @@ async function* eachTab(page: Page): AsyncGenerator<string> {
   }
 }
 
+async function checkTab(page: Page, stateName: string, width: number, tab: string): Promise<void> {
+  for (const colorScheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme });
+    if (PICTURES !== '') await savePicture(page, `${stateName}-${width}${tab}-${colorScheme}.png`);
+    if (width !== WIDTHS[0]) continue;
+    const rules = colorScheme === SCHEMES[0] ? AXE_TAGS : AXE_COLOURS;
+    assert.deepEqual(await findings(page, rules), [], `${tab} ${colorScheme}`);
+  }
+  assert.deepEqual(await misfits(page), [], `${width} ${tab}`);
+}
+
 /** Declares a test for each state. */
 export function testStates(states: Readonly<Record<string, State>>): void {
   describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     let browser: OpenBrowser;
-    /** A page for each language, because loading into an open one takes a third of the time of a new one. */
+    /** One page for each language, because a new page takes three times as long to load as an open page. */
     const pages = new Map<string, Page>();
-    const faults: string[] = [];
+    const errors: string[] = [];
     before(async () => {
       browser = await openChromium({ locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' });
     });
@@ -108,19 +132,19 @@ export function testStates(states: Readonly<Record<string, State>>): void {
       if (open !== undefined) return open;
       const page = await browser.context.newPage();
       pages.set(language, page);
-      page.on('pageerror', (error) => faults.push(error.message));
-      page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+      page.on('pageerror', (error) => errors.push(error.message));
+      page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
       await page.addInitScript(`Object.defineProperty(navigator, 'languages', { value: ['${language}'] })`);
       return page;
     };
     after(() => browser.close());
 
     for (const [name, { node: state = {}, language = 'en', prepare, act }] of Object.entries(states)) {
-      test(`in the state ${name}: no finding, nothing cut off, nothing too small`, async () => {
+      test(`in the state ${name} has no finding of axe, nothing cut off, and nothing too small`, async () => {
         const node = new NodeWithPage().up(state);
         prepare?.(node);
         const page = await pageIn(language);
-        faults.length = 0;
+        errors.length = 0;
         try {
           // A page behind another one is drawn once a second.
           await page.bringToFront();
@@ -132,19 +156,10 @@ export function testStates(states: Readonly<Record<string, State>>): void {
           await page.evaluate(axe.source);
           for (const width of WIDTHS) {
             await page.setViewportSize({ width, height: width < 500 ? 740 : 900 });
-            for await (const tab of eachTab(page)) {
-              for (const colorScheme of SCHEMES) {
-                await page.emulateMedia({ colorScheme });
-                if (PICTURES !== '') await savePicture(page, `${name}-${width}${tab}-${colorScheme}.png`);
-                if (width !== WIDTHS[0]) continue;
-                const rules = colorScheme === SCHEMES[0] ? AXE_TAGS : AXE_COLOURS;
-                assert.deepEqual(await findings(page, rules), [], `${tab} ${colorScheme}`);
-              }
-              assert.deepEqual(await misfits(page), [], `${width} ${tab}`);
-            }
+            for await (const tab of eachTab(page)) await checkTab(page, name, width, tab);
           }
           assert.match(await page.title(), /living-room$/);
-          if (!['restarting', 'refused'].includes(name)) assert.deepEqual(faults, []);
+          if (!['restarting', 'refused'].includes(name)) assert.deepEqual(errors, []);
         } finally {
           await page.unrouteAll();
           await page.goto('about:blank');

@@ -47,11 +47,11 @@ export function service(name: string, more: object = {}, scope = 'user'): Change
 }
 
 export function upgrade(status: object, run: object = { state: 'idle' }, step: object = {}): Change[] {
-  const whole = { current: '1.4.0', latest: '1.4.0', upgrade_available: false, ...status };
+  const info = { current: '1.4.0', latest: '1.4.0', upgrade_available: false, ...status };
   return [
-    put('upgrade.info', 'status', whole),
+    put('upgrade.info', 'status', info),
     put('upgrade.info', 'run', run),
-    put('upgrade', '', { ...whole, run: { ...run, ...step }, can_check: true, can_upgrade: true }),
+    put('upgrade', '', { ...info, run: { ...run, ...step }, can_check: true, can_upgrade: true }),
   ];
 }
 
@@ -86,8 +86,8 @@ export function card(id: number, name: string, more: object = {}): Change {
     { name: 'analog', description: 'Analog stereo', available: 'yes', outputs: 1, inputs: 0 },
     { name: 'hdmi', description: 'HDMI', available: 'no', outputs: 1, inputs: 0 },
   ];
-  const own = { id, name, description: 'HiFi HAT', active_profile: 'analog', profiles };
-  return put('audio.cards', String(id), { ...own, ...more });
+  const fields = { id, name, description: 'HiFi HAT', active_profile: 'analog', profiles };
+  return put('audio.cards', String(id), { ...fields, ...more });
 }
 
 const PORTS = {
@@ -114,13 +114,13 @@ export function bluetooth(more: object = {}): Change {
   return put('bluetooth', '', { ...adapter, ...more });
 }
 
-/** Another node of the house. */
-export function networked(name: string, more: object = {}): Change {
-  const found = { name, host: `${name}.local`, addresses: ['192.0.2.7'], port: 8018, path: '/ui' };
-  return put('nodes', name, { ...found, api: 'tonearm', self: false, ...more });
+/** A node of the house, as discovery finds it. */
+export function discoveredNode(name: string, more: object = {}): Change {
+  const fields = { name, host: `${name}.local`, addresses: ['192.0.2.7'], port: 8018, path: '/ui' };
+  return put('nodes', name, { ...fields, api: 'tonearm', self: false, ...more });
 }
 
-/** An ordinary node, as in a living room: it has everything. */
+/** The ordinary state of each backend: a node in a living room, which has everything. */
 export const ORDINARY = {
   audio: [
     put('audio.kind', '', 'pipewire'),
@@ -154,7 +154,7 @@ export class NodeWithPage extends GatewayUnderTest {
 
   readonly #address: string;
 
-  /** `page` replaces the built page. With an `address` it is a node of a house, which trusts the others. */
+  /** `page` replaces the built page. With another `address` the node is in a house, and trusts the others. */
   constructor(
     api: Partial<RouteSettings['api']> = {},
     page: PageFiles = readPageFiles(PAGE_FOLDER),

@@ -1,5 +1,5 @@
-// Takes away from a page in Chromium what one of the browsers of packaging/browsers.mjs lacks, by MDN's
-// data. It also takes away what pages without https lack, because pages of loopback have it.
+// Removes from a page in Chromium what one of the browsers of packaging/browsers.mjs lacks by MDN's data. It
+// also removes what pages without https lack, because pages of loopback have it.
 
 import type { Page } from 'playwright-core';
 
@@ -23,19 +23,18 @@ const MISSING = [
   'Navigator.prototype.userAgentData Crypto.prototype.randomUUID Crypto.prototype.subtle',
 ].flatMap((line) => line.split(' '));
 
-/**
- * Applies to the documents that the page loads from now on. `more` are further names of what is taken away.
- */
-export async function makeOlder(page: Page, more: readonly string[] = []): Promise<void> {
+/** Removes all this, and what `others` names, from the documents that the page loads from now on. */
+export async function makeOlder(page: Page, others: readonly string[] = []): Promise<void> {
   await page.addInitScript(`{
     const iterators = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
     for (const name of Object.getOwnPropertyNames(iterators)) if (name !== 'constructor') delete iterators[name];
     delete ReadableStream.prototype[Symbol.asyncIterator];
-    for (const name of ${JSON.stringify([...MISSING, ...more])}) {
-      const path = name.split('.');
-      const last = path.pop();
-      const owner = path.reduce((object, key) => object?.[key], globalThis);
-      if (owner !== undefined) delete owner[last];
+    for (const name of ${JSON.stringify([...MISSING, ...others])}) {
+      const owners = name.split('.');
+      const member = owners.pop();
+      let owner = globalThis;
+      for (const key of owners) owner = owner?.[key];
+      if (owner !== undefined) delete owner[member];
     }
   }`);
 }

@@ -1,5 +1,5 @@
-// Other sites in Chromium: the example page, with the built client and a browser's own EventSource, through
-// cuts, a restart and a time without network; and a dashboard that frames the node's page.
+// Tests pages of other sites in Chromium. The example page uses the built client and an EventSource; it meets
+// cuts, a restart and a time without network. Another page shows the node's page in a frame.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -38,7 +38,7 @@ async function serveSite(answer: (path: string) => string) {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** The page's visible state: its status, and the sliders as `title volume`. */
+/** What the page displays: its status, and each slider as `title volume`. */
 function displayed(page: Page): Promise<readonly string[]> {
   return page.evaluate(`[
     document.querySelector('#status').textContent,
@@ -46,8 +46,8 @@ function displayed(page: Page): Promise<readonly string[]> {
   ]`);
 }
 
-/** Counts how often the page shows `lost` from now on, even for a very short time. */
-async function noteLosses(page: Page): Promise<() => Promise<number>> {
+/** Begins to count how often the page shows `lost`, even for a very short time. */
+async function countLosses(page: Page): Promise<() => Promise<number>> {
   await page.evaluate(`{
     const status = document.querySelector('#status');
     window.losses = 0;
@@ -56,8 +56,8 @@ async function noteLosses(page: Page): Promise<() => Promise<number>> {
   return () => page.evaluate('window.losses');
 }
 
-/** An EventSource of the page notes the volumes of the kitchen in `volumes`, in order. */
-const LISTEN = (url: string): string => `
+/** A script whose EventSource adds the volumes of the kitchen to `volumes`. */
+const listenTo = (url: string): string => `
   window.volumes = [];
   new EventSource('${url}').addEventListener('audio.output.updated', ({ data }) => {
     for (const { name, volume } of JSON.parse(data)) if (name === 'kitchen') window.volumes.push(volume);
@@ -84,23 +84,24 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   });
   const page = await browser.context.newPage();
   await page.goto(site.origin);
-  const displays = (...expected: readonly string[]) =>
+
+  const pageDisplays = (...expected: readonly string[]) =>
     until(
-      expected.join(),
+      `the page displays ${expected.join()}`,
       async () => assert.deepEqual(await displayed(page), expected) ?? true,
       RETURN_MS_MAX,
     );
-  const kitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
-  await displays('live', 'Living room 1', 'Kitchen 1');
-  await page.evaluate(LISTEN(`http://127.0.0.1:${proxy.port}/events?snapshot=1`));
-  const eventsHave = (...volumes: readonly number[]) =>
+  const setKitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
+  await pageDisplays('live', 'Living room 1', 'Kitchen 1');
+  await page.evaluate(listenTo(`http://127.0.0.1:${proxy.port}/events?snapshot=1`));
+  const eventSourceHas = (...volumes: readonly number[]) =>
     until(`the EventSource has ${volumes.join()}`, async () =>
       isDeepStrictEqual(await page.evaluate('window.volumes'), volumes),
     );
-  await eventsHave(1);
-  await kitchen(30);
-  await displays('live', 'Living room 1', 'Kitchen 0.3');
-  await eventsHave(1, 0.3);
+  await eventSourceHas(1);
+  await setKitchen(30);
+  await pageDisplays('live', 'Living room 1', 'Kitchen 0.3');
+  await eventSourceHas(1, 0.3);
 
   await page.evaluate(`{
     const [slider] = document.querySelectorAll('input');
@@ -112,27 +113,27 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
     return living?.volume['front-left']?.value_percent === '40%';
   });
 
-  const losses = await noteLosses(page);
+  const lossCount = await countLosses(page);
   proxy.sever();
-  await kitchen(50);
-  await displays('live', 'Living room 0.4', 'Kitchen 0.5');
-  assert.ok((await losses()) >= 1);
+  await setKitchen(50);
+  await pageDisplays('live', 'Living room 0.4', 'Kitchen 0.5');
+  assert.ok((await lossCount()) >= 1);
   // A missed volume comes once, without another snapshot.
-  await eventsHave(1, 0.3, 0.5);
+  await eventSourceHas(1, 0.3, 0.5);
 
   await daemon.restart();
-  await kitchen(60);
-  await displays('live', 'Living room 0.4', 'Kitchen 0.6');
-  assert.ok((await losses()) >= 2);
+  await setKitchen(60);
+  await pageDisplays('live', 'Living room 0.4', 'Kitchen 0.6');
+  assert.ok((await lossCount()) >= 2);
 
   await browser.context.setOffline(true);
-  await displays('lost', 'Living room 0.4', 'Kitchen 0.6');
-  await kitchen(70);
+  await pageDisplays('lost', 'Living room 0.4', 'Kitchen 0.6');
+  await setKitchen(70);
   await browser.context.setOffline(false);
-  await displays('live', 'Living room 0.4', 'Kitchen 0.7');
+  await pageDisplays('live', 'Living room 0.4', 'Kitchen 0.7');
 });
 
-test('the page works in a frame of a site of api.cors.origins', { skip }, async (t) => {
+test('the page works in a frame of a site that api.cors.origins names', { skip }, async (t) => {
   const site = await serveSite((path) => `<!doctype html><iframe src="${path.split('?')[1]}"></iframe>`);
   const node = new NodeWithPage({ cors: { origins: [site.origin] } }).up();
   const browser = await openChromium({ locale: 'en-GB' });

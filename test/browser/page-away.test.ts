@@ -1,5 +1,5 @@
-// Tests the page while its node is away: its text when the end was requested and when it was not, the
-// controls that still work, the focus, and the return; and a page that nobody uses.
+// Tests the page while its node is away: its text after an announced and after a sudden end, the controls
+// that still work, the focus, and the return. Then a page that nobody uses.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -14,17 +14,22 @@ import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
 
-type Row = readonly [what: string, announce: (node: NodeWithPage) => void, short: string, long: string];
-/** An event before the connection ends, and the text of the page afterwards. */
+/** What the node announces before its connection ends, and the texts of the page afterwards. */
+type Row = readonly [
+  what: string,
+  announce: (node: NodeWithPage) => void,
+  headerText: string,
+  bannerText: string,
+];
 const ROWS: readonly Row[] = [
-  ['nothing', () => undefined, 'Connection lost', 'Trying again'],
-  ['a reboot', (node) => node.change(action('reboot')), 'Restarting', 'is restarting'],
-  ['power off', (node) => node.change(action('poweroff')), 'Switched off', 'is switched off'],
+  ['no end', () => undefined, 'Connection lost', 'Trying again'],
+  ['a reboot', (node) => node.change(powerAction('reboot')), 'Restarting', 'is restarting'],
+  ['power off', (node) => node.change(powerAction('poweroff')), 'Switched off', 'is switched off'],
   ['an upgrade', (node) => node.change(...upgrade({}, RUNNING)), 'Upgrading', 'is being upgraded'],
 ];
 
-function action(what: string): Change {
-  return put('power.action', '', { action: what });
+function powerAction(action: 'reboot' | 'poweroff'): Change {
+  return put('power.action', '', { action });
 }
 
 describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }) }, () => {
@@ -38,67 +43,75 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
   });
   afterEach(() => proxy.close());
 
-  const connected = () => page.getByText('Connected', { exact: true }).waitFor();
-  const back = async (port = node.port): Promise<void> => {
+  const waitForConnected = () => page.getByText('Connected', { exact: true }).waitFor();
+  const reopenProxy = async (port = node.port): Promise<void> => {
     proxy = await startProxy(port, proxy.port);
   };
 
-  test('shows why, takes no command, and comes back, with the focus where it was', async () => {
+  test('shows the reason, allows no command, and comes back with the focus at the same control', async () => {
     const mute = page.getByRole('button', { name: 'Mute Living room' });
     const focused = (): Promise<unknown> =>
-      page.evaluate('(({ activeElement: at }) => at.ariaLabel ?? at.className)(document)');
+      page.evaluate('document.activeElement.ariaLabel ?? document.activeElement.className');
     await mute.focus();
-    for (const [what, announce, short, long] of ROWS) {
+    for (const [what, announce, headerText, bannerText] of ROWS) {
+      const isAnnounced = what !== 'no end';
       announce(node);
-      if (what !== 'nothing') await page.getByText(short, { exact: true }).first().waitFor();
+      if (isAnnounced) await page.getByText(headerText, { exact: true }).first().waitFor();
+
       await proxy.close();
       await page.getByRole('button', { name: 'Try now' }).waitFor();
-      await page.locator('header .state').getByText(short, { exact: true }).waitFor();
-      await page.locator('.banner').getByText(long).waitFor();
-      assert.equal(await page.locator('header .bad').count(), what === 'nothing' ? 2 : 0);
+      await page.locator('header .state').getByText(headerText, { exact: true }).waitFor();
+      await page.locator('.banner').getByText(bannerText).waitFor();
+      assert.equal(await page.locator('header .bad').count(), isAnnounced ? 0 : 2);
       await until('every control is disabled', async () => {
         assert.ok((await page.locator('main button').count()) > 10);
         return (await page.locator('main button:not(:disabled)').count()) === 0;
       });
       await until('the card has the focus', async () => String(await focused()).startsWith('output'));
-      await back();
-      await connected();
+
+      await reopenProxy();
+      await waitForConnected();
       await until('the button has the focus', async () => (await focused()) === 'Mute Living room');
       assert.equal(await mute.isEnabled(), true);
     }
   });
 
-  test('tries at once on request', async () => {
+  test('tries to reach the node at once when a person presses Try now', async () => {
     await proxy.close();
     await page.getByText('Connection lost').waitFor();
-    // The page's own attempts all fail, so that only the button can succeed.
+    // All attempts of the page itself fail, so only the button can succeed.
     await page.route('**/server', (route) =>
       route.request().method() === 'HEAD' ? route.abort() : route.continue(),
     );
-    await back();
+    await reopenProxy();
     await page.getByRole('button', { name: 'Try now' }).click();
-    await connected();
+    await waitForConnected();
   });
 
-  test('shows that the node has a newer page, and loads it when nobody uses this one', async (t) => {
+  test('shows that the node has a newer page, and loads it once no question is open', async (t) => {
     const files = readPageFiles(PAGE_FOLDER);
     const document = files.get('index.html')?.identity.toString() ?? '';
-    const name = /app-[\w-]{10}\.js/.exec(document)?.[0] ?? '';
-    const newer = new Map(files)
-      .set('index.html', { identity: Buffer.from(document.replace(name, 'app-0123456789.js')) })
-      .set('app-0123456789.js', files.get(name) ?? { identity: Buffer.from('') });
-    const young = new NodeWithPage({}, newer).up();
-    t.after(() => young.close());
+    const script = /app-[\w-]{10}\.js/.exec(document)?.[0] ?? '';
+    const newerFiles = new Map(files)
+      .set('index.html', { identity: Buffer.from(document.replace(script, 'app-0123456789.js')) })
+      .set('app-0123456789.js', files.get(script) ?? { identity: Buffer.from('') });
+    const upgradedNode = new NodeWithPage({}, newerFiles).up();
+    t.after(() => upgradedNode.close());
+
     await page.getByRole('button', { name: 'Switch off' }).click();
     await page.getByRole('dialog').waitFor();
     await proxy.close();
     await page.getByText('Connection lost').waitFor();
-    await back(young.port);
+    await reopenProxy(upgradedNode.port);
     await page.getByText('There is a newer version of this page.').waitFor();
-    assert.equal(await page.locator(`script[src*="${name}"]`).count(), 1, 'not while a question is open');
+    assert.equal(
+      await page.locator(`script[src*="${script}"]`).count(),
+      1,
+      'the older page stays while a question is open',
+    );
     await page.keyboard.press('Escape');
     await page.locator('script[src*="0123456789"]').waitFor({ state: 'attached' });
-    await connected();
+    await waitForConnected();
   });
 });
 
@@ -106,7 +119,7 @@ describe('a page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
   beforeEach(() => void node.up());
 
-  test('sends no requests a minute after the last input, and sends them again after the next', async () => {
+  test('sends no requests from a minute after the last input until the next input', async () => {
     let requests = 0;
     page.on('request', (request) => {
       if (request.method() === 'HEAD') requests += 1;
@@ -115,7 +128,7 @@ describe('a page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.goto(node.url);
     await page.getByText('Connected', { exact: true }).waitFor();
     await until('a request has come', () => requests > 0);
-    // A stream without a byte for this long counts as lost: the page reconnects by itself.
+    // A stream without a byte for this time counts as lost, so the page reconnects by itself.
     await page.clock.fastForward(61_000);
     await page.getByText('Connected', { exact: true }).waitFor();
     let before = 0;
@@ -128,20 +141,20 @@ describe('a page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await until('another request has come', () => requests > before);
   });
 
-  test('keeps the focus in its card where a control becomes a text', async () => {
+  test('keeps the focus in a card whose focused control becomes a text', async () => {
     await page.goto(node.url);
     const button = page.getByRole('button', { name: /^Upgrade to/ });
     await button.focus();
     node.change(...upgrade({}, RUNNING));
     await page.getByRole('progressbar').waitFor();
-    const within = () => page.evaluate("document.activeElement.closest('#upgrade') !== null");
-    await until('the card has the focus', within);
+    const isFocusInCard = () => page.evaluate("document.activeElement.closest('#upgrade') !== null");
+    await until('the card has the focus', isFocusInCard);
     node.change(...ORDINARY.upgrade);
     await button.waitFor();
-    assert.equal(await within(), true);
+    assert.equal(await isFocusInCard(), true);
   });
 
-  test('distinguishes on from off in forced colours, and marks what opens a list', async () => {
+  test('distinguishes on from off in forced colours, and marks a control that opens a list', async () => {
     await page.emulateMedia({ forcedColors: 'active' });
     await page.goto(node.url);
     const style = (selector: string, property: string): Promise<string> =>

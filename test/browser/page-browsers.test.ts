@@ -1,5 +1,5 @@
-// The page and the client in the oldest browsers that they are made for: the build refuses what one of them
-// lacks, the page works in a Chromium without it, and says what it needs in a browser that is older.
+// Tests the page in the oldest browsers that it is made for. The build refuses what one of them lacks, and
+// the page works in a Chromium without all that. In an older browser the page says what it needs.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -21,17 +21,17 @@ interface Check {
   featuresOfScript(text: string): ReadonlySet<string>;
 }
 
-const packaging = (name: string): Promise<unknown> => import(join(PROJECT, 'packaging', name));
-const { ALLOWED, checkScript, checkStyle, featuresOfScript } = (await packaging(
+const importPackaging = (name: string): Promise<unknown> => import(join(PROJECT, 'packaging', name));
+const { ALLOWED, checkScript, checkStyle, featuresOfScript } = (await importPackaging(
   'browser-check.mjs',
 )) as Check;
-const { featuresOfStyle } = (await packaging('style-features.mjs')) as {
+const { featuresOfStyle } = (await importPackaging('style-features.mjs')) as {
   featuresOfStyle(text: string): ReadonlySet<string>;
 };
-const { BROWSERS_TEXT } = (await packaging('browsers.mjs')) as { readonly BROWSERS_TEXT: string };
+const { BROWSERS_TEXT } = (await importPackaging('browsers.mjs')) as { readonly BROWSERS_TEXT: string };
 
 const FILES = readPageFiles(PAGE_FOLDER);
-const textOf = (pattern: RegExp): string => {
+const textOfFile = (pattern: RegExp): string => {
   const [, file] = [...FILES].find(([name]) => pattern.test(name)) ?? [];
   return file?.identity.toString() ?? '';
 };
@@ -44,7 +44,7 @@ describe('the check of the bundles', () => {
     ['Promise.withResolvers()', 'Promise.withResolvers'],
     ['new EventSource("/events")', 'EventSource'],
     ['navigator.locks.request("a", () => {})', '.locks'],
-    ['export const f = (of) => of?.toSorted()', '.toSorted'],
+    ['export const sorted = (list) => list?.toSorted()', '.toSorted'],
   ];
   for (const [script, feature] of scripts) {
     test(`it refuses ${feature} in a script`, () => {
@@ -69,19 +69,20 @@ describe('the check of the bundles', () => {
     });
   }
 
-  test('it lets pass what all browsers have, and names that the platform does not know', () => {
-    checkScript('the script', 'class A { #b = 1; ourOwn() { return [this.#b].at(-1); } } new A().ourOwn();');
+  test('it allows what all browsers have, and names of our own', () => {
+    const script = 'class A { #b = 1; ourOwn() { return [this.#b].at(-1); } } new A().ourOwn();';
+    checkScript('the script', script);
     checkStyle(
       'the style',
       '.a{color:inherit;width:1px;--own:1px}@media (hover:hover){.a:hover{opacity:.5}}',
     );
   });
 
-  test('its exceptions are all in use', () => {
+  test('every feature that it allows is in use', () => {
     const scripts = [...FILES].filter(([name]) => name.endsWith('.js'));
     const used = new Set([
       ...scripts.flatMap(([, { identity }]) => [...featuresOfScript(identity.toString())]),
-      ...featuresOfStyle(textOf(/\.css$/)),
+      ...featuresOfStyle(textOfFile(/\.css$/)),
     ]);
     assert.deepEqual(
       [...ALLOWED].filter((name) => !used.has(name)),
@@ -89,8 +90,8 @@ describe('the check of the bundles', () => {
     );
   });
 
-  test('the document, and what users read, name the browsers of the build', () => {
-    assert.ok(textOf(/^index\.html$/).includes(BROWSERS_TEXT));
+  test('the page and the documentation name the browsers of the build', () => {
+    assert.ok(textOfFile(/^index\.html$/).includes(BROWSERS_TEXT));
     for (const name of ['docs/http-api.md', 'docs/client.md'])
       assert.ok(readFileSync(join(PROJECT, name), 'utf8').includes(BROWSERS_TEXT), name);
   });
@@ -99,7 +100,7 @@ describe('the check of the bundles', () => {
 describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
-  describe('the page in a browser that has only what all of them have', () => {
+  describe('the page in a browser that has only what all browsers of the build have', () => {
     const errors: string[] = [];
     beforeEach(async () => {
       errors.length = 0;
@@ -108,14 +109,17 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
       await openPage();
     });
 
-    test('works: it shows its node, sends commands, asks questions, and notices a loss', async () => {
-      assert.equal(await page.evaluate('AbortSignal.timeout ?? [].findLast ?? navigator.locks'), undefined);
+    test('is live, sends commands, asks questions, and notices a loss', async () => {
+      const removed = await page.evaluate('AbortSignal.timeout ?? [].findLast ?? navigator.locks');
+      assert.equal(removed, undefined);
+
       await page.getByRole('button', { name: 'Use Kitchen' }).click();
       assert.deepEqual(await nextCommand(), { do: 'default', output: '1', move: true });
       await page.getByRole('slider', { name: 'Volume of Living room' }).first().press('Home');
       await nextCommand();
       await page.getByRole('button', { name: 'Switch off' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+
       await page.route('**/server', (route) => route.abort());
       await page.getByText('Connection lost').waitFor();
       await page.unroute('**/server');
@@ -141,7 +145,7 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
     });
   });
 
-  test('says what it needs where a function is missing', async () => {
+  test('names the browsers that it needs if a function is missing', async () => {
     await makeOlder(page, ['Object.hasOwn']);
     node.up();
     await page.goto(node.url);
@@ -149,26 +153,27 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
     assert.equal(await page.locator('header').count(), 0);
   });
 
-  test('names what it waits for while the script is on its way', async () => {
+  test('says that it waits for its script until the script comes', async () => {
     node.up();
-    const requests: Route[] = [];
-    await page.route('**/*.js', (route) => void requests.push(route));
+    const heldRoutes: Route[] = [];
+    await page.route('**/*.js', (route) => void heldRoutes.push(route));
     await page.goto(node.url, { waitUntil: 'commit' });
     await page.getByText('Waiting for the script of this page').waitFor();
     assert.equal(await page.getByText('If this text stays').isVisible(), false);
-    await (await until('the script is requested', () => requests[0])).continue();
+    const scriptRoute = await until('the script is requested', () => heldRoutes[0]);
+    await scriptRoute.continue();
     await page.getByText('Connected', { exact: true }).waitFor();
     assert.equal(await page.locator('#needs').count(), 0);
   });
 
-  test('names the reason where the script is refused, as by a proxy that rewrites Host', async () => {
+  test('names the likely reason if the script is refused: a proxy that rewrites Host', async () => {
     node.up();
     await page.route('**/*.js', (route) => route.fulfill({ status: 403, body: '' }));
     await page.goto(node.url);
     await page.getByText('A proxy on the way must pass on the Host header as it is').waitFor();
   });
 
-  test('says what it needs where the script does not run', async () => {
+  test('names the browsers that it needs if the script does not run', async () => {
     node.up();
     await page.route('**/*.js', (route) =>
       route.fulfill({ contentType: 'text/javascript', body: 'not ( a script' }),

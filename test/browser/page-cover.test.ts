@@ -1,4 +1,4 @@
-// The last cover: it stays while nothing plays, over a reload, and within the page's policy.
+// Tests that the last cover stays while nothing plays, also over a reload. The page's policy must allow it.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,8 +14,8 @@ import { DESK, node, page, pageForEach } from './pages.js';
 const PICTURE = readFileSync(join(PROJECT, 'src/page/icon-192.png'));
 const WITH_COVER = { 'xesam:title': 'Nocturne', 'mpris:artUrl': 'file:///cover.png' };
 const STOPPED = { playback_status: 'Stopped', metadata: {} };
-/** The transparency of the middle of the picture, 0..255. */
-const MIDDLE = `(() => {
+/** The opacity of the middle of the picture, 0..255. */
+const MIDDLE_OPACITY = `(() => {
   const canvas = document.querySelector('.cover canvas');
   return canvas.getContext('2d').getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data[3];
 })()`;
@@ -26,7 +26,7 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.route('**/cover*', (route) => route.fulfill({ contentType: 'image/png', body: PICTURE }));
   });
 
-  const kept = (): Promise<boolean> => page.evaluate("sessionStorage.getItem('tonearm-cover') !== null");
+  const isKept = (): Promise<boolean> => page.evaluate("sessionStorage.getItem('tonearm-cover') !== null");
 
   for (const [what, query] of [
     ['in the page', ''],
@@ -39,25 +39,26 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
       });
       node.up({ players: [player('mpd', { metadata: WITH_COVER })] });
       await page.goto(node.url + query);
-      await until('the cover is kept', kept);
+      await until('the cover is kept', isKept);
+
       node.change(player('mpd', STOPPED));
       await page.locator('.past img').last().waitFor();
       await page.reload();
       await page.locator('.cover canvas').waitFor();
-      assert.equal(await page.evaluate(MIDDLE), 255);
-      assert.deepEqual(errors, [], 'the policy lets it be drawn');
+      assert.equal(await page.evaluate(MIDDLE_OPACITY), 255);
+      assert.deepEqual(errors, [], 'the policy allows the cover');
     });
   }
 
-  test('it stays where the player has gone, too', async () => {
+  test('it stays after the player has gone, too', async () => {
     node.up({ players: [player('mpd', { metadata: WITH_COVER })], audio: [output(0)] });
     await page.goto(node.url);
-    await until('the cover is kept', kept);
+    await until('the cover is kept', isKept);
     node.change(drop('players', 'org.mpris.MediaPlayer2.mpd'));
     await page.locator('.sounding .cover canvas').waitFor();
   });
 
-  test('a tab that has shown none has a note', async () => {
+  test('it is replaced by a note in a tab that has shown no cover yet', async () => {
     node.up({ players: [player('mpd', STOPPED)] });
     await page.goto(node.url);
     await page.locator('.hero .cover .icon').waitFor();

@@ -1,5 +1,5 @@
-// Tests in Firefox and WebKit what people do with the page on a phone, at a desk and on a wall. The other
-// files of this folder test everything in Chromium; this one has what an engine may do in another way.
+// Tests in Firefox and WebKit what people do with the page on a phone, at a desk and on a wall. This file has
+// only what an engine may do in its own way; the other files of this folder test everything in Chromium.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -16,36 +16,36 @@ import type { Role, WebDriverPage } from './webdriver.js';
 
 type Tab = 'Music' | 'Sound' | 'Node';
 
-/** A control, and the command of its press; none where it only opens something. */
+/** A control, and the command that it sends. A control without a command only opens something. */
 type Row = readonly [tab: Tab, role: Role, name: string, command?: object];
 
 const MPD = 'org.mpris.MediaPlayer2.mpd';
 const LIVING_ROOM = { kind: 'output', ref: '0' };
 const KITCHEN = { kind: 'output', ref: '1' };
-const START = { do: 'start', scope: 'user', unit: 'shairport-sync.service' };
+const START_AIRPLAY = { do: 'start', scope: 'user', unit: 'shairport-sync.service' };
 
 const VOLUME = 'Volume on Living room';
-const LOUD = output(0, { default: true, state: 'running', volume: 0.7 });
+const LOUDER_OUTPUT = output(0, { default: true, state: 'running', volume: 0.7 });
 
-/** Keeps every text of the header since the page came back. */
-const WATCH = `(() => {
+/** Keeps in `texts` every text of the header since the page was shown. */
+const WATCH_HEADER = `(() => {
   window.texts = [];
   const note = () => window.texts.push(document.querySelector('header').textContent);
   new MutationObserver(note).observe(document.querySelector('header'), { subtree: true, childList: true, characterData: true });
   addEventListener('pageshow', ({ persisted }) => { window.texts = []; window.isBack = persisted; note(); });
 })()`;
 
-/** The brightness of the page's ground, 0..765. */
-const GROUND = String.raw`getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((sum, each) => sum + Number(each), 0)`;
+/** The brightness of the page's background, 0..765. */
+const BRIGHTNESS = String.raw`getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((sum, colour) => sum + Number(colour), 0)`;
 
-/** Waits for all parts, also those behind another tab of a phone's page. */
-const isWhole = (page: WebDriverPage) =>
+/** Waits for all parts of the page, also for those that a phone shows in another tab. */
+const waitForWholePage = (page: WebDriverPage) =>
   until('the page is whole', () => page.evaluate("document.querySelector('#system .button') !== null"));
 
-/** Axe finds nothing. `name` is that of the picture. */
-async function isClean(page: WebDriverPage, name: string): Promise<void> {
-  if (PICTURES !== '') writeFileSync(join(PICTURES, `${name}.png`), await page.screenshot());
-  await page.run(axe.source);
+/** Asserts that axe-core has no finding. */
+async function assertClean(page: WebDriverPage, pictureName: string): Promise<void> {
+  if (PICTURES !== '') writeFileSync(join(PICTURES, `${pictureName}.png`), await page.screenshot());
+  await page.runStatements(axe.source);
   assert.deepEqual(await findings(page, AXE_TAGS), []);
 }
 
@@ -63,7 +63,7 @@ const CONTROLS: readonly Row[] = [
   ['Sound', 'button', 'Use Kitchen', { do: 'default', output: '1', move: true }],
   ['Sound', 'switch', 'Bluetooth', { do: 'power_down' }],
   ['Sound', 'button', 'Disconnect My phone', { do: 'disconnect', address: PAIRED_PHONE.address }],
-  ['Node', 'button', 'Start AirPlay receiver', START],
+  ['Node', 'button', 'Start AirPlay receiver', START_AIRPLAY],
   ['Node', 'button', 'Switch off'],
   ['Node', 'answer', 'Switch off', { do: 'poweroff' }],
 ];
@@ -89,22 +89,21 @@ for (const engine of ENGINES)
       await page.setSize(viewport.width, viewport.height);
       await page.goto(node.url + query);
       await page.sees('Nocturne in E-flat major');
-      if (query === '') await isWhole(page);
+      if (query === '') await waitForWholePage(page);
     };
     const commands = () =>
       node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
     const commandIs = (expected: object) =>
-      until(JSON.stringify(expected), () => {
+      until(`the only command is ${JSON.stringify(expected)}`, () => {
         assert.deepEqual(commands(), [expected]);
         return true;
       });
-    /** The last of the volumes that the page has sent. */
-    const volumeIs = (volume: number) =>
-      until(`the volume is ${volume}`, () => {
+    const sentVolumeIs = (volume: number) =>
+      until(`the last command sets the volume ${volume}`, () => {
         assert.deepEqual(commands().at(-1), { do: 'volume', target: LIVING_ROOM, volume });
         return true;
       });
-    const hasVolume = (text: string) =>
+    const shownVolumeIs = (text: string) =>
       until(`the volume is shown as ${text}`, async () => (await page.valueOf(VOLUME)) === text);
 
     for (const means of ['touch', 'keys', 'pointer'] as const)
@@ -124,15 +123,15 @@ for (const engine of ENGINES)
       await open(PHONE);
       const start = await page.spotOf('slider', VOLUME, 0.42);
       await page.drag('touch', start, await page.spotOf('slider', VOLUME, 0.22));
-      await volumeIs(0.22);
+      await sentVolumeIs(0.22);
       const click = await page.spotOf('slider', VOLUME, 0.8);
       await page.drag('pointer', click, click);
-      await volumeIs(0.8);
+      await sentVolumeIs(0.8);
       await page.focus('slider', VOLUME);
       await page.key('Home');
-      await volumeIs(0);
+      await sentVolumeIs(0);
       await page.key('ArrowRight');
-      await volumeIs(0.05);
+      await sentVolumeIs(0.05);
     });
 
     test('a list takes keys', async () => {
@@ -142,7 +141,7 @@ for (const engine of ENGINES)
       await commandIs({ do: 'move', client: '11', output: 'output-1' });
     });
 
-    test('a sheet and a question are no higher than what is in them', async () => {
+    test('a sheet and a question take less than half of a phone', async () => {
       await open(PHONE);
       for (const [tab, opener, answer] of [
         ['Music', 'Playing on', 'Close'],
@@ -151,25 +150,25 @@ for (const engine of ENGINES)
         await page.press('pointer', 'button', tab);
         await page.press('pointer', 'button', opener);
         await page.waitFor('answer', answer);
-        await isClean(page, `${engine.name}-360-${opener}`);
+        await assertClean(page, `${engine.name}-360-${opener}`);
         const height = await page.evaluate<number>("document.querySelector('dialog').clientHeight");
         assert.ok(height < PHONE.viewport.height / 2, `${opener}: ${height}`);
         await page.press('pointer', 'answer', answer);
       }
     });
 
-    test('the page shows what another client does', async () => {
+    test('the page shows the changes of another client', async () => {
       await open(PHONE);
       node.change(
-        LOUD,
+        LOUDER_OUTPUT,
         player('mpd', { playback_status: 'Paused', metadata: { 'xesam:title': 'Gymnopédie' } }),
       );
       await page.sees('Gymnopédie');
       await page.waitFor('button', 'Play');
-      await hasVolume('70%');
+      await shownVolumeIs('70%');
     });
 
-    test('a page whose node goes away tells so, and is live when the node is back', async (t) => {
+    test('a page whose node goes away shows the loss, and is live when the node is back', async (t) => {
       let proxy = await startProxy(node.port);
       t.after(() => proxy.close());
       await page.setSize(DESK.viewport.width, DESK.viewport.height);
@@ -179,46 +178,50 @@ for (const engine of ENGINES)
       await page.sees('Connection lost');
       await page.waitFor('button', 'Try now');
       await until('no control can be used', async () => !(await page.has('button', 'Mute Kitchen')));
-      node.change(LOUD);
+
+      node.change(LOUDER_OUTPUT);
       proxy = await startProxy(node.port, proxy.port);
       await page.sees('Connected');
       await page.press('pointer', 'button', 'Mute Kitchen');
-      await hasVolume('70%');
+      await shownVolumeIs('70%');
     });
 
-    test('a page that nobody sees measures no levels, and is up to date when somebody does', async () => {
-      const isMeasured = (isWatched: boolean) =>
-        until(`measured: ${isWatched}`, () => node.backends.watched.at(-1) === isWatched);
+    test('a hidden page has no levels measured, and is up to date when it is shown', async () => {
+      const levelsAre = (state: 'measured' | 'not measured') =>
+        until(`the levels are ${state}`, () => node.backends.watched.at(-1) === (state === 'measured'));
       await open(DESK);
-      await isMeasured(true);
+      await levelsAre('measured');
       await page.hide();
-      await isMeasured(false);
-      node.change(LOUD);
+      await levelsAre('not measured');
+      node.change(LOUDER_OUTPUT);
       await page.setSize(DESK.viewport.width, DESK.viewport.height);
-      await isMeasured(true);
-      await hasVolume('70%');
+      await levelsAre('measured');
+      await shownVolumeIs('70%');
     });
 
-    test('a page that Back brings back shows the new volume, and reports no loss', async (t) => {
+    test('a page to which Back returns shows the new volume, and reports no loss', async (t) => {
       const other = new NodeWithPage().up();
       t.after(() => other.close());
       await open(PHONE);
-      await page.evaluate(WATCH);
+      await page.evaluate(WATCH_HEADER);
+
       await page.goto(other.url);
       await page.sees('Nocturne in E-flat major');
-      node.change(LOUD);
+      node.change(LOUDER_OUTPUT);
       await page.back();
-      await hasVolume('70%');
+
+      await shownVolumeIs('70%');
       assert.equal(await page.evaluate('window.isBack ?? false'), engine.keepsPages);
       const texts = await page.evaluate<string[]>('window.texts ?? []');
       assert.ok(!texts.join().includes('lost'), texts.join());
     });
 
-    test('the wall shows what plays on one screen, and has its buttons', async () => {
+    test('the wall fits on the screen, shows what plays, and has the buttons of the player', async () => {
       await open(DESK, '?view=now');
       await page.sees('Living room');
-      await isClean(page, `${engine.name}-wall`);
-      assert.equal(await page.evaluate('document.documentElement.scrollHeight > innerHeight'), false);
+      await assertClean(page, `${engine.name}-wall`);
+      const isTooHigh = await page.evaluate('document.documentElement.scrollHeight > innerHeight');
+      assert.equal(isTooHigh, false);
       await page.press('touch', 'button', 'Pause');
       await commandIs({ do: 'pause', player: MPD });
     });
@@ -227,23 +230,25 @@ for (const engine of ENGINES)
       await open(PHONE);
       for (const tab of ['Music', 'Sound', 'Node'] as const) {
         await page.press('pointer', 'button', tab);
-        await isClean(page, `${engine.name}-360-${tab}`);
+        await assertClean(page, `${engine.name}-360-${tab}`);
         assert.deepEqual(await misfits(page), []);
       }
       await open(DESK);
-      await isClean(page, `${engine.name}-1280`);
+      await assertClean(page, `${engine.name}-1280`);
       assert.deepEqual(await misfits(page), []);
     });
 
-    test('the page is dark where the system is, and has no finding of axe', async (t) => {
+    test('the page is dark on a dark system, and has no finding of axe', async (t) => {
       const dark = await openEngine(engine, true);
       t.after(() => dark.close());
       await open(DESK);
       await dark.page.setSize(DESK.viewport.width, DESK.viewport.height);
       await dark.page.goto(node.url);
-      await isWhole(dark.page);
-      const [dim, bright] = await Promise.all([dark.page, page].map((each) => each.evaluate<number>(GROUND)));
-      assert.ok(Number(dim) < 150 && Number(bright) > 600, `${dim} and ${bright}`);
-      await isClean(dark.page, `${engine.name}-dark`);
+      await waitForWholePage(dark.page);
+      const darkBrightness = await dark.page.evaluate<number>(BRIGHTNESS);
+      const lightBrightness = await page.evaluate<number>(BRIGHTNESS);
+      assert.ok(darkBrightness < 150, `${darkBrightness}`);
+      assert.ok(lightBrightness > 600, `${lightBrightness}`);
+      await assertClean(dark.page, `${engine.name}-dark`);
     });
   });

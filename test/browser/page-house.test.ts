@@ -1,5 +1,5 @@
-// The house on one page (docs/http-api.md, "The page"): several nodes at addresses of their own, in one
-// Chromium, which speaks to each of them.
+// Tests the house on one page (docs/http-api.md, "The page"): one Chromium speaks to several nodes, each at
+// an address of its own.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
@@ -16,26 +16,28 @@ import { AXE_TAGS, findings, misfits } from './looked-at-states.js';
 import { type NodeWithPage, output, player } from './node-with-page.js';
 import { PHONE } from './pages.js';
 
-const MANY = 16;
-const OUTPUT = { kind: 'output', ref: '0' };
-const MOVED = '10.9.0.15';
+const ROOMS_MAX = 16;
+/** A slow processor needs this many times as long. */
+const TIMES_SLOWER = 6;
+const ONLY_OUTPUT = { kind: 'output', ref: '0' };
+const NEW_ADDRESS = '10.9.0.15';
 
-/** Scrolls the thumb of the first slider under the header. The value is what is in front there. */
-const UNDER_HEADER = `(() => {
-  // Else a touch goes through the thumb to what is below it.
-  for (const look of document.querySelectorAll('.slider-look')) look.style.pointerEvents = 'auto';
+/** Scrolls the thumb of the first slider under the header. The value is the element in front of the thumb. */
+const FRONT_AT_THUMB = `(() => {
+  // By its style a touch passes through the thumb to the element below.
+  for (const thumb of document.querySelectorAll('.slider-look')) thumb.style.pointerEvents = 'auto';
   const header = document.querySelector('header').getBoundingClientRect();
   const slider = document.querySelector('.all-rooms input');
   const placeOf = () => slider.getBoundingClientRect();
   scrollBy({ top: placeOf().top + placeOf().height / 2 - header.height / 2, behavior: 'instant' });
   const { left, top, width, height } = placeOf();
-  const thumb = 22;
-  const x = left + thumb / 2 + (width - thumb) * (slider.value / slider.max);
+  const thumbWidth = 22;
+  const x = left + thumbWidth / 2 + (width - thumbWidth) * (slider.value / slider.max);
   return document.elementFromPoint(x, top + height / 2)?.closest('header, section')?.tagName;
 })()`;
 
 inOwnNetwork(import.meta.url, () => {
-  makeHouse(MANY);
+  makeHouse(ROOMS_MAX);
 
   describe('the house on one page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     let browser: OpenBrowser;
@@ -67,25 +69,27 @@ inOwnNetwork(import.meta.url, () => {
     const card = (name: string): Locator =>
       page.locator('.room').filter({ has: page.getByRole('heading', { name, exact: true }) });
 
-    const allSlider = () => page.getByRole('slider', { name: 'Volume of all rooms' });
+    const sliderOfAll = () => page.getByRole('slider', { name: 'Volume of all rooms' });
 
     const commandsOf = (node: NodeWithPage) =>
       node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
 
     const THREE = ['Living room', 'Kitchen', 'Attic'] as const;
 
-    test('shows the title of each room, and each control acts on its own room', async () => {
+    test('shows the title of each room, and each control acts on the room of its card', async () => {
       await openHouse(...THREE);
       house.room('Kitchen').change(player('mpd', { playback_status: 'Paused' }));
       await card('Living room').getByText('Nocturne in E-flat major').waitFor();
+
       await card('Kitchen').getByRole('button', { name: 'Play: Kitchen' }).click();
       await until('the kitchen plays', () => commandsOf(house.room('Kitchen')).length === 1);
       await card('Attic').getByRole('button', { name: 'Mute Attic' }).click();
       await until('the attic is muted', () => commandsOf(house.room('Attic')).length === 1);
+
       assert.deepEqual(commandsOf(house.room('Kitchen')), [
         { do: 'play', player: 'org.mpris.MediaPlayer2.mpd' },
       ]);
-      assert.deepEqual(commandsOf(house.room('Attic')), [{ do: 'mute', target: OUTPUT, muted: true }]);
+      assert.deepEqual(commandsOf(house.room('Attic')), [{ do: 'mute', target: ONLY_OUTPUT, muted: true }]);
       assert.deepEqual(commandsOf(house.room('Living room')), []);
       const href = await card('Attic').getByRole('link').getAttribute('href');
       assert.equal(href, house.room('Attic').url);
@@ -105,16 +109,17 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(await misfits(page), []);
     });
 
-    test('pauses and mutes all, and one volume moves all in proportion', async () => {
+    test('pauses and mutes all rooms, and one volume changes all volumes in proportion', async () => {
       await openHouse(...THREE);
       house.room('Kitchen').change(output(0, { description: 'Kitchen', default: true, volume: 0.2 }));
       house.room('Attic').change(player('mpd', { playback_status: 'Paused' }));
       await until(
-        'the volume is displayed',
+        'the volume of the kitchen is displayed',
         async () => (await card('Kitchen').getByRole('slider').inputValue()) === '20',
       );
-      assert.equal(await allSlider().inputValue(), '40');
-      await allSlider().focus();
+      assert.equal(await sliderOfAll().inputValue(), '40');
+
+      await sliderOfAll().focus();
       await page.keyboard.press('ArrowUp');
       for (const [name, volume] of [
         ['Living room', 0.41],
@@ -122,19 +127,22 @@ inOwnNetwork(import.meta.url, () => {
         ['Attic', 0.41],
       ] as const)
         await until(`${name} has its volume`, () => {
-          const expected = { do: 'volume', target: OUTPUT, volume };
+          const expected = { do: 'volume', target: ONLY_OUTPUT, volume };
           return isDeepStrictEqual(commandsOf(house.room(name)).at(-1), expected);
         });
+
       for (const node of house.rooms.values()) node.backends.requests.length = 0;
       await page.getByRole('button', { name: 'Mute all' }).click();
       for (const name of THREE)
         await until(`${name} is muted`, () =>
-          commandsOf(house.room(name)).some(({ do: what }) => what === 'mute'),
+          commandsOf(house.room(name)).some((command) => command.do === 'mute'),
         );
+
       for (const node of house.rooms.values()) node.backends.requests.length = 0;
       await page.getByRole('button', { name: 'Pause all' }).click();
-      const isPaused = (name: string) => commandsOf(house.room(name)).some((each) => each.do === 'pause');
-      await until('two are paused', () => isPaused('Living room') && isPaused('Kitchen'));
+      const isPaused = (name: string) =>
+        commandsOf(house.room(name)).some((command) => command.do === 'pause');
+      await until('the two that play are paused', () => isPaused('Living room') && isPaused('Kitchen'));
       assert.deepEqual(commandsOf(house.room('Attic')), []);
     });
 
@@ -144,23 +152,24 @@ inOwnNetwork(import.meta.url, () => {
       house.announce();
       await card('Attic').getByText('Not there right now').waitFor();
       assert.ok(await card('Attic').getByRole('slider').isDisabled());
-      house.open('Attic', MOVED);
+
+      house.open('Attic', NEW_ADDRESS);
       house.announce();
-      await until('it is back', () => card('Attic').getByRole('slider').isEnabled());
+      await until('the attic is back', () => card('Attic').getByRole('slider').isEnabled());
       assert.equal(await card('Attic').getByRole('link').getAttribute('href'), house.room('Attic').url);
       await card('Attic').getByRole('button', { name: 'Mute Attic' }).click();
       await until('the attic is muted', () => commandsOf(house.room('Attic')).length === 1);
     });
 
-    test('a room that is renamed is one room, with its new name', async () => {
+    test('a renamed room is still one room, with its new name', async () => {
       await openHouse(...THREE);
       house.rename('Attic', 'Studio');
       await card('Studio').getByRole('slider').waitFor();
-      await until('there are three', async () => (await page.locator('.room').count()) === 3);
+      await until('there are three rooms', async () => (await page.locator('.room').count()) === 3);
       assert.equal(await card('Attic').count(), 0);
     });
 
-    test('a node that does not know this one takes no command of its page, and is a link', async () => {
+    test('a node that does not know the node of the page is only a link', async () => {
       await openHouse(...THREE);
       house.forget('Living room', 'Attic');
       await page.reload();
@@ -169,7 +178,7 @@ inOwnNetwork(import.meta.url, () => {
       await card('Kitchen').getByRole('slider').waitFor();
     });
 
-    test('a node that is announced with a name of the web or a public address gets no trust', async () => {
+    test('a node with a public host or address, or with another API, is only a link and gets no request', async () => {
       house = new HouseOfNodes(...THREE);
       const forged: NodeRecord = {
         name: 'forged',
@@ -180,8 +189,8 @@ inOwnNetwork(import.meta.url, () => {
         api: 'tonearm',
         self: false,
       };
-      const answered: string[] = [];
-      page.on('response', (response) => answered.push(response.url()));
+      const answeredUrls: string[] = [];
+      page.on('response', (response) => answeredUrls.push(response.url()));
       house.announce(forged, {
         ...forged,
         name: 'other kind',
@@ -194,7 +203,7 @@ inOwnNetwork(import.meta.url, () => {
       await card('other kind').getByText('Opens its own page').waitFor();
       assert.equal(await card('other kind').getByRole('link').getAttribute('href'), 'http://10.9.0.9/ui');
       assert.deepEqual(
-        answered.filter((url) => /evil|93\.184/.test(url)),
+        answeredUrls.filter((url) => /evil|93\.184/.test(url)),
         [],
       );
     });
@@ -211,39 +220,39 @@ inOwnNetwork(import.meta.url, () => {
       await card('Attic').getByRole('slider').waitFor();
     });
 
-    test('a slider that is scrolled under the header is below it', async () => {
+    test('a slider that is scrolled under the header is behind it', async () => {
       await openHouse(...THREE);
       await page.setViewportSize({ width: 360, height: 500 });
-      assert.equal(await page.evaluate(UNDER_HEADER), 'HEADER');
+      assert.equal(await page.evaluate(FRONT_AT_THUMB), 'HEADER');
     });
 
     test('many tabs share one stream to each room', async () => {
       await openHouse(...THREE);
       const tabs: Page[] = [];
-      for (let n = 0; n < 7; n += 1) {
+      for (let opened = 0; opened < 7; opened += 1) {
         const tab = await browser.context.newPage();
         tabs.push(tab);
         await tab.goto(page.url());
         await tab.locator('.room').getByRole('slider').nth(2).waitFor();
       }
-      const health = async () =>
+      const kitchenHealth = async () =>
         (await house.room('Kitchen').json('/health')) as { streams: { open: number } };
-      await until('one is open', async () => (await health()).streams.open === 1);
+      await until('one stream is open', async () => (await kitchenHealth()).streams.open === 1);
       await Promise.all(tabs.map((tab) => tab.close()));
     });
 
     test('the page has sixteen rooms, and a slow processor keeps up with all of them', async () => {
-      const names = Array.from({ length: MANY }, (_, room) => `Room ${room + 1}`);
+      const names = Array.from({ length: ROOMS_MAX }, (_, room) => `Room ${room + 1}`);
       house = new HouseOfNodes(...names);
       const session = await page.context().newCDPSession(page);
-      await session.send('Emulation.setCPUThrottlingRate', { rate: 6 });
+      await session.send('Emulation.setCPUThrottlingRate', { rate: TIMES_SLOWER });
       await showHouse();
       for (const node of house.rooms.values())
         node.change(output(0, { default: true, volume: 0.55, description: node.hostname }));
-      await until('all have their new volume', async () => {
+      await until('all rooms show their new volume', async () => {
         const sliders = await page.locator('.room').getByRole('slider').all();
         const values = await Promise.all(sliders.map((slider) => slider.inputValue()));
-        return values.length === MANY && values.every((value) => value === '55');
+        return values.length === ROOMS_MAX && values.every((value) => value === '55');
       });
     });
   });

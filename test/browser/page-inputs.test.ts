@@ -1,4 +1,4 @@
-// The page's section of inputs, and its requests, in a browser.
+// Tests the page's section of inputs in Chromium, and the commands that it sends.
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
@@ -20,13 +20,13 @@ const input = (more: object = {}) =>
     balance: 0,
     ...more,
   });
-const MIKE = { kind: 'input', ref: '40' };
+const TURNTABLE = { kind: 'input', ref: '40' };
 
 describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
   beforeEach(() => openPage());
 
-  test('is there as long as there is an input', async () => {
+  test('is shown as long as there is an input', async () => {
     const section = page.locator('#inputs');
     assert.equal(await section.count(), 0);
     node.change(input());
@@ -38,14 +38,14 @@ describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, (
   test('mutes, sets the volume, and chooses where an input is heard', async () => {
     node.change(input());
     await page.getByRole('button', { name: 'Mute Turntable' }).click();
-    assert.deepEqual(await nextCommand(), { do: 'mute', target: MIKE, muted: true });
+    assert.deepEqual(await nextCommand(), { do: 'mute', target: TURNTABLE, muted: true });
     await page.getByRole('slider', { name: 'Volume of Turntable' }).press('End');
-    assert.deepEqual(await nextCommand(), { do: 'volume', target: MIKE, volume: 1 });
+    assert.deepEqual(await nextCommand(), { do: 'volume', target: TURNTABLE, volume: 1 });
     const choice = page.getByRole('combobox', { name: 'Where Turntable is heard' });
     await choice.selectOption('Kitchen');
     assert.deepEqual(await nextCommand(), { do: 'listen', input: '40', output: 'output-1' });
     node.change(input({ listen: ['output-1'] }));
-    await until('it is displayed', async () => (await choice.inputValue()) === 'output-1');
+    await until('the choice is displayed', async () => (await choice.inputValue()) === 'output-1');
     await choice.selectOption('Living room');
     assert.deepEqual(await nextCommand(), { do: 'listen', input: '40', output: 'output-0' });
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
@@ -54,17 +54,17 @@ describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, (
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
   });
 
-  test('makes an input the default, and sets its socket and its balance behind a button', async () => {
+  test('makes an input the default, and has socket and balance under More', async () => {
     const ports = [
       { name: 'line', description: 'Line in', available: 'yes' },
       { name: 'phono', description: 'Phono', available: 'unknown' },
     ];
     node.change(input({ default: false, active_port: 'line', ports }));
-    const use = page.getByRole('button', { name: 'Use Turntable' });
-    await use.click();
+    const useButton = page.getByRole('button', { name: 'Use Turntable' });
+    await useButton.click();
     assert.deepEqual(await nextCommand(), { do: 'default', input: '40' });
     node.change(input({ active_port: 'line', ports }));
-    await use.and(page.locator('[aria-pressed=true]')).waitFor();
+    await useButton.and(page.locator('[aria-pressed=true]')).waitFor();
     await page.getByRole('button', { name: 'More of Turntable' }).click();
     await page.getByRole('combobox', { name: 'Socket of Turntable' }).selectOption('Phono');
     assert.deepEqual(await nextCommand(), { do: 'port', input: '40', port: 'phono' });

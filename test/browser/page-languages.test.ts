@@ -1,5 +1,5 @@
-// The languages of the page: a browser loads the one that it prefers, and no other. Without it the page is
-// English.
+// Tests the languages of the page: a browser loads the file of the language that it prefers, and no other.
+// Without a file the page is English.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -8,7 +8,7 @@ import { DESK, node, openPage, page, pageForEach } from './pages.js';
 
 const LANGUAGE_FILE = /\/ui\/(?:german|french|spanish|italian|dutch|polish|portuguese)-/;
 
-const ROWS: readonly (readonly [tag: string, file: string, outputs: string])[] = [
+const ROWS: readonly (readonly [tag: string, file: string, headingOfOutputs: string])[] = [
   ['de-AT', 'german', 'Ausgänge'],
   ['fr-BE', 'french', 'Sorties'],
   ['es', 'spanish', 'Salidas'],
@@ -18,6 +18,7 @@ const ROWS: readonly (readonly [tag: string, file: string, outputs: string])[] =
   ['pt-BR', 'portuguese', 'Saídas'],
 ];
 
+/** Makes the browser prefer a language; the list gets the language files that the page loads. */
 async function prefer(tag: string): Promise<readonly string[]> {
   const files: string[] = [];
   page.on('request', (request) => {
@@ -30,25 +31,25 @@ async function prefer(tag: string): Promise<readonly string[]> {
 describe('the page in the language of the browser', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
-  for (const [tag, file, outputs] of ROWS) {
-    test(`${tag}: the page is in ${file}, and loads no other language`, async () => {
+  for (const [tag, file, heading] of ROWS) {
+    test(`the page is in ${file} for ${tag}, and loads no other language`, async () => {
       const files = await prefer(tag);
       await openPage();
-      await page.getByRole('heading', { name: outputs, exact: true }).waitFor();
+      await page.getByRole('heading', { name: heading, exact: true }).waitFor();
       assert.equal(await page.locator('html').getAttribute('lang'), tag.split('-')[0]);
       assert.equal(files.length, 1);
       assert.match(files[0] ?? '', new RegExp(`/${file}-`));
     });
   }
 
-  test('English needs no file', async () => {
+  test('an English page loads no language file', async () => {
     const files = await prefer('en-GB');
     await openPage();
     await page.getByRole('heading', { name: 'Outputs', exact: true }).waitFor();
     assert.deepEqual(files, []);
   });
 
-  test('the page is English where the file is missing', async () => {
+  test('the page is English if its language file cannot be loaded', async () => {
     await prefer('fr');
     await page.route(LANGUAGE_FILE, (route) => route.abort());
     await openPage();

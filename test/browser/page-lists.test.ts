@@ -1,5 +1,4 @@
-// The lists of other things on the page, as a thumb uses them on a phone: the nodes of the house, a player's
-// tracks, Bluetooth's devices.
+// Tests three lists of the page on a phone: the nodes of the house, a player's tracks, and Bluetooth devices.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -7,20 +6,20 @@ import type { Locator } from 'playwright-core';
 import { drop, put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { bluetooth, networked, PAIRED_PHONE, player } from './node-with-page.js';
+import { bluetooth, discoveredNode, PAIRED_PHONE, player } from './node-with-page.js';
 import { commandsAre, node, openTab, PHONE, page, pageForEach } from './pages.js';
 
 const VLC = 'org.mpris.MediaPlayer2.vlc';
-const TRACKS = ['One', 'Two'].map((title, at) => ({
-  track_id: `/list/${at}`,
+const TRACKS = ['One', 'Two'].map((title, index) => ({
+  track_id: `/list/${index}`,
   metadata: { 'xesam:title': title, 'xesam:artist': 'Somebody' },
 }));
-/** Its event would be longer than a line of the stream may be. */
+/** A list whose event would be longer than the stream allows. */
 const LONG_LIST = {
   can_edit_tracks: false,
-  tracks: Array.from({ length: 60 }, (_, at) => ({
-    track_id: `/list/${at}`,
-    metadata: { 'xesam:title': `Long ${at}`, 'xesam:comment': 'x'.repeat(4_000) },
+  tracks: Array.from({ length: 60 }, (_, index) => ({
+    track_id: `/list/${index}`,
+    metadata: { 'xesam:title': `Long ${index}`, 'xesam:comment': 'x'.repeat(4_000) },
   })),
 };
 const SPEAKER = { ...PAIRED_PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker', paired: false };
@@ -28,38 +27,45 @@ const SPEAKER = { ...PAIRED_PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker'
 describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
-  test('links to the other nodes of the house, marks this one, and removes one that goes', async () => {
+  test('links to the nodes of the house, marks its own node, and removes a node that goes', async () => {
     node.up();
     await page.goto(node.url);
     await page.locator('h1').waitFor();
     assert.equal(await page.locator('.house').count(), 0);
-    const strange = networked('attic', { addresses: ['2001:db8::1'], path: '//evil.example' });
-    node.change(networked('kitchen', { self: true }), strange, networked('cellar', { addresses: [] }));
+
+    const strange = discoveredNode('attic', { addresses: ['2001:db8::1'], path: '//evil.example' });
+    node.change(
+      discoveredNode('kitchen', { self: true }),
+      strange,
+      discoveredNode('cellar', { addresses: [] }),
+    );
     await page.locator('.house summary').click();
     const links = page.locator('.house a');
     await links.nth(3).waitFor();
-    const found = await links.evaluateAll((all) =>
-      all.map((each) => [
-        (each.querySelector('bdi') ?? each).textContent,
-        each.getAttribute('href'),
-        each.getAttribute('aria-current'),
+    const shown = await links.evaluateAll((elements) =>
+      elements.map((link) => [
+        (link.querySelector('bdi') ?? link).textContent,
+        link.getAttribute('href'),
+        link.getAttribute('aria-current'),
       ]),
     );
-    assert.deepEqual(found, [
+    assert.deepEqual(shown, [
       ['All rooms', '?view=house', null],
       ['Living room', '#', 'page'],
       ['attic', 'http://[2001:db8::1]:8018//evil.example', null],
       ['cellar', 'http://cellar.local:8018/ui', null],
     ]);
-    const name = page.locator('.house h1');
-    assert.equal(await name.evaluate((each) => each.scrollWidth - each.clientWidth), 0, 'it is whole');
+    const heading = page.locator('.house h1');
+    const cutOffPx = await heading.evaluate((element) => element.scrollWidth - element.clientWidth);
+    assert.equal(cutOffPx, 0);
+
     await page.keyboard.press('Escape');
-    await until('it closes', async () => !(await links.first().isVisible()));
+    await until('the menu closes', async () => !(await links.first().isVisible()));
     await page.locator('.house summary').click();
     node.change(drop('nodes', 'attic'));
     await until('the link is gone', async () => (await links.count()) === 3);
     await page.locator('main').click({ position: { x: 2, y: 2 } });
-    await until('it closes', async () => !(await links.first().isVisible()));
+    await until('the menu closes', async () => !(await links.first().isVisible()));
   });
 
   test("plays, removes and adds a player's tracks", async () => {
@@ -86,27 +92,29 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
   });
 
-  test('keeps a track whose removal is taken back in the same place, and removes one whose list is left', async () => {
+  test('keeps a track whose removal is taken back at the same place, and removes a track at once when its list is closed', async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     node.change(put('players.tracklist', VLC, { can_edit_tracks: true, tracks: TRACKS }));
     await page.clock.install();
     await page.goto(node.url);
     await page.getByText('Tracks (2)').click();
     const remove = page.getByRole('button', { name: 'Remove One' });
-    // A click scrolls what stands near the foot of the page, and a finger does not.
+    // A click would scroll a button near the foot of the page, unlike a finger.
     await remove.scrollIntoViewIfNeeded();
     const place = await remove.boundingBox();
     await remove.click();
+
     const keep = page.getByRole('button', { name: 'Keep One' });
     assert.deepEqual(await keep.boundingBox(), place);
     await keep.click();
     await page.clock.runFor(6000);
+
     await page.getByRole('button', { name: 'Remove Two' }).click();
     await page.getByText('Tracks (2)').click();
     await commandsAre({ do: 'remove', player: VLC, track: '/list/1' });
   });
 
-  test('fetches the tracks that the stream has no room for, once the list is open', async () => {
+  test('fetches the tracks that do not fit into the stream, once the list is open', async () => {
     const { tracks } = LONG_LIST;
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     node.change(put('players.tracklist', VLC, LONG_LIST));
@@ -116,15 +124,15 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await until('all tracks are there', async () => (await buttons.count()) === tracks.length);
   });
 
-  const card = (): Locator => page.locator('#bluetooth');
-  const button = (name: string): Locator => card().getByRole('button', { name, exact: true });
-  const text = (words: string | RegExp): Promise<void> => card().getByText(words).waitFor();
+  const bluetoothCard = (): Locator => page.locator('#bluetooth');
+  const button = (name: string): Locator => bluetoothCard().getByRole('button', { name, exact: true });
+  const waitForText = (text: string | RegExp): Promise<void> => bluetoothCard().getByText(text).waitFor();
 
-  test('pairs a phone within the shown time, and lists it then', async () => {
+  test('pairs a phone within a time that it shows, and lists the phone afterwards', async () => {
     node.up({ bluetooth: [bluetooth({ known_devices: [] })] });
     await page.goto(node.url);
     await openTab('Sound');
-    await text('There are no devices yet.');
+    await waitForText('There are no devices yet.');
     node.backends.answer = { ok: true, value: {} };
     await button('Pair a phone').click();
     const pairing_until = new Date(Date.now() + 60_000).toISOString();
@@ -135,11 +143,11 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await sheet.getByRole('button', { name: 'Stop pairing' }).click();
     await commandsAre({ do: 'pairing_mode' }, { do: 'pairing_mode/stop' });
     node.change(bluetooth());
-    await text('Connected · Battery 80%');
+    await waitForText('Connected · Battery 80%');
     await button('Pair a phone').waitFor();
   });
 
-  test('connects a speaker that a scan finds, and disconnects and forgets a device', async () => {
+  test('connects a speaker that a scan finds, disconnects and forgets a device, and switches Bluetooth on', async () => {
     node.up();
     await page.goto(node.url);
     await openTab('Sound');
@@ -154,7 +162,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await button('Forget My phone').click();
     node.change(bluetooth({ known_devices: [], powered: false }));
     await until('the button is disabled', () => button('Connect Speaker').isDisabled());
-    await card().getByRole('switch', { name: 'Bluetooth' }).click();
+    await bluetoothCard().getByRole('switch', { name: 'Bluetooth' }).click();
     await commandsAre(
       { do: 'scan' },
       { do: 'connect', address: SPEAKER.address },

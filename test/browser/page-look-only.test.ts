@@ -1,4 +1,4 @@
-// The page of a node that lets nobody change anything: all values, and no controls.
+// Tests that the page of a node that allows no changes shows all values and no controls.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -7,42 +7,43 @@ import { until } from '../until.js';
 import { NodeWithPage } from './node-with-page.js';
 import { DESK, page, pageForEach } from './pages.js';
 
-/** The elements that can be used; those that only unfold a part of the page are left out. */
-const CONTROLS = `[...document.querySelectorAll('main button, footer button, input, select, form')]
-  .filter((each) => !each.disabled && !each.hasAttribute('aria-expanded') && each.checkVisibility())
-  .map((each) => each.getAttribute('aria-label') ?? each.textContent)`;
-const UNFOLD = `for (const each of document.querySelectorAll('summary, [aria-expanded=false]')) each.click()`;
+/** The names of the usable controls, without those that only unfold a part of the page. */
+const USABLE_CONTROLS = `[...document.querySelectorAll('main button, footer button, input, select, form')]
+  .filter((element) => !element.disabled && !element.hasAttribute('aria-expanded') && element.checkVisibility())
+  .map((element) => element.getAttribute('aria-label') ?? element.textContent)`;
+const UNFOLD_ALL = `for (const element of document.querySelectorAll('summary, [aria-expanded=false]')) element.click()`;
 
 describe('a page that may change nothing', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
   test('it shows values and no controls', async (t) => {
-    const still = new NodeWithPage({ control: false });
-    t.after(() => still.close());
-    still.up();
-    for (const view of ['', '?view=now']) {
-      await page.goto(still.url + view);
+    const viewOnly = new NodeWithPage({ control: false });
+    t.after(() => viewOnly.close());
+    viewOnly.up();
+    for (const query of ['', '?view=now']) {
+      await page.goto(viewOnly.url + query);
       await page.getByText('42%').first().waitFor();
-      await page.evaluate(UNFOLD);
+      await page.evaluate(UNFOLD_ALL);
       await until('no control is left', async () => {
-        assert.deepEqual(await page.evaluate(CONTROLS), []);
+        assert.deepEqual(await page.evaluate(USABLE_CONTROLS), []);
         return true;
       });
     }
-    assert.equal((await page.getByText('Nocturne in E-flat major').count()) > 0, true);
-    const commands = still.backends.requests.map(({ command }) => command.do);
+
+    assert.equal((await page.getByText('Nocturne in E-flat major').count()) > 0, true, 'the title is shown');
+    const commands = viewOnly.backends.requests.map(({ command }) => command.do);
     assert.deepEqual(
       commands.filter((command) => command !== 'status' && command !== 'log'),
       [],
     );
   });
 
-  test('it has its controls where the node allows them', async (t) => {
-    const local = new NodeWithPage({ control: 'local' });
-    t.after(() => local.close());
-    local.up();
-    await page.goto(local.url);
+  test('it has its controls if the node allows them', async (t) => {
+    const localControl = new NodeWithPage({ control: 'local' });
+    t.after(() => localControl.close());
+    localControl.up();
+    await page.goto(localControl.url);
     await page.getByRole('slider', { name: 'Volume of Kitchen' }).waitFor();
-    assert.ok((await page.evaluate<string[]>(CONTROLS)).includes('Mute Kitchen'));
+    assert.ok((await page.evaluate<string[]>(USABLE_CONTROLS)).includes('Mute Kitchen'));
   });
 });

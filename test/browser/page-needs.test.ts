@@ -1,5 +1,5 @@
-// Tests what needs a person: one line in the header, a dot on each tab, and the way there; and where the
-// music plays, which one touch changes.
+// Tests how the page names what needs a person: a line in the header that leads there, and a mark on the tab.
+// Then where the music plays, which one touch changes.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,32 +11,33 @@ import { commandsAre, node, openPage, PHONE, page, pageForEach } from './pages.j
 describe('the header line for what needs a person', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
-  const failed = service('shairport-sync.service', {
+  const failedUnit = service('shairport-sync.service', {
     description: 'AirPlay receiver',
     active_state: 'failed',
     running: false,
   });
-  const line = () => page.locator('header .need');
-  const marked = () =>
+  const headerLine = () => page.locator('header .need');
+  const markedTabs = () =>
     page
       .locator('.tab')
       .filter({ has: page.locator('.mark') })
       .allTextContents();
 
-  test('nothing is said while all is well', async () => {
+  test('the line is absent while all is well', async () => {
     await openPage({ systemd: [service('mpd.service')], upgrade: upgrade({}) });
-    assert.equal(await line().count(), 0);
-    assert.deepEqual(await marked(), []);
+    assert.equal(await headerLine().count(), 0);
+    assert.deepEqual(await markedTabs(), []);
   });
 
-  test('the worst is said first, with how many more there are, and a touch leads there', async () => {
-    await openPage({ systemd: [failed] });
-    await line()
+  test('the line names the worst problem and the number of others, and a touch of it leads to the problem', async () => {
+    await openPage({ systemd: [failedUnit] });
+    await headerLine()
       .getByText(/AirPlay receiver.*: Failed/)
       .waitFor();
-    await line().getByText('and 1 more').waitFor();
-    assert.match((await marked()).join(), /^Node[^,]*$/);
-    await line().tap();
+    await headerLine().getByText('and 1 more').waitFor();
+    assert.match((await markedTabs()).join(), /^Node[^,]*$/);
+
+    await headerLine().tap();
     await page.locator('main[data-tab="node"]').waitFor();
     await until('the units are in view', async () => {
       const box = await page.locator('#services').boundingBox();
@@ -44,38 +45,38 @@ describe('the header line for what needs a person', { skip: lacks({ programs: ['
     });
   });
 
-  test('a part that is away marks its tab, until it is back', async () => {
+  test('the tab of a backend that is away is marked until the backend is back', async () => {
     await openPage({ systemd: [service('mpd.service')], upgrade: upgrade({}) });
     node.health('bluetooth', 'failed', 'There is no adapter');
-    await line().waitFor();
-    await until('the tab is marked', async () => (await marked()).length === 1);
+    await headerLine().waitFor();
+    await until('the tab is marked', async () => (await markedTabs()).length === 1);
     node.health('bluetooth', 'up');
-    await line().waitFor({ state: 'detached' });
-    assert.deepEqual(await marked(), []);
+    await headerLine().waitFor({ state: 'detached' });
+    assert.deepEqual(await markedTabs(), []);
   });
 
-  test('a unit that has recovered and an upgrade that is done are no longer said', async () => {
-    await openPage({ systemd: [failed] });
-    await line().waitFor();
+  test('the line names no unit that has recovered, and no upgrade that is done', async () => {
+    await openPage({ systemd: [failedUnit] });
+    await headerLine().waitFor();
     node.change(service('shairport-sync.service', { description: 'AirPlay receiver' }), ...upgrade({}));
-    await line().waitFor({ state: 'detached' });
-    assert.deepEqual(await marked(), []);
+    await headerLine().waitFor({ state: 'detached' });
+    assert.deepEqual(await markedTabs(), []);
   });
 });
 
-describe('where it plays', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the sheet Play on', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
-  test('a touch of another output moves there what plays, and makes it the default', async () => {
+  test('a touch of another output moves what plays to it, and makes it the default', async () => {
     await openPage();
     await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();
     const sheet = page.getByRole('dialog', { name: 'Play on' });
-    const place = (name: string) => sheet.getByRole('button', { name: `Play on ${name}` });
-    await place('Living room').and(page.locator('[aria-pressed=true]')).tap();
-    await place('Kitchen').tap();
-    // A touch of where it plays already has asked for nothing.
+    const outputButton = (name: string) => sheet.getByRole('button', { name: `Play on ${name}` });
+    await outputButton('Living room').and(page.locator('[aria-pressed=true]')).tap();
+    await outputButton('Kitchen').tap();
+    // The touch of the output that already plays has sent no command.
     await commandsAre({ do: 'default', output: '1', move: true });
-    await place('Kitchen').and(page.locator('[aria-pressed=true]')).waitFor();
+    await outputButton('Kitchen').and(page.locator('[aria-pressed=true]')).waitFor();
     node.change(
       output(0, { default: false }),
       output(1, { default: true, description: 'Kitchen' }),
@@ -85,7 +86,7 @@ describe('where it plays', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('button', { name: /^Playing on: .*Kitchen/ }).waitFor();
   });
 
-  test('a refusal is said, and it plays on where it was', async () => {
+  test('a refusal is shown, and the music stays on its output', async () => {
     await openPage();
     node.backends.answer = { ok: false, error: { fault: 'refused', detail: 'It is used by another' } };
     await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();

@@ -1,5 +1,5 @@
-// Pressed controls must keep their place, and Stop must not surprise: on a phone the next tap hits whatever
-// is under the thumb.
+// Tests that pressed controls keep their place, because on a phone the next tap hits what is under the thumb
+// then; and what a player's buttons, title and position show.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -15,8 +15,8 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
   pageForEach(PHONE);
 
   const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
-  const tap = async (what: Locator): Promise<void> => {
-    const box = await what.boundingBox();
+  const tap = async (target: Locator): Promise<void> => {
+    const box = await target.boundingBox();
     assert.ok(box);
     await (await Finger.on(page)).tap([box.x + box.width / 2, box.y + box.height / 2]);
   };
@@ -25,18 +25,19 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await openPage();
     await openTab('Sound');
     const names = () => page.locator('.output .strong').allTextContents();
-    const before = await names();
-    const make = button('Use Kitchen');
+    const useKitchen = button('Use Kitchen');
     // The button must not be below the lower edge of the window.
-    await make.evaluate((element) => element.scrollIntoView({ block: 'center' }));
-    const height = async (): Promise<number | undefined> => (await make.boundingBox())?.y;
-    const place = await height();
-    await tap(make);
+    await useKitchen.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+    const top = async (): Promise<number | undefined> => (await useKitchen.boundingBox())?.y;
+    const before = { names: await names(), top: await top() };
+
+    await tap(useKitchen);
     await nextCommand();
     node.change(output(0, { default: false }), output(1, { default: true, description: 'Kitchen' }));
     await page.locator('.output[data-default=true]').filter({ hasText: 'Kitchen' }).waitFor();
-    assert.deepEqual(await names(), before);
-    assert.equal(await height(), place);
+
+    assert.deepEqual(await names(), before.names);
+    assert.equal(await top(), before.top);
   });
 
   test('stays in its place when it pauses a player, and the playing player is marked', async () => {
@@ -44,16 +45,18 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     const second = { identity: 'Second', playback_status: 'Paused' };
     await openPage({ players: [player('a', first), player('b', second)] });
     const place = await button('Pause: First').boundingBox();
+
     await tap(button('Pause: First'));
     await nextCommand();
     const paused = { playback_status: 'Paused' };
     const playing = { playback_status: 'Playing' };
     node.change(player('b', { ...second, ...playing }), player('a', { ...first, ...paused }));
     await page.locator('.player[data-playing=true]').filter({ hasText: 'Second' }).waitFor();
+
     assert.deepEqual(await button('Play: First').boundingBox(), place);
   });
 
-  test('pauses all players that play at once, and stays in its place', async () => {
+  test('stays in its place when it pauses all playing players at once', async () => {
     const paused = { playback_status: 'Paused' };
     const radio = player('c', {
       identity: 'Radio',
@@ -63,6 +66,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     // The foot of the page must not be above the button.
     await button('Pause all').evaluate((element) => element.scrollIntoView({ block: 'center' }));
     const place = await button('Pause all').boundingBox();
+
     await tap(button('Pause all'));
     const pause = (name: string) => ({ do: 'pause', player: `org.mpris.MediaPlayer2.${name}` });
     await commandsAre(pause('a'), pause('b'));
@@ -81,22 +85,27 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
   });
 
   test('a player without a track has the buttons that its abilities allow', async () => {
-    const none = { metadata: {}, playback_status: 'Stopped', position: undefined };
-    const capabilities = { can_play: false, can_pause: true, can_go_next: false, can_go_previous: false };
-    const unable = { ...capabilities, can_seek: true, can_control: true };
-    await openPage({ players: [player('mopidy', { ...none, capabilities: unable })] });
+    const stopped = { metadata: {}, playback_status: 'Stopped', position: undefined };
+    const abilities = { can_play: false, can_pause: true, can_go_next: false, can_go_previous: false };
+    const capabilities = { ...abilities, can_seek: true, can_control: true };
+    await openPage({ players: [player('mopidy', { ...stopped, capabilities })] });
     await page.locator('.player').getByText('Nothing is playing').waitFor();
     for (const name of ['Previous', 'Next']) assert.equal(await button(name).isDisabled(), true, name);
-    // Play is grey, and a press asks the player: it may have got tracks meanwhile.
+    // A grey Play still sends its command, because the player may have got tracks meanwhile.
     const isGrey = async () => (await button('Play').getAttribute('aria-disabled')) === 'true';
-    assert.ok(await isGrey());
+    assert.ok(await isGrey(), 'Play is grey');
     await button('Play').click({ force: true });
     assert.deepEqual(await nextCommand(), { do: 'play', player: 'org.mpris.MediaPlayer2.mopidy' });
+
     node.change(
-      player('mopidy', { ...none, capabilities: { ...unable, can_play: true, can_go_next: true } }),
+      player('mopidy', {
+        ...stopped,
+        capabilities: { ...capabilities, can_play: true, can_go_next: true },
+      }),
     );
-    await until('the player can start its list', async () => !(await isGrey()));
-    assert.deepEqual([await button('Next').isEnabled(), await button('Previous').isEnabled()], [true, false]);
+    await until('Play is no longer grey', async () => !(await isGrey()));
+    assert.equal(await button('Next').isEnabled(), true);
+    assert.equal(await button('Previous').isEnabled(), false);
   });
 
   test('a long title takes two lines and keeps its beginning, and a touch shows all of it', async () => {
@@ -105,12 +114,14 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await openPage({ players, audio: [output(0, { description: 'מילה ארוכה '.repeat(20) })] });
     const title = page.locator('.hero .title');
     const height = async (): Promise<number> => (await title.boundingBox())?.height ?? 0;
-    const two = await height();
-    assert.ok(two > 40 && two < 70, `${two}`);
+    const twoLinesPx = await height();
+    assert.ok(twoLinesPx > 40 && twoLinesPx < 70, `${twoLinesPx}`);
+
     await tap(title);
-    await until('the title is whole', async () => (await height()) > two);
+    await until('the title is whole', async () => (await height()) > twoLinesPx);
     await tap(title);
-    await until('the title is cut again', async () => (await height()) === two);
+    await until('the title is cut again', async () => (await height()) === twoLinesPx);
+
     await openTab('Sound');
     await page.locator('.output .strong').first().waitFor();
     // Measures the place of the first letter of a text that is written from right to left, and the edges of
@@ -132,11 +143,12 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     const announced = (): Promise<string | null> => slider.getAttribute('aria-valuetext');
     const displayed = (): Promise<string | null> => page.locator('.position .slider-text').textContent();
     await slider.focus();
-    const first = await announced();
-    const before = await displayed();
-    await until('the position runs', async () => (await displayed()) !== before);
-    assert.equal(await announced(), first);
+    const announcedBefore = await announced();
+    const displayedBefore = await displayed();
+    await until('the position runs', async () => (await displayed()) !== displayedBefore);
+    assert.equal(await announced(), announcedBefore);
+
     await slider.blur();
-    await until('the position is announced again', async () => (await announced()) !== first);
+    await until('the position is announced again', async () => (await announced()) !== announcedBefore);
   });
 });

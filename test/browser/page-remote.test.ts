@@ -1,5 +1,5 @@
-// Tests the page as a remote control in the pocket, on the wall and in another page: one volume at hand, the
-// player in large, and parts.
+// Tests the page as a remote control: one volume in the foot of a phone's page, a large player on a wall, and
+// parts of the page in other pages.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -21,14 +21,14 @@ import {
   pageForEach,
 } from './pages.js';
 
-/** The player sounds in the kitchen, and another output is the default. */
+/** The player plays in the kitchen, and another output is the default. */
 const IN_THE_KITCHEN = [
   output(0),
   output(1, { description: 'Kitchen', volume: 0.3 }),
   stream(10, { output: 'output-1', props: { 'application.process.id': '4711' } }),
 ];
 
-/** The page sees the same when another tab is in front. */
+/** Hides the page, as a browser does when another tab is in front. */
 const HIDE = `Object.defineProperty(document, 'hidden', { value: true, configurable: true });
   document.dispatchEvent(new Event('visibilitychange'))`;
 const SHOW = `delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))`;
@@ -39,110 +39,123 @@ const units = (count: number) =>
 describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
-  const open = async (more: Parameters<NodeWithPage['up']>[0] = {}, query = ''): Promise<void> => {
-    node.up({ audio: IN_THE_KITCHEN, ...more });
+  const open = async (state: Parameters<NodeWithPage['up']>[0] = {}, query = ''): Promise<void> => {
+    node.up({ audio: IN_THE_KITCHEN, ...state });
     await page.goto(node.url + query);
     await page.locator('#now').waitFor();
     node.backends.requests.length = 0;
   };
-  /** The height of all of the page on such a screen. */
-  const heightAt = async (width: number, height: number): Promise<number> => {
+  /** The height of the whole page on a screen of this size. */
+  const pageHeightAt = async (width: number, height: number): Promise<number> => {
     await page.setViewportSize({ width, height });
     return page.evaluate('document.documentElement.scrollHeight');
   };
-  const kitchen = { kind: 'output', ref: '1' };
+  const KITCHEN = { kind: 'output', ref: '1' };
 
-  test('a level is shown and measured while the page is visible, and none is shown while it is unknown', async () => {
+  test('a level is measured while the page is visible, and is 0 while the node is away', async () => {
     await open();
     await openTab('Sound');
-    const isMeasured = (isWatched: boolean): Promise<unknown> =>
-      until(`measured: ${isWatched}`, () => node.backends.watched.at(-1) === isWatched);
+    const levelsAre = (state: 'measured' | 'not measured'): Promise<unknown> =>
+      until(`the levels are ${state}`, () => node.backends.watched.at(-1) === (state === 'measured'));
     const meter = page.getByRole('meter', { name: 'Level of Living room' });
-    const level = (): Promise<number> => meter.evaluate((each: { value: number }) => each.value);
+    const level = (): Promise<number> => meter.evaluate((element: { value: number }) => element.value);
     await until('the level is shown', async () => {
-      // A node sends ten a second; one that comes before the meter is drawn is not kept.
+      // A level that comes before the meter is drawn is lost, so the test sends it again, as a node does.
       node.gateway.listener.level(JSON.stringify({ outputs: [{ id: 0, peak: [0.5, 0.25] }] }));
       return (await level()) === 0.5;
     });
+
     await page.evaluate(HIDE);
-    await isMeasured(false);
+    await levelsAre('not measured');
     await page.evaluate(SHOW);
-    await isMeasured(true);
+    await levelsAre('measured');
+
     await node.close();
     await until('the level is gone', async () => (await level()) === 0);
   });
 
-  test('a level is drawn by its meter alone, and not with the whole page', async () => {
-    // A player that plays has the page drawn each second.
+  test('a new level draws only its meter, not the whole page', async () => {
+    // A playing player would draw the page each second.
     await open({ players: [] });
     await openTab('Sound');
     const meter = page.getByRole('meter', { name: 'Level of Living room' });
     await meter.waitFor({ state: 'attached' });
     // The page sets one timer for each drawing (src/page/drawing.ts).
     await page.evaluate(`{
-      const original = window.setTimeout;
+      const setTimer = window.setTimeout;
       window.drawings = 0;
       window.setTimeout = (callback, ...others) => {
         if (/this\\.drawNow\\(\\)/.test(String(callback))) window.drawings += 1;
-        return original(callback, ...others);
+        return setTimer(callback, ...others);
       };
     }`);
-    for (let step = 1; step <= 9; step += 1)
-      await until('the level is shown', async () => {
-        const inputs = [{ id: 9, peak: [step / 10] }];
-        node.gateway.listener.level(JSON.stringify({ outputs: [{ id: 0, peak: [step / 10] }], inputs }));
-        return (await meter.evaluate((each: { value: number }) => each.value)) === step / 10;
+
+    for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+      await until(`the level ${level} is shown`, async () => {
+        const peak = [level];
+        node.gateway.listener.level(
+          JSON.stringify({ outputs: [{ id: 0, peak }], inputs: [{ id: 9, peak }] }),
+        );
+        return (await meter.evaluate((element: { value: number }) => element.value)) === level;
       });
     const drawings = (await page.evaluate('window.drawings')) as number;
     assert.ok(drawings < 9, `nine levels have drawn the page ${drawings} times`);
+
     node.change(output(0, { default: true, volume: 0.33 }));
     await until('a volume draws the page', async () => (await page.evaluate('window.drawings')) !== 0);
   });
 
-  test('an output has its label, its slider ends at its limit, and a hidden output is not shown', async () => {
-    const label = { label: 'Radio', volume_limit: 0.5, volume: 0.45 };
-    await open({ audio: [output(0), output(1, label), output(2, { description: 'HDMI', hidden: true })] });
+  test('an output has its label and a slider that ends at its limit, and a hidden output is not shown', async () => {
+    const radio = { label: 'Radio', volume_limit: 0.5, volume: 0.45 };
+    await open({ audio: [output(0), output(1, radio), output(2, { description: 'HDMI', hidden: true })] });
     await openTab('Sound');
     const cards = page.locator('.output');
     await cards.getByText('Radio', { exact: true }).waitFor();
     assert.equal(await cards.count(), 2);
     const slider = cards.getByRole('slider', { name: 'Volume of Radio' });
     await slider.focus();
-    for (let times = 0; times < 9; times += 1) await page.keyboard.press('ArrowRight');
+    for (let presses = 0; presses < 9; presses += 1) await page.keyboard.press('ArrowRight');
     await until('the node gets the limit', () =>
-      commands().some((each) => 'volume' in each && each.volume === 0.5),
+      commands().some((command) => 'volume' in command && command.volume === 0.5),
     );
     assert.equal(await slider.getAttribute('aria-valuetext'), '50%');
-    assert.ok(commands().every((each) => !('volume' in each) || Number(each.volume) <= 0.5));
+    const volumes = commands().flatMap((command) => ('volume' in command ? [Number(command.volume)] : []));
+    assert.ok(
+      volumes.every((volume) => volume <= 0.5),
+      volumes.join(),
+    );
   });
 
-  test("a phone has one volume, of the output that plays, and the player's own under More; a desk has it with the player", async () => {
+  test("the volume of the playing output is in a phone's foot, or with the player at a desk; the player's own is under More", async () => {
     await open();
-    const silent = { do: 'volume', target: kitchen, volume: 0 };
+    const setToZero = { do: 'volume', target: KITCHEN, volume: 0 };
     await page.locator('.foot').getByText('Kitchen', { exact: true }).waitFor();
     await page.getByRole('slider', { name: /^Volume/ }).press('Home');
-    await commandsAre(silent);
+    await commandsAre(setToZero);
+
     const card = page.locator('.player');
     await page.setViewportSize(DESK.viewport);
     await card.getByRole('slider', { name: 'Volume on Kitchen' }).press('Home');
-    await commandsAre(silent);
+    await commandsAre(setToZero);
+
     await page.setViewportSize(PHONE.viewport);
-    const own = card.getByRole('slider', { name: 'Volume of Music Player Daemon' });
-    assert.equal(await own.isVisible(), false);
+    const playerVolume = card.getByRole('slider', { name: 'Volume of Music Player Daemon' });
+    assert.equal(await playerVolume.isVisible(), false);
     await card.getByLabel('More of').click();
-    await own.waitFor();
+    await playerVolume.waitFor();
   });
 
   test("the foot of a phone's page keeps play, title and volume in place while the page scrolls", async () => {
     await open({ systemd: units(20) });
     await openTab('Node');
     const foot = page.locator('.foot');
-    // The small player comes a moment after the large one has left the screen.
+    // The small player in the foot comes shortly after the large player has left the screen.
     await foot.getByText('Nocturne in E-flat major').waitFor();
     const place = await foot.boundingBox();
     await page.evaluate('scrollTo(0, 1200)');
     assert.deepEqual(await foot.boundingBox(), place);
-    assert.equal(place && place.y + place.height, 740);
+    assert.equal(place && place.y + place.height, PHONE.viewport.height);
+
     const finger = await Finger.on(page);
     const slider = foot.getByRole('slider', { name: 'Volume on Kitchen' });
     await finger.tap(await spotOn(slider, 0.1));
@@ -150,41 +163,46 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await foot.getByRole('button', { name: 'Louder' }).tap();
     await foot.getByRole('button', { name: 'Louder' }).tap();
     await foot.getByRole('button', { name: /^Pause: / }).tap();
-    const louder = { do: 'delta', target: kitchen, delta: 0.05 };
+    const louder = { do: 'delta', target: KITCHEN, delta: 0.05 };
     await commandsAre(louder, louder, { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
   test("a button, an arrow key and a notch of the wheel move a volume by the node's step", async (t) => {
-    const own = new NodeWithPage({ ui: { enabled: true, volumeStep: 2 } }).up({ audio: IN_THE_KITCHEN });
-    t.after(() => own.close());
-    await page.goto(own.url);
+    const preciseNode = new NodeWithPage({ ui: { enabled: true, volumeStep: 2 } }).up({
+      audio: IN_THE_KITCHEN,
+    });
+    t.after(() => preciseNode.close());
+    await page.goto(preciseNode.url);
     const foot = page.locator('.foot');
     const slider = foot.getByRole('slider', { name: 'Volume on Kitchen' });
-    const received = (): object[] =>
-      own.backends.requests.flatMap(({ command }) => (command.do === 'status' ? [] : [command]));
-    const next = async (expected: object, act: () => Promise<unknown>): Promise<void> => {
-      own.backends.requests.length = 0;
+    const receivedCommands = (): object[] =>
+      preciseNode.backends.requests.flatMap(({ command }) => (command.do === 'status' ? [] : [command]));
+    const sendsCommand = async (expected: object, act: () => Promise<unknown>): Promise<void> => {
+      preciseNode.backends.requests.length = 0;
       await act();
-      await until(JSON.stringify(expected), () => isDeepStrictEqual(received(), [expected]));
+      await until(`the command is ${JSON.stringify(expected)}`, () =>
+        isDeepStrictEqual(receivedCommands(), [expected]),
+      );
     };
-    /** The node has the volume from then on: the page gives up one that the node does not take over. */
-    const nextVolume = async (volume: number, act: () => Promise<unknown>): Promise<void> => {
-      await next({ do: 'volume', target: kitchen, volume }, act);
-      own.change(output(1, { description: 'Kitchen', volume }));
+    /** The node takes the volume over, because the page gives up a volume that no event confirms. */
+    const setsVolume = async (volume: number, act: () => Promise<unknown>): Promise<void> => {
+      await sendsCommand({ do: 'volume', target: KITCHEN, volume }, act);
+      preciseNode.change(output(1, { description: 'Kitchen', volume }));
     };
+
     await foot.getByRole('button', { name: 'Quieter' }).waitFor();
-    await next({ do: 'delta', target: kitchen, delta: -0.02 }, () =>
+    await sendsCommand({ do: 'delta', target: KITCHEN, delta: -0.02 }, () =>
       foot.getByRole('button', { name: 'Quieter' }).tap(),
     );
-    await nextVolume(0.32, () => slider.press('ArrowUp'));
-    await nextVolume(0.3, () => slider.press('ArrowLeft'));
-    await nextVolume(1, () => slider.press('End'));
-    await nextVolume(0.98, () => slider.press('ArrowDown'));
+    await setsVolume(0.32, () => slider.press('ArrowUp'));
+    await setsVolume(0.3, () => slider.press('ArrowLeft'));
+    await setsVolume(1, () => slider.press('End'));
+    await setsVolume(0.98, () => slider.press('ArrowDown'));
     await slider.hover();
-    await nextVolume(1, () => page.mouse.wheel(0, -60));
+    await setsVolume(1, () => page.mouse.wheel(0, -60));
   });
 
-  test('the moon ends the music after some minutes or with the track, and shows when', async () => {
+  test('the button Sleep ends the music after some minutes or with the track, and shows the rest of the time', async () => {
     const audio = [...IN_THE_KITCHEN, put('audio.sleep', '', { active: false })];
     const beganMs = Date.now();
     await open({ audio, players: [player('mpd')] });
@@ -192,12 +210,14 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const sheet = page.getByRole('dialog');
     await sheet.getByRole('button', { name: '30 min' }).tap();
     await commandsAre({ do: 'sleep', minutes: 30 });
+
     await sheet.getByRole('button', { name: 'End of the track' }).tap();
     const { minutes } = (await nextCommand()) as { readonly minutes: number };
     // The track of 263 s was at 83 s when this test began, and the fade takes 20 s.
-    const latest = (263 - 83 - 20 + 1) / 60;
-    const earliest = latest - (Date.now() - beganMs + 2_000) / 60_000;
-    assert.ok(minutes > earliest && minutes < latest, String(minutes));
+    const latestMinutes = (263 - 83 - 20 + 1) / 60;
+    const earliestMinutes = latestMinutes - (Date.now() - beganMs + 2_000) / 60_000;
+    assert.ok(minutes > earliestMinutes && minutes < latestMinutes, String(minutes));
+
     const until = new Date(Date.now() + 29.5 * 60_000).toISOString();
     node.change(put('audio.sleep', '', { active: true, until, fade: 20 }));
     await sheet.getByRole('heading', { name: 'The music ends in 30 min' }).waitFor();
@@ -208,48 +228,54 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.locator('.moon').textContent(), '30 min');
   });
 
-  test('all outputs are muted at once, and those muted before stay so when all are unmuted', async () => {
-    const silent = output(2, { description: 'Attic', muted: true });
-    await open({ audio: [...IN_THE_KITCHEN, silent] });
+  test('Mute all mutes all outputs, and then unmutes only those that it has muted', async () => {
+    const mutedAttic = output(2, { description: 'Attic', muted: true });
+    await open({ audio: [...IN_THE_KITCHEN, mutedAttic] });
     await openTab('Sound');
     const mute = page.getByRole('button', { name: 'Mute all' });
-    const mutesAre = (muted: boolean): Promise<unknown> =>
+    const commandsSet = (muted: boolean): Promise<unknown> =>
       commandsAre(
         { do: 'mute', target: { kind: 'output', ref: '0' }, muted },
         { do: 'mute', target: { kind: 'output', ref: '1' }, muted },
       );
     await mute.tap();
-    await mutesAre(true);
+    await commandsSet(true);
+
     node.change(output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));
     await page.locator('#outputs [aria-pressed=true][aria-label="Mute all"]').waitFor();
     await mute.tap();
-    await mutesAre(false);
+    await commandsSet(false);
   });
 
   test('on a desk the wheel changes only the volume under it', async () => {
     await open();
-    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.setViewportSize(DESK.viewport);
     assert.equal(await page.locator('.foot').isVisible(), false);
     await page.getByRole('slider', { name: 'Volume on Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, -100);
-    await commandsAre({ do: 'volume', target: kitchen, volume: 0.4 });
+    await commandsAre({ do: 'volume', target: KITCHEN, volume: 0.4 });
     await page.getByRole('slider', { name: 'Volume of Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, 100);
     await page.locator('.player').getByRole('button', { name: 'Quieter' }).click();
-    await commandsAre({ do: 'delta', target: kitchen, delta: -0.05 });
+    await commandsAre({ do: 'delta', target: KITCHEN, delta: -0.05 });
   });
 
-  test('?view=now shows what plays, large, and dimmed while nobody uses it', async () => {
+  test('?view=now shows large what plays, and dims it while nobody uses the page', async () => {
     await open({}, '?view=now');
     await page.setViewportSize({ width: 1920, height: 1080 });
     const cover = await page.locator('.wall > .cover').boundingBox();
     assert.ok(cover && cover.width > 700, JSON.stringify(cover));
     await page.getByText('Nocturne in E-flat major').waitFor();
     assert.equal(await page.locator('#outputs, header .bar, .foot').count(), 0);
-    for (const [width, height] of Object.entries({ 360: 740, 820: 900 }))
-      assert.equal(await heightAt(Number(width), height), height, 'all of it is on the screen');
+    for (const [width, height] of [
+      [360, 740],
+      [820, 900],
+    ] as const)
+      assert.equal(await pageHeightAt(width, height), height, 'the page fits on the screen');
+
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await nextCommand();
+
     await page.clock.install();
     await page.reload();
     await page.locator('.wall').waitFor();
@@ -268,10 +294,13 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.setViewportSize({ width: 1440, height: 900 });
     const now = await page.locator('#now').boundingBox();
     const outputs = await page.locator('#outputs').boundingBox();
-    assert.ok(now && outputs && outputs.x - now.x - now.width < 100, 'no column between them is empty');
+    assert.ok(
+      now && outputs && outputs.x - now.x - now.width < 100,
+      'no column between the two parts is empty',
+    );
   });
 
-  test("the browser's tab has the title", async () => {
+  test("the title of the browser's tab is the playing track, or else the node", async () => {
     await open();
     await until('the tab has the title', async () =>
       (await page.title()).startsWith('Nocturne in E-flat major'),
@@ -280,9 +309,9 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await until("the tab has the node's name", async () => (await page.title()) === 'living-room');
   });
 
-  test("the button of the node's column follows the width of the window", async () => {
+  test('the button Node is expanded if the window is wide', async () => {
     await open();
-    // Nothing is drawn any more once the last section is there.
+    // The last section is drawn, so no drawing follows that could set the button.
     await page.locator('#system .health').waitFor({ state: 'attached' });
     await page.setViewportSize({ width: 1000, height: 800 });
     const button = page.getByRole('button', { name: 'Node', exact: true });
@@ -291,17 +320,21 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await button.and(page.locator('[aria-expanded=true]')).waitFor();
   });
 
-  test('the columns are balanced, and controls stand before meters', async () => {
+  test('the columns are balanced, and the health of the parts is shown only after a failure', async () => {
     await open({ systemd: [service('system.service', {}, 'system'), ...units(6)] });
     await page.setViewportSize(DESK.viewport);
     await page.getByRole('button', { name: 'Node', exact: true }).waitFor();
     await page.locator('#system .health').waitFor();
     await page.locator('.service').nth(6).getByText('View only').waitFor();
     assert.equal(await page.locator('#system .lines').isVisible(), false, 'all is well');
-    for (const [width, height] of Object.entries({ 1440: 900, 1920: 1080 })) {
-      const tall = await heightAt(Number(width), height);
-      assert.ok(tall <= height * 1.25, `${tall} at ${width}`);
+    for (const [width, height] of [
+      [1440, 900],
+      [1920, 1080],
+    ] as const) {
+      const pageHeight = await pageHeightAt(width, height);
+      assert.ok(pageHeight <= height * 1.25, `${pageHeight} at ${width}`);
     }
+
     node.health('upgrade', 'failed', 'it has died six times');
     await page.locator('#system').getByText('it has died six times').waitFor();
   });

@@ -1,5 +1,5 @@
-// Tests the page's requests for clicks and typing, for everything of which a test cannot have a real part:
-// ports, players, units, power, upgrades. The tests of the backends show how the node carries them out.
+// Tests the requests that the page sends for clicks and keys: ports, players, units, power and upgrades. A
+// test cannot have the real parts. The tests of the backends show the effect of the requests.
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
@@ -13,7 +13,7 @@ import { nextCommand, node, openPage, page, pageForEach } from './pages.js';
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
 
-/** An action by the role and name of its control, and the command that follows. */
+/** Controls, and the command that each sends. */
 const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command: object])[] = [
   ['button', 'Restart Music Player Daemon', { do: 'restart', ...MPD }],
   ['button', 'Stop Music Player Daemon', { do: 'stop', ...MPD }],
@@ -35,11 +35,12 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   beforeEach(() => openPage());
 
   const button = (name: string | RegExp): Locator => page.getByRole('button', { name, exact: true });
-  const choose = (name: string, what: string): Promise<unknown> =>
-    page.getByRole('combobox', { name }).selectOption(what);
-  const focused = (what: string): Promise<unknown> => page.evaluate(`document.activeElement.${what}`);
+  const choose = (name: string, option: string): Promise<unknown> =>
+    page.getByRole('combobox', { name }).selectOption(option);
+  const ofFocused = (property: string): Promise<unknown> =>
+    page.evaluate(`document.activeElement.${property}`);
 
-  test('sends the command of each control for the Enter key, of which the browser makes a click', async () => {
+  test('sends the command of each control that the Enter key presses', async () => {
     await page.locator('#services').getByRole('button', { name: 'More of Music Player Daemon' }).click();
     for (const [role, name, command] of ROWS) {
       await page.getByRole(role, { name, exact: true }).press('Enter');
@@ -64,14 +65,14 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     });
   });
 
-  test('sends an upgrade only behind a question that names the version, and offers none where there is none', async () => {
-    const begin = button('Upgrade to \u20681.5.0\u2069');
-    await begin.click();
+  test('sends an upgrade only after a question that names the version, and offers none without a newer version', async () => {
+    const upgradeButton = button('Upgrade to \u20681.5.0\u2069');
+    await upgradeButton.click();
     const dialog = page.getByRole('dialog', { name: 'Upgrade to \u20681.5.0\u2069?' });
     await dialog.getByText('The node may restart.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     assert.deepEqual(node.backends.requests, []);
-    await begin.press('Enter');
+    await upgradeButton.press('Enter');
     await dialog.getByRole('button', { name: 'Upgrade to' }).press('Enter');
     assert.deepEqual(await nextCommand(), { do: 'start' });
     node.change(...upgrade({}));
@@ -80,27 +81,29 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('shows that a check for upgrades runs, and why it failed', async () => {
-    const answer = node.backends.hold();
+    const commandAnswer = node.backends.hold();
     await button('Check now').click();
     await page.getByText('Checking').waitFor();
     const detail = 'Main process exited, code=exited, status=2/INVALIDARGUMENT';
-    answer.resolve({ ok: false, error: { fault: 'refused', detail } });
+    commandAnswer.resolve({ ok: false, error: { fault: 'refused', detail } });
     await page.getByText('The check for upgrades failed: exit status 2').waitFor();
     await button('Check now').waitFor();
   });
 
-  test('keeps the step of an upgrade when the service has forgotten it, and offers the log of one that failed', async () => {
+  test('shows the last step of an upgrade though the service has forgotten it, and offers the log of a failed upgrade', async () => {
     const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
     node.change(...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
-    const line = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
-    node.change(put('upgrade.progress', '', line));
+    const progress = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
+    node.change(put('upgrade.progress', '', progress));
     const step = page.getByText('Restarting the service');
     await step.waitFor();
+
     node.health('upgrade', 'connecting');
     await step.waitFor({ state: 'detached' });
     node.change(...upgrade({}, running));
     node.health('upgrade', 'up');
     await step.waitFor();
+
     const failed = { ...running, state: 'failed', finished_at: '2026-01-01T10:05:00Z' };
     node.change(...upgrade({}, failed));
     await page.getByText(/The last upgrade failed, .*, at the step: .*Restarting the service/).waitFor();
@@ -111,14 +114,15 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.deepEqual(await nextCommand(), { do: 'log', lines: 20 });
   });
 
-  test('sends a power action only behind a question that names the node, which Escape ends', async () => {
+  test('sends a power action only after a question that names the node, and none if Escape closes the question', async () => {
     await button('Switch off').click();
     const dialog = page.getByRole('dialog', { name: /Switch off .*living-room/ });
     await dialog.waitFor();
-    assert.equal(await focused('textContent'), 'Cancel');
+    assert.equal(await ofFocused('textContent'), 'Cancel');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     assert.deepEqual(node.backends.requests, []);
+
     await button('Switch off').press('Enter');
     await dialog.waitFor();
     await page.keyboard.press('Tab');
@@ -127,35 +131,45 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  test('shows the first eight of many streams until all are wanted, and remembers that', async () => {
+  test('shows the first eight of many streams until a button shows all, and keeps that over a loss', async () => {
     const streamsAre = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
-    const place = (): Promise<unknown[]> =>
+    const layout = (): Promise<unknown[]> =>
       page.evaluate("[window.streams?.offsetHeight, document.querySelector('#services').offsetLeft]");
-    // Together with the existing stream of no player that makes nine.
+
+    // The node already has a stream of no player, so there are nine.
     node.change(...streams(100, 107));
     await streamsAre(9);
-    assert.equal(await page.locator('.fold').count(), 0, 'one alone is shown');
+    assert.equal(await page.locator('.fold').count(), 0, 'the ninth stream has no button of its own');
+
     node.change(...streams(108, 150));
     const more = button('44 more sounds');
     await more.waitFor();
     await streamsAre(8);
-    const folded = await place();
+    const folded = await layout();
+
     await more.press('Enter');
     await streamsAre(52);
     assert.equal(await more.getAttribute('aria-expanded'), 'true');
-    assert.equal(await focused('textContent'), '44 more sounds');
+    assert.equal(await ofFocused('textContent'), '44 more sounds');
     await page.keyboard.press('Tab');
-    assert.equal(await focused('ariaLabel'), 'Output of Stream 107', 'what has come is next');
+    assert.equal(
+      await ofFocused('ariaLabel'),
+      'Output of Stream 107',
+      'the first stream that was hidden comes next',
+    );
+
     node.health('audio', 'connecting');
     await page.locator('#streams').waitFor({ state: 'detached' });
-    assert.deepEqual(await place(), [undefined, folded[1]], 'each other thing stays in its column');
+    const [, servicesLeft] = folded;
+    assert.deepEqual(await layout(), [undefined, servicesLeft], 'the other sections stay in their columns');
+
     node.change(...ORDINARY.audio, ...streams(100, 150));
     node.health('audio', 'up');
     await streamsAre(52);
     await more.press('Enter');
     await streamsAre(8);
-    assert.deepEqual(await place(), folded, 'and nothing is left below');
+    assert.deepEqual(await layout(), folded, 'the section is as high as before');
   });
 
   test('sends the volume of a stream far down the list, also while all streams change', async () => {
@@ -165,7 +179,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.change(...streams(100, 161, { volume: 0.3 }));
     for (const name of ['Stream 161', 'Stream 101']) {
       const volume = page.getByRole('slider', { name: `Volume of ${name}` });
-      await until(`${name} is published`, async () => (await volume.inputValue()) === '30');
+      await until(`the volume of ${name} is shown`, async () => (await volume.inputValue()) === '30');
     }
     await page.getByRole('slider', { name: 'Volume of Stream 160' }).press('Home');
     assert.deepEqual(await nextCommand(), {
@@ -175,7 +189,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     });
   });
 
-  test('sends nothing for units of the system, and links no unit whose address is no web page', async () => {
+  test('offers no command for a unit of the system, and no link if its address is no web page', async () => {
     const url = 'javascript:alert(1)';
     node.change(service('bluetooth.service', { description: 'Bluetooth service', url }, 'system'));
     const card = page.locator('.service').filter({ hasText: 'Bluetooth service' });
@@ -186,13 +200,14 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await card.getByText('View only').count(), 1);
   });
 
-  test('shows at once what is under way, and reverts what is refused, with the detail of the problem', async () => {
-    const answer = node.backends.hold();
+  test('shows a change at once, and takes it back if the node refuses it, with the detail of the problem', async () => {
+    const commandAnswer = node.backends.hold();
     const mute = button('Mute Living room');
     await mute.click();
     await until('the button is pressed', async () => (await mute.getAttribute('aria-pressed')) === 'true');
     await nextCommand();
-    answer.resolve({ ok: false, error: { fault: 'refused', detail: 'No such entity' } });
+
+    commandAnswer.resolve({ ok: false, error: { fault: 'refused', detail: 'No such entity' } });
     const notice = page.getByRole('alert');
     await notice.getByText('Mute Living room could not be changed').waitFor();
     await notice.getByText('Details').click();

@@ -1,5 +1,5 @@
-// The states of the page that people see seldom: parts that are away, crowds, questions, losses, refusals,
-// names of every kind (see looked-at-states.ts).
+// Tests how the page looks in the states that people see seldom, by looked-at-states.ts: parts that are away,
+// crowds, questions, losses, refusals, and strange names.
 
 import assert from 'node:assert/strict';
 import { put } from '../gateway/scripted-backends.js';
@@ -7,7 +7,7 @@ import { type State, testStates } from './looked-at-states.js';
 import {
   bluetooth,
   card,
-  networked,
+  discoveredNode,
   ORDINARY,
   output,
   PAIRED_PHONE,
@@ -18,16 +18,17 @@ import {
 } from './node-with-page.js';
 import { openTab } from './pages.js';
 
-const ENOENT = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
+const NO_SERVER = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
 
-const CROWD = Array.from({ length: 64 }, (_, index) => stream(100 + index, { volume: index / 100 }));
+const MANY_STREAMS = Array.from({ length: 64 }, (_, index) => stream(100 + index, { volume: index / 100 }));
 
-const TRACKS = ['One', 'Two'.repeat(99)].map((title, at) => ({
-  track_id: `/list/${at}`,
+const TRACKS = ['One', 'Two'.repeat(99)].map((title, index) => ({
+  track_id: `/list/${index}`,
   metadata: { 'xesam:title': title, 'xesam:artist': 'Somebody' },
 }));
 
-const WILD = [
+/** Names that a page may show wrongly, or run. */
+const STRANGE_NAMES = [
   '<img src=x onerror="document.title=1"><b>bold</b>',
   '"\'`&amp;</script><script>document.title=1</script>',
   '\u202eright to left \u2066and \u202dback',
@@ -42,7 +43,7 @@ const STATES: Readonly<Record<string, State>> = {
     node: { players: [] },
     prepare: (node) => {
       for (const backend of ['audio', 'systemd', 'power', 'upgrade', 'players'] as const)
-        node.health(backend, 'connecting', ENOENT);
+        node.health(backend, 'connecting', NO_SERVER);
     },
     act: async (page, node) => {
       await page.getByText('Players: Not connected, trying again').waitFor();
@@ -53,7 +54,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   'no-card': {
     node: { audio: [...ORDINARY.audio.slice(0, 2), output(0, { name: 'auto_null' })] },
-    // No event says so to a page that is opened later.
+    // A page that is opened later gets this detail by no event.
     prepare: (node) => node.health('audio', 'up', 'The sound server sees no sound card: the kernel has none'),
     act: async (page) => {
       await openTab('Sound', page);
@@ -76,7 +77,7 @@ const STATES: Readonly<Record<string, State>> = {
     },
   },
   crowd: {
-    node: { audio: [...ORDINARY.audio.slice(0, 4), ...CROWD] },
+    node: { audio: [...ORDINARY.audio.slice(0, 4), ...MANY_STREAMS] },
     act: async (page) => {
       await page.getByText('56 more sounds').click();
       await page.locator('.stream').nth(63).waitFor({ state: 'attached' });
@@ -97,8 +98,8 @@ const STATES: Readonly<Record<string, State>> = {
       const speaker = { address: 'AA:BB:CC:DD:EE:02', name: 'Speaker '.repeat(9), connected: false };
       node.change(put('bluetooth.discovered', speaker.address, { ...PAIRED_PHONE, ...speaker }));
       node.change(
-        networked('living-room', { self: true }),
-        networked('attic-'.repeat(9), { api: 'odio-api' }),
+        discoveredNode('living-room', { self: true }),
+        discoveredNode('attic-'.repeat(9), { api: 'odio-api' }),
       );
       await openTab('Sound', page);
       await page.getByRole('button', { name: /^Connect Speaker/ }).waitFor();
@@ -161,16 +162,16 @@ const STATES: Readonly<Record<string, State>> = {
     node: {
       audio: [
         ...ORDINARY.audio.slice(0, 2),
-        ...WILD.map((name, id) => output(id, { name, description: name })),
-        ...WILD.map((name, id) => stream(10 + id, { name, app: name, output: name })),
+        ...STRANGE_NAMES.map((name, id) => output(id, { name, description: name })),
+        ...STRANGE_NAMES.map((name, id) => stream(10 + id, { name, app: name, output: name })),
       ],
-      systemd: WILD.map((text, id) =>
+      systemd: STRANGE_NAMES.map((text, id) =>
         service(`unit-${id}.service`, { description: text, url: 'javascript:document.title=1' }),
       ),
-      players: WILD.map((text, id) =>
+      players: STRANGE_NAMES.map((text, id) =>
         player(`wild-${id}`, { identity: text, metadata: { 'xesam:title': text, 'xesam:artist': text } }),
       ),
-      upgrade: upgrade({ latest: WILD[5], upgrade_available: true }),
+      upgrade: upgrade({ latest: 'a'.repeat(4096), upgrade_available: true }),
     },
   },
   refused: {

@@ -1,14 +1,14 @@
-// The states of the page that people see every day (see looked-at-states.ts).
+// Tests how the page looks in the states that people see every day, by looked-at-states.ts.
 
 import assert from 'node:assert/strict';
 import { type State, testStates } from './looked-at-states.js';
 import { player } from './node-with-page.js';
 import { openTab } from './pages.js';
 
-const tunnel = 'pactl load-module module-tunnel-sink server=tcp:10.0.0.9:4713 sink_name=living-room';
+const loadTunnel = 'pactl load-module module-tunnel-sink server=tcp:10.0.0.9:4713 sink_name=living-room';
 const commands = (['pulseaudio', 'pipewire'] as const).flatMap((server) => [
   { for: server, use: 'program' as const, lines: ['PULSE_SERVER=tcp:10.0.0.9:4713 PROGRAM'] },
-  { for: server, use: 'output' as const, lines: [tunnel] },
+  { for: server, use: 'output' as const, lines: [loadTunnel] },
 ]);
 
 const STATES: Readonly<Record<string, State>> = {
@@ -16,7 +16,11 @@ const STATES: Readonly<Record<string, State>> = {
     act: async (page) => {
       await openTab('Node', page);
       await page.getByText(/^Checked Jan 1, 2026, 10:00/).waitFor();
-      assert.equal(await page.getByText('Play from a computer').count(), 0, 'the sound server is closed');
+      assert.equal(
+        await page.getByText('Play from a computer').count(),
+        0,
+        'the sound server is not open to the network',
+      );
     },
   },
   'open to the network': {

@@ -1,5 +1,5 @@
-// Tests units on the page: the controls while one starts, stops and restarts, and the text about a unit that
-// failed to.
+// Tests units on the page: their controls while they start, stop and restart, and the text about a failed
+// unit.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,7 +11,9 @@ import { service } from './node-with-page.js';
 import { commands, node, openTab, PHONE, page, pageForEach } from './pages.js';
 
 const MPD = { description: 'MPD' };
-const DEAD = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
+/** A unit runs unless its record has another state. */
+const RUNNING = MPD;
+const STOPPED = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
 
 describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
@@ -27,52 +29,56 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
   const button = (name: string): Locator => page.getByRole('button', { name: `${name} MPD`, exact: true });
   const stateIs = (text: string): Promise<void> =>
     page.locator('.service .state').getByText(text, { exact: true }).waitFor();
-  const verbs = (): string =>
+  const sentVerbs = (): string =>
     commands()
       .map((command) => command.do)
       .join();
-  const verbsAre = (expected: string): Promise<unknown> => until(expected, () => verbs() === expected);
+  const sentVerbsAre = (expected: string): Promise<unknown> =>
+    until(`the commands are ${expected}`, () => sentVerbs() === expected);
 
-  test('a unit on the page that hangs as it starts can be stopped at once, and its start is then no failure', async () => {
-    await open(DEAD);
-    const start = node.backends.hold();
+  test('a unit on the page can be stopped while it starts, and its start is then no failure', async () => {
+    await open(STOPPED);
+    const startAnswer = node.backends.hold();
     await button('Start').click();
     await stateIs('Starting');
-    await verbsAre('start');
+    await sentVerbsAre('start');
+
     node.backends.answer = { ok: true, value: {} };
     await button('Stop').click();
-    await verbsAre('start,stop');
-    start.resolve({ ok: false, error: { fault: 'refused', detail: 'The job ended canceled' } });
+    await sentVerbsAre('start,stop');
+    startAnswer.resolve({ ok: false, error: { fault: 'refused', detail: 'The job ended canceled' } });
     await stateIs('Stopping');
-    publish(DEAD);
+    publish(STOPPED);
     await stateIs('Stopped');
     assert.equal(await page.locator('.notice').count(), 0);
   });
 
   const FAILED = { ...MPD, active_state: 'failed', sub_state: 'failed', running: false };
-  const log = (...messages: string[]) => {
+  const logAnswer = (...messages: string[]) => {
     const entries = messages.map((message) => ({ time: '2026-11-23T12:03:15.100Z', priority: 4, message }));
     return { ok: true as const, value: { text: JSON.stringify(entries) } };
   };
 
-  test('a unit on the page that has failed shows its log on request, and requests nothing before', async () => {
+  test('a failed unit on the page requests and shows its log only when a person opens it', async () => {
     await open(FAILED);
     await stateIs('Failed');
     assert.deepEqual(commands(), []);
-    node.backends.answer = log('<b>no</b> such card', "mpd.service: Failed with result 'exit-code'.");
+    node.backends.answer = logAnswer('<b>no</b> such card', "mpd.service: Failed with result 'exit-code'.");
     const details = page.locator('.service summary');
     await details.click();
     await page.getByText(/^Failed since 23 Nov 2026, \d\d:\d\d: exit-code$/).waitFor();
     await page.getByText('<b>no</b> such card').waitFor();
     assert.deepEqual(commands(), [{ do: 'log', scope: 'user', unit: 'mpd.service', lines: 20 }]);
-    // It fails anew while one looks.
-    node.backends.answer = log('second time');
+
+    // The unit fails again while its log is open.
+    node.backends.answer = logAnswer('second time');
     publish({ ...MPD, active_state: 'activating', running: false });
     await stateIs('Starting');
     publish(FAILED);
     await page.getByText('second time').waitFor();
+
     const answers = [
-      [log(), 'Nothing is logged.'],
+      [logAnswer(), 'Nothing is logged.'],
       [
         { ok: false, error: { fault: 'not-granted', detail: 'a reason' } },
         'The log cannot be read: a reason',
@@ -86,57 +92,62 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     }
   });
 
-  test('a unit on the page that somebody else starts can be stopped, one that stops has no button, and a restart is confirmed', async () => {
+  test('a unit on the page can be stopped while somebody else starts it, has no button while it stops, and confirms a restart', async () => {
     await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
     await stateIs('Starting');
     assert.equal(await button('Stop').isEnabled(), true);
+
     publish({ ...MPD, active_state: 'deactivating', sub_state: 'stop-sigterm', running: false });
     await stateIs('Stopping');
     assert.equal(await button('Stop').isDisabled(), true);
     await page.getByRole('button', { name: 'More of MPD' }).click();
     assert.equal(await button('Restart').isDisabled(), true);
-    publish(MPD);
+
+    publish(RUNNING);
     await button('Restart').click();
-    await verbsAre('restart');
+    await sentVerbsAre('restart');
     await stateIs('Restarted');
     await stateIs('Running');
   });
 
-  test('a unit on the page that could not start is named, with the reason, until it runs or the failure is old', async () => {
+  test('a notice on the page names a unit that could not start and the reason, until the unit runs or some time has passed', async () => {
     await page.clock.install();
-    await open(DEAD);
+    await open(STOPPED);
     const detail = 'The job ended failed: Main process exited, code=exited, status=1/FAILURE';
     node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
     const notice = page.getByRole('alert');
-    const fails = async (): Promise<void> => {
+    const failToStart = async (): Promise<void> => {
       await button('Start').click();
       await notice.getByText('MPD could not start: exit status 1', { exact: true }).waitFor();
     };
-    await fails();
+
+    await failToStart();
     await page.clock.runFor(11_000);
     await page.locator('.notice').waitFor({ state: 'detached' });
-    await fails();
+
+    await failToStart();
     assert.equal(await notice.getByText(detail).isVisible(), false);
     await notice.getByText('Details').click();
     await notice.getByText(detail).waitFor();
-    publish(MPD);
+    publish(RUNNING);
     await page.locator('.notice').waitFor({ state: 'detached' });
   });
 
-  test('shows any failure away from the controls, at the foot or the head of the screen', async () => {
-    await open(MPD);
+  test('a notice of a failure covers no pressed control at the foot or the head of the screen', async () => {
+    await open(RUNNING);
     node.backends.answer = { ok: false, error: { fault: 'refused', detail: 'No such entity' } };
     const finger = await Finger.on(page);
     await openTab('Sound');
     const slider = page.getByRole('slider', { name: 'Volume of Living room', exact: true }).first();
     for (const block of ['end', 'start'] as const) {
-      await slider.evaluate((element, at) => element.scrollIntoView({ block: at }), block);
+      await slider.evaluate((element, place) => element.scrollIntoView({ block: place }), block);
       const [, y] = await spotOn(slider, 0.2);
       await finger.tap(await spotOn(slider, block === 'end' ? 0.2 : 0.1));
       await page.getByText('Volume of Living room could not be changed').waitFor();
       const box = await page.locator('.notice').boundingBox();
       assert.ok(box);
-      assert.ok(y < box.y || y > box.y + box.height, `${y} in ${JSON.stringify(box)}`);
+      const isCovered = y >= box.y && y <= box.y + box.height;
+      assert.equal(isCovered, false, `${y} in ${JSON.stringify(box)}`);
       await page.getByRole('button', { name: 'Dismiss' }).click();
       await page.locator('.notice').waitFor({ state: 'detached' });
     }

@@ -1,5 +1,5 @@
-// Tests the words of the page: whole letters, failures by the name of the button, headings of parts, the
-// order of units, a volume beyond the end, and the name on a home screen.
+// Tests the texts of the page: uncut letters, failures, headings, the order of units, a volume beyond the end
+// of its slider, and the name on a home screen.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -8,7 +8,7 @@ import { until } from '../until.js';
 import { output, player, service } from './node-with-page.js';
 import { DESK, node, openPage, page, pageForEach } from './pages.js';
 
-/** True if every line of a text is inside of its element, in a font that is as tall as Noto Sans. */
+/** True if each line of a text is within its element, even in a font that is as tall as Noto Sans. */
 const IS_WHOLE = `async (element) => {
   const tall = new FontFace('Tall', 'local("DejaVu Sans")', { ascentOverride: '106.9%', descentOverride: '29.3%' });
   document.fonts.add(await tall.load());
@@ -28,7 +28,7 @@ interface AppManifest {
 describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
-  test('cuts no letter below the line, in the name of the node and on a wall', async () => {
+  test('cuts the lower end of no letter, in the name of the node and on a wall', async () => {
     await openPage({ players: [player('mpd', { metadata: { 'xesam:title': 'gypsy jug' } })] });
     const isWhole = (selector: string) =>
       page.evaluate<boolean>(`(${IS_WHOLE})(document.querySelector('${selector}'))`);
@@ -38,7 +38,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await isWhole('.wall-title'), true);
   });
 
-  test("reports a failure in the player's own words", async () => {
+  test("reports a failure with the player's own reason", async () => {
     await openPage();
     const detail = 'org.mpris.MediaPlayer2.mpd did not pause: not logged in (org.example.Error)';
     node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
@@ -46,7 +46,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText('Pause did not work: \u2068not logged in\u2069', { exact: true }).waitFor();
   });
 
-  test('promises nothing where a service has ended: it may have been stopped', async () => {
+  test('promises no return of a service that has ended, because it may have been stopped', async () => {
     await openPage();
     await node.close();
     await page.getByText('Service ended', { exact: true }).waitFor();
@@ -54,7 +54,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.getByText('by itself').count(), 0);
   });
 
-  test('has a heading with the name of the node where it has only a part', async () => {
+  test('has a heading with the name of the node even if it shows only a part', async () => {
     node.up();
     for (const query of ['?view=now', '?only=outputs']) {
       await page.goto(node.url + query);
@@ -62,33 +62,35 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     }
   });
 
-  test('lists the units in the order of their names, whatever changed last', async () => {
+  test('lists the units in the order of their names, whichever unit changed last', async () => {
     const units = ['Zither', 'amp', 'Mixer'].map((description) =>
       service(`${description}.service`, { description }),
     );
     await openPage({ systemd: units });
     const names = () => page.locator('.service .strong').allTextContents();
-    await until('all are there', async () => (await names()).length === 3);
+    await until('all units are there', async () => (await names()).length === 3);
     assert.deepEqual(await names(), ['amp', 'Mixer', 'Zither']);
+
     node.change(service('amp.service', { description: 'amp', enabled: false }));
     await page.reload();
-    await until('all are there', async () => (await names()).length === 3);
+    await until('all units are there', async () => (await names()).length === 3);
     assert.deepEqual(await names(), ['amp', 'Mixer', 'Zither']);
   });
 
-  test('shows that an output is louder than its slider sets', async () => {
+  test('shows that an output is louder than its slider can set', async () => {
     await openPage({
       audio: [output(0, { volume: 1.53 }), output(1, { description: 'Kitchen', volume: 1 })],
     });
     const slider = (name: string) => page.getByRole('slider', { name: `Volume of ${name}`, exact: true });
-    const text = (name: string) => slider(name).getAttribute('aria-valuetext');
-    assert.equal(await text('Living room'), '153%, beyond the end of this slider');
-    assert.equal(await text('Kitchen'), '100%');
-    const thumb = (name: string) =>
+    const spokenValue = (name: string) => slider(name).getAttribute('aria-valuetext');
+    assert.equal(await spokenValue('Living room'), '153%, beyond the end of this slider');
+    assert.equal(await spokenValue('Kitchen'), '100%');
+
+    const thumbContent = (name: string) =>
       page.evaluate(
         `getComputedStyle(document.querySelector('[aria-label="Volume of ${name}"]').nextElementSibling, '::after').content`,
       );
-    assert.notEqual(await thumb('Living room'), await thumb('Kitchen'));
+    assert.notEqual(await thumbContent('Living room'), await thumbContent('Kitchen'));
   });
 
   test('gives a home screen the name of its node, and an icon that is there', async () => {
@@ -98,10 +100,18 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const { name, id, icons } = JSON.parse(data) as AppManifest;
     assert.deepEqual([name, id], ['living-room', 'tonearm-living-room']);
     for (const { src } of icons) {
-      const loads = `new Promise((resolve) => { const image = new Image(); image.onload = () => resolve(image.naturalWidth > 0); image.onerror = () => resolve(false); image.src = ${JSON.stringify(new URL(src, url).href)}; })`;
-      assert.equal(await page.evaluate(loads), true, src);
+      const isLoaded = `new Promise((resolve) => {
+        const image = new Image();
+        image.onload = () => resolve(image.naturalWidth > 0);
+        image.onerror = () => resolve(false);
+        image.src = ${JSON.stringify(new URL(src, url).href)};
+      })`;
+      assert.equal(await page.evaluate(isLoaded), true, src);
     }
     const title = page.locator('meta[name="apple-mobile-web-app-title"]');
-    await until('it has the name', async () => (await title.getAttribute('content')) === 'living-room');
+    await until(
+      'the title has the name',
+      async () => (await title.getAttribute('content')) === 'living-room',
+    );
   });
 });

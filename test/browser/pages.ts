@@ -33,20 +33,22 @@ export function pageForEach(options: BrowserContextOptions): void {
   after(() => browser.close());
 }
 
-/** Opens the page of a node whose backends are up, and forgets what it has requested so far. */
+/** Opens the page of a node whose backends are up, and forgets its commands so far. */
 export async function openPage(state: Parameters<NodeWithPage['up']>[0] = {}): Promise<void> {
   node.up(state);
   await page.goto(node.url);
-  // A phone shows one tab at a time, so this part may be drawn and not visible.
+  // A phone shows one tab at a time, so this part may be invisible.
   await page.locator('#system .button').first().waitFor({ state: 'attached' });
   node.backends.requests.length = 0;
 }
 
-/** Shows a part of a phone's page. */
-export const openTab = (name: 'Music' | 'Sound' | 'Node', on = page): Promise<void> =>
-  on.locator(`.tab:nth-child(${['Music', 'Sound', 'Node'].indexOf(name) + 1})`).click();
+/** The tabs of a phone's page, in order. */
+const TAB_NAMES = ['Music', 'Sound', 'Node'] as const;
 
-/** The commands that the page has requested, apart from the status of the power. */
+export const openTab = (name: (typeof TAB_NAMES)[number], onPage = page): Promise<void> =>
+  onPage.locator(`.tab:nth-child(${TAB_NAMES.indexOf(name) + 1})`).click();
+
+/** The commands that the page has sent, without those that read the status of the power. */
 export const commands = (): readonly BackendRequest['command'][] =>
   node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
 
@@ -57,8 +59,8 @@ export async function nextCommand(): Promise<object> {
   return first;
 }
 
-/** Resolves when the page has requested this and nothing else since the last call. */
+/** Resolves when the page has sent exactly these commands since the last call. */
 export async function commandsAre(...expected: readonly object[]): Promise<void> {
-  await until(JSON.stringify(expected), () => isDeepStrictEqual(commands(), expected));
+  await until(`the commands are ${JSON.stringify(expected)}`, () => isDeepStrictEqual(commands(), expected));
   node.backends.requests.length = 0;
 }

@@ -1,5 +1,4 @@
-// A proxy on loopback, or at a path, whose connections a test can cut, as a network cuts those of a sleeping
-// phone.
+// A proxy whose connections a test can cut, as a network cuts those of a sleeping phone.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -14,24 +13,23 @@ export interface SeverableProxy {
 }
 
 /**
- * Starts a proxy that listens at `at`, and leads to `target`. Each is a port of this machine or the path of
- * a unix socket. Bytes from the target pass through `change`.
+ * Starts a proxy that leads from `address` to `target`. Each is a port of this machine or the path of a unix
+ * socket. `change` changes the bytes that come from the target.
  */
 export async function startProxy(
   target: number | string,
-  at: number | string = 0,
+  address: number | string = 0,
   change?: (chunk: Buffer) => Buffer,
 ): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = connect(place(target));
+    const far = connect(socketOptions(target));
     for (const [from, to] of [
       [near, far],
       [far, near],
     ] as const) {
       sockets.add(from);
-      // The end or failure of one side ends the other one too, because a cut cable shows no difference
-      // between them.
+      // If one side ends or fails, the other side ends, too. A cut cable makes no difference between the two.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
@@ -39,15 +37,16 @@ export async function startProxy(
       });
     }
     near.pipe(far);
-    (change === undefined ? far : far.pipe(changing(change))).pipe(near);
-  }).listen(place(at));
+    const answer = change === undefined ? far : far.pipe(transformOf(change));
+    answer.pipe(near);
+  }).listen(socketOptions(address));
   await once(server, 'listening');
-  const address = server.address() as AddressInfo | string;
+  const listening = server.address() as AddressInfo | string;
   const sever = (): void => {
     for (const socket of sockets) socket.destroy();
   };
   return {
-    port: typeof address === 'string' ? Number.NaN : address.port,
+    port: typeof listening === 'string' ? Number.NaN : listening.port,
     sever,
     close: async () => {
       server.close();
@@ -57,8 +56,8 @@ export async function startProxy(
   };
 }
 
-const changing = (change: (chunk: Buffer) => Buffer): Transform =>
+const transformOf = (change: (chunk: Buffer) => Buffer): Transform =>
   new Transform({ transform: (chunk: Buffer, _encoding, done) => done(null, change(chunk)) });
 
-const place = (at: number | string): { port: number; host: string } | { path: string } =>
-  typeof at === 'number' ? { port: at, host: '127.0.0.1' } : { path: at };
+const socketOptions = (address: number | string): { port: number; host: string } | { path: string } =>
+  typeof address === 'number' ? { port: address, host: '127.0.0.1' } : { path: address };

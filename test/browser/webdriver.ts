@@ -1,9 +1,9 @@
-// A page in a browser that WebDriver (W3C) drives: a test reads its texts, and presses its controls as a
-// person would. Playwright drives neither Debian's Firefox nor its WebKit.
+// A page in a browser that WebDriver (W3C) drives. A test reads its texts, and presses its controls as a
+// person does. Playwright cannot drive Debian's Firefox and WebKit.
 
 import { until } from '../until.js';
 
-/** Each command's name in Marionette, Firefox's own protocol; then its method and path in HTTP. */
+/** Each command: its name in Firefox's own protocol, Marionette, and its method and path in HTTP. */
 export const COMMANDS = {
   goto: ['Navigate', 'POST', '/url'],
   back: ['Back', 'POST', '/back'],
@@ -12,7 +12,9 @@ export const COMMANDS = {
   setSize: ['SetWindowRect', 'POST', '/window/rect'],
   hide: ['MinimizeWindow', 'POST', '/window/minimize'],
   screenshot: ['TakeScreenshot', 'GET', '/screenshot'],
-} as const satisfies Readonly<Record<string, readonly [string, 'GET' | 'POST', string]>>;
+} as const satisfies Readonly<
+  Record<string, readonly [marionette: string, method: 'GET' | 'POST', path: string]>
+>;
 
 type Command = keyof typeof COMMANDS;
 
@@ -61,16 +63,17 @@ type Key = keyof typeof KEYS;
 
 /** The width of a slider's thumb, as in page.css. */
 const THUMB_PX = 22;
-/** A page has at most as many controls as this. */
-const TABS_MAX = 150;
-/** Steps of a drag. */
-const STEPS = 8;
+/** More than the controls of any page. */
+const TAB_PRESSES_MAX = 150;
+const DRAG_STEPS = 8;
 
 /** Finds a visible element by the name that a screen reader speaks, or by the beginning of that name. */
 const FIND = `(selector, name) => {
-  const seen = [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility({ visibilityProperty: true }));
+  const isVisible = (element) => element.checkVisibility({ visibilityProperty: true });
+  const visible = [...document.querySelectorAll(selector)].filter(isVisible);
   const nameOf = (element) => (element.ariaLabel ?? element.textContent).trim();
-  return seen.find((each) => nameOf(each) === name) ?? seen.find((each) => nameOf(each).startsWith(name));
+  const exact = visible.find((element) => nameOf(element) === name);
+  return exact ?? visible.find((element) => nameOf(element).startsWith(name));
 }`;
 
 export class WebDriverPage {
@@ -105,8 +108,7 @@ export class WebDriverPage {
     return value as T;
   }
 
-  /** Runs statements. */
-  async run(script: string): Promise<void> {
+  async runStatements(script: string): Promise<void> {
     await this.#browser.send('evaluate', { script: `${script}; arguments[0]()`, args: [] });
   }
 
@@ -125,14 +127,14 @@ export class WebDriverPage {
     await until(`"${text}" is shown`, async () => (await this.text()).includes(text));
   }
 
-  /** All that is shown. */
+  /** All text that is shown. */
   text(): Promise<string> {
     return this.evaluate('document.body.innerText');
   }
 
-  /** True while such an element is shown, and can be used. */
+  /** True while the element is shown and can be used. */
   has(role: Role, name: string): Promise<boolean> {
-    return this.#of(role, name, "element !== undefined && !element.matches(':disabled')");
+    return this.#evaluateFor(role, name, "element !== undefined && !element.matches(':disabled')");
   }
 
   async waitFor(role: Role, name: string): Promise<void> {
@@ -141,16 +143,17 @@ export class WebDriverPage {
 
   /** Resolves with the text that a screen reader speaks for a slider. */
   valueOf(slider: string): Promise<string | undefined> {
-    return this.#of('slider', slider, 'element?.ariaValueText');
+    return this.#evaluateFor('slider', slider, 'element?.ariaValueText');
   }
 
-  #of<T>(role: Role, name: string, expression: string): Promise<T> {
+  /** Resolves with the value of an expression about `element`, which is undefined if there is none. */
+  #evaluateFor<T>(role: Role, name: string, expression: string): Promise<T> {
     const selector = JSON.stringify(SELECTORS[role]);
     return this.evaluate(`((element) => ${expression})((${FIND})(${selector}, ${JSON.stringify(name)}))`);
   }
 
-  /** The place at `part` of an element's width, once the element stands still and nothing covers it. */
-  spotOf(role: Role, name: string, part = 0.5): Promise<Spot> {
+  /** The place at a fraction of an element's width, once the element stands still and nothing covers it. */
+  spotOf(role: Role, name: string, fraction = 0.5): Promise<Spot> {
     const place = `(async () => {
       element.scrollIntoView({ block: 'center', behavior: 'instant' });
       const box = () => JSON.stringify(element.getBoundingClientRect());
@@ -159,12 +162,12 @@ export class WebDriverPage {
       if (box() !== before) return false;
       const { left, top, width, height } = JSON.parse(before);
       const thumb = element.matches('input[type=range]') ? ${THUMB_PX} : 0;
-      const x = left + thumb / 2 + (width - thumb) * ${part};
+      const x = left + thumb / 2 + (width - thumb) * ${fraction};
       const y = top + height / 2;
       const front = document.elementFromPoint(x, y);
       return element.contains(front) && { x, y };
     })()`;
-    return until(`the ${role} ${name} is in front`, () => this.#of<Spot | false>(role, name, place));
+    return until(`the ${role} ${name} is in front`, () => this.#evaluateFor<Spot | false>(role, name, place));
   }
 
   /** Presses a control. With `keys` the Tab key moves the focus to the control, and Enter presses it. */
@@ -181,8 +184,9 @@ export class WebDriverPage {
 
   /** Presses the Tab key until the element has the focus. */
   async focus(role: Role, name: string): Promise<void> {
-    for (let tabs = 0; tabs < TABS_MAX; tabs += 1) {
-      if (await this.#of(role, name, 'element !== undefined && element === document.activeElement')) return;
+    for (let presses = 0; presses < TAB_PRESSES_MAX; presses += 1) {
+      if (await this.#evaluateFor(role, name, 'element !== undefined && element === document.activeElement'))
+        return;
       await this.key('Tab');
     }
     throw new Error(`Tab does not lead to the ${role} ${name}`);
@@ -198,20 +202,20 @@ export class WebDriverPage {
   /** Drags from one place to another. If both places are the same, it clicks or taps. */
   async drag(means: 'touch' | 'pointer', from: Spot, to: Spot): Promise<void> {
     const isStill = from.x === to.x && from.y === to.y;
-    const way = Array.from({ length: isStill ? 0 : STEPS }, (_, step) => ({
-      x: Math.round(from.x + ((to.x - from.x) * (step + 1)) / STEPS),
-      y: Math.round(from.y + ((to.y - from.y) * (step + 1)) / STEPS),
+    const path = Array.from({ length: isStill ? 0 : DRAG_STEPS }, (_, step) => ({
+      x: Math.round(from.x + ((to.x - from.x) * (step + 1)) / DRAG_STEPS),
+      y: Math.round(from.y + ((to.y - from.y) * (step + 1)) / DRAG_STEPS),
     }));
     const start = { x: Math.round(from.x), y: Math.round(from.y) };
     if (means === 'touch' && !this.#hasTouch) {
-      await this.evaluate(`(${FINGER})(${JSON.stringify(start)}, ${JSON.stringify(way)})`);
+      await this.evaluate(`(${FINGER})(${JSON.stringify(start)}, ${JSON.stringify(path)})`);
       return;
     }
     const move = (spot: Spot) => ({ type: 'pointerMove', duration: 16, ...spot });
     const actions = [
       move(start),
       { type: 'pointerDown', button: 0 },
-      ...way.map(move),
+      ...path.map(move),
       { type: 'pointerUp', button: 0 },
     ];
     const pointerType = means === 'touch' ? 'touch' : 'mouse';
@@ -222,15 +226,15 @@ export class WebDriverPage {
 }
 
 /** Sends the events that a browser makes of a finger. */
-const FINGER = `(start, way) => {
+const FINGER = `(start, path) => {
   const target = document.elementFromPoint(start.x, start.y);
   const send = (type, { x, y }, buttons) => target.dispatchEvent(new PointerEvent(type, {
     pointerType: 'touch', pointerId: 7, isPrimary: true, buttons, clientX: x, clientY: y, bubbles: true, cancelable: true,
   }));
-  // There is no such pointer to capture.
+  // A pointer of a script cannot be captured.
   target.setPointerCapture = () => undefined;
   send('pointerdown', start, 1);
-  for (const each of way) send('pointermove', each, 1);
-  send('pointerup', way.at(-1) ?? start, 0);
-  if (way.length === 0) target.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, detail: 1 }));
+  for (const spot of path) send('pointermove', spot, 1);
+  send('pointerup', path.at(-1) ?? start, 0);
+  if (path.length === 0) target.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, detail: 1 }));
 }`;

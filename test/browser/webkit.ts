@@ -9,8 +9,9 @@ import { until } from '../until.js';
 import { openDriven } from './driver.js';
 import type { Browser } from './webdriver.js';
 
-/** The library's own browser, which is in the package libwebkit2gtk-4.1-0. */
+/** The browser in the package libwebkit2gtk-4.1-0. */
 const BROWSER = '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser';
+/** Width, height and bits per pixel. */
 const SCREEN = '1920x1200x24';
 
 /** Lets the window be as narrow as a phone, because the browser's own buttons need more room. */
@@ -20,7 +21,7 @@ const STYLE = `* { padding: 0; margin: 0; min-width: 0; border-width: 0; font-si
 export const lacksWebKit = (): string | false =>
   lacks({ programs: ['WebKitWebDriver', 'Xvfb'], packages: { 'libwebkit2gtk-4.1-0': BROWSER } });
 
-/** A screen that nobody sees; resolves with its name. */
+/** Starts a virtual screen, whose name is `display`. */
 async function startScreen(folder: string) {
   const log = join(folder, 'screen');
   const screen = startProgram('Xvfb', ['-displayfd', '1', '-screen', '0', SCREEN, '-nolisten', 'tcp'], {

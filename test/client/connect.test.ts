@@ -12,7 +12,7 @@ import { type RequestedStream, type ScriptedNode, scriptedNode, settle } from '.
 const LONG_MS = 60_000;
 /** The client gives up a stream that is silent for this time. */
 const SILENCE_MS = 15_000;
-/** `retry` of the scripted streams. After a first loss the client waits between half of this and all of it. */
+/** `retry` of the streams. After a first loss the client waits between half of this and all of it. */
 const RETRY_MS = 3000;
 
 interface TestedClient extends ScriptedNode {

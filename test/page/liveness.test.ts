@@ -33,8 +33,8 @@ function answerAfter(ms: number, signal: AbortSignal): Promise<void> {
 const STEP_MS = 50;
 
 /**
- * Starts a liveness whose requests are answered while `state.isAnswering`. `advance` moves the clock in steps,
- * calls `onStep` in each, and lets the answers come.
+ * Starts a liveness whose requests are answered while `state.isAnswering`. `advance` moves the clock in
+ * steps, calls `onStep` in each, and lets the answers come.
  */
 function startLiveness(answerDelayMs = 0) {
   const counts = { requests: 0, reported: [] as boolean[], returned: 0 };
