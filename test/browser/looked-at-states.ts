@@ -39,7 +39,7 @@ interface EvaluatingPage {
   evaluate(expression: string): Promise<unknown>;
 }
 
-/** What axe-core finds within the element of a selector. */
+/** Resolves with the findings of axe-core within the element of a selector. */
 export async function findings(
   page: EvaluatingPage,
   runOnly: readonly string[],

@@ -38,7 +38,7 @@ async function serveSite(answer: (path: string) => string) {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** What the page displays: its status, and each slider as `title volume`. */
+/** Resolves with the page's status, and with each slider as `title volume`. */
 function displayed(page: Page): Promise<readonly string[]> {
   return page.evaluate(`[
     document.querySelector('#status').textContent,

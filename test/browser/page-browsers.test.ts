@@ -155,12 +155,12 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
 
   test('says that it waits for its script until the script comes', async () => {
     node.up();
-    const heldRoutes: Route[] = [];
-    await page.route('**/*.js', (route) => void heldRoutes.push(route));
+    const pendingRoutes: Route[] = [];
+    await page.route('**/*.js', (route) => void pendingRoutes.push(route));
     await page.goto(node.url, { waitUntil: 'commit' });
     await page.getByText('Waiting for the script of this page').waitFor();
     assert.equal(await page.getByText('If this text stays').isVisible(), false);
-    const scriptRoute = await until('the script is requested', () => heldRoutes[0]);
+    const scriptRoute = await until('the script is requested', () => pendingRoutes[0]);
     await scriptRoute.continue();
     await page.getByText('Connected', { exact: true }).waitFor();
     assert.equal(await page.locator('#needs').count(), 0);

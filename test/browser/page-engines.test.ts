@@ -103,7 +103,7 @@ for (const engine of ENGINES)
         assert.deepEqual(commands().at(-1), { do: 'volume', target: LIVING_ROOM, volume });
         return true;
       });
-    const shownVolumeIs = (text: string) =>
+    const displayedVolumeIs = (text: string) =>
       until(`the volume is shown as ${text}`, async () => (await page.valueOf(VOLUME)) === text);
 
     for (const means of ['touch', 'keys', 'pointer'] as const)
@@ -165,7 +165,7 @@ for (const engine of ENGINES)
       );
       await page.sees('Gymnopédie');
       await page.waitFor('button', 'Play');
-      await shownVolumeIs('70%');
+      await displayedVolumeIs('70%');
     });
 
     test('a page whose node goes away shows the loss, and is live when the node is back', async (t) => {
@@ -183,7 +183,7 @@ for (const engine of ENGINES)
       proxy = await startProxy(node.port, proxy.port);
       await page.sees('Connected');
       await page.press('pointer', 'button', 'Mute Kitchen');
-      await shownVolumeIs('70%');
+      await displayedVolumeIs('70%');
     });
 
     test('a hidden page has no levels measured, and is up to date when it is shown', async () => {
@@ -196,7 +196,7 @@ for (const engine of ENGINES)
       node.change(LOUDER_OUTPUT);
       await page.setSize(DESK.viewport.width, DESK.viewport.height);
       await levelsAre('measured');
-      await shownVolumeIs('70%');
+      await displayedVolumeIs('70%');
     });
 
     test('a page to which Back returns shows the new volume, and reports no loss', async (t) => {
@@ -210,7 +210,7 @@ for (const engine of ENGINES)
       node.change(LOUDER_OUTPUT);
       await page.back();
 
-      await shownVolumeIs('70%');
+      await displayedVolumeIs('70%');
       assert.equal(await page.evaluate('window.isBack ?? false'), engine.keepsPages);
       const texts = await page.evaluate<string[]>('window.texts ?? []');
       assert.ok(!texts.join().includes('lost'), texts.join());

@@ -44,19 +44,19 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
   for (const [what, width, height] of SCREENS) {
     test(`it moves no control on ${what}`, async () => {
       await page.setViewportSize({ width, height });
-      const heldRoutes: Route[] = [];
-      await page.route(TAB_FILES, (route) => void heldRoutes.push(route));
+      const pendingRoutes: Route[] = [];
+      await page.route(TAB_FILES, (route) => void pendingRoutes.push(route));
       // With so many outputs the late parts make the tallest column taller.
       const outputs = [2, 3, 4, 5, 6, 7].map((id) => output(id));
       node.up({ audio: [...ORDINARY.audio, ...outputs] });
       await page.goto(node.url);
-      await until('both files are requested', () => heldRoutes.length === 2);
+      await until('both files are requested', () => pendingRoutes.length === 2);
       await page.locator('#outputs .output').nth(7).waitFor({ state: 'attached' });
       await page.locator('#streams .stream').first().waitFor({ state: 'attached' });
 
       const count = Number(await page.evaluate(REMEMBER_PLACES));
       assert.ok(count >= 6, `${count} controls`);
-      for (const route of heldRoutes) await route.continue();
+      for (const route of pendingRoutes) await route.continue();
       await page.locator('#system .button').first().waitFor({ state: 'attached' });
       // The header grows for a moment where the machine is too busy to answer the page.
       await until('no control has moved', async () => {

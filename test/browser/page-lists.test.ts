@@ -42,14 +42,14 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('.house summary').click();
     const links = page.locator('.house a');
     await links.nth(3).waitFor();
-    const shown = await links.evaluateAll((elements) =>
+    const displayedLinks = await links.evaluateAll((elements) =>
       elements.map((link) => [
         (link.querySelector('bdi') ?? link).textContent,
         link.getAttribute('href'),
         link.getAttribute('aria-current'),
       ]),
     );
-    assert.deepEqual(shown, [
+    assert.deepEqual(displayedLinks, [
       ['All rooms', '?view=house', null],
       ['Living room', '#', 'page'],
       ['attic', 'http://[2001:db8::1]:8018//evil.example', null],

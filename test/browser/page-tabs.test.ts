@@ -28,8 +28,8 @@ const waitForOneStream = (owner: NodeWithPage) =>
 
 /** Resolves when each page shows this volume of the living room. */
 async function waitForVolume(volume: number, pages: readonly (Page | Frame)[]): Promise<void> {
-  for (const shown of pages) {
-    const slider = shown
+  for (const frame of pages) {
+    const slider = frame
       .locator('#outputs .output')
       .first()
       .getByRole('slider', { name: 'Volume of Living room' });
