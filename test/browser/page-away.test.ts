@@ -14,7 +14,7 @@ import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
 
-/** What the node announces before its connection ends, and the texts of the page afterwards. */
+/** The page displays both texts after the end that the node has announced. */
 type Row = readonly [
   what: string,
   announce: (node: NodeWithPage) => void,
