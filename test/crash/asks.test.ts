@@ -1,9 +1,12 @@
 // Commands to children: each is answered once, in time and in order, also when the child dies. The audio
-// backend, which reads the meters, is notified whether anybody listens to them.
+// backend, which reads the meters, is notified whether anybody watches them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { childrenUp, makeSupervisor, startChildren } from './harness.js';
+import { childrenUp, faultOf, makeSupervisor, startChildren } from './harness.js';
+
+/** More commands than this may not wait for one child. */
+const WAITING_MAX = 256;
 
 test('a command that fails with an exception is an internal fault, and its thread continues', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
@@ -11,8 +14,9 @@ test('a command that fails with an exception is an internal fault, and its threa
   const answer = await ask('audio', 'fail');
   const detail = 'The command ended in an unexpected error';
   assert.deepEqual(answer, { ok: false, error: { fault: 'internal', detail } });
-  const stacks = () => recorder.lines.map(({ fields }) => fields['stack']).join();
-  await recorder.until(() => stacks().includes('a secret path'));
+
+  const loggedStacks = () => recorder.lines.map(({ fields }) => fields['stack']).join();
+  await recorder.until(() => loggedStacks().includes('a secret path'));
   assert.deepEqual(await ask('audio', 'who'), first);
 });
 
@@ -22,12 +26,13 @@ test('a command without an answer at the deadline is a time-out, and its late an
     ok: false,
     error: { fault: 'timeout', detail: 'The audio backend gave no answer within 0.1 s' },
   });
+
   const kept = ask('audio', 'keep');
   assert.equal((await kept).ok, false);
   // On a busy machine `release` itself may take longer than the deadline of 0.1 s, so it is repeated.
   let released = await ask('audio', 'release');
   while (!released.ok) released = await ask('audio', 'release');
-  assert.ok(released.value.text !== '"kept"');
+  assert.notEqual(released.value.text, '"kept"', 'the late answer of `keep` has arrived');
 });
 
 test('a backend that is not enabled or not started is unavailable', async (t) => {
@@ -43,10 +48,13 @@ test('a backend that is not enabled or not started is unavailable', async (t) =>
 test('no more than 256 commands wait for one child, and the bound is per child', async (t) => {
   const { ask } = await childrenUp(t, { audio: 'obedient', power: 'obedient' });
   let settled = 0;
-  const waiting = Array.from({ length: 256 }, () => ask('audio', 'wait').finally(() => (settled += 1)));
+  const waiting = Array.from({ length: WAITING_MAX }, () =>
+    ask('audio', 'wait').finally(() => (settled += 1)),
+  );
+
   const refused = await ask('audio', 'wait');
-  assert.equal(refused.ok ? '' : refused.error.fault, 'unavailable');
-  assert.equal(settled, 0);
+  assert.equal(faultOf(refused), 'unavailable');
+  assert.equal(settled, 0, 'a waiting command has been answered');
   assert.equal((await ask('power', 'who')).ok, true);
   t.after(() => Promise.all(waiting));
 });
@@ -54,22 +62,25 @@ test('no more than 256 commands wait for one child, and the bound is per child',
 test('a command that cannot be sent does not count as one of the 256 that may wait', async (t) => {
   const { ask } = await childrenUp(t, { audio: 'obedient' });
   const unsendable = (() => undefined) as unknown as string;
-  for (let times = 0; times < 256; times += 1)
+  for (let attempts = 0; attempts < WAITING_MAX; attempts += 1)
     await assert.rejects(ask('audio', unsendable), { name: 'DataCloneError' });
+
   assert.equal((await ask('audio', 'who')).ok, true);
 });
 
-test('a batch arrives whole and in order: changes before the state that was published after them, and all before the answer', async (t) => {
+test('changes and states arrive in the order in which they were published, and before the answer to their command', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
   recorder.sequence.length = 0;
   recorder.lines.length = 0;
+
   await ask('audio', 'publish');
+
   assert.equal(
     recorder.sequence.join(),
     'put 1,drop 2,connecting,connecting,put 3,put power.action,up,put 4',
   );
-  const connecting = recorder.healths.findLast(([, { state }]) => state === 'connecting');
-  assert.equal(connecting?.[1].detail, 'the sound server refuses us');
+  const lastConnecting = recorder.healths.findLast(([, { state }]) => state === 'connecting');
+  assert.equal(lastConnecting?.[1].detail, 'the sound server refuses us');
   assert.deepEqual(
     recorder.lines.map(({ level, message, fields }) => [level, message, fields['detail']]),
     [
@@ -81,24 +92,36 @@ test('a batch arrives whole and in order: changes before the state that was publ
   );
 });
 
-test('a thread is notified that its meters are watched: at its start, for each new listener, and when the last one goes', async (t) => {
+test('the audio thread is notified of listeners to its meters: at its start, for each new one, and when the last one goes', async (t) => {
   const { supervisor, recorder, ask } = makeSupervisor({ audio: 'obedient', power: 'obedient' });
   t.after(() => supervisor.stop());
   const levelLines = () => recorder.lines.filter(({ message }) => message.startsWith('levels'));
+  const untilLevelLines = (count: number) => recorder.until(() => levelLines().length === count);
+
   // This request comes before the thread exists.
   supervisor.watchLevels(true);
   supervisor.start(recorder);
-  await recorder.until(() => levelLines().length === 1);
+  await untilLevelLines(1);
+
   supervisor.watchLevels(true);
-  await recorder.until(() => levelLines().length === 2);
+  await untilLevelLines(2);
+
   await ask('audio', 'exit');
   await recorder.untilState('audio', 'up', 1);
-  await recorder.until(() => levelLines().length === 3);
+  await untilLevelLines(3);
+
   supervisor.watchLevels(false);
-  await recorder.until(() => levelLines().length === 4);
+  await untilLevelLines(4);
+
   await ask('audio', 'exit');
   await recorder.untilState('audio', 'up', 2);
   await ask('power', 'who');
+
   const actual = levelLines().map(({ message, fields }) => `${fields['backend']} ${message}`);
-  assert.deepEqual(actual, [...Array(3).fill('audio levels true'), 'audio levels false']);
+  assert.deepEqual(actual, [
+    'audio levels true',
+    'audio levels true',
+    'audio levels true',
+    'audio levels false',
+  ]);
 });

@@ -5,55 +5,57 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Supervised, startChildren } from './harness.js';
 
-const FIRST = 'discovery pulls first';
-const NEXT = 'discovery pulls';
+const FIRST_FEED = 'discovery requests its first feed';
+const NEXT_FEED = 'discovery requests its next feed';
 
 /** Sends the bridge a word that the fixture knows, or the name of an operation to request. */
-function send({ recorder }: Supervised, ...words: readonly string[]): void {
+function sendWords({ recorder }: Supervised, ...words: readonly string[]): void {
   recorder.send({
     isWhole: false,
     changes: [{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(words) }],
   });
 }
 
-function count({ recorder }: Supervised, word: string): number {
-  return recorder.sequence.filter((actual) => actual === word).length;
+/** How often the recorder has this report. */
+function countOf({ recorder }: Supervised, report: string): number {
+  return recorder.sequence.filter((actual) => actual === report).length;
 }
 
 test('a bridge that dies is replaced and gets all records again, and a backend continues', async (t) => {
   const supervised = startChildren(t, { power: 'obedient', discovery: 'bridge' });
   const { recorder, ask } = supervised;
-  await recorder.until(() => count(supervised, FIRST) === 1);
+  await recorder.until(() => countOf(supervised, FIRST_FEED) === 1);
   const before = await ask('power', 'who');
-  send(supervised, 'exit');
+
+  sendWords(supervised, 'exit');
   await recorder.untilState('discovery', 'restarting', 1);
-  assert.match(recorder.now('discovery')?.detail ?? '', /^thread ended: exit code 7$/);
-  await recorder.until(() => count(supervised, FIRST) === 2);
-  assert.equal(count(supervised, NEXT), 0, 'it has taken in nothing');
+  assert.match(recorder.healthOf('discovery')?.detail ?? '', /^thread ended: exit code 7$/);
+  await recorder.until(() => countOf(supervised, FIRST_FEED) === 2);
+  assert.equal(countOf(supervised, NEXT_FEED), 0, 'the dead bridge requested no further changes');
   assert.deepEqual(await ask('power', 'who'), before);
-  assert.equal(recorder.now('power')?.restarts, 0);
+  assert.equal(recorder.healthOf('power')?.restarts, 0);
 });
 
 test('a reply to a thread that has died is dropped', async (t) => {
   const supervised = startChildren(t, { discovery: 'bridge' });
   const { recorder } = supervised;
-  await recorder.until(() => count(supervised, FIRST) === 1);
-  let reply = (): void => undefined;
+  await recorder.until(() => countOf(supervised, FIRST_FEED) === 1);
+  let replyToDeadThread = (): void => undefined;
   recorder.bridgeRequest = () =>
     new Promise((resolve) => {
-      reply = () => resolve({ status: 500, body: 'of the dead' });
+      replyToDeadThread = () => resolve({ status: 500, body: 'reply to the dead thread' });
     });
-  send(supervised, 'reboot');
-  await recorder.until(() => count(supervised, NEXT) === 1);
-  send(supervised, 'exit');
-  await recorder.until(() => count(supervised, FIRST) === 2);
-  // The first request of the new thread has the same number as that of the dead thread.
-  const answered = reply;
+  sendWords(supervised, 'reboot');
+  await recorder.until(() => countOf(supervised, NEXT_FEED) === 1);
+  sendWords(supervised, 'exit');
+  await recorder.until(() => countOf(supervised, FIRST_FEED) === 2);
+
+  // The first request of each thread has the same number.
   recorder.bridgeRequest = async () => {
-    answered();
-    return { status: 200, body: 'of the living' };
+    replyToDeadThread();
+    return { status: 200, body: 'reply to the living thread' };
   };
-  send(supervised, 'reboot');
-  await recorder.until(() => recorder.healths.some(([, { detail }]) => /of the/.test(detail ?? '')));
-  assert.equal(recorder.now('discovery')?.detail, '200 of the living');
+  sendWords(supervised, 'reboot');
+  await recorder.until(() => recorder.healths.some(([, { detail }]) => /reply to the/.test(detail ?? '')));
+  assert.equal(recorder.healthOf('discovery')?.detail, '200 reply to the living thread');
 });

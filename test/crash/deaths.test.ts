@@ -9,7 +9,8 @@ import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
 import {
   childrenUp,
-  QUICK_PULSE,
+  faultOf,
+  QUICK_HEARTBEAT,
   type Supervised,
   type SupervisedOptions,
   startChildren,
@@ -21,19 +22,17 @@ function textOf(answer: Answer): string {
   return answer.value.text ?? '';
 }
 
-const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.error.fault);
-
-/** Asks the other child for the number of its thread, which must never change. */
-async function neighbour({ ask, recorder }: Supervised): Promise<string> {
+/** Asks the child `power`, which must never die, for the number of its thread. */
+async function threadOfNeighbour({ ask, recorder }: Supervised): Promise<string> {
   await recorder.untilState('power', 'up');
-  assert.equal(recorder.now('power')?.restarts, 0);
+  assert.equal(recorder.healthOf('power')?.restarts, 0);
   return textOf(await ask('power', 'who'));
 }
 
-/** The word in the actor's command, or the name of its fixture; and the reason of its death. */
-type DeathRow = readonly [what: string, detail: RegExp, options?: SupervisedOptions];
+/** What makes the actor die, and the reason that the child's health has then. */
+type DeathRow = readonly [commandOrFixture: string, detail: RegExp, options?: SupervisedOptions];
 
-const HUNG: SupervisedOptions = { heartbeat: QUICK_PULSE };
+const WITH_QUICK_HEARTBEAT: SupervisedOptions = { heartbeat: QUICK_HEARTBEAT };
 const SMALL_HEAP: SupervisedOptions = { heapLimits: { ...HEAP_LIMITS, maxOldGenerationSizeMb: 16 } };
 
 const DEATHS_ON_COMMAND: readonly DeathRow[] = [
@@ -42,116 +41,130 @@ const DEATHS_ON_COMMAND: readonly DeathRow[] = [
   ['reject later', /^thread ended: rejected later$/],
   ['exit', /^thread ended: exit code 7$/],
   ['exhaust', /^thread ended: out of memory$/, SMALL_HEAP],
-  ['hang', /^thread ended: hung: busy and no answer to a ping for \d+ s$/, HUNG],
+  ['hang', /^thread ended: hung: busy and no answer to a ping for \d+ s$/, WITH_QUICK_HEARTBEAT],
   ['flood', /^thread ended: flooded the main thread with messages$/],
 ];
 for (const [word, detail, options] of DEATHS_ON_COMMAND) {
   test(`an actor that dies of the command ${word} is replaced, and the other actor continues`, async (t) => {
     const supervised = await childrenUp(t, { audio: 'obedient', power: 'obedient' }, options);
     const { ask, recorder } = supervised;
-    const before = await neighbour(supervised);
-    const first = textOf(await ask('audio', 'who'));
+    const neighbourBefore = await threadOfNeighbour(supervised);
+    const threadBefore = textOf(await ask('audio', 'who'));
+
     const dying = ask('audio', word);
     await recorder.untilState('audio', 'restarting', 1);
-    assert.match(recorder.now('audio')?.detail ?? '', detail);
-    assert.ok(['none', 'unavailable'].includes(faultOf(await dying)));
+    assert.match(recorder.healthOf('audio')?.detail ?? '', detail);
+    assert.ok(['none', 'unavailable'].includes(faultOf(await dying)), 'the command has another fault');
+
     await recorder.untilState('audio', 'up', 1);
-    assert.notEqual(textOf(await ask('audio', 'who')), first);
-    assert.deepEqual(recorder.states('audio'), ['connecting', 'up', 'restarting', 'up']);
-    assert.equal(recorder.now('audio')?.restarts, 1);
-    assert.equal(recorder.now('audio')?.detail, undefined);
+    assert.notEqual(textOf(await ask('audio', 'who')), threadBefore);
+    assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up', 'restarting', 'up']);
+    assert.equal(recorder.healthOf('audio')?.restarts, 1);
+    assert.equal(recorder.healthOf('audio')?.detail, undefined);
     const afterDeath = recorder.sequence.slice(recorder.sequence.indexOf('restarting'));
     assert.deepEqual(afterDeath, ['restarting', 'up'], 'the dead thread still sends messages');
-    assert.equal(await neighbour(supervised), before);
+    assert.equal(await threadOfNeighbour(supervised), neighbourBefore);
   });
 }
 
-const DEATHS_AT_BIRTH: readonly DeathRow[] = [
+const DEATHS_AT_START: readonly DeathRow[] = [
   ['throws-at-load', THREW_AT_LOAD],
   ['throws-at-start', /^thread ended: cannot start$/],
   ['not-a-function', /^thread ended: No handler function exported from .*not-a-function\.js$/],
   ['missing-entry', /^thread ended: Cannot find module .*missing-entry\.js/],
   ['returns-early', /^thread ended: returned without being asked to$/],
-  ['hangs-at-load', /^thread ended: hung: /, HUNG],
+  ['hangs-at-load', /^thread ended: hung: /, WITH_QUICK_HEARTBEAT],
 ];
-for (const [fixture, detail, options] of DEATHS_AT_BIRTH) {
+for (const [fixture, detail, options] of DEATHS_AT_START) {
   test(`an actor whose fixture is ${fixture} dies with a reason, and the other actor continues`, async (t) => {
     const restarts = { waitsMs: [0], windowMs: 60_000, pauseMs: 60_000 };
     const supervised = startChildren(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
     const { ask, recorder } = supervised;
     await recorder.untilState('audio', 'restarting', 1);
-    assert.match(recorder.now('audio')?.detail ?? '', detail);
-    const before = await neighbour(supervised);
+    assert.match(recorder.healthOf('audio')?.detail ?? '', detail);
+    const neighbourBefore = await threadOfNeighbour(supervised);
+
     await recorder.untilState('audio', 'failed', 2);
-    assert.match(recorder.now('audio')?.detail ?? '', /; 2 deaths in 60 s$/);
-    assert.deepEqual(recorder.states('audio'), ['connecting', 'restarting', 'failed']);
+    assert.match(recorder.healthOf('audio')?.detail ?? '', /; 2 deaths in 60 s$/);
+    assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'restarting', 'failed']);
     assert.equal(faultOf(await ask('audio', 'who')), 'unavailable');
-    assert.equal(await neighbour(supervised), before);
+    assert.equal(await threadOfNeighbour(supervised), neighbourBefore);
   });
 }
 
 test('an actor that is idle and never reads its messages is killed after several pings', async (t) => {
-  const { recorder } = startChildren(t, { audio: 'deaf' }, { heartbeat: QUICK_PULSE });
+  const { recorder } = startChildren(t, { audio: 'deaf' }, { heartbeat: QUICK_HEARTBEAT });
   await recorder.untilState('audio', 'restarting', 1);
-  assert.match(recorder.now('audio')?.detail ?? '', /^thread ended: not responding: idle and no answer/);
+  assert.match(recorder.healthOf('audio')?.detail ?? '', /^thread ended: not responding: idle and no answer/);
 });
+
+/** The command `speak and exit` publishes so many records, whose keys count from 0. */
+const SPOKEN_RECORDS = 20 * 1024;
+const MAIN_THREAD_BLOCKED_MS = 300;
 
 test('all messages that a thread sent before its death arrive', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
   const dying = ask('audio', 'speak and exit');
-  // The main thread is blocked, so that the messages and the death wait for it together.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  // While the main thread is blocked, both the messages and the death arrive.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, MAIN_THREAD_BLOCKED_MS);
   await dying;
-  const received = recorder.sequence.slice(2, recorder.sequence.indexOf('restarting'));
-  assert.equal(received.length, 20 * 1024);
-  assert.equal(received.at(-1), `put ${20 * 1024 - 1}`);
+
+  const firstStates = ['connecting', 'up'].length;
+  const puts = recorder.sequence.slice(firstStates, recorder.sequence.indexOf('restarting'));
+  assert.equal(puts.length, SPOKEN_RECORDS);
+  assert.equal(puts.at(-1), `put ${SPOKEN_RECORDS - 1}`);
 });
 
 test('each state of a child is logged once, with the stack of the error', async (t) => {
   const restarts = { ...RESTARTS, waitsMs: [0, 0, 0] };
   const { recorder } = startChildren(t, { audio: 'throws-at-load' }, { restarts });
   await recorder.untilState('audio', 'failed', 4);
+
   const lines = recorder.lines.map(({ level, message }) => `${level} ${message}`);
-  const actual = 'info backend is connecting,warn backend is restarting,error backend is failed';
-  assert.equal(lines.join(), actual);
-  assert.match(String(recorder.lines[1]?.fields['stack']), /throws-at-load/);
-  assert.equal(recorder.lines[1]?.fields['backend'], 'audio');
+  const expected = 'info backend is connecting,warn backend is restarting,error backend is failed';
+  assert.equal(lines.join(), expected);
+  const restarting = recorder.lines[1];
+  assert.match(String(restarting?.fields['stack']), /throws-at-load/);
+  assert.equal(restarting?.fields['backend'], 'audio');
 });
 
 test('commands that wait for a dying thread are answered unavailable, oldest first', async (t) => {
   const { ask } = await childrenUp(t, { audio: 'obedient' });
-  const order: number[] = [];
+  const answered: number[] = [];
   const waiting = [1, 2, 3].map(async (number) => {
     const answer = await ask('audio', 'wait');
-    order.push(number);
+    answered.push(number);
     return faultOf(answer);
   });
   const dying = ask('audio', 'throw');
+
   assert.deepEqual(await Promise.all(waiting), ['unavailable', 'unavailable', 'unavailable']);
   assert.equal(faultOf(await dying), 'unavailable');
-  assert.deepEqual(order, [1, 2, 3]);
+  assert.deepEqual(answered, [1, 2, 3]);
 });
 
-test('after 5 deaths in 60 s a child is restarting, after the sixth it has failed and waits for 60 s', async (t) => {
+test('a child is restarted after each of 5 deaths in 60 s, and has failed for 60 s after the sixth', async (t) => {
   const clock = new ManualClock();
   const { recorder } = startChildren(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
-  const since = clock.date();
-  for (const [died, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
-    await recorder.untilState('audio', 'restarting', died + 1);
-    // A further death does not change the time since which the child is restarting.
-    assert.equal(recorder.now('audio')?.since, since);
+  const begun = clock.date();
+  for (const [earlierDeaths, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
+    await recorder.untilState('audio', 'restarting', earlierDeaths + 1);
+    // A further death does not change `since`.
+    assert.equal(recorder.healthOf('audio')?.since, begun);
     if (waitMs > 0) clock.advance(waitMs - 1);
-    assert.equal(recorder.now('audio')?.restarts, died + 1);
+    assert.equal(recorder.healthOf('audio')?.restarts, earlierDeaths + 1);
     clock.advance(waitMs > 0 ? 1 : 0);
   }
+
   await recorder.untilState('audio', 'failed', 6);
-  assert.match(recorder.now('audio')?.detail ?? '', THREW_AT_LOAD);
-  assert.match(recorder.now('audio')?.detail ?? '', /; 6 deaths in 60 s$/);
-  assert.equal(recorder.now('audio')?.since, clock.date());
+  assert.match(recorder.healthOf('audio')?.detail ?? '', THREW_AT_LOAD);
+  assert.match(recorder.healthOf('audio')?.detail ?? '', /; 6 deaths in 60 s$/);
+  assert.equal(recorder.healthOf('audio')?.since, clock.date());
+
   clock.advance(59_999);
-  assert.equal(recorder.now('audio')?.state, 'failed');
+  assert.equal(recorder.healthOf('audio')?.state, 'failed');
   clock.advance(1);
-  assert.equal(recorder.now('audio')?.state, 'restarting');
+  assert.equal(recorder.healthOf('audio')?.state, 'restarting');
   // The six deaths are no longer counted, so this one is the first again.
   await recorder.untilState('audio', 'restarting', 7);
 });

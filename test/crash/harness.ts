@@ -21,7 +21,7 @@ const ROOT = new URL('./', import.meta.url);
 export const THREW_AT_LOAD = /^thread ended: no such luck(?=;|$)/;
 
 /** The supervisor restarts a child at once, however often it has died. */
-const RESTARTS_WITHOUT_PAUSE = {
+const RESTARTS_AT_ONCE = {
   waitsMs: Array.from({ length: 1000 }, () => 0),
   windowMs: 60_000,
   pauseMs: 60_000,
@@ -37,7 +37,7 @@ const DEADLINE_MS = 60_000;
  * pong. Here the wait is 5 s, because a healthy thread may be silent for seconds while it starts on a busy
  * machine.
  */
-export const QUICK_PULSE = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
+export const QUICK_HEARTBEAT = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
 /**
  * Only a child that ignores its stop takes this long. In the product the limit is 5 s at most, but on a busy
@@ -78,12 +78,12 @@ export class ReportRecorder implements ChildListener {
     this.#recheck();
   }
 
-  /** Sends changes to the thread that has requested its feed last. */
+  /** Sends changes to the thread whose request for a feed was the newest. */
   send: Parameters<ChildListener['feedRequest']>[2] = () => assert.fail('no thread has requested its feed');
 
   feedRequest(child: ChildName, isFirst: boolean, send: Parameters<ChildListener['feedRequest']>[2]): void {
     this.send = send;
-    this.sequence.push(isFirst ? `${child} pulls first` : `${child} pulls`);
+    this.sequence.push(isFirst ? `${child} requests its first feed` : `${child} requests its next feed`);
     this.#recheck();
   }
 
@@ -98,12 +98,14 @@ export class ReportRecorder implements ChildListener {
     this.#recheck();
   };
 
-  now(backend: ChildName): BackendHealth | undefined {
-    return this.healths.findLast(([of]) => of === backend)?.[1];
+  /** The newest health of a child. */
+  healthOf(backend: ChildName): BackendHealth | undefined {
+    return this.healths.findLast(([child]) => child === backend)?.[1];
   }
 
-  states(backend: ChildName): string[] {
-    return this.healths.filter(([of]) => of === backend).map(([, { state }]) => state);
+  /** All states of a child, in the order of the reports. */
+  statesOf(backend: ChildName): string[] {
+    return this.healths.filter(([child]) => child === backend).map(([, { state }]) => state);
   }
 
   /**
@@ -131,7 +133,7 @@ export class ReportRecorder implements ChildListener {
 
   untilState(backend: ChildName, state: string, restarts = 0): Promise<void> {
     return this.until(() => {
-      const health = this.now(backend);
+      const health = this.healthOf(backend);
       return health?.state === state && health.restarts >= restarts;
     });
   }
@@ -181,7 +183,7 @@ export function makeSupervisor(
       stopWithinMs,
       isOnDemand: onDemand.includes(name),
     })),
-    restarts: RESTARTS_WITHOUT_PAUSE,
+    restarts: RESTARTS_AT_ONCE,
     threads,
     ...options,
   });
@@ -191,12 +193,15 @@ export function makeSupervisor(
   return { supervisor, recorder, ask };
 }
 
+/** The kind of an answer's fault, or `none`. */
+export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.error.fault);
+
 /** Starts a supervisor, and stops it at the end of the test. */
 export function startChildren(t: TestContext, ...args: Parameters<typeof makeSupervisor>): Supervised {
-  const prepared = makeSupervisor(...args);
-  t.after(() => prepared.supervisor.stop());
-  prepared.supervisor.start(prepared.recorder);
-  return prepared;
+  const supervised = makeSupervisor(...args);
+  t.after(() => supervised.supervisor.stop());
+  supervised.supervisor.start(supervised.recorder);
+  return supervised;
 }
 
 /** Like `startChildren`, but resolves when all children are up. */
@@ -205,6 +210,7 @@ export async function childrenUp(
   ...args: Parameters<typeof makeSupervisor>
 ): Promise<Supervised> {
   const supervised = startChildren(t, ...args);
-  for (const name of Object.keys(args[0])) await supervised.recorder.untilState(name as ChildName, 'up');
+  const [fixtures] = args;
+  for (const name of Object.keys(fixtures)) await supervised.recorder.untilState(name as ChildName, 'up');
   return supervised;
 }

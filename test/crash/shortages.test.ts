@@ -1,6 +1,5 @@
-// When the system refuses a thread, or does not let it end, the child dies as in any other way: the process
-// continues, the other child answers, and the backend is back as soon as the system gives it a thread, before
-// the heartbeat would notice that it is missing.
+// The system refuses a child a thread, or does not let a thread end. The process continues, and the other
+// child answers. The child is back as soon as the system gives it a thread.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -12,36 +11,38 @@ import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { FIFO } from './fixtures/sticks.js';
-import { childrenUp, QUICK_PULSE, startChildren } from './harness.js';
+import { childrenUp, QUICK_HEARTBEAT, startChildren } from './harness.js';
 
-/** Below the heartbeat's 30 s and 10 s, which would find a missing thread too. */
+/** Shorter than the 40 s after which the heartbeat would notice that the thread is missing. */
 const DEADLINE_MS = 25_000;
 
 /**
- * Node asks for the limits in `new Worker`: there it throws, as it does when the system has no thread to give
- * (EAGAIN).
+ * Limits that make `new Worker`, which reads them, throw. `new Worker` throws as well when the system has no
+ * thread to give (EAGAIN).
  */
-class Refusal {
+class RefusableLimits {
   readonly maxYoungGenerationSizeMb = HEAP_LIMITS.maxYoungGenerationSizeMb;
-  refuses = false;
+  isRefusing = false;
   get maxOldGenerationSizeMb(): number {
-    if (this.refuses) throw new Error('no more threads');
+    if (this.isRefusing) throw new Error('no more threads');
     return 64;
   }
 }
 
-test('a child that the system refuses a thread waits, and starts when it gets one', {
+test('a child waits while the system refuses it a thread, and starts when it gets one', {
   timeout: DEADLINE_MS,
 }, async (t) => {
-  const heapLimits = new Refusal();
+  const heapLimits = new RefusableLimits();
   const fixtures = { audio: 'obedient', power: 'obedient' };
   const { recorder, ask } = await childrenUp(t, fixtures, { restarts: RESTARTS, heapLimits });
-  heapLimits.refuses = true;
+  heapLimits.isRefusing = true;
+
   const dying = ask('audio', 'throw');
   await recorder.untilState('audio', 'restarting', 2);
-  assert.equal(recorder.now('audio')?.detail, 'thread ended: no more threads');
+  assert.equal(recorder.healthOf('audio')?.detail, 'thread ended: no more threads');
   assert.equal((await ask('power', 'who')).ok, true);
-  heapLimits.refuses = false;
+
+  heapLimits.isRefusing = false;
   await dying;
   await recorder.untilState('audio', 'up');
 });
@@ -54,14 +55,15 @@ test('the number of threads that are stuck in the kernel is bounded, and the chi
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   process.env[FIFO] = fifo;
   const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, pauseMs: 60_000 };
-  const options = { restarts, heartbeat: QUICK_PULSE };
+  const options = { restarts, heartbeat: QUICK_HEARTBEAT };
   const { recorder, ask } = startChildren(t, { audio: 'sticks', power: 'obedient' }, options);
-  const stuck = 'thread ended: 3 earlier threads are still stuck';
-  await recorder.until(() => recorder.now('audio')?.detail === stuck);
+  const stuckDetail = 'thread ended: 3 earlier threads are still stuck';
+  await recorder.until(() => recorder.healthOf('audio')?.detail === stuckDetail);
   assert.equal((await ask('power', 'who')).ok, true);
-  // The test keeps the FIFO open, so that no thread is stuck any more. It opens it for reading and writing,
-  // because opening it one way would wait for the other end.
-  const end = openSync(fifo, 'r+');
-  t.after(() => closeSync(end));
+
+  // While the test has the FIFO open, no thread is stuck. The test opens it for reading and writing, because
+  // opening it for only one of the two would wait for the other end.
+  const openFifo = openSync(fifo, 'r+');
+  t.after(() => closeSync(openFifo));
   await recorder.untilState('audio', 'up');
 });

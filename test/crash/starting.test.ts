@@ -9,27 +9,27 @@ import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 import { childrenUp, startChildren, THREW_AT_LOAD } from './harness.js';
 
 test('a child starts when the one before it has sent its first message', async (t) => {
-  // The clock stands still, because on a busy machine the longest wait for a child could end before it sends
-  // anything.
+  // The clock stands still, so that the longest wait for a child does not end first on a busy machine.
   const clock = new ManualClock();
   const fixtures = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
   const { recorder } = await childrenUp(t, fixtures, { clock });
   const states = recorder.healths.map(([backend, { state }]) => `${backend} ${state}`).join();
-  const orderly = 'audio connecting,audio up,systemd connecting,systemd up,power connecting,power up';
-  assert.equal(states, orderly);
+  const expected = 'audio connecting,audio up,systemd connecting,systemd up,power connecting,power up';
+  assert.equal(states, expected);
 });
 
 for (const fixture of ['hangs-at-load', 'throws-at-load', 'throws-at-start']) {
   test(`a child that ${fixture.replaceAll('-', ' ')} does not delay the next one`, async (t) => {
-    // One that hangs takes no leave either, however long it is given.
+    // A child that hangs ignores its stop, too.
     const { recorder } = startChildren(t, { audio: fixture, systemd: 'obedient' }, { stopWithinMs: 100 });
     await recorder.untilState('systemd', 'up');
   });
 }
 
-test('a reload that stops a child before its turn to start keeps no later child from starting', async (t) => {
+test('later children start although a reload stops a child before its turn to start', async (t) => {
   const fixtures = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
   const { supervisor, recorder } = startChildren(t, fixtures);
+
   const systemd = { ...DEFAULT_SETTINGS.systemd, user: [{ name: 'mpd.service' }] };
   assert.deepEqual(await supervisor.stopChanged({ ...DEFAULT_SETTINGS, systemd }), ['systemd']);
   supervisor.startMissing();
@@ -41,18 +41,19 @@ for (const [fixture, detail] of [
   ['exits-at-load', /^thread ended: exit code 3$/],
   ['throws-at-load', THREW_AT_LOAD],
 ] as const) {
-  test(`a thread that ${fixture.replaceAll('-', ' ')} while it is warmed up counts as any death`, async (t) => {
+  test(`the death of a thread that ${fixture.replaceAll('-', ' ')} during its warm-up counts like any other`, async (t) => {
     const options = { warmUp: fixture, restarts: RESTARTS };
     const { recorder } = startChildren(t, { audio: fixture, power: 'obedient' }, options);
     await recorder.untilState('audio', 'restarting', 1);
-    assert.match(recorder.now('audio')?.detail ?? '', detail);
+    assert.match(recorder.healthOf('audio')?.detail ?? '', detail);
     await recorder.untilState('power', 'up');
   });
 }
 
-test('a child gets the thread that was started for it before, or a new one when that thread has ended', async (t) => {
+test('a child gets the thread that was started in advance, or a new one when that thread has ended', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' }, { warmUp: 'obedient' });
   assert.deepEqual(await ask('audio', 'warm'), { ok: true, value: { text: 'true' } });
+
   await ask('audio', 'exit');
   await recorder.untilState('audio', 'up', 1);
   assert.deepEqual(await ask('audio', 'warm'), { ok: true, value: { text: 'false' } });

@@ -6,8 +6,17 @@ import { test } from 'node:test';
 import type { Supervisor } from '../../src/supervisor/supervisor.js';
 import { childrenUp, type Fixtures, type ReportRecorder, startChildren } from './harness.js';
 
+/** The log line with which the fixture `obedient` stops. */
+const CLEAN_STOP = 'stops as told';
+
 /** Stops all children, and resolves with those that were killed because they did not stop in time. */
-async function lateAtStop({ supervisor, recorder }: { supervisor: Supervisor; recorder: ReportRecorder }) {
+async function stopAndListKilled({
+  supervisor,
+  recorder,
+}: {
+  supervisor: Supervisor;
+  recorder: ReportRecorder;
+}) {
   await supervisor.stop();
   const killed = recorder.lines.filter(({ fields }) => /^did not stop/.test(String(fields['detail'])));
   return killed.map(({ fields }) => fields['backend']);
@@ -16,8 +25,8 @@ async function lateAtStop({ supervisor, recorder }: { supervisor: Supervisor; re
 test('children stop in reverse order of their start', async (t) => {
   const fixtures: Fixtures = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
   const { supervisor, recorder } = await childrenUp(t, fixtures);
-  assert.deepEqual(await lateAtStop({ supervisor, recorder }), []);
-  const stopped = recorder.lines.filter(({ message }) => message === 'stops as told');
+  assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), []);
+  const stopped = recorder.lines.filter(({ message }) => message === CLEAN_STOP);
   const names = stopped.map(({ fields }) => fields['backend']);
   assert.deepEqual(names, ['power', 'systemd', 'audio']);
 });
@@ -25,38 +34,48 @@ test('children stop in reverse order of their start', async (t) => {
 test('a child that ignores the stop is killed and reported, and the others stop cleanly', async (t) => {
   const fixtures: Fixtures = { audio: 'obedient', systemd: 'ignores-stop', power: 'obedient' };
   const { supervisor, recorder } = await childrenUp(t, fixtures, { stopWithinMs: 1000 });
-  assert.deepEqual(await lateAtStop({ supervisor, recorder }), ['systemd']);
+
+  assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), ['systemd']);
   const warnings = recorder.lines.filter(({ level }) => level === 'warn');
-  const actual = warnings.map(({ fields }) => fields);
-  assert.deepEqual(actual, [{ backend: 'systemd', detail: 'did not stop within 1000 ms' }]);
-  assert.equal(recorder.lines.filter(({ message }) => message === 'stops as told').length, 2);
+  const warned = warnings.map(({ fields }) => fields);
+  assert.deepEqual(warned, [{ backend: 'systemd', detail: 'did not stop within 1000 ms' }]);
+  assert.equal(recorder.lines.filter(({ message }) => message === CLEAN_STOP).length, 2);
 });
 
-test('when two children ignore the stop, and time is short for all, the last child still stops cleanly', async (t) => {
+test('when two children ignore the stop, and all have little time, the last child still stops cleanly', async (t) => {
   const fixtures: Fixtures = { audio: 'obedient', systemd: 'ignores-stop', power: 'ignores-stop' };
   const { supervisor, recorder } = await childrenUp(t, fixtures, { stopWithinMs: 10_000 });
+
   await supervisor.stop(3_000);
-  const late = recorder.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields['detail']);
-  assert.equal(late.length, 2);
-  const lateMs = late.map((detail) => Number(/^did not stop within (\d+) ms$/.exec(String(detail))?.[1]));
-  assert.ok(Math.max(...lateMs) <= 1_000, `${lateMs}`);
-  assert.equal(recorder.lines.at(-1)?.message, 'stops as told');
+
+  const lateDetails = recorder.lines
+    .filter(({ level }) => level === 'warn')
+    .map(({ fields }) => fields['detail']);
+  assert.equal(lateDetails.length, 2);
+  const waitsMs = lateDetails.map((detail) =>
+    Number(/^did not stop within (\d+) ms$/.exec(String(detail))?.[1]),
+  );
+  assert.ok(Math.max(...waitsMs) <= 1_000, `waited ${waitsMs} ms for the late children`);
+  assert.equal(recorder.lines.at(-1)?.message, CLEAN_STOP);
 });
 
-test('a stop that fails is logged and is not late, and a peer that is lost during the stop is not reported', async (t) => {
+test('a stop that fails is logged and does not count as late, and a peer lost during the stop is not reported', async (t) => {
   const { supervisor, recorder } = await childrenUp(t, { audio: 'rejects-stop' });
-  assert.deepEqual(await lateAtStop({ supervisor, recorder }), []);
+  assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), []);
   assert.equal(recorder.lines.at(-1)?.fields['detail'], 'cannot let go');
-  assert.deepEqual(recorder.states('audio'), ['connecting', 'up']);
+  assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up']);
 });
 
-for (const [state, waitsMs] of Object.entries({ restarting: [3_600_000], failed: [] })) {
+/** With these waits before a restart, the first death leaves the child in the state. */
+const WAITS_MS_OF_STATE = { restarting: [3_600_000], failed: [] };
+for (const [state, waitsMs] of Object.entries(WAITS_MS_OF_STATE)) {
   test(`a child that is ${state} stops at once and is not started again`, async (t) => {
     const restarts = { waitsMs, windowMs: 60_000, pauseMs: 3_600_000 };
     const { supervisor, recorder } = startChildren(t, { audio: 'throws-at-load' }, { restarts });
     await recorder.untilState('audio', state, 1);
-    assert.deepEqual(await lateAtStop({ supervisor, recorder }), []);
-    assert.equal(recorder.now('audio')?.state, state);
+
+    assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), []);
+    assert.equal(recorder.healthOf('audio')?.state, state);
   });
 }
 
@@ -66,25 +85,27 @@ test('a child that waits for its restart is not started while another stops', as
   const { supervisor, recorder } = startChildren(t, fixtures, { stopWithinMs: 1000, restarts });
   await recorder.untilState('audio', 'restarting', 1);
   await recorder.untilState('power', 'connecting');
-  assert.deepEqual(await lateAtStop({ supervisor, recorder }), ['power']);
-  assert.equal(recorder.now('audio')?.restarts, 1);
+
+  assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), ['power']);
+  assert.equal(recorder.healthOf('audio')?.restarts, 1);
 });
 
 test('a child that dies while another stops is not started again', async (t) => {
   const fixtures: Fixtures = { audio: 'obedient', power: 'ignores-stop' };
   const { supervisor, recorder, ask } = await childrenUp(t, fixtures, { stopWithinMs: 1000 });
+
   const exiting = ask('audio', 'exit');
-  assert.deepEqual(await lateAtStop({ supervisor, recorder }), ['power']);
+  assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), ['power']);
   assert.equal((await exiting).ok, false);
-  assert.deepEqual(recorder.states('audio'), ['connecting', 'up']);
+  assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up']);
 });
 
 test('commands that wait when the supervisor stops are answered, and later commands are refused at once', async (t) => {
   const { supervisor, ask } = await childrenUp(t, { audio: 'obedient' });
   const waiting = ask('audio', 'wait');
+
   const stopping = supervisor.stop();
-  const late = await ask('audio', 'who');
-  assert.deepEqual(late, {
+  assert.deepEqual(await ask('audio', 'who'), {
     ok: false,
     error: { fault: 'unavailable', detail: 'The audio backend is stopping' },
   });

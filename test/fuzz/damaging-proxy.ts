@@ -9,19 +9,19 @@ const DAMAGE_PROBABILITY = 0.5;
 
 /** A damaged copy of the chunk: bytes are changed, lost, doubled, added or all replaced. */
 export function damage(chunk: Buffer, random: SeededRandom): Buffer {
-  const wrong = Buffer.from(chunk);
-  const at = random.below(chunk.length);
-  const ways = [
-    () => wrong.fill(random.below(256), at, at + 1),
-    () => wrong.fill(random.pick([0, 0xff, 0x7f]), at, Math.min(at + 4, wrong.length)),
-    () => wrong.subarray(0, at),
-    () => wrong.subarray(at),
-    () => Buffer.concat([wrong, wrong.subarray(at)]),
-    () => Buffer.concat([wrong.subarray(0, at), Buffer.from([random.below(256)]), wrong.subarray(at)]),
+  const copy = Buffer.from(chunk);
+  const place = random.below(chunk.length);
+  const damages = [
+    () => copy.fill(random.below(256), place, place + 1),
+    () => copy.fill(random.pick([0, 0xff, 0x7f]), place, Math.min(place + 4, copy.length)),
+    () => copy.subarray(0, place),
+    () => copy.subarray(place),
+    () => Buffer.concat([copy, copy.subarray(place)]),
+    () => Buffer.concat([copy.subarray(0, place), Buffer.from([random.below(256)]), copy.subarray(place)]),
     () => Buffer.from(Array.from({ length: 1 + random.below(64) }, () => random.below(256))),
     () => Buffer.alloc(0),
   ];
-  return random.pick(ways)();
+  return random.pick(damages)();
 }
 
 export class DamagingProxy {

@@ -15,8 +15,8 @@ import { startSurvivor } from './survivor.js';
 
 export const PROGRAMS = ['pulseaudio', 'pactl', 'mosquitto'];
 export const TOPIC = 'house/living';
-/** A call that would end the machine: D-Bus encloses the name of a method in zero bytes. */
-const POWER_CALL = /\0(?:Reboot|PowerOff)\0/;
+/** Finds a call that would end the machine: D-Bus encloses the name of a method in zero bytes. */
+const POWER_CALL_PATTERN = /\0(?:Reboot|PowerOff)\0/;
 const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'mqtt'];
 
 export type FuzzedNode = Awaited<ReturnType<typeof startFuzzedNode>>;
@@ -25,25 +25,26 @@ export async function startFuzzedNode(seed: number) {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-fuzzed-'));
   const random = new SeededRandom(seed);
   const [sound, broker] = await Promise.all([startPulseAudio(), startBroker()]);
-  const buses = [await honestBus(), await honestBus()];
-  const [user = '', system = ''] = buses.map(({ path }) => `unix:path=${path}`);
-  const port = await freePort();
+  const sessionBus = await honestBus();
+  const systemBus = await honestBus();
+  const buses = [sessionBus, systemBus];
+  const brokerPort = await freePort();
   /** The proxies in front of the sound server and the broker. */
-  const liars = {
+  const proxies = {
     sound: await DamagingProxy.start(random, join(directory, 'sound'), sound.socketPath),
-    broker: await DamagingProxy.start(random, port, broker.port),
+    broker: await DamagingProxy.start(random, brokerPort, broker.port),
   };
   const env = {
     ...sound.env,
     PULSE_SERVER: `unix:${directory}/sound`,
-    DBUS_SESSION_BUS_ADDRESS: user,
-    DBUS_SYSTEM_BUS_ADDRESS: system,
+    DBUS_SESSION_BUS_ADDRESS: `unix:path=${sessionBus.path}`,
+    DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${systemBus.path}`,
   };
   const config = `
 systemd: {system: [other.service], user: [player.service]}
 players: {enabled: true}
 power: {enabled: true, capabilities: {poweroff: true, reboot: true}}
-mqtt: {enabled: true, url: "mqtt://127.0.0.1:${port}", topic: ${TOPIC}}
+mqtt: {enabled: true, url: "mqtt://127.0.0.1:${brokerPort}", topic: ${TOPIC}}
 upgrade: {enabled: true, resultFile: ${directory}/result.json, stateFile: ${directory}/state.json, progressSocket: ${directory}/progress.sock}
 `;
   const survivor = await startSurvivor({ env, config }, BACKENDS);
@@ -53,16 +54,16 @@ upgrade: {enabled: true, resultFile: ${directory}/result.json, stateFile: ${dire
     survivor,
     sound,
     spy,
-    liars,
+    proxies,
     /** The calls to end the machine that the scripted logind has received. */
-    orders: () =>
-      buses
-        .flatMap(({ received }) => received.map(({ text }) => text))
-        .filter((text) => POWER_CALL.test(text)),
+    powerCalls: () => {
+      const calls = buses.flatMap(({ received }) => received.map(({ text }) => text));
+      return calls.filter((text) => POWER_CALL_PATTERN.test(text));
+    },
     stop: async () => {
       await spy.end();
       await survivor.daemon.stop();
-      for (const liar of Object.values(liars)) await liar.close();
+      for (const proxy of Object.values(proxies)) await proxy.close();
       await Promise.all([sound.stop(), broker.stop(), ...buses.map((bus) => bus.close())]);
       rmSync(directory, { recursive: true, force: true });
     },

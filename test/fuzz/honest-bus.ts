@@ -5,9 +5,9 @@ import type { ReceivedCall, ScriptedBus, Value } from '../actors/bus/scripted-bu
 import { errorReply, reply, scriptedBus } from '../actors/bus/scripted-bus.js';
 
 const OWNER = ':1.2';
-const NAMES = ['org.freedesktop.systemd1', 'org.freedesktop.login1', 'org.mpris.MediaPlayer2.one'];
+const OWNED_NAMES = ['org.freedesktop.systemd1', 'org.freedesktop.login1', 'org.mpris.MediaPlayer2.one'];
 const JOB = '/org/freedesktop/systemd1/job/1';
-/** The manager, its units and the player all answer with these; a backend reads only those that it needs. */
+/** The manager, its units and the player all have these properties. A backend reads only what it needs. */
 const PROPERTIES = [
   ['UserspaceTimestampMonotonic', ['t', 17]],
   ['LoadState', ['s', 'loaded']],
@@ -17,9 +17,8 @@ const PROPERTIES = [
 
 type Answer = readonly [signature?: string, ...values: Value[]];
 
-/** By the name of the method. */
-const ANSWERS: Readonly<Record<string, Answer>> = {
-  ListNames: ['as', [OWNER, ...NAMES]],
+const ANSWER_BY_METHOD: Readonly<Record<string, Answer>> = {
+  ListNames: ['as', [OWNER, ...OWNED_NAMES]],
   GetConnectionUnixProcessID: ['u', 4711],
   GetAll: ['a{sv}', PROPERTIES],
   GetUnitFileState: ['s', 'enabled'],
@@ -36,10 +35,10 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 function answerTo({ serial, text }: ReceivedCall): Buffer {
   const isCalled = (member: string): boolean => text.includes(`\0${member}\0`);
   if (!isCalled('GetNameOwner')) {
-    const answer = Object.entries(ANSWERS).find(([member]) => isCalled(member))?.[1] ?? [];
+    const answer = Object.entries(ANSWER_BY_METHOD).find(([member]) => isCalled(member))?.[1] ?? [];
     return reply(serial, ...answer);
   }
-  return NAMES.some((name) => text.includes(name))
+  return OWNED_NAMES.some((name) => text.includes(name))
     ? reply(serial, 's', OWNER)
     : errorReply(serial, 'org.freedesktop.DBus.Error.NameHasNoOwner');
 }

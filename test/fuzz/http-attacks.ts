@@ -1,6 +1,6 @@
 // Requests that no client should send. Some are requests of the OpenAPI document with changes. Others can be
-// read as one request by one parser and as two by another; the hidden second one is a command that no test
-// sends openly, so that its effect would show that it was read.
+// read as one request by one parser and as two by another. The second request of the two is hidden: a command
+// that no test sends openly. Its effect would show that the node has read it.
 
 import type { OpenApi } from '../gateway/openapi-conformance.js';
 import type { SeededRandom } from '../seeded-random.js';
@@ -9,7 +9,7 @@ import { damage } from './damaging-proxy.js';
 /** This request is only sent hidden within another request. */
 const HIDDEN = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
-/** Each piece is one write. */
+/** What one connection sends; each piece is one write. */
 export type Pieces = readonly string[];
 
 export interface Route {
@@ -42,6 +42,7 @@ const BODIES = [
   `{"output": "${'x'.repeat(60_000)}"}`,
   'x'.repeat(70_000),
 ];
+/** The spaces at the beginning stand for three empty queries. */
 const QUERIES = `   ?${'q'.repeat(2000)} ? ?a=b ?% ?types=%00 #x ?a=%0d%0aX:%20y`.split(' ');
 const METHODS = ['PUT', 'HEAD', 'OPTIONS', 'get', 'X'.repeat(50), ''];
 const VERSIONS = ['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.1 x', 'http/1.1', ''];
@@ -61,42 +62,54 @@ function pathOf(route: Route, random: SeededRandom): string {
 }
 
 /** The text in pieces, cut at random places. */
-function cut(text: string, random: SeededRandom): string[] {
+function cutAtRandom(text: string, random: SeededRandom): string[] {
   if (random.chance(0.5)) return [text];
-  const at = random.below(text.length + 1);
-  return [text.slice(0, at), ...cut(text.slice(at), random)];
+  const place = random.below(text.length + 1);
+  return [text.slice(0, place), ...cutAtRandom(text.slice(place), random)];
 }
 
-function request(routes: readonly Route[], random: SeededRandom): string {
+function randomRequest(routes: readonly Route[], random: SeededRandom): string {
   const route = random.pick(routes);
   const method = random.chance(0.9) ? route.method : random.pick(METHODS);
   const version = random.chance(0.95) ? 'HTTP/1.1' : random.pick(VERSIONS);
-  const count = random.chance(0.03) ? 150 : random.below(4);
-  const some = Array.from({ length: count }, () => random.pick(HEADERS));
+  const headerCount = random.chance(0.03) ? 150 : random.below(4);
+  const moreHeaders = Array.from({ length: headerCount }, () => random.pick(HEADERS));
   const body = route.method === 'POST' && random.chance(0.8) ? random.pick(BODIES) : '';
-  const typed = body === '' ? [] : ['Content-Type: application/json'];
-  const bytes = Buffer.byteLength(body);
-  const chunked = `${bytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const contentType = body === '' ? [] : ['Content-Type: application/json'];
+  const bodyBytes = Buffer.byteLength(body);
+  const oneChunk = `${bodyBytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
   const isChunked = body !== '' && random.chance(0.2);
-  const size = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes}`;
-  const framing = body === '' ? [] : [size];
+  const sizeHeader = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bodyBytes}`;
+  const framing = body === '' ? [] : [sizeHeader];
   const host = random.chance(0.95) ? ['Host: 127.0.0.1'] : [];
-  const head = [`${method} ${pathOf(route, random)} ${version}`, ...host, ...typed, ...framing, ...some];
-  return `${head.join('\r\n')}\r\n\r\n${isChunked ? chunked : body}`;
+  const requestLine = `${method} ${pathOf(route, random)} ${version}`;
+  const head = [requestLine, ...host, ...contentType, ...framing, ...moreHeaders];
+  return `${head.join('\r\n')}\r\n\r\n${isChunked ? oneChunk : body}`;
 }
 
-const PIECES = ['\r', '\n', '\0', ' ', ':', '\t', '\r\n\r\n', '\u00e9', '0', 'Content-Length: 5\r\n'];
+const INSERTED_PIECES = [
+  '\r',
+  '\n',
+  '\0',
+  ' ',
+  ':',
+  '\t',
+  '\r\n\r\n',
+  '\u00e9',
+  '0',
+  'Content-Length: 5\r\n',
+];
 
 /**
  * The text with one more piece that has a meaning in HTTP, or with bytes that are lost, doubled or changed.
  */
-function damaged(text: string, random: SeededRandom): string {
-  const at = random.below(text.length + 1);
-  if (random.chance(0.5)) return text.slice(0, at) + random.pick(PIECES) + text.slice(at);
+function damagedRequest(text: string, random: SeededRandom): string {
+  const place = random.below(text.length + 1);
+  if (random.chance(0.5)) return text.slice(0, place) + random.pick(INSERTED_PIECES) + text.slice(place);
   return damage(Buffer.from(text, 'latin1'), random).toString('latin1');
 }
 
-const LENGTH = HIDDEN.length;
+const HIDDEN_BYTES = HIDDEN.length;
 /**
  * Headers that leave open where the body ends: the node must refuse the request, and read nothing after it.
  */
@@ -109,44 +122,45 @@ const UNCLEAR_FRAMINGS = [
   ...'Transfer-Encoding: "chunked" | Transfer-Encoding: chunked\u000b'.split(' | '),
   'Content-Length: 0\r\nTransfer-Encoding: chunked',
   'Transfer-Encoding: chunked\r\nContent-Length: 4',
-  `Content-Length: 0\r\nContent-Length: ${LENGTH}`,
-  `Content-Length: ${LENGTH}\r\nContent-Length: 0`,
+  `Content-Length: 0\r\nContent-Length: ${HIDDEN_BYTES}`,
+  `Content-Length: ${HIDDEN_BYTES}\r\nContent-Length: 0`,
   'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
   'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked',
   'X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 0',
 ];
 /**
  * Sizes of chunks that are malformed. uWebSockets.js takes a size without a digit, or with a space before it,
- * for the last chunk, so these two are missing here. It does no harm: no proxy passes such a size on, and a
+ * for the last chunk, so these two sizes are missing here. This does no harm: no proxy passes such a size on, and a
  * client that reaches the node directly can send the hidden request openly.
  */
 const MALFORMED_SIZES = [
   ...'0x0 -0 +0 00000000000000000000001 fffffffffffffffff g 1_0 10000000000000000'.split(' '),
   '0;\n',
 ];
-const HIDING: readonly string[] = [
-  // A body that looks like a request.
-  `Content-Length: ${LENGTH}\r\n\r\n${HIDDEN}`,
-  `Transfer-Encoding: chunked\r\n\r\n${LENGTH.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
-  `Transfer-Encoding: chunked\r\n\r\n${LENGTH.toString(16).toUpperCase()};x=y\r\n${HIDDEN}\r\n0\r\n\r\n`,
+/** The rest of a request, from its framing headers on, that hides another request. */
+const HIDING_FRAMINGS: readonly string[] = [
+  // Here the body itself is the hidden request.
+  `Content-Length: ${HIDDEN_BYTES}\r\n\r\n${HIDDEN}`,
+  `Transfer-Encoding: chunked\r\n\r\n${HIDDEN_BYTES.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
+  `Transfer-Encoding: chunked\r\n\r\n${HIDDEN_BYTES.toString(16).toUpperCase()};x=y\r\n${HIDDEN}\r\n0\r\n\r\n`,
   ...UNCLEAR_FRAMINGS.map((framing) => `${framing}\r\n\r\n0\r\n\r\n${HIDDEN}`),
   ...MALFORMED_SIZES.map((size) => `Transfer-Encoding: chunked\r\n\r\n${size}\r\n${HIDDEN}`),
 ];
 
-/** A request that hides another one. Only what does not concern its framing is chosen at random. */
-function hiding(routes: readonly Route[], random: SeededRandom): string {
+/** A request that hides another one. Its route, its framing and its other headers are chosen at random. */
+function requestHidingAnother(routes: readonly Route[], random: SeededRandom): string {
   const posts = routes.filter(({ method }) => method === 'POST');
-  const shape = random.pick(HIDING);
+  const framing = random.pick(HIDING_FRAMINGS);
   const host = random.pick(['Host: 127.0.0.1\r\n', 'Host: 127.0.0.1\r\nAccept: */*\r\n']);
-  const typed = random.chance(0.5) ? 'Content-Type: application/json\r\n' : '';
-  return `POST ${random.pick(posts).path.replace(/\{\w+\}/g, '1')} HTTP/1.1\r\n${host}${typed}${shape}`;
+  const contentType = random.chance(0.5) ? 'Content-Type: application/json\r\n' : '';
+  const path = random.pick(posts).path.replace(/\{\w+\}/g, '1');
+  return `POST ${path} HTTP/1.1\r\n${host}${contentType}${framing}`;
 }
 
-/** All that one connection sends. */
-export function anyAttack(routes: readonly Route[], random: SeededRandom): Pieces {
-  const kind = random.below(10);
-  if (kind < 3) return cut(hiding(routes, random), random);
-  if (kind < 6) return cut(damaged(request(routes, random), random), random);
-  const many = Array.from({ length: 1 + random.below(4) }, () => request(routes, random));
-  return cut(many.join(''), random);
+export function randomAttack(routes: readonly Route[], random: SeededRandom): Pieces {
+  const outOfTen = random.below(10);
+  if (outOfTen < 3) return cutAtRandom(requestHidingAnother(routes, random), random);
+  if (outOfTen < 6) return cutAtRandom(damagedRequest(randomRequest(routes, random), random), random);
+  const requests = Array.from({ length: 1 + random.below(4) }, () => randomRequest(routes, random));
+  return cutAtRandom(requests.join(''), random);
 }

@@ -9,11 +9,13 @@ import { SEED, SeededRandom } from '../seeded-random.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type FuzzedNode, PROGRAMS, startFuzzedNode, TOPIC } from './fuzzed-node.js';
-import { anyAttack, type Pieces, routesOf } from './http-attacks.js';
+import { type Pieces, randomAttack, routesOf } from './http-attacks.js';
 
 const CONNECTIONS = 1000;
-const AT_ONCE = 40;
+const CONNECTIONS_AT_ONCE = 40;
+/** How often in succession the bytes of a server are damaged for a while. */
 const STORMS = 3;
+const POSTS_PER_STORM_MAX = 30;
 
 describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROGRAMS }) }, () => {
   let node: FuzzedNode;
@@ -29,7 +31,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
     const connection = new RawConnection(node.survivor.daemon.port);
     for (const piece of pieces) {
       connection.write(Buffer.from(piece, 'latin1'));
-      // Waits, so that the next piece is sent in a packet of its own.
+      // After this turn the next piece is sent in a packet of its own.
       await new Promise((resolve) => setImmediate(resolve));
     }
     return connection.end().untilClosed();
@@ -38,45 +40,49 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
   test('the node survives malformed requests', async () => {
     const random = new SeededRandom(SEED);
     const routes = routesOf(await node.survivor.daemon.read('/openapi.json'));
-    for (let done = 0; done < CONNECTIONS; done += AT_ONCE) {
-      const attacks = Array.from({ length: AT_ONCE }, () => anyAttack(routes, random));
-      const answers = await Promise.all(attacks.map(attack));
-      for (const [at, text] of answers.entries()) {
-        const pieces = JSON.stringify(attacks[at]).slice(0, 3000);
+    for (let attacked = 0; attacked < CONNECTIONS; attacked += CONNECTIONS_AT_ONCE) {
+      const attacks = Array.from({ length: CONNECTIONS_AT_ONCE }, () => randomAttack(routes, random));
+      const responses = await Promise.all(attacks.map(attack));
+      for (const [index, text] of responses.entries()) {
+        const pieces = JSON.stringify(attacks[index]).slice(0, 3000);
         assert.ok(text === '' || /^HTTP\/1\.1 [1-5]\d\d /.test(text), `${text.slice(0, 200)}\n${pieces}`);
         assert.doesNotMatch(text, /^HTTP\/1\.1 500 /m, pieces);
       }
       await node.survivor.answers();
     }
-    assert.deepEqual(node.orders(), [], 'a hidden request');
+    assert.deepEqual(node.powerCalls(), [], 'a hidden request was carried out');
     await node.survivor.recovers();
   });
 
-  for (const who of ['sound', 'broker'] as const) {
-    test(`the node survives a ${who === 'sound' ? 'sound server' : 'broker'} whose bytes are damaged`, async () => {
+  const PEERS = { sound: 'a sound server', broker: 'a broker' } as const;
+  for (const peer of ['sound', 'broker'] as const) {
+    test(`the node survives ${PEERS[peer]} whose bytes are damaged`, async () => {
       const random = new SeededRandom(SEED);
-      const liar = node.liars[who];
+      const proxy = node.proxies[peer];
       const { daemon } = node.survivor;
       const stream = await daemon.events('?types=audio.level');
       for (let storm = 0; storm < STORMS; storm += 1) {
-        liar.lie();
-        const target = liar.damaged + 1;
+        proxy.lie();
+        const damagedBefore = proxy.damaged;
         const answers: Promise<{ readonly status: number }>[] = [];
-        await until('damaged bytes have come', async () => {
+        await until('the server has sent bytes that were damaged', async () => {
           const volume = random.below(100) / 100;
-          if (answers.length < 30) answers.push(daemon.post('/audio/outputs/living/volume', { volume }));
+          if (answers.length < POSTS_PER_STORM_MAX)
+            answers.push(daemon.post('/audio/outputs/living/volume', { volume }));
           await node.spy.publish(`${TOPIC}/audio/server/set`, { volume });
           await node.sound.pactl('set-sink-volume', 'kitchen', `${random.below(100)}%`);
           await node.survivor.answers();
-          return liar.damaged >= target;
+          return proxy.damaged > damagedBefore;
         });
-        liar.becomeHonest();
+
+        proxy.becomeHonest();
         for (const { status } of await Promise.all(answers)) assert.notEqual(status, 500);
         await node.survivor.recovers();
       }
       stream.close();
+
       await node.sound.pactl('set-sink-volume', 'kitchen', '23%');
-      await until('the outputs are current', async () =>
+      await until('the daemon knows the last volume', async () =>
         /"name":"kitchen".*?"volume":0.23/.test((await daemon.get('/audio/outputs')).text),
       );
       await node.spy.holds(`${TOPIC}/audio/outputs/kitchen`, (text) => JSON.parse(text).volume === 0.23);

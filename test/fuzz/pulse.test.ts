@@ -1,5 +1,5 @@
-// Feeds damaged captures to a session of the sound server's protocol: no error may escape it, and the number
-// of its events is bounded by the number of bytes. TONEARM_FUZZ_SEED=N repeats a run.
+// Feeds damaged captures to a session of the sound server's protocol. The session may throw no error, and the
+// number of its events is bounded by the number of bytes. TONEARM_FUZZ_SEED=N repeats a run.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,9 +12,9 @@ import { SEED, SeededRandom } from '../seeded-random.js';
 import { damage } from './damaging-proxy.js';
 
 /** Larger captures are left out, because they only repeat what the small ones have. */
-const SEED_MAX_BYTES = 50_000;
-/** The arguments of every request in `REQUESTS`; each reads those that it needs. */
-const ARGS = { ...PEAKS, mask: 0x85, index: 7 };
+const CAPTURE_MAX_BYTES = 50_000;
+/** The arguments of every request in `REQUESTS`. Each request reads only those that it needs. */
+const REQUEST_ARGUMENTS = { ...PEAKS, mask: 0x85, index: 7 };
 const REQUESTS: readonly RequestName[] = [
   'GET_SINK_INPUT_INFO_LIST',
   'GET_SINK_INFO_LIST',
@@ -24,24 +24,31 @@ const REQUESTS: readonly RequestName[] = [
   'CREATE_RECORD_STREAM',
 ];
 
-const corpus = GOLDEN.files.filter(({ bytes }) => bytes <= SEED_MAX_BYTES).map((file) => GOLDEN.read(file));
+const corpus = GOLDEN.files
+  .filter(({ bytes }) => bytes <= CAPTURE_MAX_BYTES)
+  .map((file) => GOLDEN.read(file));
 const handshake = GOLDEN.read({ file: 'pulse-handshake.bin' });
 
 const HEADER_BYTES = 20;
+/** The size of an event with its header. */
+const EVENT_BYTES = 40;
+const OUTPUT_MAX_BYTES = 1000;
+/** The session sends so many requests. */
+const REQUESTS_SENT = 2;
 
-const anyCapture = (random: SeededRandom): Buffer => random.pick(corpus);
+const randomCapture = (random: SeededRandom): Buffer => random.pick(corpus);
 
 /**
  * A capture with up to three damages. Half of the results get a correct first header again, so that the
  * session also reads what follows it.
  */
 function damagedCapture(random: SeededRandom): Buffer {
-  let bytes = anyCapture(random);
-  for (let left = random.below(4); left > 0 && bytes.length > 0; left -= 1) {
-    const at = random.below(bytes.length + 1);
+  let bytes = randomCapture(random);
+  for (let damagesLeft = random.below(4); damagesLeft > 0 && bytes.length > 0; damagesLeft -= 1) {
+    const place = random.below(bytes.length + 1);
     const isSpliced = random.chance(0.2);
     bytes = isSpliced
-      ? Buffer.concat([bytes.subarray(0, at), anyCapture(random), bytes.subarray(at)])
+      ? Buffer.concat([bytes.subarray(0, place), randomCapture(random), bytes.subarray(place)])
       : damage(bytes, random);
   }
   if (random.chance(0.5) && bytes.length > HEADER_BYTES) {
@@ -55,8 +62,9 @@ function damagedCapture(random: SeededRandom): Buffer {
 /** How often each outcome has come: a fuzzer whose inputs all have the same outcome would prove little. */
 type Tally = Map<string, number>;
 
-function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
-  const count = (what: string): void => void tally.set(what, (tally.get(what) ?? 0) + 1);
+/** Feeds the bytes to a new session, and counts what comes of them. */
+function feedSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
+  const count = (outcome: string): void => void tally.set(outcome, (tally.get(outcome) ?? 0) + 1);
   let closed = 0;
   let events = 0;
   const session = new Session(
@@ -78,32 +86,38 @@ function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void
     },
   );
   session.open(0);
+
   let settled = 0;
   if (random.below(8) > 0) {
     session.receive(handshake);
-    for (let left = 2; left > 0; left -= 1) {
-      session.request(random.pick(REQUESTS), ARGS, 0, (result) => {
+    for (let sent = 0; sent < REQUESTS_SENT; sent += 1) {
+      session.request(random.pick(REQUESTS), REQUEST_ARGUMENTS, 0, (result) => {
         settled += 1;
         count(result.ok ? 'reply' : `failed: ${result.error.kind}`);
       });
     }
-  } else settled = 2;
+  } else settled = REQUESTS_SENT;
+
   // The bytes come in chunks of a random size, sometimes all in one.
-  const largest = random.pick([1, 7, 64, 4096, 1 << 20]);
-  for (let at = 0; at < bytes.length; ) {
-    const end = at + 1 + random.below(largest);
-    session.receive(bytes.subarray(at, end));
-    at = end;
+  const chunkMaxBytes = random.pick([1, 7, 64, 4096, 1 << 20]);
+  for (let offset = 0; offset < bytes.length; ) {
+    const end = offset + 1 + random.below(chunkMaxBytes);
+    session.receive(bytes.subarray(offset, end));
+    offset = end;
   }
+
   const output = session.takeOutput().length;
-  assert.ok(output < 1000, `${output} bytes of output`);
-  assert.ok(events * 40 <= bytes.length, 'more events than bytes');
+  assert.ok(output < OUTPUT_MAX_BYTES, `${output} bytes of output`);
+  assert.ok(events * EVENT_BYTES <= bytes.length, 'the bytes are too few for so many events');
+
   session.expire(20);
   session.close({ kind: 'stopped' });
-  assert.deepEqual([closed, settled], [1, 2]);
+  assert.equal(closed, 1);
+  assert.equal(settled, REQUESTS_SENT);
 }
 
 const ROUNDS = 1500;
+/** Each of these must come at least once. */
 const OUTCOMES = [
   'ready',
   'reply',
@@ -121,7 +135,7 @@ test(`a damaged capture ends its session at worst, and throws no error (TONEARM_
   for (let round = 0; round < ROUNDS; round += 1) {
     const bytes = damagedCapture(random);
     try {
-      throughSession(bytes, random, tally);
+      feedSession(bytes, random, tally);
     } catch (cause) {
       const input = bytes.length < 3000 ? bytes.toString('hex') : `${bytes.length} bytes`;
       throw new Error(`round ${round}: ${input}`, { cause });

@@ -7,21 +7,21 @@ import { Daemon, type DaemonOptions, type Health } from '../contract/daemon.js';
 import { until } from '../until.js';
 
 /**
- * The daemon may have so many more than at the beginning: threads that libuv and V8 start when they need them
- * first, and files that a backend has open just then.
+ * The daemon may have this many more threads and descriptors than at the beginning. libuv and V8 start some
+ * threads only when they need them, and a backend may have a file open at that moment.
  */
-const SLACK = 8;
+const EXTRA_MAX = 8;
 /** A backend whose threads died too often rests for 60 s (docs/http-api.md, "Backends that are away"). */
 const RECOVERY_MS = 90_000;
 
-const countOf = (pid: number, what: 'fd' | 'task'): number => readdirSync(`/proc/${pid}/${what}`).length;
+const countOf = (pid: number, folder: 'fd' | 'task'): number => readdirSync(`/proc/${pid}/${folder}`).length;
 
-/** Resolves when these backends are up. */
+/** Starts the daemon, and resolves when these backends are up. */
 export async function startSurvivor(options: DaemonOptions, backends: readonly string[]) {
   const daemon = await Daemon.start(options);
   for (const name of backends) await daemon.backend(name, 'up');
-  const descriptors = countOf(daemon.pid, 'fd');
-  const tasks = countOf(daemon.pid, 'task');
+  const descriptorsAtStart = countOf(daemon.pid, 'fd');
+  const threadsAtStart = countOf(daemon.pid, 'task');
   /** Demands that the daemon lives and answers; resolves with its health. */
   const answers = async (): Promise<Health> => {
     assert.ok(daemon.alive(), `the daemon has ended\n${daemon.log.slice(-4000)}`);
@@ -45,10 +45,14 @@ export async function startSurvivor(options: DaemonOptions, backends: readonly s
     );
     assert.doesNotMatch(daemon.log, /a request failed inside the gateway|could not be answered/);
     await until('descriptors and threads are as few as before', () => {
-      const files = countOf(daemon.pid, 'fd');
+      const descriptors = countOf(daemon.pid, 'fd');
       const threads = countOf(daemon.pid, 'task');
-      if (files <= descriptors + SLACK && threads <= tasks + SLACK) return true;
-      throw new Error(`${files} files, at first ${descriptors}; ${threads} threads, at first ${tasks}`);
+      const hasFewDescriptors = descriptors <= descriptorsAtStart + EXTRA_MAX;
+      const hasFewThreads = threads <= threadsAtStart + EXTRA_MAX;
+      if (hasFewDescriptors && hasFewThreads) return true;
+      throw new Error(
+        `${descriptors} descriptors, at first ${descriptorsAtStart}; ${threads} threads, at first ${threadsAtStart}`,
+      );
     });
   };
   return { daemon, answers, recovers };
